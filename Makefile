@@ -1,0 +1,53 @@
+# Two commands matter: `make demo` and `make test`. Everything they need is installed here.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+export UV_PYTHON_DOWNLOADS := never
+# Two cores are what CI has; one Spark and one PostgreSQL are shared per worker.
+WORKERS ?= 2
+
+.PHONY: help setup demo test check format bench lock clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+
+.venv/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-uv.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+setup: .venv/.installed ## install into .venv, so that .venv/bin/discreet runs
+
+demo: setup ## the product's story on a bundled, synthetic hospital
+	@$(BIN)/discreet demo build/demo --force
+
+.PHONY: system
+system: # what the tests need from Debian: a Java runtime for Spark
+	@command -v java >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless; }
+
+test: setup system ## all tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+check: setup ## format, lint, types, layers, tests with coverage, docs examples
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(MAKE) test ARGS="--cov --cov-report=term:skip-covered"
+
+format: setup ## put the code into its one form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup ## ratios against the engine and against peers
+	$(BIN)/python -m bench.assess
+
+lock: setup ## renew requirements.lock from pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras \
+	  --group test --group check --group build --python-version 3.11 pyproject.toml -o requirements.lock
+	awk '/^uv==/{p=1;print;next} /^[^ ]/{p=0} p' requirements.lock > requirements-uv.lock
+
+clean: ## remove what the other commands made
+	rm -rf .venv build .pytest_cache .ruff_cache .hypothesis .coverage*

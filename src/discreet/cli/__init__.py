@@ -1,0 +1,1 @@
+"""WORDS typed at a prompt: one file per verb."""

@@ -1,0 +1,1 @@
+"""WHERE data lives: trees in, Arrow out."""

@@ -1,0 +1,96 @@
+"""The one protocol of all engines: sqlglot trees in, Arrow out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from sqlglot import exp
+
+
+class Kind(StrEnum):
+    """What a column holds, in words that mean the same on every engine."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    REAL = "real"
+    TEXT = "text"
+    DATE = "date"
+    TIME = "time"
+    TIMESTAMP = "timestamp"
+    OTHER = "other"  # lists, structs, JSON, bytes …: compared by their text
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the engine's own order of the values means something to people."""
+        return self in (
+            Kind.INTEGER,
+            Kind.DECIMAL,
+            Kind.REAL,
+            Kind.DATE,
+            Kind.TIME,
+            Kind.TIMESTAMP,
+        )
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table on an engine."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table on an engine: what it is called there, its columns, and the user's name for it."""
+
+    engine: Engine
+    relation: exp.Table
+    columns: tuple[Column, ...]
+    label: str
+
+    def column(self, name: str) -> Column | None:
+        """Return the column called exactly `name`, or None."""
+        return next((column for column in self.columns if column.name == name), None)
+
+
+class Engine(Protocol):
+    """A place that runs queries. Every failure is a `DiscreetError` that quotes no data."""
+
+    name: str
+    dialect: str  # sqlglot's word for the SQL it speaks
+
+    def columns(self, relation: exp.Table) -> tuple[Column, ...]:
+        """Return the columns of `relation` in their order."""
+        ...
+
+    def run(self, query: exp.Query) -> pa.Table:
+        """Return the whole result: for results known to be small."""
+        ...
+
+    def stream(self, query: exp.Query) -> Iterator[pa.RecordBatch]:
+        """Yield the result in order, batch by batch, in bounded memory."""
+        ...
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        """Store the result for this session, spilling to disk if need be, and return its name."""
+        ...
+
+    def drop(self, relation: exp.Table) -> None:
+        """Forget what `keep` or `load` stored."""
+        ...
+
+    def load(self, batches: pa.RecordBatchReader) -> exp.Table:
+        """Store Arrow data for this session and return its name."""
+        ...
+
+    def close(self) -> None:
+        """Release the connection; only what was opened here is closed."""
+        ...

@@ -1,0 +1,143 @@
+"""Every exception of discreet: what happened, where, what to do next, and a stable code."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class DiscreetError(Exception):
+    """Base of every error a caller may see; `str()` is a sentence that names the next step."""
+
+    code: ClassVar[str] = "failed"
+    exit_code: ClassVar[int] = 1
+
+
+class Bug(DiscreetError):
+    """A state that cannot happen, happened: please report it with the command you ran."""
+
+    code = "bug"
+
+
+class WrongUsage(DiscreetError):
+    """The command or call contradicts itself or misses an argument."""
+
+    code = "wrong-usage"
+    exit_code = 2
+
+
+class MissingExtra(DiscreetError):
+    """An optional library is needed and not installed."""
+
+    code = "missing-extra"
+    exit_code = 2
+
+    def __init__(self, *, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional library. Run: pip install 'discreet[{extra}]'")
+
+
+class SourceNotFound(DiscreetError):
+    """The file, table or server that was named is not there."""
+
+    code = "no-such-source"
+    exit_code = 2
+
+
+class UnreadableSource(DiscreetError):
+    """The source exists but cannot be read as a table."""
+
+    code = "unreadable-source"
+
+
+class EmptySource(DiscreetError):
+    """The source holds no header or no rows where rows are needed."""
+
+    code = "empty-source"
+
+
+class LockedSource(DiscreetError):
+    """Another process holds the database."""
+
+    code = "locked-source"
+
+
+class EngineFailed(DiscreetError):
+    """The engine refused a statement; its own words are withheld because they may quote data."""
+
+    code = "engine-failed"
+
+
+class DuplicateColumns(DiscreetError):
+    """Two columns of a source share one name."""
+
+    code = "duplicate-columns"
+    exit_code = 2
+
+
+class UnknownColumn(DiscreetError):
+    """A named column is not in the table."""
+
+    code = "unknown-column"
+    exit_code = 2
+
+
+class ConflictingRoles(DiscreetError):
+    """One column was given two roles that exclude each other."""
+
+    code = "conflicting-roles"
+    exit_code = 2
+
+
+class InvalidPolicy(DiscreetError):
+    """The policy file has faults; the message lists every one with its line."""
+
+    code = "invalid-policy"
+    exit_code = 2
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(self.faults))
+
+
+class InvalidHierarchy(DiscreetError):
+    """A hierarchy misses values or its levels do not nest."""
+
+    code = "invalid-hierarchy"
+    exit_code = 2
+
+
+class InvalidCriterion(DiscreetError):
+    """A criterion has a parameter outside its range, such as k = 0."""
+
+    code = "invalid-criterion"
+    exit_code = 2
+
+
+class OutputRefused(DiscreetError):
+    """Writing would replace something, or the place cannot be written."""
+
+    code = "output-refused"
+    exit_code = 2
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ` Did you mean 'age'?`, or the list of known words when none is near.
+
+    >>> did_you_mean("agee", ["age", "zip"])
+    " Did you mean 'age'?"
+    >>> did_you_mean("salary", ["age", "zip"])
+    " It is one of: 'age', 'zip'."
+    """
+    choices = sorted(set(known))
+    lowered = {choice.lower(): choice for choice in choices}
+    near = get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
+    if near:
+        return f" Did you mean '{lowered[near[0]]}'?"
+    if not choices:
+        return ""
+    shown = ", ".join(f"'{choice}'" for choice in choices[:12])
+    rest = f" and {len(choices) - 12} more" if len(choices) > 12 else ""
+    return f" It is one of: {shown}{rest}."

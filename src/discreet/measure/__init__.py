@@ -1,0 +1,1 @@
+"""HOW exposed people are."""

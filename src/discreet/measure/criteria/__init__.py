@@ -1,0 +1,1 @@
+"""WHEN a table counts as safe: one file per family of criteria."""

@@ -1,0 +1,1 @@
+"""WHAT KIND of columns these are, guessed with reasons."""

@@ -1,0 +1,1 @@
+"""WHAT is protected: roles, units, hierarchies, criteria. Pure data."""

@@ -1,0 +1,1 @@
+"""RESULTS IN, ONE PAGE OUT."""

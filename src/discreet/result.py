@@ -1,0 +1,63 @@
+"""The base of every result: plain data for machines, a table in a notebook."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import html
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a verb returns; its `to_dict()` keys are public."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values; infinity is written `"inf"`."""
+        return {
+            field.name: plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if not field.name.startswith("_")
+        }
+
+    def _repr_html_(self) -> str:
+        """Show the result's scalar values as a table in a notebook."""
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td>{html.escape(str(value))}</td></tr>"
+            for name, value in self.to_dict().items()
+            if not isinstance(value, (dict, list))
+        )
+        return f"<table>{rows}</table>"
+
+
+def plain(value: object) -> Any:
+    """Return `value` made of dicts, lists, strings, numbers, booleans and None only."""
+    if isinstance(value, Result):
+        return value.to_dict()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return [plain(item) for item in value]
+    return _scalar(value)
+
+
+def _scalar(value: object) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.value
+    if hasattr(value, "item"):  # a numpy scalar
+        value = value.item()  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(value, float) and not math.isfinite(value):
+        # JSON has no infinity, and a missing number must not look like a safe one.
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    if isinstance(value, (datetime.date, datetime.time, decimal.Decimal)):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    return value

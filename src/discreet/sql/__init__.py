@@ -1,0 +1,1 @@
+"""WHAT a statement means, as trees. Never executes."""

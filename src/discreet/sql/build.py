@@ -1,0 +1,87 @@
+"""Builders of query trees: names are always quoted, values are always literals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def column(name: str, *, of: str | None = None) -> exp.Column:
+    """Return a quoted column, of the table aliased `of` when given."""
+    table = exp.to_identifier(of, quoted=True) if of else None
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=table)
+
+
+def table(*names: str, alias: str | None = None) -> exp.Table:
+    """Return a quoted table name: `table("schema", "name")`, innermost last."""
+    parts = [exp.to_identifier(name, quoted=True) for name in reversed(names)]
+    tree = exp.Table(**dict(zip(("this", "db", "catalog"), parts, strict=False)))
+    return aliased_table(tree, alias) if alias else tree
+
+
+def aliased_table(relation: exp.Table, alias: str) -> exp.Table:
+    """Return a copy of `relation` that is called `alias` in the query."""
+    tree = relation.copy()
+    tree.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    return tree
+
+
+def named(expression: exp.Expression, name: str) -> exp.Alias:
+    """Return `expression AS "name"`."""
+    return exp.alias_(expression, exp.to_identifier(name, quoted=True))
+
+
+def number(value: int) -> exp.Expression:
+    """Return a whole number as a literal."""
+    return exp.Literal.number(value)
+
+
+def text(value: str) -> exp.Literal:
+    """Return a string literal; the generator escapes it for its dialect."""
+    return exp.Literal.string(value)
+
+
+def count_rows() -> exp.Count:
+    """Return `COUNT(*)`."""
+    return exp.Count(this=exp.Star())
+
+
+def total(expression: exp.Expression) -> exp.Cast:
+    """Return the sum of `expression` as a 64-bit integer, whatever the engine widens sums to."""
+    return exp.cast(exp.Sum(this=expression), exp.DataType.Type.BIGINT)
+
+
+def all_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+    """Return the conjunction of `conditions`, TRUE when there are none."""
+    return exp.and_(*conditions) if (conditions := list(conditions)) else exp.true()
+
+
+def any_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+    """Return the disjunction of `conditions`, FALSE when there are none."""
+    return exp.or_(*conditions) if (conditions := list(conditions)) else exp.false()
+
+
+def is_null(expression: exp.Expression) -> exp.Is:
+    """Return `expression IS NULL`."""
+    return exp.Is(this=expression, expression=exp.Null())
+
+
+def subquery(query: exp.Query, alias: str) -> exp.Subquery:
+    """Return `query` as a table expression called `alias`."""
+    return exp.Subquery(
+        this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+    )
+
+
+def select(*expressions: exp.Expression, source: exp.Expression) -> exp.Select:
+    """Return `SELECT expressions FROM source`."""
+    return exp.select(*expressions).from_(source)
+
+
+def ordered(query: exp.Select, by: Sequence[exp.Expression]) -> exp.Select:
+    """Return `query` sorted by `by`, NULLs last on every engine."""
+    return query.order_by(*(exp.Ordered(this=item, nulls_first=False) for item in by))
