@@ -1,0 +1,234 @@
+"""CSV and its kin: find the dialect in the head, prove the types on the whole file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.engines.guesses import Guess, converted, guess_types
+from discreet.errors import DuplicateColumns, EmptySource, UnreadableSource, WrongUsage
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from discreet.engines.duckdb import DuckDB
+
+HEAD_BYTES = 1 << 18
+DELIMITERS = (",", ";", "\t", "|")
+ENCODINGS = {
+    "utf-8": "utf-8",
+    "utf8": "utf-8",
+    "utf-16": "utf-16",
+    "utf16": "utf-16",
+    "latin-1": "latin-1",
+    "latin1": "latin-1",
+    "iso-8859-1": "latin-1",
+}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file is written: what separates columns, its encoding, its column names."""
+
+    delimiter: str
+    encoding: str
+    names: tuple[str, ...]
+    skip: int  # blank lines before the header
+
+
+def open_delimited(
+    paths: Sequence[Path],
+    *,
+    engine: DuckDB,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> exp.Table:
+    """Return a view of CSV files that share one header, with types that hold for every row."""
+    first, *others = [find_dialect(path, delimiter=delimiter, encoding=encoding) for path in paths]
+    for path, other in zip(paths[1:], others, strict=True):
+        if other != first:
+            raise UnreadableSource(
+                f"{path.name} has another header, delimiter or encoding than {paths[0].name}. "
+                "Files opened together must be written alike; open them one by one."
+            )
+    raw = engine.view(build.select(exp.Star(), source=_read_csv(paths, first)), hint="raw")
+    types = _checked(paths, first, engine=engine, raw=raw)
+    columns = [
+        build.named(converted(build.column(name), types[name]), name) for name in first.names
+    ]
+    return engine.view(build.select(*columns, source=raw), hint="csv")
+
+
+def find_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> Dialect:
+    """Return the dialect of `path`, from its first lines; only names are kept of them."""
+    head, encoding, is_cut = _read_head(path, encoding)
+    body = head.lstrip("\r\n")
+    if not body.strip():
+        raise EmptySource(f"{path.name} is empty. A table needs at least a line of column names.")
+    skip = head[: len(head) - len(body)].replace("\r\n", "\n").count("\n")
+    chosen = delimiter if delimiter else _find_delimiter(body, is_cut=is_cut)
+    header = next(iter(_records(body, chosen)), [])
+    names = tuple(name.strip() or f"column{i}" for i, name in enumerate(header, start=1))
+    refuse_duplicates(names, where=path.name)
+    return Dialect(delimiter=chosen, encoding=encoding, names=names, skip=skip)
+
+
+def refuse_duplicates(names: Sequence[str], *, where: str) -> None:
+    """Refuse names that DuckDB cannot tell apart, which includes those that differ by case only."""
+    often = Counter(name.casefold() for name in names)
+    shared = [name for name in names if often[name.casefold()] > 1]
+    if shared:
+        listed = ", ".join(f"'{name}'" for name in dict.fromkeys(shared))
+        raise DuplicateColumns(
+            f"{where} has several columns called {listed} (case does not count). "
+            "Rename them so that every column has a name of its own."
+        )
+
+
+def _read_head(path: Path, encoding: str | None) -> tuple[str, str, bool]:
+    """Return the start of a file as text, its encoding, and whether there is more."""
+    if encoding is not None and encoding.lower() not in ENCODINGS:
+        raise WrongUsage(
+            f"Encoding '{encoding}' is not known. Use utf-8, utf-16 or latin-1, or convert the "
+            "file first: iconv -f OTHER -t UTF-8."
+        )
+    raw = _first_bytes(path)
+    is_cut = len(raw) == HEAD_BYTES
+    known = ENCODINGS[encoding.lower()] if encoding else None
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        known = known or "utf-16"
+    known = known or "utf-8"
+    text = raw.decode("utf-8-sig" if known == "utf-8" else known, errors="replace")
+    if text.count("\0") > len(text) // 100:
+        raise UnreadableSource(
+            f"{path.name} is not text: it holds binary data. If it is a table in another format, "
+            "give it the usual ending (.parquet, .xlsx, .arrow …)."
+        )
+    return text, known, is_cut
+
+
+def _first_bytes(path: Path) -> bytes:
+    compression = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+    try:
+        with pa.input_stream(str(path), compression=compression) as stream:
+            return bytes(stream.read(HEAD_BYTES))
+    except (OSError, pa.ArrowException) as error:
+        kind = type(error).__name__
+    raise UnreadableSource(f"{path.name} cannot be read ({kind}). Check its rights and its ending.")
+
+
+def _records(text: str, delimiter: str) -> list[list[str]]:
+    # csv knows one-character delimiters; a blank after the comma is taken off by skipinitialspace.
+    blank = len(delimiter) > 1 and delimiter.endswith(" ")
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter[0], skipinitialspace=blank
+    )
+    try:
+        return [record for record in reader if record]
+    except csv.Error:  # such as a field beyond csv's limit: DuckDB will judge it
+        return [text.splitlines()[0].split(delimiter)]
+
+
+def _find_delimiter(text: str, *, is_cut: bool) -> str:
+    """Return the delimiter that splits the head into rows as long as the header."""
+    best, best_score = ",", (False, 1)
+    for candidate in DELIMITERS:
+        records = _records(text, candidate)
+        widths = [len(record) for record in (records[:-1] if is_cut else records)]
+        width = widths[0] if widths else 1
+        score = (width > 1 and all(other == width for other in widths), width)
+        if score > best_score:
+            best, best_score = candidate, score
+    if best == "," and _has_blank_after_commas(text, is_cut=is_cut):
+        return ", "
+    return best
+
+
+def _has_blank_after_commas(text: str, *, is_cut: bool) -> bool:
+    records = _records(text, ",")
+    records = records[:-1] if is_cut and len(records) > 1 else records
+    later = [field for record in records for field in record[1:]]
+    widths = {len(record) for record in _records(text, ", ")[: len(records)]}
+    return bool(later) and len(widths) == 1 and all(field.startswith(" ") for field in later)
+
+
+def _read_csv(paths: Sequence[Path], dialect: Dialect) -> exp.Table:
+    columns = exp.Struct(
+        expressions=[
+            exp.PropertyEQ(this=build.text(name), expression=build.text("VARCHAR"))
+            for name in dialect.names
+        ]
+    )
+    options: dict[str, exp.Expression] = {
+        "auto_detect": exp.false(),
+        "delim": build.text(dialect.delimiter),
+        "quote": build.text('"'),
+        "escape": build.text('"'),
+        "header": exp.true(),
+        "skip": build.number(dialect.skip),
+        "encoding": build.text(dialect.encoding),
+        # "" is an empty text, nothing at all is NULL.
+        "allow_quoted_nulls": exp.false(),
+        "columns": columns,
+    }
+    return table_function("read_csv", paths, options)
+
+
+def table_function(
+    name: str, paths: Sequence[Path], options: dict[str, exp.Expression] | None = None
+) -> exp.Table:
+    """Return `name([paths], option => value, …)` as a table; names are literal, not patterns."""
+    # DuckDB reads [ ] * ? in a path as a pattern: a file really called so needs them escaped.
+    listed = exp.Array(expressions=[build.text(literal_path(path)) for path in paths])
+    named = [
+        exp.Kwarg(this=exp.var(key), expression=value) for key, value in (options or {}).items()
+    ]
+    return exp.Table(this=exp.Anonymous(this=name, expressions=[listed, *named]))
+
+
+def literal_path(path: Path) -> str:
+    """Return `path` with DuckDB's pattern letters escaped."""
+    return re.sub(r"([*?\[\]])", r"[\1]", str(path))
+
+
+def _checked(
+    paths: Sequence[Path], dialect: Dialect, *, engine: DuckDB, raw: exp.Table
+) -> dict[str, Guess]:
+    try:
+        return guess_types(raw, dialect.names, engine=engine)
+    except duckdb.Error as error:
+        failure = _csv_failure(paths, str(error))
+    raise failure
+
+
+def _csv_failure(paths: Sequence[Path], words: str) -> UnreadableSource:
+    """Turn DuckDB's words into ours: the line number and the counts are all that is taken."""
+    file = next((path.name for path in paths if f"file = {path}" in words), paths[0].name)
+    line = re.search(r"CSV Error on Line: (\d+)", words)
+    where = f"{file}, line {line[1]}" if line else file
+    if "unicode" in words or "encoded" in words:
+        return UnreadableSource(
+            f"{where}: the text is not UTF-8. Say how it was written, such as `--encoding latin-1`."
+        )
+    width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", words)
+    if width:
+        return UnreadableSource(
+            f"{where}: {width[2]} columns where the header has {width[1]}. Correct the line, or "
+            "name the delimiter with `--delimiter` if another one is meant."
+        )
+    if "quote" in words.partition("Possible")[0]:
+        return UnreadableSource(f"{where}: a quotation mark is not closed. Correct the line.")
+    return UnreadableSource(
+        f"{where} is not a table that can be read. Check its delimiter (`--delimiter`) and "
+        "encoding (`--encoding`)."
+    )

@@ -1,0 +1,215 @@
+"""DuckDB: the default engine, for files and frames."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.engines.engine import Column, Kind
+from discreet.errors import EngineFailed
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+Answer = TypeVar("Answer")
+
+ROWS_PER_BATCH = 122_880  # DuckDB's own row group, so that a batch is one vectorized hand-over
+
+_KINDS: Mapping[str, Kind] = {
+    "BOOLEAN": Kind.BOOLEAN,
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Kind.INTEGER),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), Kind.INTEGER),
+    "DECIMAL": Kind.DECIMAL,
+    **dict.fromkeys(("FLOAT", "DOUBLE"), Kind.REAL),
+    **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), Kind.TEXT),
+    "DATE": Kind.DATE,
+    "TIME": Kind.TIME,
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Kind.TIMESTAMP),
+    "TIMESTAMP WITH TIME ZONE": Kind.TIMESTAMP,
+}
+
+
+def kind_of(type_name: str) -> Kind:
+    """Return what a DuckDB type holds."""
+    if type_name.endswith("]"):  # a list or an array of anything
+        return Kind.OTHER
+    return _KINDS.get(type_name.partition("(")[0], Kind.OTHER)
+
+
+def _is_odd_text(type_name: str) -> bool:
+    # An ENUM sorts by the order of its declaration, which no other engine knows.
+    return type_name.startswith(("ENUM", "UUID"))
+
+
+class DuckDB:
+    """An in-memory DuckDB that spills to a private folder and never reaches for the network."""
+
+    name = "duckdb"
+    dialect = "duckdb"
+
+    def __init__(self, *, memory_limit: str | None = None) -> None:
+        # What spills is cell values: the folder is readable by its owner only and goes away.
+        self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+            "allow_persistent_secrets": False,
+            "temp_directory": self._folder.name,
+        }
+        if memory_limit:
+            settings["memory_limit"] = memory_limit
+        self._connection = withheld(lambda: duckdb.connect(":memory:", config=settings))
+        self._registered: dict[str, object] = {}
+        self._count = 0
+        for setting, value in (("python_enable_replacements", exp.false()), ("TimeZone", "UTC")):
+            self._set(setting, value)
+
+    @property
+    def folder(self) -> str:
+        """A private folder that lives as long as this engine."""
+        return self._folder.name
+
+    def columns(self, relation: exp.Table) -> tuple[Column, ...]:
+        """Return the columns of `relation` in their order."""
+        return tuple(Column(name, kind_of(kind)) for name, kind in self.types(relation))
+
+    def types(self, relation: exp.Table) -> list[tuple[str, str]]:
+        """Return the columns of `relation` with DuckDB's own type names."""
+        query = build.select(exp.Star(), source=relation.copy()).limit(0)
+        described = self.execute(query, lambda cursor: cursor.description)
+        return [(str(name), str(kind)) for name, kind, *_ in described or []]
+
+    def run(self, query: exp.Query) -> pa.Table:
+        """Return the whole result: for results known to be small."""
+        return self.execute(query, lambda cursor: cursor.to_arrow_table())
+
+    def stream(self, query: exp.Query) -> Iterator[pa.RecordBatch]:
+        """Yield the result in order, batch by batch, in bounded memory."""
+        # A cursor of its own: other queries on this engine must not cut a half-read result short.
+        cursor = self._cursor()
+        try:
+            text = query.sql(dialect=self.dialect)
+            reader = withheld(lambda: cursor.execute(text).to_arrow_reader(ROWS_PER_BATCH))
+            while (batch := withheld(lambda: next(reader, None))) is not None:
+                yield batch
+        finally:
+            with contextlib.suppress(duckdb.Error):
+                cursor.close()
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        """Store the result for this session, spilling to disk if need be, and return its name."""
+        relation = self.fresh_name("kept")
+        self.execute(exp.Create(this=relation.copy(), kind="TABLE", expression=query.copy()))
+        return relation
+
+    def drop(self, relation: exp.Table) -> None:
+        """Forget what `keep` or `load` stored."""
+        if relation.name in self._registered:
+            del self._registered[relation.name]
+            withheld(lambda: self._connection.unregister(relation.name))
+            return
+        self.execute(exp.Drop(this=relation.copy(), kind="TABLE", exists=True))
+
+    def load(self, batches: pa.RecordBatchReader) -> exp.Table:
+        """Store Arrow data for this session and return its name."""
+        incoming = self.register(batches)
+        try:
+            return self.keep(build.select(exp.Star(), source=incoming))
+        finally:
+            self.drop(incoming)
+
+    def close(self) -> None:
+        """Release the connection and delete what it spilled."""
+        with contextlib.suppress(duckdb.Error):
+            self._connection.close()
+        self._folder.cleanup()
+
+    def view(self, query: exp.Query, *, hint: str = "view") -> exp.Table:
+        """Name `query` without running it."""
+        relation = self.fresh_name(hint)
+        self.execute(exp.Create(this=relation.copy(), kind="VIEW", expression=query.copy()))
+        return relation
+
+    def register(self, data: object) -> exp.Table:
+        """Name an Arrow object that stays where it is; DuckDB scans it in place."""
+        relation = self.fresh_name("arrow")
+        withheld(lambda: self._connection.register(relation.name, data))
+        self._registered[relation.name] = data
+        return relation
+
+    def plain(self, relation: exp.Table) -> exp.Table:
+        """Return `relation`, or a view of it in which every kind of text is ordered as text."""
+        types = self.types(relation)
+        if not any(_is_odd_text(kind) for _, kind in types):
+            return relation
+        columns = [
+            build.named(exp.cast(build.column(name), "TEXT"), name)
+            if _is_odd_text(kind)
+            else build.column(name)
+            for name, kind in types
+        ]
+        return self.view(build.select(*columns, source=relation.copy()))
+
+    def fresh_name(self, hint: str) -> exp.Table:
+        """Return a table name that nothing on this engine has."""
+        self._count += 1
+        return build.table(f"discreet_{hint}_{self._count}")
+
+    def execute(
+        self,
+        statement: exp.Expression,
+        take: Callable[[duckdb.DuckDBPyConnection], Answer] = lambda _: None,
+    ) -> Answer:
+        """Run `statement` and return what `take` takes from it; failures quote no data."""
+        text = statement.sql(dialect=self.dialect)
+        return withheld(lambda: take(self._connection.execute(text)))
+
+    def run_unguarded(self, query: exp.Query) -> tuple[Any, ...]:
+        """Return one row, or raise DuckDB's own error: only for callers that read it and drop it."""
+        row: tuple[Any, ...] | None = self._connection.execute(
+            query.sql(dialect=self.dialect)
+        ).fetchone()
+        return row or ()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        cursor = withheld(self._connection.cursor)
+        for name, data in self._registered.items():
+            withheld(lambda name=name, data=data: cursor.register(name, data))
+        return cursor
+
+    def _set(self, name: str, value: exp.Expression | str) -> None:
+        value = exp.Literal.string(value) if isinstance(value, str) else value
+        item = exp.SetItem(this=exp.EQ(this=exp.var(name), expression=value))
+        self.execute(exp.Set(expressions=[item]))
+
+
+def withheld(call: Callable[[], Answer]) -> Answer:
+    """Return `call()`; a failure of DuckDB becomes one of ours, without DuckDB's words.
+
+    The new error is raised after the `except` block: inside it, Python would attach the old one.
+    """
+    try:
+        return call()
+    except (duckdb.Error, pa.ArrowException) as error:
+        failure = _failure(error)
+    raise failure
+
+
+def _failure(error: Exception) -> EngineFailed:
+    kind = type(error).__name__
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EngineFailed(
+            f"DuckDB ran out of memory or of disk for spilling ({kind}). "
+            "Raise the memory limit, or free space in the temporary folder (TMPDIR)."
+        )
+    return EngineFailed(
+        f"DuckDB refused a statement ({kind}). Its own message is withheld because it may quote "
+        "data; run the same step in DuckDB itself to see it."
+    )
