@@ -169,7 +169,7 @@ def _read_csv(paths: Sequence[Path], dialect: Dialect) -> exp.Table:
             for name in dialect.names
         ]
     )
-    options: dict[str, exp.Expression] = {
+    options: dict[str, exp.Expr] = {
         "auto_detect": exp.false(),
         "delim": build.text(dialect.delimiter),
         "quote": build.text('"'),
@@ -185,7 +185,7 @@ def _read_csv(paths: Sequence[Path], dialect: Dialect) -> exp.Table:
 
 
 def table_function(
-    name: str, paths: Sequence[Path], options: dict[str, exp.Expression] | None = None
+    name: str, paths: Sequence[Path], options: dict[str, exp.Expr] | None = None
 ) -> exp.Table:
     """Return `name([paths], option => value, …)` as a table; names are literal, not patterns."""
     # DuckDB reads [ ] * ? in a path as a pattern: a file really called so needs them escaped.

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.engine import Column, Kind
+from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind
 from discreet.errors import EngineFailed
 from discreet.sql import build
 
@@ -86,11 +86,11 @@ class DuckDB:
         described = self.execute(query, lambda cursor: cursor.description)
         return [(str(name), str(kind)) for name, kind, *_ in described or []]
 
-    def run(self, query: exp.Query) -> pa.Table:
+    def run(self, query: exp.Query) -> ArrowTable:
         """Return the whole result: for results known to be small."""
         return self.execute(query, lambda cursor: cursor.to_arrow_table())
 
-    def stream(self, query: exp.Query) -> Iterator[pa.RecordBatch]:
+    def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
         """Yield the result in order, batch by batch, in bounded memory."""
         # A cursor of its own: other queries on this engine must not cut a half-read result short.
         cursor = self._cursor()
@@ -117,7 +117,7 @@ class DuckDB:
             return
         self.execute(exp.Drop(this=relation.copy(), kind="TABLE", exists=True))
 
-    def load(self, batches: pa.RecordBatchReader) -> exp.Table:
+    def load(self, batches: ArrowReader) -> exp.Table:
         """Store Arrow data for this session and return its name."""
         incoming = self.register(batches)
         try:
@@ -164,7 +164,7 @@ class DuckDB:
 
     def execute(
         self,
-        statement: exp.Expression,
+        statement: exp.Expr,
         take: Callable[[duckdb.DuckDBPyConnection], Answer] = lambda _: None,
     ) -> Answer:
         """Run `statement` and return what `take` takes from it; failures quote no data."""
@@ -184,7 +184,7 @@ class DuckDB:
             withheld(lambda name=name, data=data: cursor.register(name, data))
         return cursor
 
-    def _set(self, name: str, value: exp.Expression | str) -> None:
+    def _set(self, name: str, value: exp.Expr | str) -> None:
         value = exp.Literal.string(value) if isinstance(value, str) else value
         item = exp.SetItem(this=exp.EQ(this=exp.var(name), expression=value))
         self.execute(exp.Set(expressions=[item]))

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pyarrow as pa
     from sqlglot import exp
+
+# pyarrow ships no types; these names say which of its classes is meant.
+ArrowTable: TypeAlias = Any
+ArrowBatch: TypeAlias = Any
+ArrowReader: TypeAlias = Any
+ArrowSchema: TypeAlias = Any
 
 
 class Kind(StrEnum):
@@ -71,11 +76,11 @@ class Engine(Protocol):
         """Return the columns of `relation` in their order."""
         ...
 
-    def run(self, query: exp.Query) -> pa.Table:
+    def run(self, query: exp.Query) -> ArrowTable:
         """Return the whole result: for results known to be small."""
         ...
 
-    def stream(self, query: exp.Query) -> Iterator[pa.RecordBatch]:
+    def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
         """Yield the result in order, batch by batch, in bounded memory."""
         ...
 
@@ -87,7 +92,7 @@ class Engine(Protocol):
         """Forget what `keep` or `load` stored."""
         ...
 
-    def load(self, batches: pa.RecordBatchReader) -> exp.Table:
+    def load(self, batches: ArrowReader) -> exp.Table:
         """Store Arrow data for this session and return its name."""
         ...
 

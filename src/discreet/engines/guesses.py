@@ -73,7 +73,7 @@ def guess_types(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> dict
     return {name: _choose(proven[name]) for name in names}
 
 
-def converted(column: exp.Expression, guess: Guess) -> exp.Expression:
+def converted(column: exp.Expr, guess: Guess) -> exp.Expr:
     """Return `column` as the guessed type; total, so that no error can depend on a cell."""
     if guess == TEXT:
         return column
@@ -83,13 +83,13 @@ def converted(column: exp.Expression, guess: Guess) -> exp.Expression:
 
 
 def _surviving(
-    source: exp.Expression,
+    source: exp.Expr,
     candidates: Mapping[str, Sequence[Guess]],
     *,
     engine: DuckDB,
 ) -> dict[str, tuple[Guess, ...]]:
     """Return the candidates that no value contradicts; none for a column without values."""
-    wanted: list[exp.Expression] = []
+    wanted: list[exp.Expr] = []
     for name, guesses in candidates.items():
         value = _trimmed(build.column(name))
         wanted.append(exp.Count(this=build.column(name)))
@@ -111,7 +111,7 @@ def _choose(guesses: Sequence[Guess]) -> Guess:
     return certain[0] if certain else TEXT
 
 
-def _fits(value: exp.Expression, guess: Guess) -> exp.Expression:
+def _fits(value: exp.Expr, guess: Guess) -> exp.Expr:
     """Return whether `value` is a text of the guessed type and of nothing else."""
     if guess.type == "BOOLEAN":
         return exp.In(
@@ -134,22 +134,22 @@ def _fits(value: exp.Expression, guess: Guess) -> exp.Expression:
     return build.all_of(conditions)
 
 
-def _every(condition: exp.Expression, value: exp.Expression) -> exp.Expression:
+def _every(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     """Return whether `condition` holds for every value; NULL, hence false, when there is none."""
     certain = exp.Coalesce(this=condition, expressions=[exp.false()])
     case = exp.Case(ifs=[exp.If(this=build.is_null(value.copy()).not_(), true=certain)])
     return exp.Anonymous(this="bool_and", expressions=[case])
 
 
-def _matches(value: exp.Expression, pattern: str) -> exp.Expression:
+def _matches(value: exp.Expr, pattern: str) -> exp.Expr:
     return exp.Anonymous(this="regexp_full_match", expressions=[value.copy(), build.text(pattern)])
 
 
-def _parsed(value: exp.Expression, form: str) -> exp.Expression:
+def _parsed(value: exp.Expr, form: str) -> exp.Expr:
     return exp.Anonymous(this="try_strptime", expressions=[value.copy(), build.text(form)])
 
 
-def _trimmed(column: exp.Expression) -> exp.Expression:
+def _trimmed(column: exp.Expr) -> exp.Expr:
     return exp.Nullif(this=exp.Trim(this=column.copy()), expression=build.text(""))
 
 

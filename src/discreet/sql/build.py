@@ -30,12 +30,12 @@ def aliased_table(relation: exp.Table, alias: str) -> exp.Table:
     return tree
 
 
-def named(expression: exp.Expression, name: str) -> exp.Alias:
+def named(expression: exp.Expr, name: str) -> exp.Expr:
     """Return `expression AS "name"`."""
     return exp.alias_(expression, exp.to_identifier(name, quoted=True))
 
 
-def number(value: int) -> exp.Expression:
+def number(value: int) -> exp.Expr:
     """Return a whole number as a literal."""
     return exp.Literal.number(value)
 
@@ -50,22 +50,22 @@ def count_rows() -> exp.Count:
     return exp.Count(this=exp.Star())
 
 
-def total(expression: exp.Expression) -> exp.Cast:
+def total(expression: exp.Expr) -> exp.Cast:
     """Return the sum of `expression` as a 64-bit integer, whatever the engine widens sums to."""
     return exp.cast(exp.Sum(this=expression), exp.DataType.Type.BIGINT)
 
 
-def all_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """Return the conjunction of `conditions`, TRUE when there are none."""
     return exp.and_(*conditions) if (conditions := list(conditions)) else exp.true()
 
 
-def any_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """Return the disjunction of `conditions`, FALSE when there are none."""
     return exp.or_(*conditions) if (conditions := list(conditions)) else exp.false()
 
 
-def is_null(expression: exp.Expression) -> exp.Is:
+def is_null(expression: exp.Expr) -> exp.Is:
     """Return `expression IS NULL`."""
     return exp.Is(this=expression, expression=exp.Null())
 
@@ -77,11 +77,11 @@ def subquery(query: exp.Query, alias: str) -> exp.Subquery:
     )
 
 
-def select(*expressions: exp.Expression, source: exp.Expression) -> exp.Select:
+def select(*expressions: exp.Expr, source: exp.Expr) -> exp.Select:
     """Return `SELECT expressions FROM source`."""
     return exp.select(*expressions).from_(source)
 
 
-def ordered(query: exp.Select, by: Sequence[exp.Expression]) -> exp.Select:
+def ordered(query: exp.Select, by: Sequence[exp.Expr]) -> exp.Select:
     """Return `query` sorted by `by`, NULLs last on every engine."""
     return query.order_by(*(exp.Ordered(this=item, nulls_first=False) for item in by))
