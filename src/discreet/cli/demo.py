@@ -1,0 +1,241 @@
+"""`discreet demo`: write the synthetic hospital and let the real commands tell its story."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import sys
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.errors import Bug, OutputRefused
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A question a custodian asks and the command that answers it.
+
+    `{folder}` in `arguments` is the place of the demo; `lines` is how much of the answer is shown.
+    """
+
+    question: str
+    moral: str
+    arguments: tuple[str, ...]
+    lines: int
+    exit_code: int = 0
+
+
+# The story so far: a new capability adds its chapter here, and nothing else changes.
+CHAPTERS = (
+    Chapter(
+        "What is in these tables?",
+        "A draft policy: a role for each column, and the reason for each guess.",
+        ("init", "{folder}/patients.csv"),
+        lines=14,
+    ),
+    Chapter(
+        "How identifiable are the people?",
+        "Names are not needed: birth date, sex and postcode are enough.",
+        (
+            *("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
+            *("--report", "{folder}/report.html"),
+        ),
+        lines=26,
+    ),
+    Chapter(
+        "Would this pass our gate?",
+        "Exit code 3 stops a pipeline before such a table leaves the house.",
+        ("check", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
+        lines=12,
+        exit_code=3,
+    ),
+    Chapter(
+        "What does an outsider with a voter list know?",
+        "Each class of patients, counted among the people who are publicly known.",
+        (
+            *("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
+            *("--against", "{folder}/voters.csv"),
+        ),
+        lines=12,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Told(Result):
+    """A chapter as it went: the command that was run, how it ended, and what it printed."""
+
+    question: str
+    command: str
+    exit_code: int
+    output: str
+
+
+@dataclass(frozen=True)
+class Story(Result):
+    """Where the hospital was written, and the chapters told on it."""
+
+    folder: str
+    files: tuple[str, ...]
+    chapters: tuple[Told, ...]
+
+
+@click.command(short_help="The story so far, on a synthetic hospital.")
+@click.argument("folder", type=click.Path(path_type=Path), default="discreet-demo")
+@click.option("--force", is_flag=True, help="Replace files of an earlier demo in FOLDER.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the story as JSON.")
+def demo(folder: Path, *, force: bool, dry_run: bool, as_json: bool) -> None:
+    """Write a small, fully invented hospital into FOLDER and show what discreet says about it.
+
+    Every answer is computed while you watch, by the command printed above it.
+    """
+    bundled = read_hospital()
+    refuse_to_replace(folder, bundled, force=force)
+    if dry_run:
+        for name in bundled:
+            click.echo(f"would write {folder / name}")
+        return
+    write_hospital(folder, bundled)
+    told = tell(folder, quiet=as_json)
+    if as_json:
+        import json
+
+        story = Story(str(folder), tuple(bundled), told)
+        click.echo(json.dumps(story.to_dict(), indent=2, ensure_ascii=False))
+    expected = [chapter.exit_code for chapter in CHAPTERS]
+    if [chapter.exit_code for chapter in told] != expected:
+        raise Bug("A chapter of the demo ended otherwise than it should. Please report its output.")
+
+
+def read_hospital() -> dict[str, bytes]:
+    """Return the bundled files by name."""
+    home = files("discreet") / "data" / "hospital"
+    return {
+        entry.name: entry.read_bytes()
+        for entry in sorted(home.iterdir(), key=lambda entry: entry.name)
+        if entry.is_file()
+    }
+
+
+def refuse_to_replace(folder: Path, names: Iterable[str], *, force: bool) -> None:
+    """Raise `OutputRefused` when `folder` is a file, or holds one of `names` and `force` is off."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputRefused(f"'{folder}' is a file. Name a folder for the demo.")
+    taken = [name for name in names if (folder / name).exists()]
+    if taken and not force:
+        raise OutputRefused(
+            f"'{folder}' already holds {', '.join(taken)}. "
+            "Name another folder, or add --force to replace these files."
+        )
+
+
+def write_hospital(folder: Path, bundled: Mapping[str, bytes]) -> None:
+    """Write the bundled files into `folder`, which is made when it is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in bundled.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise OutputRefused(
+            f"'{folder}' cannot be written ({reason}). Name a folder that can."
+        ) from None
+
+
+def tell(folder: Path, *, quiet: bool) -> tuple[Told, ...]:
+    """Run every chapter on `folder`, showing each as it ends unless `quiet`."""
+    told: list[Told] = []
+    if not quiet:
+        _show_opening(folder)
+    for number, chapter in enumerate(CHAPTERS, start=1):
+        arguments = [part.replace("{folder}", str(folder)) for part in chapter.arguments]
+        command = shlex.join(["discreet", *arguments])
+        if not quiet:
+            _show_question(number, chapter, command)
+        exit_code, output = run(arguments)
+        told.append(Told(chapter.question, command, exit_code, output))
+        if not quiet:
+            _show_answer(chapter, exit_code, output)
+    if not quiet:
+        _show_end(folder)
+    return tuple(told)
+
+
+class _Transcript(io.StringIO):
+    """Takes what a command prints; a terminal as far as colors go when the real output is one."""
+
+    def isatty(self) -> bool:
+        return sys.__stdout__ is not None and sys.__stdout__.isatty()
+
+
+def run(arguments: list[str]) -> tuple[int, str]:
+    """Run `discreet ARGUMENTS` in this process; return its exit code and what it printed."""
+    from discreet.cli import main
+
+    transcript = _Transcript()
+    exit_code = 0
+    with contextlib.redirect_stdout(transcript):
+        try:
+            main(args=arguments, prog_name="discreet")
+        except SystemExit as ending:
+            exit_code = ending.code if isinstance(ending.code, int) else 1
+    return exit_code, transcript.getvalue()
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _show_opening(folder: Path) -> None:
+    console = _console()
+    console.print("A hospital that does not exist, and what its tables give away.", style="bold")
+    console.print(f"Its files are now in {folder}; everybody in them is invented.", markup=False)
+
+
+def _show_question(number: int, chapter: Chapter, command: str) -> None:
+    from rich.rule import Rule
+    from rich.text import Text
+
+    console = _console()
+    console.print()
+    console.print(Rule(Text(f"{number}. {chapter.question}", style="bold"), align="left"))
+    console.print(chapter.moral, style="dim", markup=False)
+    # A command that is cut at the edge cannot be copied.
+    console.print(f"$ {command}", style="cyan", markup=False, soft_wrap=True)
+
+
+def _show_answer(chapter: Chapter, exit_code: int, output: str) -> None:
+    console = _console()
+    lines = output.strip("\n").splitlines()
+    for line in lines[: chapter.lines]:
+        click.echo(line)
+    hidden = len(lines) - chapter.lines
+    if hidden > 0:
+        noun = "line" if hidden == 1 else "lines"
+        console.print(f"… {hidden} more {noun}: type the command to see them", style="dim")
+    if exit_code:
+        console.print(f"exit code {exit_code}", style="bold red")
+
+
+def _show_end(folder: Path) -> None:
+    console = _console()
+    console.print()
+    report = folder / "report.html"
+    if report.exists():
+        console.print(f"written: {report}", style="bold", markup=False, soft_wrap=True)
+    console.print("Now type the commands yourself, or start on your own table: discreet init FILE")
