@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from discreet.cli.demo import CHAPTERS, demo, read_hospital, refuse_to_replace, write_hospital
 from discreet.errors import OutputRefused
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("error")
 
