@@ -1,0 +1,130 @@
+"""The `discreet` command: a table of verbs, and one place where errors become words and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.errors import Bug, DiscreetError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# verb -> its one line in --help; the module `discreet.cli.<verb>` is imported when it runs.
+VERBS = {
+    "demo": "Tell the whole story on a bundled, made-up hospital",
+    "init": "Draft a policy: guess each column's role, and say why",
+    "assess": "Measure how identifiable the people in a table are",
+    "check": "Gate for CI: exit 3 unless the policy's criteria hold",
+}
+
+HELP = """\b
+discreet stands between sensitive data and the people who want it.
+
+\b
+Five jobs, one policy file that says what is protected:
+  assess    how identifiable are the people in this table?
+  release   publish rows safely, with the least loss         (coming)
+  answer    SQL under differential privacy, with a budget    (coming)
+  attack    play the adversary before the world does         (coming)
+  guard     who may see what, proven by a journal            (coming)
+
+\b
+Start here:
+  discreet demo                             a story on made-up patients
+  discreet assess people.csv                one question, one file
+  discreet init people.csv -o policy.yaml   write down what is protected
+  discreet assess people.csv --policy policy.yaml --report people.html
+  discreet check people.csv --policy policy.yaml
+"""
+
+EPILOG = """\b
+A source is a file (CSV, Parquet, JSON, Excel, SPSS, Stata, SAS), a glob, `-`,
+a postgresql:// URL or spark:table. Every verb has --help and most have --json.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not safe enough, 4 refused.
+"""
+
+
+class Verbs(click.Group):
+    """A group that knows its verbs by name and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order a custodian meets them."""
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the verb's command, importing its module."""
+        if cmd_name not in VERBS:
+            ctx.fail(f"There is no verb '{cmd_name}'.{did_you_mean(cmd_name, VERBS)}")
+        command: click.Command = import_module(f"discreet.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        del ctx
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(
+    cls=Verbs,
+    help=HELP,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="discreet", message="discreet %(version)s")
+def cli() -> None:
+    """Run a verb."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code; no error leaves as a traceback."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        returned = cli.main(args=arguments, prog_name="discreet", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output left, as `head` does: that is not an error of ours.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
+        return 1
+    except DiscreetError as error:
+        return fail(error)
+    except Exception as error:  # noqa: BLE001 -- a traceback could quote a cell
+        if os.environ.get("DISCREET_DEBUG"):
+            raise
+        return fail(_unforeseen(error))
+    return returned if isinstance(returned, int) else 0
+
+
+def fail(error: DiscreetError) -> int:
+    """Print `error` with its code on stderr and return its exit code."""
+    click.echo(f"error: {error}  [{error.code}]", err=True)
+    return error.exit_code
+
+
+def _unforeseen(error: Exception) -> Bug:
+    """Return a report of where an unforeseen error arose, without its text."""
+    trace, place = error.__traceback__, "?"
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if f"{os.sep}discreet{os.sep}" in code.co_filename:
+            place = f"{os.path.basename(code.co_filename)}:{trace.tb_lineno}"  # noqa: PTH119
+        trace = trace.tb_next
+    return Bug(
+        f"Unexpected {type(error).__name__} at {place}. Its text is withheld because it may quote "
+        "data; run again with DISCREET_DEBUG=1 to see it, and please report it."
+    )

@@ -1,0 +1,342 @@
+"""`assess`: how identifiable the people in a table are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.engines.connect import open_table
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Table
+from discreet.errors import EmptySource, WrongUsage
+from discreet.measure import columns as column_selectivity
+from discreet.measure.assessment import Assessment, Presence
+from discreet.measure.classes import group, sizes_query
+from discreet.measure.criteria.verdicts import judge_population, judge_sizes, smallest
+from discreet.measure.describe import sentence
+from discreet.measure.encode import comparable
+from discreet.measure.presence import match_population
+from discreet.measure.risk.population import population_uniques
+from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
+from discreet.measure.risk.uniques import find_uniques
+from discreet.measure.sensitive import measure_sensitive
+from discreet.measure.subject import bind, select_table
+from discreet.policy.load import load_policy
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.measure.classes import Cells
+    from discreet.measure.presence import Matched
+    from discreet.measure.risk.population import PopulationUniques
+    from discreet.measure.risk.sample import SampleRisk
+    from discreet.measure.risk.uniques import Uniques
+    from discreet.measure.subject import Bound
+    from discreet.policy.model import Policy
+
+    Progress = Callable[[str, int, int], None]
+
+SMALLEST_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """All classes of a table, kept on the engine, and the histogram of their sizes."""
+
+    relation: exp.Table
+    sizes: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+    @property
+    def k(self) -> int | None:
+        """The size of the smallest class, None without classes."""
+        return int(self.sizes[0]) if len(self.sizes) else None
+
+
+def assess(  # noqa: PLR0913 -- the flags of the command
+    source: object,
+    policy: Policy | str | Path | None = None,
+    *,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    unit: str | None = None,
+    table: str | None = None,
+    against: object = None,
+    fraction: float | None = None,
+    depth: int = 3,
+    threshold: float = AT_RISK_ABOVE,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory_limit: str | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Return how identifiable the people in `source` are.
+
+    Args:
+        source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
+        policy: A policy or the path of its file; without one, give `quasi`, or roles are guessed.
+        quasi: The columns outsiders may know.
+        sensitive: The columns outsiders must not learn.
+        unit: The column that says whose rows they are; by default each row is a person.
+        table: The table's name in the policy or in the database.
+        against: The population the table was drawn from, with the same quasi-identifiers.
+        fraction: The share of the population that is in the table, for population uniqueness.
+        depth: The largest number of columns combined in the search for what singles people out; 0
+            leaves that search and the single columns out.
+        threshold: People whose chance of being found is above this are at risk.
+        delimiter: What separates the columns of a CSV file.
+        encoding: The encoding of a CSV file.
+        memory_limit: How much memory the engine may use, such as `4GB`.
+        progress: Called with a step's name, what is done and what there is to do.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [30, 30, 41], "zip": ["1", "1", "2"], "ill": ["flu", "flu", "flu"]})
+    >>> found = assess(people, quasi=["age", "zip"], sensitive=["ill"])
+    >>> found.k, found.unique, found.sensitive["ill"].l.distinct
+    (1, 1, 1)
+    """
+    loaded = load(policy)
+    names_policy_table = loaded is not None and table in loaded.tables
+    opened = (
+        source
+        if isinstance(source, Table)
+        else open_table(
+            source,
+            table=None if names_policy_table else table,
+            delimiter=delimiter,
+            encoding=encoding,
+            memory_limit=memory_limit,
+        )
+    )
+    bound = bind(
+        opened,
+        policy=select_table(loaded, label=opened.label, name=table) if loaded else None,
+        path=str(loaded.path) if loaded and loaded.path else None,
+        quasi=quasi,
+        sensitive=sensitive,
+        unit=unit,
+    )
+    population = None
+    if against is not None:
+        population = open_population(against, opened, delimiter=delimiter, encoding=encoding)
+    return measure(
+        bound,
+        population=population,
+        fraction=fraction,
+        depth=depth,
+        threshold=threshold,
+        progress=progress or (lambda *_: None),
+    )
+
+
+def load(policy: Policy | str | Path | None) -> Policy | None:
+    """Return a policy given as such or as the path of its file."""
+    if isinstance(policy, (str, Path)):
+        return load_policy(policy)
+    return policy
+
+
+def open_population(
+    against: object, table: Table, *, delimiter: str | None = None, encoding: str | None = None
+) -> Table:
+    """Return the population's table, beside the table itself when its engine can hold both."""
+    if isinstance(against, Table):
+        return against
+    engine = table.engine if isinstance(table.engine, DuckDB) else None
+    return open_table(against, engine=engine, delimiter=delimiter, encoding=encoding)
+
+
+def measure(
+    bound: Bound,
+    *,
+    population: Table | None,
+    fraction: float | None,
+    depth: int,
+    threshold: float,
+    progress: Progress,
+) -> Assessment:
+    """Return the assessment of a table whose columns have their parts."""
+    if depth < 0:
+        raise WrongUsage(f"The depth is {depth}. Choose 0 or the number of columns to combine.")
+    progress("classes", 0, 1)
+    cells = group(bound.subject)
+    if cells.rows == 0:
+        label = bound.subject.table.label
+        raise EmptySource(f"{label} has a header but no rows: there is nobody to assess.")
+    sizes = _sizes(cells)
+    matched = match_population(cells, sizes.relation, population) if population else None
+    progress("classes", 1, 1)
+    measured = measure_sensitive(cells, bound, progress=progress)
+    verdicts = {
+        **judge_sizes(cells, bound, sizes.relation, sizes.sizes, sizes.classes),
+        **measured.verdicts,
+        **judge_population(cells, bound, matched),
+    }
+    people = _people(cells)
+    criteria = bound.policy.criteria if bound.policy else ()
+    found = Assessment(
+        source=bound.subject.table.label,
+        verdict="",
+        quasi=tuple(column.name for column in bound.subject.quasi),
+        unit=bound.subject.unit.name if bound.subject.unit else None,
+        roles_guessed=bound.guessed,
+        rows=cells.rows,
+        people=people,
+        suppressed=cells.suppressed,
+        classes=int(sizes.classes.sum()),
+        unique=_unique(cells, sizes),
+        k=sizes.k,
+        class_sizes=dict(
+            zip(sizes.sizes.tolist(), (sizes.sizes * sizes.classes).tolist(), strict=True)
+        ),
+        smallest=smallest(cells, sizes.relation, "size", count=SMALLEST_SHOWN),
+        columns=column_selectivity.measure(bound, progress=progress) if depth else (),
+        sensitive=measured.columns,
+        criteria=tuple(verdicts[criterion] for criterion in criteria if criterion in verdicts),
+        risk=_risk(sizes, matched, threshold),
+        presence=_presence(cells, matched) if matched else None,
+        population=_population(sizes, people, matched, fraction),
+        combinations=_combinations(cells, sizes, depth=depth, progress=progress) if depth else None,
+        cautions=_cautions(cells, bound, sizes, matched),
+    )
+    return replace(found, verdict=sentence(found))
+
+
+def _sizes(cells: Cells) -> Sizes:
+    engine = cells.subject.table.engine
+    relation = engine.keep(sizes_query(cells))
+    size = build.column("size")
+    counted = build.select(
+        size, build.named(build.count_rows(), "classes"), source=relation.copy()
+    ).group_by(size.copy())
+    found = engine.run(build.ordered(counted, [size.copy()]))
+    return Sizes(
+        relation,
+        found.column("size").to_numpy().astype(np.int64),
+        found.column("classes").to_numpy().astype(np.int64),
+    )
+
+
+def _people(cells: Cells) -> int:
+    """Return the number of people; rows of nobody known count as one person."""
+    if cells.subject.unit is None:
+        return cells.rows
+    unit = comparable(cells.subject.unit)
+    once = build.select(
+        build.named(unit, "unit"), source=cells.subject.table.relation.copy()
+    ).distinct()
+    counted = build.select(
+        build.named(build.count_rows(), "people"), source=build.subquery(once, "u")
+    )
+    return int(cells.subject.table.engine.run(counted)["people"][0].as_py())
+
+
+def _unique(cells: Cells, sizes: Sizes) -> int:
+    """Return how many people are alone in a class, in at least one if they are in several."""
+    alone = sizes.sizes == 1
+    if cells.subject.unit is None or not alone.any():
+        return int(sizes.classes[alone].sum())
+    same = build.all_of(
+        exp.EQ(this=build.column(key, of="c"), expression=build.column(key, of="s"))
+        for key in cells.packing.keys
+    )
+    lonely = (
+        build.select(
+            build.named(build.column("unit", of="c"), "unit"),
+            source=build.aliased_table(cells.relation, "c"),
+        )
+        .join(build.aliased_table(sizes.relation, "s"), on=same)
+        .where(exp.EQ(this=build.column("size", of="s"), expression=build.number(1)))
+        .distinct()
+    )
+    counted = build.select(build.named(build.count_rows(), "n"), source=build.subquery(lonely, "l"))
+    return int(cells.subject.table.engine.run(counted)["n"][0].as_py())
+
+
+def _risk(sizes: Sizes, matched: Matched | None, threshold: float) -> SampleRisk:
+    if matched is None:
+        return sample_risk(sizes.sizes, sizes.classes, threshold=threshold)
+    # A population list that misses people of the table does not hide them any better.
+    among = np.maximum(matched.among, matched.sizes)
+    return sample_risk(matched.sizes, matched.classes, population=among, threshold=threshold)
+
+
+def _presence(cells: Cells, matched: Matched) -> Presence:
+    lowest, highest = matched.presence
+    missing = np.maximum(matched.sizes - matched.among, 0) * matched.classes
+    return Presence(
+        population=matched.people,
+        k_map=int(matched.among.min(initial=np.iinfo(np.int64).max)) if len(matched.among) else 0,
+        lowest=lowest,
+        highest=highest,
+        people_not_in_population=int(missing.sum()),
+        worst=smallest(cells, matched.relation, "among"),
+    )
+
+
+def _population(
+    sizes: Sizes, people: int, matched: Matched | None, fraction: float | None
+) -> PopulationUniques | None:
+    """Return estimates of population uniqueness when the sampling fraction is known."""
+    if fraction is None and matched is not None and matched.people >= people:
+        fraction = people / matched.people
+    if fraction is None or not len(sizes.sizes):
+        return None
+    return population_uniques(sizes.sizes, sizes.classes, fraction=fraction)
+
+
+def _combinations(cells: Cells, sizes: Sizes, *, depth: int, progress: Progress) -> Uniques:
+    """Return the smallest sets of columns that single people out."""
+    engine = cells.subject.table.engine
+    keys = [build.column(key) for key in cells.packing.keys]
+    order = exp.Order(expressions=[exp.Ordered(this=key, nulls_first=False) for key in keys])
+    position = exp.Window(this=exp.RowNumber(), order=order)
+    codes = [
+        build.named(cells.packing.code_of(index), f"q{index}")
+        for index in range(len(cells.subject.quasi))
+    ]
+    query = build.select(
+        build.named(exp.Sub(this=position, expression=build.number(1)), "id"),
+        *codes,
+        build.column("size"),
+        source=sizes.relation.copy(),
+    )
+    numbered = engine.keep(query)
+    names = [column.name for column in cells.subject.quasi]
+    return find_uniques(
+        engine,
+        numbered,
+        names,
+        depth=min(depth, len(names)),
+        progress=lambda done, total: progress("combinations", done, total),
+    )
+
+
+def _cautions(cells: Cells, bound: Bound, sizes: Sizes, matched: Matched | None) -> tuple[str, ...]:
+    found: list[str] = []
+    if bound.guessed:
+        found.append(
+            "The roles of the columns were guessed. Write them down with `discreet init`, check "
+            "them, and assess with --policy."
+        )
+    if not bound.subject.sensitive:
+        found.append("No sensitive column is named, so what classes reveal was not measured.")
+    if cells.suppressed and bound.subject.sensitive and cells.suppressed < (sizes.k or 0):
+        found.append(
+            f"Only {cells.suppressed:,} rows are suppressed: whoever fits no class is one of them. "
+            "Withhold their sensitive values as well."
+        )
+    if matched is not None and (matched.among < matched.sizes).any():
+        found.append(
+            "Some classes have more people in the table than in the population: the population "
+            "list is incomplete or written differently. k-map and presence are as it says; risks "
+            "count these people as hidden only by the table."
+        )
+    return tuple(found)

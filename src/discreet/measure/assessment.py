@@ -1,0 +1,147 @@
+"""What `assess` returns: one verdict, then everything it rests on. Keys are public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.measure.risk.population import PopulationUniques
+    from discreet.measure.risk.sample import SampleRisk
+    from discreet.measure.risk.uniques import Uniques
+
+
+@dataclass(frozen=True)
+class ClassView(Result):
+    """One class as its custodian may see it: never part of a shared report."""
+
+    values: Mapping[str, Any]
+    size: int
+    level: float | None = None
+
+
+@dataclass(frozen=True)
+class Diversity(Result):
+    """The l-diversity a table reaches, by kind.
+
+    `recursive` gives, for each l, the bound that c must exceed: `"inf"` where no c will do.
+    """
+
+    distinct: int
+    probabilistic: float
+    entropy: float
+    recursive: Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Closeness(Result):
+    """The t-closeness a table reaches, by distance; None where the distance is not defined."""
+
+    equal: float
+    ordered: float | None
+    hierarchical: float | None
+
+
+@dataclass(frozen=True)
+class SensitiveColumn(Result):
+    """How well one sensitive column is protected within classes."""
+
+    values: int
+    missing: int
+    l: Diversity
+    t: Closeness
+    alpha: float
+    basic_beta: float
+    enhanced_beta: float
+    delta_disclosure: float
+    worst: Mapping[str, tuple[ClassView, ...]]
+
+
+@dataclass(frozen=True)
+class Verdict(Result):
+    """Whether one criterion of the policy holds, and who stands in its way."""
+
+    criterion: str
+    column: str | None
+    required: Mapping[str, Any]
+    reached: Any
+    holds: bool
+    failing_classes: int
+    failing_people: int
+    worst: tuple[ClassView, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The criterion in words, such as `l-diversity (entropy, l = 3) of diagnosis`."""
+        parts = ", ".join(
+            str(value) if isinstance(value, str) else f"{name} = {value:g}"
+            for name, value in self.required.items()
+        )
+        of = f" of {self.column}" if self.column else ""
+        return f"{self.criterion} ({parts}){of}"
+
+
+@dataclass(frozen=True)
+class Presence(Result):
+    """The table against a population table: k-map and δ-presence."""
+
+    population: int
+    k_map: int
+    lowest: float
+    highest: float
+    people_not_in_population: int
+    worst: tuple[ClassView, ...] = ()
+
+
+@dataclass(frozen=True)
+class Selectivity(Result):
+    """How far one column, by itself, narrows down a person."""
+
+    column: str
+    role: str
+    distinct: int
+    missing: int
+    unique: int
+    largest: int
+
+
+@dataclass(frozen=True)
+class Assessment(Result):
+    """How identifiable the people in a table are."""
+
+    source: str
+    verdict: str
+    quasi: tuple[str, ...]
+    unit: str | None
+    roles_guessed: bool
+    rows: int
+    people: int
+    suppressed: int
+    classes: int
+    unique: int
+    k: int | None
+    class_sizes: Mapping[int, int]
+    smallest: tuple[ClassView, ...]
+    columns: tuple[Selectivity, ...]
+    sensitive: Mapping[str, SensitiveColumn]
+    criteria: tuple[Verdict, ...]
+    risk: SampleRisk
+    presence: Presence | None = None
+    population: PopulationUniques | None = None
+    combinations: Uniques | None = None
+    cautions: tuple[str, ...] = field(default=())
+
+    @property
+    def holds(self) -> bool:
+        """Whether every criterion of the policy holds."""
+        return all(verdict.holds for verdict in self.criteria)
+
+    def _repr_html_(self) -> str:
+        """Show verdict, levels and criteria as tables in a notebook."""
+        from discreet.measure.notebook import show
+
+        return show(self)

@@ -1,0 +1,259 @@
+"""The one GROUP BY that every criterion and risk rests on, run once, on the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.engines.engine import Column, Kind, Table
+from discreet.measure.encode import Packing, Span, comparable, encode, list_values, pack
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.measure.encode import Domain, Listed
+
+SUPPRESSED = "*"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: a table, what outsiders know, what they must not learn, whose rows."""
+
+    table: Table
+    quasi: tuple[Column, ...]
+    sensitive: tuple[Column, ...] = ()
+    unit: Column | None = None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The table grouped by class, sensitive values and unit, kept on the engine as whole numbers.
+
+    `relation` has the key columns of `packing`, `s0 … sn` (codes of the sensitive columns), `unit`
+    when there is one, and `rows`. It has at most as many rows as the table, and nothing after it
+    reads the table again.
+    """
+
+    subject: Subject
+    relation: exp.Table
+    packing: Packing
+    sensitive: tuple[Listed, ...]
+    rows: int
+    suppressed: int
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Some whole classes with the histogram of one sensitive column in each.
+
+    Class i has the codes `codes[starts[i]:starts[i + 1]]`, ascending, held by `counts` people, and
+    `sizes[i]` people in all. The sum of a class's counts exceeds its size when people have several
+    values.
+    """
+
+    keys: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """Where each class begins."""
+        return self.starts[:-1]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of different values in each class."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """The class each value belongs to."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each value within its class; they add up to 1."""
+        totals = np.add.reduceat(self.counts, self.first)
+        return self.counts / np.repeat(totals, self.lengths)
+
+    @cached_property
+    def largest(self) -> NDArray[np.int64]:
+        """The count of each class's most frequent value."""
+        return np.maximum.reduceat(self.counts, self.first)
+
+    @cached_property
+    def descending(self) -> NDArray[np.int64]:
+        """The counts, most frequent first within each class."""
+        top = int(self.counts.max()) + 1
+        if len(self) * top >= 2**62:
+            return self.counts[np.lexsort((-self.counts, self.owners))]
+        # Sorting one packed number is many times quicker than sorting two columns.
+        packed = np.sort(self.owners * top + (top - 1 - self.counts))
+        return top - 1 - packed % top
+
+
+def is_suppressed(quasi: Sequence[Column]) -> exp.Expression:
+    """Return the condition that a row's quasi-identifiers were all suppressed.
+
+    A suppressed row says nothing an outsider could match: every quasi-identifier is `*` or missing,
+    and at least one is `*`. Rows that merely miss all values stay a class of their own.
+    """
+    marks = [
+        exp.EQ(this=build.column(column.name), expression=build.text(SUPPRESSED))
+        for column in quasi
+        if column.kind is Kind.TEXT
+    ]
+    blanks = [
+        build.any_of(
+            [build.is_null(build.column(column.name))]
+            + [mark.copy() for mark in marks if mark.this.name == column.name]
+        )
+        for column in quasi
+    ]
+    return build.all_of([build.any_of(marks), *blanks])
+
+
+def group(subject: Subject) -> Cells:
+    """Return the cells of `subject`: rows that share class, sensitive values and unit."""
+    table = subject.table
+    rows, suppressed = _count(subject)
+    domains = encode(table, subject.quasi)
+    sensitive = tuple(list_values(table, column) for column in subject.sensitive)
+    packing = pack(domains)
+    query, codes = coded(table, (*domains, *sensitive))
+    keys = packing.expressions(codes[: len(domains)])
+    others = [
+        build.named(exp.cast(exp.paren(code), "bigint"), f"s{index}")
+        for index, code in enumerate(codes[len(domains) :])
+    ]
+    if subject.unit is not None:
+        others.append(build.named(comparable(subject.unit, of="t"), "unit"))
+    grouping = [*keys, *others]
+    query = query.select(*grouping, build.named(build.count_rows(), "rows"))
+    query = query.group_by(*(alias.this.copy() for alias in grouping))
+    if suppressed:
+        query = query.where(exp.not_(exp.paren(is_suppressed(subject.quasi))))
+    return Cells(subject, table.engine.keep(query), packing, sensitive, rows, suppressed)
+
+
+def coded(table: Table, domains: Sequence[Domain]) -> tuple[exp.Select, list[exp.Expression]]:
+    """Return `FROM table` joined with the dictionaries, and the code expression of each domain.
+
+    `table` must have the domains' columns; values a domain does not know get the code NULL.
+    """
+    query = exp.Select().from_(build.aliased_table(table.relation, "t"))
+    codes: list[exp.Expression] = []
+    for index, domain in enumerate(domains):
+        value, alias = comparable(domain.column, of="t"), f"d{index}"
+        if not isinstance(domain, Span):
+            query = query.join(domain.join(value=value, alias=alias))
+        codes.append(domain.code(value=value, alias=alias))
+    return query, codes
+
+
+def _count(subject: Subject) -> tuple[int, int]:
+    measures: list[exp.Expression] = [build.named(build.count_rows(), "rows")]
+    if any(column.kind is Kind.TEXT for column in subject.quasi):
+        marked = exp.case().when(is_suppressed(subject.quasi), build.number(1))
+        measures.append(build.named(exp.Count(this=marked), "suppressed"))
+    found = subject.table.engine.run(
+        build.select(*measures, source=subject.table.relation.copy())
+    ).to_pylist()[0]
+    return int(found["rows"]), int(found.get("suppressed", 0))
+
+
+def sizes_query(cells: Cells) -> exp.Select:
+    """Return the query of all classes: their keys and `size`, the number of people in each."""
+    keys = [build.column(name) for name in cells.packing.keys]
+    if cells.subject.unit is None:
+        size: exp.Expression = build.total(build.column("rows"))
+        source: exp.Expression = cells.relation.copy()
+    else:
+        size = build.count_rows()
+        source = build.subquery(_distinct(cells, [*cells.packing.keys, "unit"]), "people")
+    named_size = build.named(size, "size")
+    return build.select(*keys, named_size, source=source).group_by(*(key.copy() for key in keys))
+
+
+def histogram(cells: Cells, index: int) -> Iterator[Groups]:
+    """Yield all classes with the histogram of the sensitive column at `index`, in bounded memory."""
+    names = [*cells.packing.keys, f"s{index}"]
+    columns = [build.column(name) for name in names]
+    if cells.subject.unit is None:
+        count: exp.Expression = build.total(build.column("rows"))
+        source: exp.Expression = cells.relation.copy()
+    else:
+        count = build.count_rows()
+        source = build.subquery(_distinct(cells, [*names, "unit"]), "people")
+    query = build.select(*columns, build.named(count, "count"), source=source)
+    if cells.subject.unit is None and len(cells.sensitive) == 1:
+        # The cells are this histogram already: no second GROUP BY.
+        query = build.select(*columns, build.column("rows"), source=cells.relation.copy())
+    else:
+        query = query.group_by(*(column.copy() for column in columns))
+    if cells.subject.unit is not None:
+        query = _with_sizes(cells, query, names)
+    ordered = build.ordered(query, [build.column(name) for name in names])
+    return _whole_classes(cells, ordered)
+
+
+def _distinct(cells: Cells, names: Sequence[str]) -> exp.Select:
+    columns = [build.column(name) for name in names]
+    return build.select(*columns, source=cells.relation.copy()).distinct()
+
+
+def _with_sizes(cells: Cells, query: exp.Select, names: Sequence[str]) -> exp.Select:
+    """Add each class's number of people, which its counts do not add up to."""
+    same = build.all_of(
+        exp.EQ(this=build.column(key, of="h"), expression=build.column(key, of="c"))
+        for key in cells.packing.keys
+    )
+    wanted = [build.named(build.column(name, of="h"), name) for name in (*names, "count")]
+    size = build.named(build.column("size", of="c"), "size")
+    joined = build.select(*wanted, size, source=build.subquery(query, "h")).join(
+        build.subquery(sizes_query(cells), "c"), on=same
+    )
+    return build.select(exp.Star(), source=build.subquery(joined, "sized"))
+
+
+def _whole_classes(cells: Cells, query: exp.Select) -> Iterator[Groups]:
+    """Cut an ordered stream into groups of whole classes, carrying a class over batch borders."""
+    width = len(cells.packing.keys)
+    carried: NDArray[np.int64] | None = None
+    for batch in cells.subject.table.engine.stream(query):
+        table = np.column_stack(
+            [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        ).astype(np.int64, copy=False)
+        if carried is not None:
+            table = np.concatenate([carried, table])
+        if not len(table):
+            continue
+        changes = np.flatnonzero((table[1:, :width] != table[:-1, :width]).any(axis=1)) + 1
+        if not len(changes):
+            carried = table
+            continue
+        carried = table[changes[-1] :]
+        yield _groups(table[: changes[-1]], np.concatenate([[0], changes]), width)
+    if carried is not None and len(carried):
+        yield _groups(carried, np.array([0, len(carried)]), width)
+
+
+def _groups(table: NDArray[np.int64], starts: NDArray[np.int64], width: int) -> Groups:
+    counts = table[:, width + 1]
+    first = starts[:-1]
+    sized = table.shape[1] > width + 2
+    sizes = table[first, width + 2] if sized else np.add.reduceat(counts, first)
+    return Groups(table[first, :width], starts, table[:, width], counts, sizes)

@@ -1,0 +1,160 @@
+"""Yes or no for each criterion of a policy."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.errors import InvalidCriterion
+from discreet.measure.assessment import Verdict
+from discreet.measure.criteria.evaluate import TOLERANCE
+from discreet.measure.describe import describe_classes
+from discreet.policy import model
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.measure.assessment import ClassView
+    from discreet.measure.classes import Cells
+    from discreet.measure.criteria.evaluate import Failures, Findings
+    from discreet.measure.presence import Matched
+    from discreet.measure.subject import Bound
+
+SHOWN = 3
+
+NAMES: Mapping[type, str] = {
+    model.KAnonymity: "k-anonymity",
+    model.KMap: "k-map",
+    model.LDiversity: "l-diversity",
+    model.TCloseness: "t-closeness",
+    model.AlphaK: "alpha-k",
+    model.DeltaPresence: "delta-presence",
+    model.BetaLikeness: "beta-likeness",
+    model.DeltaDisclosure: "delta-disclosure",
+}
+
+
+def required(criterion: model.Criterion) -> dict[str, Any]:
+    """Return the criterion's parameters as the policy names them."""
+    return {
+        part.name: value
+        for part in dataclasses.fields(criterion)
+        if part.name not in ("column", "line")
+        and (value := getattr(criterion, part.name)) is not None
+    }
+
+
+def column_verdict(cells: Cells, failures: Failures, found: Findings) -> Verdict:
+    """Return the verdict on a criterion about one sensitive column."""
+    criterion = failures.trial.criterion
+    tally = found.tallies[failures.trial.measure.name]
+    worst = tally.worst
+    shown: tuple[ClassView, ...] = ()
+    if failures.classes and worst is not None:
+        shown = describe_classes(cells, worst.keys, worst.sizes.tolist(), worst.scores.tolist())
+    return Verdict(
+        criterion=NAMES[type(criterion)],
+        column=getattr(criterion, "column", None),
+        required=required(criterion),
+        reached=tally.level,
+        holds=failures.classes == 0,
+        failing_classes=failures.classes,
+        failing_people=failures.people,
+        worst=shown,
+    )
+
+
+def judge_sizes(
+    cells: Cells,
+    bound: Bound,
+    relation: exp.Table,
+    sizes: NDArray[np.int64],
+    classes: NDArray[np.int64],
+) -> dict[model.Criterion, Verdict]:
+    """Return the verdicts on k-anonymity from the histogram of class sizes."""
+    verdicts: dict[model.Criterion, Verdict] = {}
+    for criterion in bound.policy.criteria if bound.policy else ():
+        if isinstance(criterion, model.KAnonymity):
+            small = sizes < criterion.k
+            verdicts[criterion] = Verdict(
+                criterion=NAMES[model.KAnonymity],
+                column=None,
+                required=required(criterion),
+                reached=int(sizes[0]) if len(sizes) else None,
+                holds=not small.any(),
+                failing_classes=int(classes[small].sum()),
+                failing_people=int((sizes[small] * classes[small]).sum()),
+                worst=smallest(cells, relation, "size") if small.any() else (),
+            )
+    return verdicts
+
+
+def judge_population(
+    cells: Cells, bound: Bound, matched: Matched | None
+) -> dict[model.Criterion, Verdict]:
+    """Return the verdicts on k-map and δ-presence, which need a population."""
+    verdicts: dict[model.Criterion, Verdict] = {}
+    for criterion in bound.policy.criteria if bound.policy else ():
+        if not isinstance(criterion, (model.KMap, model.DeltaPresence)):
+            continue
+        if matched is None:
+            raise InvalidCriterion(
+                f"The criterion {NAMES[type(criterion)]} compares the table with its population. "
+                "Name the population's table with --against."
+            )
+        verdict = _k_map if isinstance(criterion, model.KMap) else _delta_presence
+        verdicts[criterion] = verdict(cells, criterion, matched)  # pyright: ignore[reportArgumentType]
+    return verdicts
+
+
+def _k_map(cells: Cells, criterion: model.KMap, matched: Matched) -> Verdict:
+    few = matched.among < criterion.k
+    return Verdict(
+        criterion=NAMES[model.KMap],
+        column=None,
+        required=required(criterion),
+        reached=int(matched.among.min()) if len(matched.among) else None,
+        holds=not few.any(),
+        failing_classes=int(matched.classes[few].sum()),
+        failing_people=int((matched.sizes[few] * matched.classes[few]).sum()),
+        worst=smallest(cells, matched.relation, "among") if few.any() else (),
+    )
+
+
+def _delta_presence(cells: Cells, criterion: model.DeltaPresence, matched: Matched) -> Verdict:
+    lowest, highest = matched.presence
+    chances = matched.chances
+    outside = (chances < criterion.lower - TOLERANCE) | (chances > criterion.upper + TOLERANCE)
+    absent = matched.outside if criterion.lower > TOLERANCE else 0
+    return Verdict(
+        criterion=NAMES[model.DeltaPresence],
+        column=None,
+        required=required(criterion),
+        reached=[lowest, highest],
+        holds=not outside.any() and not absent,
+        failing_classes=int(matched.classes[outside].sum()),
+        failing_people=int((matched.sizes[outside] * matched.classes[outside]).sum()) + absent,
+        worst=smallest(cells, matched.relation, "among") if outside.any() else (),
+    )
+
+
+def smallest(
+    cells: Cells, relation: exp.Table, by: str, *, count: int = SHOWN
+) -> tuple[ClassView, ...]:
+    """Return the classes with the smallest `by`, one of the relation's numbers."""
+    keys = list(cells.packing.keys)
+    columns = [build.column(name) for name in (*keys, "size", by)]
+    order = [build.column(name) for name in (by, *keys)]
+    named = [*columns[:-1], build.named(columns[-1], "level")]
+    query = build.ordered(build.select(*named, source=relation.copy()), order).limit(count)
+    found = cells.subject.table.engine.run(query)
+    table = np.column_stack([found.column(name).to_numpy() for name in keys]).astype(np.int64)
+    return describe_classes(
+        cells, table, found.column("size").to_pylist(), found.column("level").to_pylist()
+    )

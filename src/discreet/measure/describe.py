@@ -1,0 +1,74 @@
+"""Classes and findings in words: keys become values, numbers become a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.measure.assessment import ClassView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.measure.assessment import Assessment
+    from discreet.measure.classes import Cells
+
+
+def describe_classes(
+    cells: Cells,
+    keys: NDArray[np.int64],
+    sizes: Sequence[int],
+    levels: Sequence[float | None],
+) -> tuple[ClassView, ...]:
+    """Return classes with their quasi-identifiers as people know them."""
+    codes = cells.packing.decode(keys)
+    engine = cells.subject.table.engine
+    columns = [
+        domain.values(engine, [int(code) for code in codes[:, index]])
+        for index, domain in enumerate(cells.packing.domains)
+    ]
+    names = [column.name for column in cells.subject.quasi]
+    return tuple(
+        ClassView(
+            {name: column[row] for name, column in zip(names, columns, strict=True)},
+            size=int(sizes[row]),
+            level=None if levels[row] is None else float(levels[row] or 0.0),
+        )
+        for row in range(len(keys))
+    )
+
+
+def sentence(found: Assessment) -> str:
+    """Return the finding in one sentence, the number of people first."""
+    on = listed(found.quasi) if len(found.quasi) <= 5 else f"{len(found.quasi)} quasi-identifiers"
+    if found.k is None:
+        return f"Every one of the {found.rows:,} rows of {found.source} is suppressed."
+    if found.unique == 0:
+        return (
+            f"Nobody among {found.people:,} people is unique on {on}: the smallest class has "
+            f"{found.k:,} people (k = {found.k})."
+        )
+    are = "person is" if found.unique == 1 else "people are"
+    share = found.unique / found.people
+    return f"{found.unique:,} of {found.people:,} {are} unique on {on} ({percent(share)})."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as prose: `a, b and c`."""
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage that is never rounded to 0 % or 100 % unless it is.
+
+    >>> percent(0.0413), percent(0.00001), percent(0.99999), percent(1.0)
+    ('4.1 %', '< 0.1 %', '> 99.9 %', '100 %')
+    """
+    if 0 < share < 0.0005:
+        return "< 0.1 %"
+    if 0.9995 <= share < 1:
+        return "> 99.9 %"
+    return f"{100 * share:.1f} %" if share not in (0, 1) else f"{100 * share:.0f} %"

@@ -1,0 +1,271 @@
+"""Columns as small whole numbers, exactly: the engine maps each distinct value to a code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.engines.engine import Kind
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.engines.engine import Column, Engine, Table
+
+# Whole numbers in a span this small are coded by subtraction; anything wider gets a dictionary.
+_WIDEST_SPAN = 2**31
+# A packed key stays below this, so that no engine's signed 64-bit arithmetic can overflow.
+_KEY_LIMIT = 2**62
+
+
+def comparable(column: Column, *, of: str | None = None) -> exp.Expression:
+    """Return the value of `column` in a form that every engine groups and joins alike.
+
+    Negative zero equals zero, and lists, structs or bytes are compared by their text.
+    """
+    tree = build.column(column.name, of=of)
+    if column.kind is Kind.REAL:
+        return exp.Add(this=tree, expression=exp.cast(build.number(0), "double"))
+    if column.kind is Kind.OTHER:
+        return exp.cast(tree, "text")
+    return tree
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A column's distinct values, kept on the engine as `value, code, rows` in their own order.
+
+    Codes run from 0; a missing value, if there is one, has the last code.
+    """
+
+    column: Column
+    relation: exp.Table
+    cardinality: int
+    has_missing: bool
+    missing_rows: int = 0
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether `code` reads the dictionary, which must then be joined."""
+        return True
+
+    def join(self, *, value: exp.Expression, alias: str) -> exp.Join:
+        """Return the join that brings the dictionary under `alias`."""
+        # An equality join is hashed on every engine; IS NOT DISTINCT FROM is not in PostgreSQL.
+        return exp.Join(
+            this=build.aliased_table(self.relation, alias),
+            side="LEFT",
+            on=exp.EQ(this=value, expression=build.column("value", of=alias)),
+        )
+
+    def code(self, *, value: exp.Expression, alias: str) -> exp.Expression:
+        """Return the code of `value`, NULL when the column never holds it."""
+        listed = build.column("code", of=alias)
+        if not self.has_missing:
+            return listed
+        missing = build.number(self.cardinality - 1)
+        return exp.case().when(build.is_null(value), missing).else_(listed)
+
+    def values(self, engine: Engine, codes: Sequence[int]) -> list[object]:
+        """Return the values behind `codes`, None for the missing value."""
+        if not codes:
+            return []
+        wanted = [build.number(int(code)) for code in sorted(set(codes))]
+        query = build.select(
+            build.column("code"), build.column("value"), source=self.relation
+        ).where(exp.In(this=build.column("code"), expressions=wanted))
+        found = engine.run(query)
+        lookup = dict(zip(found["code"].to_pylist(), found["value"].to_pylist(), strict=True))
+        return [lookup.get(int(code)) for code in codes]
+
+    def counts(self, engine: Engine) -> NDArray[np.int64]:
+        """Return the number of rows behind each code, in the order of the codes."""
+        query = build.ordered(
+            build.select(build.column("rows"), source=self.relation), [build.column("code")]
+        )
+        found = [batch.column(0).to_numpy(zero_copy_only=False) for batch in engine.stream(query)]
+        tail = [np.array([self.missing_rows], dtype=np.int64)] if self.has_missing else []
+        return np.concatenate([np.empty(0, np.int64), *found, *tail]).astype(np.int64)
+
+    def all_values(self, engine: Engine) -> pa.Array:
+        """Return every value that is not missing, in the order of the codes."""
+        query = build.ordered(
+            build.select(build.column("value"), source=self.relation), [build.column("code")]
+        )
+        return pa.chunked_array(engine.run(query)["value"]).combine_chunks()
+
+
+@dataclass(frozen=True)
+class Span:
+    """A column of whole numbers within `low … high`: a code is the distance from `low`."""
+
+    column: Column
+    low: int
+    high: int
+    has_missing: bool
+
+    @property
+    def cardinality(self) -> int:
+        """The number of codes, whether or not a row has them all."""
+        return self.high - self.low + 1 + self.has_missing
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether `code` reads a dictionary: a span needs none."""
+        return False
+
+    def code(self, *, value: exp.Expression, alias: str) -> exp.Expression:  # noqa: ARG002 -- one shape with Listed
+        """Return the code of `value`, NULL when it lies outside the span."""
+        low, high = build.number(self.low), build.number(self.high)
+        inside = exp.Between(this=value.copy(), low=low, high=high)
+        distance = exp.Sub(this=exp.cast(value.copy(), "bigint"), expression=low.copy())
+        tree = exp.case().when(inside, distance)
+        if self.has_missing:
+            tree = tree.when(build.is_null(value.copy()), build.number(self.cardinality - 1))
+        return tree
+
+    def values(self, engine: Engine, codes: Sequence[int]) -> list[object]:  # noqa: ARG002
+        """Return the values behind `codes`, None for the missing value."""
+        missing = self.cardinality - 1 if self.has_missing else -1
+        return [None if code == missing else self.low + int(code) for code in codes]
+
+
+Domain = Listed | Span
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How the codes of several columns share a few 64-bit keys: mixed radix, no collision."""
+
+    domains: tuple[Domain, ...]
+    groups: tuple[tuple[int, ...], ...] = field(default=())
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the key columns."""
+        return tuple(f"k{index}" for index in range(len(self.groups)))
+
+    def expressions(self, codes: Sequence[exp.Expression]) -> list[exp.Alias]:
+        """Return one key expression per group, NULL where any code is NULL."""
+        return [
+            build.named(self._horner([codes[i] for i in group], group), name)
+            for name, group in zip(self.keys, self.groups, strict=True)
+        ]
+
+    def _horner(self, codes: Sequence[exp.Expression], group: Sequence[int]) -> exp.Expression:
+        tree: exp.Expression = exp.cast(exp.paren(codes[0].copy()), "bigint")
+        for code, index in zip(codes[1:], group[1:], strict=True):
+            radix = build.number(self.domains[index].cardinality)
+            scaled = exp.Mul(this=exp.paren(tree), expression=radix)
+            tree = exp.Add(this=scaled, expression=exp.paren(code.copy()))
+        return tree
+
+    def code_of(self, index: int, *, of: str | None = None) -> exp.Expression:
+        """Return the code of the column at `index`, read back from its key."""
+        name, group = next(
+            (name, group)
+            for name, group in zip(self.keys, self.groups, strict=True)
+            if index in group
+        )
+        below = 1
+        for later in group[group.index(index) + 1 :]:
+            below *= self.domains[later].cardinality
+        tree: exp.Expression = build.column(name, of=of)
+        if below > 1:
+            tree = exp.cast(exp.IntDiv(this=tree, expression=build.number(below)), "bigint")
+        if group[0] != index:
+            cardinality = build.number(self.domains[index].cardinality)
+            tree = exp.Mod(this=exp.paren(tree), expression=cardinality)
+        return tree
+
+    def decode(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the codes, one column each, of rows of keys."""
+        codes = np.empty((len(keys), len(self.domains)), dtype=np.int64)
+        for position, group in enumerate(self.groups):
+            rest = keys[:, position].copy()
+            for index in reversed(group):
+                rest, codes[:, index] = np.divmod(rest, self.domains[index].cardinality)
+        return codes
+
+
+def pack(domains: Sequence[Domain]) -> Packing:
+    """Return a packing of `domains` into as few keys as 64 bits allow."""
+    groups: list[list[int]] = [[]]
+    size = 1
+    for index, domain in enumerate(domains):
+        if groups[-1] and size * domain.cardinality >= _KEY_LIMIT:
+            groups.append([])
+            size = 1
+        groups[-1].append(index)
+        size *= max(domain.cardinality, 1)
+    return Packing(tuple(domains), tuple(tuple(group) for group in groups))
+
+
+def list_values(table: Table, column: Column) -> Listed:
+    """Return the dictionary of `column`, kept on the table's engine."""
+    grouped = build.select(
+        build.named(comparable(column), "value"),
+        build.named(build.count_rows(), "rows"),
+        source=table.relation.copy(),
+    ).group_by(comparable(column))
+    position = exp.Window(
+        this=exp.RowNumber(),
+        order=exp.Order(expressions=[exp.Ordered(this=build.column("value"), nulls_first=False)]),
+    )
+    numbered = build.select(
+        build.column("value"),
+        build.named(exp.Sub(this=position, expression=build.number(1)), "code"),
+        build.column("rows"),
+        source=build.subquery(grouped, "grouped"),
+    ).where(exp.not_(build.is_null(build.column("value"))))
+    relation = table.engine.keep(numbered)
+    known = table.engine.run(
+        build.select(
+            build.named(build.count_rows(), "values"),
+            build.named(build.total(build.column("rows")), "rows"),
+            source=relation,
+        )
+    )
+    rows = table.engine.run(
+        build.select(build.named(build.count_rows(), "rows"), source=table.relation.copy())
+    )
+    missing = int(rows["rows"][0].as_py()) - int(known["rows"][0].as_py() or 0)
+    values = int(known["values"][0].as_py())
+    return Listed(column, relation, values + (missing > 0), missing > 0, missing)
+
+
+def encode(table: Table, columns: Sequence[Column]) -> tuple[Domain, ...]:
+    """Return how each of `columns` is coded; whole numbers in a small span need no dictionary."""
+    spans = _spans(table, [column for column in columns if column.kind is Kind.INTEGER])
+    return tuple(spans.get(column.name) or list_values(table, column) for column in columns)
+
+
+def _spans(table: Table, columns: Sequence[Column]) -> dict[str, Span]:
+    if not columns:
+        return {}
+    measures: list[exp.Expression] = [build.named(build.count_rows(), "rows")]
+    for index, column in enumerate(columns):
+        value = build.column(column.name)
+        measures += [
+            build.named(exp.Min(this=value), f"low{index}"),
+            build.named(exp.Max(this=value.copy()), f"high{index}"),
+            build.named(exp.Count(this=value.copy()), f"known{index}"),
+        ]
+    found = table.engine.run(build.select(*measures, source=table.relation.copy())).to_pylist()[0]
+    spans: dict[str, Span] = {}
+    for index, column in enumerate(columns):
+        low, high = found[f"low{index}"], found[f"high{index}"]
+        if low is None or int(high) - int(low) >= _WIDEST_SPAN:
+            continue
+        if int(low) < -(2**62) or int(high) > 2**62:
+            continue  # subtraction could leave 64 bits
+        has_missing = found[f"known{index}"] < found["rows"]
+        spans[column.name] = Span(column, int(low), int(high), has_missing)
+    return spans

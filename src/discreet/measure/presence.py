@@ -1,0 +1,157 @@
+"""A table against its population: k-map and δ-presence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.engines.engine import Kind, Table
+from discreet.errors import UnknownColumn, WrongUsage, did_you_mean
+from discreet.measure.classes import coded
+from discreet.measure.encode import comparable
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.engines.engine import Column, Engine
+    from discreet.measure.classes import Cells
+
+_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Classes by their number of people in the table and in the population.
+
+    `classes[i]` classes have `sizes[i]` people in the table and `among[i]` in the population; a
+    size of 0 stands for people of the population whom no class fits.
+    """
+
+    relation: exp.Table  # keys, size and among of each class of the table
+    people: int
+    sizes: NDArray[np.int64]
+    among: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    outside: int  # people of the population that fit no class
+
+    @property
+    def chances(self) -> NDArray[np.float64]:
+        """The chance that somebody of the population in such a class is in the table."""
+        with np.errstate(divide="ignore"):
+            return np.where(self.among > 0, self.sizes / self.among, np.inf)
+
+    @property
+    def presence(self) -> tuple[float, float]:
+        """The lowest and the highest chance of being in the table (Nergiz, Atzori & Clifton 2007)."""
+        if not len(self.sizes):
+            return 0.0, 0.0
+        lowest = 0.0 if self.outside else float(self.chances.min())
+        return lowest, float(self.chances.max())
+
+
+def match_population(cells: Cells, classes: exp.Table, population: Table) -> Matched:
+    """Return how many people of `population` share each class of the table.
+
+    Args:
+        cells: The table's cells.
+        classes: The kept table of classes: keys and `size`.
+        population: One row per person, with the same quasi-identifiers under the same names.
+    """
+    engine = cells.subject.table.engine
+    people = _bring(population, cells.subject.quasi, engine)
+    total = build.total(build.column("people"))
+    everyone = engine.run(build.select(build.named(total, "n"), source=people.relation.copy()))
+    keys = list(cells.packing.keys)
+    counted = _population_classes(cells, people)
+    same = build.all_of(
+        exp.EQ(this=build.column(key, of="c"), expression=build.column(key, of="p")) for key in keys
+    )
+    among = exp.Coalesce(this=build.column("among", of="p"), expressions=[build.number(0)])
+    joined = build.select(
+        *(build.named(build.column(key, of="c"), key) for key in keys),
+        build.named(build.column("size", of="c"), "size"),
+        build.named(among, "among"),
+        source=build.aliased_table(classes, "c"),
+    ).join(build.subquery(counted, "p"), on=same, join_type="left")
+    relation = engine.keep(joined)
+    found = _histogram(engine, relation)
+    inside = int((found[1] * found[2]).sum())
+    n = int(everyone["n"][0].as_py() or 0)
+    return Matched(relation, n, found[0], found[1], found[2], n - inside)
+
+
+def _bring(population: Table, quasi: Sequence[Column], engine: Engine) -> Table:
+    """Return the population grouped by the quasi-identifiers, on the table's own engine."""
+    columns = [_same_column(population, column) for column in quasi]
+    values = [build.named(comparable(column), column.name) for column in columns]
+    query = build.select(
+        *values,
+        build.named(build.count_rows(), "people"),
+        source=population.relation.copy(),
+    ).group_by(*(value.this.copy() for value in values))
+    if population.engine is engine:
+        return Table(engine, engine.keep(query), tuple(columns), population.label)
+    batches = population.engine.stream(query)
+    first = next(iter(batches), None)
+    if first is None:
+        raise WrongUsage(f"The population {population.label} is empty. Name one with rows.")
+
+    def everything() -> object:
+        yield first
+        yield from batches
+
+    reader = pa.RecordBatchReader.from_batches(first.schema, everything())
+    return Table(engine, engine.load(reader), tuple(columns), population.label)
+
+
+def _same_column(population: Table, column: Column) -> Column:
+    found = population.column(column.name)
+    if found is None:
+        near = did_you_mean(column.name, (other.name for other in population.columns))
+        raise UnknownColumn(
+            f"The population {population.label} has no column '{column.name}', which is a "
+            f"quasi-identifier of the table.{near}"
+        )
+    if found.kind is not column.kind and not (found.kind in _NUMBERS and column.kind in _NUMBERS):
+        raise WrongUsage(
+            f"Column '{column.name}' holds {column.kind} in the table and {found.kind} in "
+            f"{population.label}. Write both in one form."
+        )
+    return found
+
+
+def _population_classes(cells: Cells, people: Table) -> exp.Select:
+    """Return the query of the population's classes that the table's codes can express."""
+    query, codes = coded(people, cells.packing.domains)
+    known = [exp.not_(build.is_null(exp.paren(code.copy()))) for code in codes]
+    keys = cells.packing.expressions(codes)
+    among = build.named(build.total(build.column("people", of="t")), "among")
+    return (
+        query.select(*keys, among)
+        .where(build.all_of(known))
+        .group_by(*(key.this.copy() for key in keys))
+    )
+
+
+def _histogram(
+    engine: Engine, relation: exp.Table
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    size, among = build.column("size"), build.column("among")
+    query = build.ordered(
+        build.select(
+            size, among, build.named(build.count_rows(), "classes"), source=relation
+        ).group_by(size.copy(), among.copy()),
+        [size.copy(), among.copy()],
+    )
+    found = engine.run(query)
+    sizes, others, classes = (
+        found.column(name).to_numpy().astype(np.int64) for name in ("size", "among", "classes")
+    )
+    return sizes, others, classes

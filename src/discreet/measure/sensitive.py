@@ -1,0 +1,209 @@
+"""Sensitive columns: their overall distribution, and what classes reveal of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.errors import InvalidCriterion, InvalidPolicy
+from discreet.measure.assessment import Closeness, Diversity, SensitiveColumn, Verdict
+from discreet.measure.classes import histogram
+from discreet.measure.criteria.evaluate import DEEPEST_RECURSION, evaluate
+from discreet.measure.criteria.t_closeness import Overall
+from discreet.measure.criteria.verdicts import column_verdict
+from discreet.measure.describe import describe_classes
+from discreet.measure.encode import comparable
+from discreet.policy import model
+from discreet.policy.hierarchy import codes as hierarchy_codes
+from discreet.policy.hierarchy import require_covers
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.measure.assessment import ClassView
+    from discreet.measure.classes import Cells
+    from discreet.measure.criteria.evaluate import Findings
+    from discreet.measure.encode import Listed
+    from discreet.measure.subject import Bound
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All sensitive columns, and the verdicts on criteria that name one of them."""
+
+    columns: Mapping[str, SensitiveColumn]
+    verdicts: Mapping[model.Criterion, Verdict]
+
+
+def measure_sensitive(
+    cells: Cells, bound: Bound, *, progress: Callable[[str, int, int], None]
+) -> Measured:
+    """Return levels, worst classes and verdicts of every sensitive column."""
+    columns: dict[str, SensitiveColumn] = {}
+    verdicts: dict[model.Criterion, Verdict] = {}
+    criteria = bound.policy.criteria if bound.policy else ()
+    names = [column.name for column in bound.subject.sensitive]
+    overalls = [_overall(cells, bound, index) for index in range(len(names))]
+    for criterion in criteria:
+        _require_defined(criterion, dict(zip(names, overalls, strict=True)))
+    for index, name in enumerate(names):
+        progress("sensitive columns", index, len(names))
+        mine = [c for c in criteria if getattr(c, "column", None) == name]
+        found = evaluate(histogram(cells, index), overalls[index], mine)
+        if found.tallies["distinct"].worst is None:
+            continue  # every row is suppressed: there is no class to speak of
+        columns[name] = _summary(cells, cells.sensitive[index], found)
+        verdicts |= {
+            failures.trial.criterion: column_verdict(cells, failures, found)
+            for failures in found.failures
+        }
+    progress("sensitive columns", len(names), len(names))
+    return Measured(columns, verdicts)
+
+
+def _require_defined(criterion: model.Criterion, overalls: Mapping[str, Overall]) -> None:
+    column = getattr(criterion, "column", None)
+    if column is None:
+        return
+    if column not in overalls:
+        raise InvalidCriterion(
+            f"A criterion is about '{column}', which is not among the sensitive columns here. "
+            "Add it with --sensitive or give it the role sensitive."
+        )
+    if not isinstance(criterion, model.TCloseness):
+        return
+    overall = overalls[column]
+    if criterion.distance == "ordered" and overall.ranks is None:
+        raise InvalidCriterion(
+            f"t-closeness with the ordered distance: the values of '{column}' have no order. "
+            "List them in order under `values:` in the policy, or use the distance equal."
+        )
+    if criterion.distance == "hierarchical" and overall.levels is None:
+        raise InvalidCriterion(
+            f"t-closeness with the hierarchical distance: '{column}' has no hierarchy. "
+            "Add `hierarchy:` to its policy, or use the distance equal."
+        )
+
+
+def _overall(cells: Cells, bound: Bound, index: int) -> Overall:
+    domain = cells.sensitive[index]
+    column = bound.policy.column(domain.column.name) if bound.policy else None
+    counts = _people_per_value(cells, domain)
+    return Overall(
+        shares=counts / max(int(counts.sum()), 1),
+        ranks=_ranks(cells, domain, column),
+        levels=_levels(cells, domain, column),
+    )
+
+
+def _people_per_value(cells: Cells, domain: Listed) -> NDArray[np.int64]:
+    """Return the number of people with each value in the whole table, suppressed rows included."""
+    subject = cells.subject
+    if subject.unit is None:
+        return domain.counts(subject.table.engine)
+    value = comparable(domain.column)
+    once = build.select(
+        build.named(value, "value"),
+        build.named(comparable(subject.unit), "unit"),
+        source=subject.table.relation.copy(),
+    ).distinct()
+    people = build.select(
+        build.column("value"),
+        build.named(build.count_rows(), "people"),
+        source=build.subquery(once, "once"),
+    ).group_by(build.column("value"))
+    ordered = build.ordered(people, [build.column("value")])
+    batches = subject.table.engine.stream(ordered)
+    found = [batch.column(1).to_numpy(zero_copy_only=False) for batch in batches]
+    # The order is that of the codes, missing last.
+    return np.concatenate(found).astype(np.int64) if found else np.zeros(0, np.int64)
+
+
+def _ranks(cells: Cells, domain: Listed, column: model.Column | None) -> NDArray[np.int64] | None:
+    """Return the place of each code in the natural order; a missing value comes last."""
+    if column is not None and column.values is not None:
+        return _ranks_in_policy(cells, domain, column.name, column.values)
+    return np.arange(domain.cardinality) if domain.column.kind.is_ordered else None
+
+
+def _ranks_in_policy(
+    cells: Cells, domain: Listed, name: str, values: tuple[str, ...]
+) -> NDArray[np.int64]:
+    texts = pc.cast(domain.all_values(cells.subject.table.engine), pa.string())
+    places = pc.index_in(texts, value_set=pa.array(values, pa.string()))
+    if places.null_count:
+        raise InvalidPolicy(
+            [
+                f"column '{name}': {places.null_count} of its {len(texts)} distinct values are not "
+                "listed under `values:`. Add them, or leave `values:` out."
+            ]
+        )
+    found = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    # Listed values nobody has still lie between others, but the distance counts values of the
+    # table (Li et al. 2007), so places are closed up.
+    ranks = np.argsort(np.argsort(found, kind="stable"), kind="stable")
+    return np.append(ranks, len(ranks)) if domain.has_missing else ranks
+
+
+def _levels(
+    cells: Cells, domain: Listed, column: model.Column | None
+) -> tuple[NDArray[np.int64], ...] | None:
+    """Return the hierarchy's groups of each code below the top; a missing value stands alone."""
+    if column is None or column.hierarchy is None:
+        return None
+    values = domain.all_values(cells.subject.table.engine)
+    require_covers(column.hierarchy, values, column=column.name)
+    below = hierarchy_codes(column.hierarchy, values)[:-1]
+    if not domain.has_missing:
+        return below
+    return tuple(np.append(level, level.max(initial=-1) + 1) for level in below)
+
+
+def _summary(cells: Cells, domain: Listed, found: Findings) -> SensitiveColumn:
+    levels = {name: tally.level or 0.0 for name, tally in found.tallies.items()}
+    return SensitiveColumn(
+        values=domain.cardinality,
+        missing=domain.missing_rows,
+        l=Diversity(
+            distinct=int(levels["distinct"]),
+            probabilistic=levels["probabilistic"],
+            entropy=levels["entropy"],
+            recursive={l: levels[f"recursive_{l}"] for l in range(2, DEEPEST_RECURSION + 1)},
+        ),
+        t=Closeness(
+            equal=levels["equal"],
+            ordered=levels.get("ordered"),
+            hierarchical=levels.get("hierarchical"),
+        ),
+        alpha=levels["confidence"],
+        basic_beta=levels["basic_beta"],
+        enhanced_beta=levels["enhanced_beta"],
+        delta_disclosure=levels["delta_disclosure"],
+        worst=_worst(cells, found),
+    )
+
+
+def _worst(cells: Cells, found: Findings) -> dict[str, tuple[ClassView, ...]]:
+    """Return the worst classes of each measure, decoded with one question per column."""
+    named = {name: tally.worst for name, tally in found.tallies.items() if tally.worst}
+    if not named:
+        return {}
+    views = describe_classes(
+        cells,
+        np.concatenate([worst.keys for worst in named.values()]),
+        np.concatenate([worst.sizes for worst in named.values()]).tolist(),
+        np.concatenate([worst.scores for worst in named.values()]).tolist(),
+    )
+    result: dict[str, tuple[ClassView, ...]] = {}
+    start = 0
+    for name, worst in named.items():
+        result[name] = views[start : start + len(worst.sizes)]
+        start += len(worst.sizes)
+    return result

@@ -1,0 +1,144 @@
+"""Who plays which part: a table's columns bound to a policy, to words on the command line, or guessed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from discreet.errors import ConflictingRoles, UnknownColumn, WrongUsage, did_you_mean
+from discreet.measure.classes import Subject
+from discreet.policy import model
+from discreet.policy.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.engines.engine import Column, Table
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A subject, what the policy says about its columns, and where its roles came from."""
+
+    subject: Subject
+    roles: Mapping[str, Role]
+    policy: model.Table | None = None
+    guessed: bool = False
+
+
+def bind(
+    table: Table,
+    *,
+    policy: model.Table | None = None,
+    path: str | None = None,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    unit: str | None = None,
+) -> Bound:
+    """Return the parts of `table`'s columns; words given here win over the policy.
+
+    Raises:
+        UnknownColumn: A named column is not in the table.
+        ConflictingRoles: A column is both quasi-identifier and sensitive or unit.
+        WrongUsage: There is no quasi-identifier.
+    """
+    if policy is not None:
+        _require_policy_columns(table, policy, path)
+    guessed = policy is None and quasi is None
+    roles = _guess(table) if guessed else _stated(policy)
+    named_quasi = quasi if quasi is not None else _with(roles, Role.QUASI_IDENTIFIER)
+    named_sensitive = sensitive if sensitive is not None else _with(roles, Role.SENSITIVE)
+    if guessed and sensitive is not None:
+        named_quasi = [name for name in named_quasi if name not in sensitive]
+    named_unit = unit or (policy.unit if policy else None)
+    if guessed and named_unit:
+        named_quasi = [name for name in named_quasi if name != named_unit]
+    _require_distinct(named_quasi, named_sensitive, named_unit)
+    if not named_quasi:
+        raise WrongUsage(
+            f"{table.label} has no quasi-identifier. Name the columns outsiders may know with "
+            "--quasi, or give them the role quasi-identifier in the policy."
+        )
+    subject = Subject(
+        table,
+        quasi=tuple(require_column(table, name) for name in named_quasi),
+        sensitive=tuple(require_column(table, name) for name in named_sensitive),
+        unit=require_column(table, named_unit) if named_unit else None,
+    )
+    stated = dict.fromkeys(named_quasi, Role.QUASI_IDENTIFIER)
+    stated |= dict.fromkeys(named_sensitive, Role.SENSITIVE)
+    return Bound(subject, {**roles, **stated}, policy, guessed)
+
+
+def require_column(table: Table, name: str, *, where: str = "") -> Column:
+    """Return the column called `name`, or say which one was meant."""
+    found = table.column(name)
+    if found is None:
+        near = did_you_mean(name, (column.name for column in table.columns))
+        raise UnknownColumn(f"{where}column '{name}' is not in {table.label}.{near}")
+    return found
+
+
+def select_table(policy: model.Policy, *, label: str, name: str | None = None) -> model.Table:
+    """Return the policy's table for a source: by name, by its `source`, by file name, or the only one."""
+    if name is not None:
+        if name not in policy.tables:
+            raise WrongUsage(
+                f"The policy has no table '{name}'.{did_you_mean(name, policy.tables)}"
+            )
+        return policy.tables[name]
+    wanted = PurePath(label)
+    for table in policy.tables.values():
+        source = PurePath(table.source) if table.source else None
+        if source is not None and source.name == wanted.name:
+            return table
+    if wanted.stem in policy.tables:
+        return policy.tables[wanted.stem]
+    if len(policy.tables) == 1:
+        return next(iter(policy.tables.values()))
+    names = ", ".join(policy.tables)
+    raise WrongUsage(
+        f"The policy describes {names}; none of them names {label} as its source. "
+        "Say which one with --table."
+    )
+
+
+def _require_policy_columns(table: Table, policy: model.Table, path: str | None) -> None:
+    faults: list[str] = []
+    for column in policy.columns:
+        if table.column(column.name) is None:
+            near = did_you_mean(column.name, (other.name for other in table.columns))
+            place = f"{path}:{column.line}: " if path and column.line else ""
+            faults.append(f"{place}column '{column.name}' is not in {table.label}.{near}")
+    if faults:
+        raise UnknownColumn("\n".join(faults))
+
+
+def _stated(policy: model.Table | None) -> dict[str, Role]:
+    return {column.name: column.role for column in policy.columns} if policy else {}
+
+
+def _guess(table: Table) -> dict[str, Role]:
+    from discreet.measure.profile import guess_roles
+
+    return {name: guess.role for name, guess in guess_roles(table).items()}
+
+
+def _with(roles: Mapping[str, Role], role: Role) -> list[str]:
+    return [name for name, found in roles.items() if found is role]
+
+
+def _require_distinct(quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> None:
+    for name in quasi:
+        if list(quasi).count(name) > 1:
+            raise ConflictingRoles(f"Column '{name}' is named twice as quasi-identifier.")
+        if name in sensitive:
+            raise ConflictingRoles(
+                f"Column '{name}' is both quasi-identifier and sensitive. An outsider either knows "
+                "it or must not learn it: choose one role."
+            )
+    if unit is not None and (unit in quasi or unit in sensitive):
+        raise ConflictingRoles(
+            f"Column '{unit}' is the unit and cannot be a quasi-identifier or sensitive as well."
+        )
