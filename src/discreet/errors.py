@@ -103,10 +103,17 @@ class InvalidPolicy(DiscreetError):
 
 
 class InvalidHierarchy(DiscreetError):
-    """A hierarchy misses values or its levels do not nest."""
+    """A hierarchy misses values or its levels do not nest.
+
+    The missed values are data: they are in `missing` for the custodian, never in the message.
+    """
 
     code = "invalid-hierarchy"
     exit_code = 2
+
+    def __init__(self, message: str, *, missing: Sequence[str] = ()) -> None:
+        self.missing = tuple(missing)
+        super().__init__(message)
 
 
 class InvalidCriterion(DiscreetError):

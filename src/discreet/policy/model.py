@@ -67,7 +67,7 @@ class LDiversity:
     """
 
     column: str
-    l: float  # noqa: E741 -- the field's own letter
+    l: float
     kind: DiversityKind = "distinct"
     c: float | None = None
     line: int | None = field(default=None, compare=False)

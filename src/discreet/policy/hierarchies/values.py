@@ -1,0 +1,120 @@
+"""How hierarchies read values: as one canonical text, whatever type the engine gave them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.policy.hierarchies.arrow import ArrowArray, pc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+# Three digits of exponent are more than any table holds; more could ask for gigabytes of zeros.
+NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*", re.ASCII)
+
+
+def text_of(values: ArrowArray) -> ArrowArray:
+    """Return each value as text, one form per value; NULL stays NULL.
+
+    Numbers have no trailing zeros, so that 30, 30.0 and DECIMAL 30.00 are all `30`; NaN is `NaN`.
+    Dates and timestamps are ISO, booleans `true` and `false`, bytes hexadecimal.
+
+    >>> text_of(pa.array([30.0, 0.5, None])).to_pylist()
+    ['30', '0.5', None]
+    """
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return text_of(values.cast(kind.value_type))
+    if pa.types.is_floating(kind):
+        return _floats(values)
+    if pa.types.is_decimal(kind):
+        return _each(values, number_text)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return _each(values, bytes.hex)
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        return _clock(values)
+    if pa.types.is_nested(kind):
+        return _each(values, str)
+    return values.cast(pa.string())
+
+
+def number_text(number: Decimal) -> str:
+    """Return `number` without trailing zeros and without an exponent.
+
+    >>> number_text(Decimal("30.50")), number_text(Decimal("1E+2"))
+    ('30.5', '100')
+    """
+    text = format(number, "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def yaml_number(number: Decimal) -> int | float | str:
+    """Return `number` as a plain value that YAML writes back without a change."""
+    if number == number.to_integral_value():
+        return int(number)
+    near = float(number)
+    return near if Decimal(repr(near)) == number else number_text(number)
+
+
+def positions(values: ArrowArray, keys: ArrowArray) -> NDArray[np.int64]:
+    """Return where each value is in the distinct texts `keys`, or -1; NULL is -1 as well.
+
+    A column of numbers or booleans also finds keys that write the same value in another way:
+    the number 501 finds `00501`, true finds `TRUE`, unless two keys claim it.
+    """
+    found = _index(text_of(values), keys)
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        other = pc.utf8_lower(keys)
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        other = _each(keys, lambda key: number_text(Decimal(key)) if NUMBER.fullmatch(key) else key)
+    else:
+        return found
+    wanted = np.flatnonzero(found < 0)
+    found[wanted] = _index(text_of(values.take(pa.array(wanted))), _claimed_once(other))
+    return found
+
+
+def _claimed_once(keys: ArrowArray) -> ArrowArray:
+    counts = {pair["values"]: pair["counts"] for pair in pc.value_counts(keys).to_pylist()}
+    return pa.array([k if counts[k] == 1 else None for k in keys.to_pylist()], pa.string())
+
+
+def _index(texts: ArrowArray, keys: ArrowArray) -> NDArray[np.int64]:
+    found = pc.index_in(texts, value_set=keys, skip_nulls=True)
+    return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _each(values: ArrowArray, form: Callable[[Any], str]) -> ArrowArray:
+    return pa.array([None if v is None else form(v) for v in values.to_pylist()], pa.string())
+
+
+def _floats(values: ArrowArray) -> ArrowArray:
+    """Return floats as their shortest text, plain up to 21 digits, then with an exponent."""
+    texts = values.cast(pa.string())
+    odd = pc.fill_null(pc.match_substring_regex(texts, r"e|nan|^-0$"), False)
+    if not pc.any(odd).as_py():
+        return texts
+    return pc.replace_with_mask(texts, odd, _each(texts.filter(odd), _float))
+
+
+def _float(text: str) -> str:
+    if text == "nan":
+        return "NaN"
+    number = Decimal(text)
+    return number_text(number) if -21 < number.adjusted() < 21 else text
+
+
+def _clock(values: ArrowArray) -> ArrowArray:
+    """Return times without the zeros that only say how finely the engine keeps them."""
+    texts = values.cast(pa.string())
+    texts = pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+", r"\1")
+    return pc.replace_substring_regex(texts, r"\.0+([^\d]|$)", r"\1")
