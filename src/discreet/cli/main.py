@@ -103,7 +103,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 1
     except DiscreetError as error:
         return fail(error)
-    except Exception as error:  # noqa: BLE001 -- a traceback could quote a cell
+    except Exception as error:
         if os.environ.get("DISCREET_DEBUG"):
             raise
         return fail(_unforeseen(error))

@@ -1,0 +1,61 @@
+"""`discreet check`: the gate for CI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli import options, output
+from discreet.errors import WrongUsage
+
+NOT_SAFE_ENOUGH = 3
+
+EXAMPLES = """\b
+Examples:
+  discreet check release.csv --policy policy.yaml
+  discreet check release.parquet --policy policy.yaml --table patients --json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@options.source_argument
+@click.option(
+    "--policy",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    required=True,
+    help="The policy whose criteria must hold.",
+)
+@click.option("--against", metavar="SOURCE", help="The population, for k-map and δ-presence.")
+@options.reading_options
+@options.json_option
+@click.pass_context
+def command(
+    ctx: click.Context, source: str, as_json: bool, memory: str | None, **choices: Any
+) -> None:
+    """Exit 0 when SOURCE meets every criterion of its policy, 3 when it does not.
+
+    Prints each criterion with the level reached, and who stands in its way.
+    """
+    from discreet.measure.assess import assess
+
+    with output.progress() as step:
+        found = assess(source, depth=0, memory_limit=memory, progress=step, **choices)
+    if not found.criteria:
+        raise WrongUsage(
+            "The policy has no criteria for this table, so there is nothing to check. Add "
+            "`criteria:` to it, such as `- k-anonymity: {k: 5}`."
+        )
+    if as_json:
+        output.print_json(found)
+    else:
+        for verdict in found.criteria:
+            state = "ok    " if verdict.holds else "FAILED"
+            line = f"{state} {verdict.title}: reached {output.number(verdict.reached)}"
+            if not verdict.holds:
+                line += f"; {verdict.failing_people:,} people in {verdict.failing_classes:,} classes fail"
+            click.echo(line)
+    if not found.holds:
+        ctx.exit(NOT_SAFE_ENOUGH)

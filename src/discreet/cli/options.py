@@ -1,0 +1,79 @@
+"""Options that several verbs share, said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Names(click.ParamType):
+    """Column names separated by commas; a name that holds a comma is quoted as in CSV."""
+
+    name = "a,b,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Return the names in their order."""
+        if isinstance(value, tuple):
+            return value
+        import csv
+
+        names = next(csv.reader([value], skipinitialspace=True), [])
+        if not names or any(not name.strip() for name in names):
+            self.fail("Write column names separated by commas, such as age,sex,zip.", param, ctx)
+        return tuple(name.strip() for name in names)
+
+
+NAMES = Names()
+
+source_argument = click.argument("source", metavar="SOURCE")
+policy_option = click.option(
+    "--policy",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The policy that says what is protected.",
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result for machines, and nothing else."
+)
+report_option = click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE.html",
+    help="Also write one self-contained page, aggregates only.",
+)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how a source is read."""
+    for option in (
+        click.option("--memory", metavar="SIZE", help="Memory limit of DuckDB, such as 4GB."),
+        click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1."),
+        click.option("--delimiter", metavar="CHAR", help="What separates a CSV file's columns."),
+        click.option("--table", metavar="NAME", help="Which table of the database or policy."),
+    ):
+        command = option(command)
+    return command
+
+
+def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that stand in for a policy."""
+    for option in (
+        click.option(
+            "--unit", metavar="COLUMN", help="Whose rows they are. Default: one row each."
+        ),
+        click.option(
+            "--sensitive", type=NAMES, help="Columns outsiders must not learn, such as diagnosis."
+        ),
+        click.option(
+            "--quasi", type=NAMES, help="Columns outsiders may know, such as age,sex,zip."
+        ),
+    ):
+        command = option(command)
+    return command
