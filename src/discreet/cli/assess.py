@@ -160,11 +160,11 @@ def _show_columns(found: Assessment, to: Console) -> None:
 def _show_combinations(found: Assessment, to: Console) -> None:
     from discreet.measure.describe import percent
 
-    if found.combinations is None or not found.combinations.exposing:
+    if found.combinations is None or not found.combinations.most_exposing:
         return
     rows = [
         (" + ".join(entry.columns), f"{entry.people:,}", percent(entry.people / found.people))
-        for entry in found.combinations.exposing[:8]
+        for entry in found.combinations.most_exposing[:8]
     ]
     header = ("Columns", "People", "")
     output.print_table(to, "Smallest sets of columns that single people out", header, rows)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Names(click.ParamType):
+class Names(click.ParamType[tuple[str, ...]]):
     """Column names separated by commas; a name that holds a comma is quoted as in CSV."""
 
     name = "a,b,…"

@@ -105,7 +105,7 @@ class Groups:
         return top - 1 - packed % top
 
 
-def is_suppressed(quasi: Sequence[Column]) -> exp.Expression:
+def is_suppressed(quasi: Sequence[Column]) -> exp.Expr:
     """Return the condition that a row's quasi-identifiers were all suppressed.
 
     A suppressed row says nothing an outsider could match: every quasi-identifier is `*` or missing,
@@ -149,13 +149,13 @@ def group(subject: Subject) -> Cells:
     return Cells(subject, table.engine.keep(query), packing, sensitive, rows, suppressed)
 
 
-def coded(table: Table, domains: Sequence[Domain]) -> tuple[exp.Select, list[exp.Expression]]:
+def coded(table: Table, domains: Sequence[Domain]) -> tuple[exp.Select, list[exp.Expr]]:
     """Return `FROM table` joined with the dictionaries, and the code expression of each domain.
 
     `table` must have the domains' columns; values a domain does not know get the code NULL.
     """
     query = exp.Select().from_(build.aliased_table(table.relation, "t"))
-    codes: list[exp.Expression] = []
+    codes: list[exp.Expr] = []
     for index, domain in enumerate(domains):
         value, alias = comparable(domain.column, of="t"), f"d{index}"
         if not isinstance(domain, Span):
@@ -165,7 +165,7 @@ def coded(table: Table, domains: Sequence[Domain]) -> tuple[exp.Select, list[exp
 
 
 def _count(subject: Subject) -> tuple[int, int]:
-    measures: list[exp.Expression] = [build.named(build.count_rows(), "rows")]
+    measures: list[exp.Expr] = [build.named(build.count_rows(), "rows")]
     if any(column.kind is Kind.TEXT for column in subject.quasi):
         marked = exp.case().when(is_suppressed(subject.quasi), build.number(1))
         measures.append(build.named(exp.Count(this=marked), "suppressed"))
@@ -179,8 +179,8 @@ def sizes_query(cells: Cells) -> exp.Select:
     """Return the query of all classes: their keys and `size`, the number of people in each."""
     keys = [build.column(name) for name in cells.packing.keys]
     if cells.subject.unit is None:
-        size: exp.Expression = build.total(build.column("rows"))
-        source: exp.Expression = cells.relation.copy()
+        size: exp.Expr = build.total(build.column("rows"))
+        source: exp.Expr = cells.relation.copy()
     else:
         size = build.count_rows()
         source = build.subquery(_distinct(cells, [*cells.packing.keys, "unit"]), "people")
@@ -193,8 +193,8 @@ def histogram(cells: Cells, index: int) -> Iterator[Groups]:
     names = [*cells.packing.keys, f"s{index}"]
     columns = [build.column(name) for name in names]
     if cells.subject.unit is None:
-        count: exp.Expression = build.total(build.column("rows"))
-        source: exp.Expression = cells.relation.copy()
+        count: exp.Expr = build.total(build.column("rows"))
+        source: exp.Expr = cells.relation.copy()
     else:
         count = build.count_rows()
         source = build.subquery(_distinct(cells, [*names, "unit"]), "people")

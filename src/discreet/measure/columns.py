@@ -33,8 +33,8 @@ def measure(bound: Bound, *, progress: Callable[[str, int, int], None]) -> tuple
 def _selectivity(bound: Bound, column: Column) -> Selectivity:
     subject = bound.subject
     value = comparable(column)
-    people: exp.Expression = build.count_rows()
-    source: exp.Expression = subject.table.relation.copy()
+    people: exp.Expr = build.count_rows()
+    source: exp.Expr = subject.table.relation.copy()
     if subject.unit is not None:
         once = build.select(
             build.named(value, "value"),

@@ -25,7 +25,7 @@ _WIDEST_SPAN = 2**31
 _KEY_LIMIT = 2**62
 
 
-def comparable(column: Column, *, of: str | None = None) -> exp.Expression:
+def comparable(column: Column, *, of: str | None = None) -> exp.Expr:
     """Return the value of `column` in a form that every engine groups and joins alike.
 
     Negative zero equals zero, and lists, structs or bytes are compared by their text.
@@ -56,7 +56,7 @@ class Listed:
         """Whether `code` reads the dictionary, which must then be joined."""
         return True
 
-    def join(self, *, value: exp.Expression, alias: str) -> exp.Join:
+    def join(self, *, value: exp.Expr, alias: str) -> exp.Join:
         """Return the join that brings the dictionary under `alias`."""
         # An equality join is hashed on every engine; IS NOT DISTINCT FROM is not in PostgreSQL.
         return exp.Join(
@@ -65,7 +65,7 @@ class Listed:
             on=exp.EQ(this=value, expression=build.column("value", of=alias)),
         )
 
-    def code(self, *, value: exp.Expression, alias: str) -> exp.Expression:
+    def code(self, *, value: exp.Expr, alias: str) -> exp.Expr:
         """Return the code of `value`, NULL when the column never holds it."""
         listed = build.column("code", of=alias)
         if not self.has_missing:
@@ -94,7 +94,7 @@ class Listed:
         tail = [np.array([self.missing_rows], dtype=np.int64)] if self.has_missing else []
         return np.concatenate([np.empty(0, np.int64), *found, *tail]).astype(np.int64)
 
-    def all_values(self, engine: Engine) -> pa.Array:
+    def all_values(self, engine: Engine) -> pa.Array[pa.Scalar[Any]]:
         """Return every value that is not missing, in the order of the codes."""
         query = build.ordered(
             build.select(build.column("value"), source=self.relation), [build.column("code")]
@@ -121,7 +121,7 @@ class Span:
         """Whether `code` reads a dictionary: a span needs none."""
         return False
 
-    def code(self, *, value: exp.Expression, alias: str) -> exp.Expression:  # noqa: ARG002 -- one shape with Listed
+    def code(self, *, value: exp.Expr, alias: str) -> exp.Expr:  # noqa: ARG002 -- one shape with Listed
         """Return the code of `value`, NULL when it lies outside the span."""
         low, high = build.number(self.low), build.number(self.high)
         inside = exp.Between(this=value.copy(), low=low, high=high)
@@ -152,22 +152,22 @@ class Packing:
         """The names of the key columns."""
         return tuple(f"k{index}" for index in range(len(self.groups)))
 
-    def expressions(self, codes: Sequence[exp.Expression]) -> list[exp.Alias]:
+    def expressions(self, codes: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Return one key expression per group, NULL where any code is NULL."""
         return [
             build.named(self._horner([codes[i] for i in group], group), name)
             for name, group in zip(self.keys, self.groups, strict=True)
         ]
 
-    def _horner(self, codes: Sequence[exp.Expression], group: Sequence[int]) -> exp.Expression:
-        tree: exp.Expression = exp.cast(exp.paren(codes[0].copy()), "bigint")
+    def _horner(self, codes: Sequence[exp.Expr], group: Sequence[int]) -> exp.Expr:
+        tree: exp.Expr = exp.cast(exp.paren(codes[0].copy()), "bigint")
         for code, index in zip(codes[1:], group[1:], strict=True):
             radix = build.number(self.domains[index].cardinality)
             scaled = exp.Mul(this=exp.paren(tree), expression=radix)
             tree = exp.Add(this=scaled, expression=exp.paren(code.copy()))
         return tree
 
-    def code_of(self, index: int, *, of: str | None = None) -> exp.Expression:
+    def code_of(self, index: int, *, of: str | None = None) -> exp.Expr:
         """Return the code of the column at `index`, read back from its key."""
         name, group = next(
             (name, group)
@@ -177,7 +177,7 @@ class Packing:
         below = 1
         for later in group[group.index(index) + 1 :]:
             below *= self.domains[later].cardinality
-        tree: exp.Expression = build.column(name, of=of)
+        tree: exp.Expr = build.column(name, of=of)
         if below > 1:
             tree = exp.cast(exp.IntDiv(this=tree, expression=build.number(below)), "bigint")
         if group[0] != index:
@@ -250,7 +250,7 @@ def encode(table: Table, columns: Sequence[Column]) -> tuple[Domain, ...]:
 def _spans(table: Table, columns: Sequence[Column]) -> dict[str, Span]:
     if not columns:
         return {}
-    measures: list[exp.Expression] = [build.named(build.count_rows(), "rows")]
+    measures: list[exp.Expr] = [build.named(build.count_rows(), "rows")]
     for index, column in enumerate(columns):
         value = build.column(column.name)
         measures += [

@@ -141,8 +141,8 @@ def _ranks_in_policy(
     if places.null_count:
         raise InvalidPolicy(
             [
-                f"column '{name}': {places.null_count} of its {len(texts)} distinct values are not "
-                "listed under `values:`. Add them, or leave `values:` out."
+                (f"column '{name}': {places.null_count} of its {len(texts)} distinct values are not "
+                "listed under `values:`. Add them, or leave `values:` out.")
             ]
         )
     found = places.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ConflictingRoles, UnknownColumn, WrongUsage, did_you_mean
 from discreet.measure.classes import Subject
-from discreet.policy import model
 from discreet.policy.model import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from discreet.engines.engine import Column, Table
+    from discreet.policy import model
 
 
 @dataclass(frozen=True)
