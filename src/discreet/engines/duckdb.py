@@ -115,7 +115,7 @@ class DuckDB:
             del self._registered[relation.name]
             withheld(lambda: self._connection.unregister(relation.name))
             return
-        self.execute(exp.Drop(this=relation.copy(), kind="TABLE", exists=True))
+        self.execute(exp.Drop(tables=[relation.copy()], kind="TABLE", exists=True))
 
     def load(self, batches: ArrowReader) -> exp.Table:
         """Store Arrow data for this session and return its name."""
