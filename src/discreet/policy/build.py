@@ -1,0 +1,122 @@
+"""From the file as written to the frozen values of the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.policy import model
+from discreet.policy.hierarchies.calendar import Calendar
+from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
+from discreet.policy.hierarchies.lookup import read_lookup
+from discreet.policy.hierarchies.prefix import Prefix
+from discreet.policy.hierarchies.tree import tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from discreet.policy.document import Document
+    from discreet.policy.hierarchy import Hierarchy
+    from discreet.policy.schema import (
+        WrittenColumn,
+        WrittenCriterion,
+        WrittenHierarchy,
+        WrittenPolicy,
+    )
+
+CRITERIA: dict[str, type[model.Criterion]] = {
+    "k_anonymity": model.KAnonymity,
+    "k_map": model.KMap,
+    "l_diversity": model.LDiversity,
+    "t_closeness": model.TCloseness,
+    "alpha_k": model.AlphaK,
+    "delta_presence": model.DeltaPresence,
+    "beta_likeness": model.BetaLikeness,
+    "delta_disclosure": model.DeltaDisclosure,
+}
+"""The criteria by name, with `_` for the file's `-`."""
+
+
+def build_hierarchy(written: WrittenHierarchy, *, folder: Path) -> Hierarchy:
+    """Return the hierarchy; a lookup file is read from `folder`.
+
+    Raises:
+        InvalidHierarchy: Its levels do not nest, or its file is not one.
+        SourceNotFound: Its file is not there.
+    """
+    if written.prefix is not None:
+        return Prefix(tuple(written.prefix), length=written.length)
+    if written.calendar is not None:
+        return Calendar(tuple(written.calendar))
+    if written.tree is not None:
+        return tree_of(written.tree)
+    if written.file is not None:
+        return read_lookup(folder / written.file, file=written.file)
+    return _numeric(written)
+
+
+def _numeric(written: WrittenHierarchy) -> Hierarchy:
+    if written.intervals is not None:
+        origin = {} if written.origin is None else {"origin": written.origin}
+        steps = tuple(written.intervals)
+        return Intervals(steps, bottom=written.bottom, top=written.top, **origin)
+    if written.cuts is not None:
+        cuts = tuple(tuple(level) for level in written.cuts)
+        return Cuts(cuts, bottom=written.bottom, top=written.top)
+    return Extremes(bottom=written.bottom, top=written.top)
+
+
+def build_policy(
+    written: WrittenPolicy,
+    *,
+    document: Document,
+    hierarchies: Mapping[tuple[str, str], Hierarchy],
+    path: Path | None,
+) -> model.Policy:
+    """Return the policy; `hierarchies` are by table and column."""
+    tables: dict[str, model.Table] = {}
+    for name, table in written.tables.items():
+        place = ("tables", name)
+        columns = tuple(
+            _column(
+                column,
+                written=found,
+                hierarchy=hierarchies.get((name, column)),
+                line=document.line((*place, "columns", column)),
+            )
+            for column, found in table.columns.items()
+        )
+        criteria = tuple(
+            _criterion(criterion, line=document.line((*place, "criteria", index)))
+            for index, criterion in enumerate(table.criteria)
+        )
+        tables[name] = model.Table(
+            name, columns, table.source, table.unit, criteria, line=document.line(place)
+        )
+    return model.Policy(tables, path)
+
+
+def _column(
+    name: str, *, written: WrittenColumn, hierarchy: Hierarchy | None, line: int
+) -> model.Column:
+    return model.Column(
+        name,
+        written.role,
+        bounds=written.bounds,
+        values=None if written.values is None else tuple(written.values),
+        hierarchy=hierarchy,
+        references=None if written.references is None else split_reference(written.references),
+        line=line,
+    )
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """Return table and column of `table.column`; a table's name may have dots of its own."""
+    table, _, column = reference.rpartition(".")
+    return table, column
+
+
+def _criterion(written: WrittenCriterion, *, line: int) -> model.Criterion:
+    (name,) = written.model_fields_set
+    parameters: dict[str, Any] = getattr(written, name).model_dump()
+    return CRITERIA[name](**parameters, line=line)

@@ -1,0 +1,138 @@
+"""What the parts of a policy say about each other, checked even where other parts have faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InvalidHierarchy, SourceNotFound, did_you_mean
+from discreet.policy.build import build_hierarchy, split_reference
+from discreet.policy.model import Role
+from discreet.policy.schema import WrittenHierarchy, read_as
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.policy.document import Place
+    from discreet.policy.faults import Faults
+    from discreet.policy.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A table as far as it could be read: what is missing or malformed is left out."""
+
+    place: Place
+    unit: str | None
+    columns: dict[str, dict[str, Any]]
+    criteria: dict[tuple[int, str], dict[str, Any]]  # parameters by (number, name)
+
+    def role(self, column: str) -> str | None:
+        """Return the role as written."""
+        return self.columns[column].get("role")
+
+
+def sketch_tables(data: Any) -> dict[str, Sketch]:
+    """Return what can be read of each table."""
+    return {
+        name: _sketch(name, table) for name, table in _mapping(_mapping(data).get("tables")).items()
+    }
+
+
+def _sketch(name: str, table: Any) -> Sketch:
+    table = _mapping(table)
+    columns = {
+        column: {"role": written} if isinstance(written, str) else _mapping(written)
+        for column, written in _mapping(table.get("columns")).items()
+    }
+    criteria = table.get("criteria")
+    parameters = {
+        (index, criterion): _mapping(body)
+        for index, item in enumerate(criteria if isinstance(criteria, list) else [])
+        for criterion, body in _mapping(item).items()
+    }
+    unit = table.get("unit")
+    return Sketch(("tables", name), unit if isinstance(unit, str) else None, columns, parameters)
+
+
+def _mapping(written: Any) -> dict[str, Any]:
+    return written if isinstance(written, dict) else {}
+
+
+def build_hierarchies(
+    tables: dict[str, Sketch], *, folder: Path, faults: Faults
+) -> dict[tuple[str, str], Hierarchy]:
+    """Return every hierarchy by table and column; those with faults are left out."""
+    built: dict[tuple[str, str], Hierarchy] = {}
+    for name, table in tables.items():
+        for column, written in table.columns.items():
+            found = read_as(WrittenHierarchy, written.get("hierarchy"))
+            if isinstance(found, list):  # no hierarchy, or one whose faults the schema tells
+                continue
+            try:
+                built[name, column] = build_hierarchy(found, folder=folder)
+            except (InvalidHierarchy, SourceNotFound) as error:
+                faults.add((*table.place, "columns", column, "hierarchy"), f"hierarchy: {error}")
+    return built
+
+
+def check_tables(tables: dict[str, Sketch], *, faults: Faults) -> None:
+    """Note where units, references and criteria contradict the columns."""
+    for table in tables.values():
+        _check_unit(table, faults=faults)
+        _check_references(table, tables=tables, faults=faults)
+        for (index, name), parameters in table.criteria.items():
+            place = (*table.place, "criteria", index, name)
+            _check_criterion(parameters, table=table, place=place, faults=faults)
+
+
+def _check_unit(table: Sketch, *, faults: Faults) -> None:
+    if table.unit not in table.columns:  # it need not be listed
+        return
+    role = table.role(table.unit)
+    if role in (Role.SENSITIVE, Role.QUASI_IDENTIFIER):
+        faults.add(
+            (*table.place, "unit"),
+            f"unit '{table.unit}' has the role '{role}', but a unit says whose a row is. "
+            f"Give the column the role '{Role.IDENTIFIER}', or choose another unit.",
+        )
+
+
+def _check_references(table: Sketch, *, tables: dict[str, Sketch], faults: Faults) -> None:
+    for column, written in table.columns.items():
+        reference = written.get("references")
+        if not isinstance(reference, str) or "." not in reference:
+            continue
+        place = (*table.place, "columns", column, "references")
+        target, name = split_reference(reference)
+        if target not in tables:
+            near = did_you_mean(target, tables)
+            faults.add(place, f"references table '{target}', which is not in the policy.{near}")
+        elif name not in tables[target].columns and name != tables[target].unit:
+            near = did_you_mean(name, tables[target].columns)
+            faults.add(place, f"references '{name}', which table '{target}' does not list.{near}")
+
+
+def _check_criterion(
+    parameters: dict[str, Any], *, table: Sketch, place: Place, faults: Faults
+) -> None:
+    column = parameters.get("column")
+    if not isinstance(column, str) or not column:
+        return
+    at = (*place, "column")
+    if column not in table.columns:
+        near = did_you_mean(column, table.columns)
+        faults.add(at, f"column '{column}' is not listed in table '{table.place[1]}'.{near}")
+        return
+    role = table.role(column)
+    if role in set(Role) - {Role.SENSITIVE}:
+        faults.add(
+            at,
+            f"column '{column}' has the role '{role}', but the criterion protects a sensitive "
+            f"column. Give it the role '{Role.SENSITIVE}', or name another.",
+        )
+    if parameters.get("distance") == "hierarchical" and "hierarchy" not in table.columns[column]:
+        faults.add(
+            (*place, "distance"),
+            f"distance 'hierarchical' needs a hierarchy. Add one to column '{column}'.",
+        )

@@ -1,0 +1,114 @@
+"""YAML read as text: every scalar stays as it was written, and every key knows its line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Place = tuple[str | int, ...]  # the keys and list indices that lead to a part of the file
+
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+# Aliases may repeat a node that repeats a node …: without a limit ten lines can fill the memory.
+_MOST_NODES = 1_000_000
+
+
+class Unreadable(Exception):  # noqa: N818 -- the loader turns it into a fault of the policy
+    """The text is no YAML document; carries the line and one sentence."""
+
+    def __init__(self, line: int, sentence: str) -> None:
+        self.line = line
+        self.sentence = sentence
+        super().__init__(sentence)
+
+
+@dataclass(frozen=True)
+class Document:
+    """The file as dicts, lists and text, and the nodes it came from."""
+
+    data: Any
+    root: yaml.Node
+
+    def line(self, place: Place) -> int:
+        """Return the line of the part at `place`, or of the nearest part around it."""
+        node, line = self.root, self.root.start_mark.line
+        for part in place:
+            found = _child(node, part)
+            if found is None:
+                break
+            line, node = found
+        return line + 1
+
+
+def read_document(text: str, *, on_repeat: Callable[[int, Place], None]) -> Document | None:
+    """Return the document in `text`, None if there is none; `on_repeat` hears of repeated keys.
+
+    Raises:
+        Unreadable: The text is not one well-formed YAML document.
+    """
+    try:
+        root = yaml.compose(text, Loader=_LOADER)
+    except yaml.YAMLError as error:
+        raise _unreadable(error, text) from None
+    if root is None:
+        return None
+    reader = _Reader(on_repeat)
+    return Document(reader.read(root, ()), root)
+
+
+def _unreadable(error: yaml.YAMLError, text: str) -> Unreadable:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        said = ", ".join(part for part in (error.context, error.problem) if part)
+        return Unreadable(error.problem_mark.line + 1, f"not YAML: {said}. Check this line.")
+    position = getattr(error, "position", 0)
+    line = text.count("\n", 0, position) + 1
+    return Unreadable(line, "not YAML: a character that YAML does not allow. Remove it.")
+
+
+@dataclass
+class _Reader:
+    """Turns nodes into plain data, within limits."""
+
+    on_repeat: Callable[[int, Place], None]
+    nodes: int = 0
+
+    def read(self, node: yaml.Node, place: Place, above: tuple[int, ...] = ()) -> Any:
+        self.nodes += 1
+        line = node.start_mark.line + 1
+        if id(node) in above:
+            raise Unreadable(line, "an alias stands for what it is part of. Write it out.")
+        if self.nodes > _MOST_NODES:
+            raise Unreadable(line, "the aliases repeat too much. Write fewer of them.")
+        above = (*above, id(node))
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, place, above)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.read(item, (*place, i), above) for i, item in enumerate(node.value)]
+        return node.value
+
+    def _mapping(self, node: yaml.MappingNode, place: Place, above: tuple[int, ...]) -> Any:
+        found: dict[str, Any] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise Unreadable(line, "a key must be plain text, not a list or mapping.")
+            if key.value in found:
+                self.on_repeat(line, (*place, key.value))
+            else:
+                found[key.value] = self.read(value, (*place, key.value), above)
+        return found
+
+
+def _child(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | None:
+    """Return the line and node of the key or item `part` of `node`."""
+    if isinstance(node, yaml.MappingNode):
+        pairs = ((k.start_mark.line, v) for k, v in node.value if k.value == part)
+        return next(pairs, None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        item = node.value[part]
+        return item.start_mark.line, item
+    return None

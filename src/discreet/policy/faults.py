@@ -1,0 +1,135 @@
+"""The faults of a policy file as sentences: file and line, place, what is wrong, what to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InvalidPolicy, did_you_mean
+from discreet.policy.schema import known_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic_core import ErrorDetails
+
+    from discreet.policy.document import Document, Place
+
+
+@dataclass
+class Faults:
+    """Collects the faults of one file, so that all are told at once."""
+
+    file: str
+    document: Document | None = None
+    found: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, place: Place, sentence: str) -> None:
+        """Note a fault of the part at `place`."""
+        self.add_line(self.document.line(place) if self.document else 1, sentence, place=place)
+
+    def add_line(self, line: int, sentence: str, *, place: Place = ()) -> None:
+        """Note a fault on `line`."""
+        self.found.append((line, f"{self.file}:{line}: {self._where(place)}{sentence}"))
+
+    def add_errors(self, errors: Iterable[ErrorDetails]) -> None:
+        """Note what the schema found."""
+        for error in errors:
+            place = error["loc"]
+            line = self.document.line(place) if self.document else 1
+            # An unknown key is a fault of what it is written in.
+            around = place[:-1] if error["type"] == "extra_forbidden" else place
+            self.add_line(line, _sentence(error), place=around)
+
+    def error(self) -> InvalidPolicy:
+        """Return the error that tells every fault, in the order of the file."""
+        sentences = [sentence for _, sentence in sorted(self.found, key=lambda fault: fault[0])]
+        return InvalidPolicy(list(dict.fromkeys(sentences)))
+
+    def _where(self, place: Place) -> str:
+        match place:
+            case ("tables", table, "columns", column, *_):
+                return f"column '{column}'{self._of(table)}: "
+            case ("tables", table, "criteria", int(), str(name), *_):
+                return f"criterion '{name}'{self._of(table)}: "
+            case ("tables", table, "criteria", int(index), *_):
+                return f"criterion {index + 1}{self._of(table)}: "
+            case ("tables", table, _, *_):
+                return f"table '{table}': "
+            case _:
+                return ""
+
+    def _of(self, table: str | int) -> str:
+        """Return the table's name where the file has several."""
+        data = self.document.data if self.document else None
+        tables = data.get("tables") if isinstance(data, dict) else None
+        return f" of table '{table}'" if isinstance(tables, dict) and len(tables) > 1 else ""
+
+
+def _sentence(error: ErrorDetails) -> str:
+    place = error["loc"]
+    context = error.get("ctx", {})
+    key = next((part for part in reversed(place) if isinstance(part, str)), "")
+    match error["type"]:
+        case "extra_forbidden":
+            what = "criterion" if place[-3:-2] == ("criteria",) else "key"
+            return f"unknown {what} '{key}'.{did_you_mean(key, known_keys(place[:-1]))}"
+        case "missing" if isinstance(place[-1], str):
+            return f"the key '{key}' is missing. Add it."
+        case "enum" | "literal_error":
+            words = re.findall(r"'([^']+)'", context["expected"])
+            return f"'{key}' cannot be {_shown(error)}.{did_you_mean(str(error['input']), words)}"
+        case "value_error":
+            return str(context["error"])
+        case "model_type" if not place:
+            return f"a policy begins with the key 'tables', not with {_shown(error)}."
+        case "model_type" if place[-2:-1] == ("criteria",):
+            return "write the criterion with its parameters, such as `k-anonymity: {k: 5}`."
+        case kind:
+            template = _TEMPLATES.get(kind, "'{key}' is not valid here.")
+            return template.format(key=key, shown=_shown(error), **context)
+
+
+_NO_WHOLE = "'{key}' must be a whole number, not {shown}."
+_NO_NUMBER = "'{key}' must be a number, not {shown}."
+_NO_MAPPING = "'{key}' must hold keys and values, not {shown}."
+_NO_LIST = "'{key}' must be a list in [ ], not {shown}."
+_NO_PAIR = "'{key}' needs two numbers: [lower, upper]."
+_EMPTY = "'{key}' must not be empty."
+_TEMPLATES = {
+    "missing": _NO_PAIR,  # the second of two bounds; a missing key is told above
+    "too_long": _NO_PAIR,
+    "int_parsing": _NO_WHOLE,
+    "int_parsing_size": _NO_WHOLE,
+    "int_type": _NO_WHOLE,
+    "decimal_parsing": _NO_NUMBER,
+    "decimal_type": _NO_NUMBER,
+    "float_parsing": _NO_NUMBER,
+    "float_type": _NO_NUMBER,
+    "finite_number": _NO_NUMBER,
+    "model_type": _NO_MAPPING,
+    "dict_type": _NO_MAPPING,
+    "list_type": _NO_LIST,
+    "tuple_type": _NO_LIST,
+    "string_type": "'{key}' must be plain text, not {shown}.",
+    "string_too_short": _EMPTY,
+    "too_short": _EMPTY,
+    "string_pattern_mismatch": "'{key}' must be written table.column, not {shown}.",
+    "greater_than_equal": "'{key}' must be at least {ge:g}, not {shown}.",
+    "greater_than": "'{key}' must be more than {gt:g}, not {shown}.",
+    "less_than_equal": "'{key}' must be at most {le:g}, not {shown}.",
+}
+
+
+def _shown(error: ErrorDetails) -> str:
+    """Return what was found, in words: text as it is, everything else by its shape."""
+    found: Any = error["input"]
+    if isinstance(found, dict):
+        return "keys and values"
+    if isinstance(found, list):
+        return "a list"
+    text = str(found)
+    if not text:
+        return "nothing"
+    return f"'{text}'" if len(text) <= 40 else f"'{text[:37]}…'"

@@ -1,0 +1,86 @@
+"""A policy file in, frozen values out, or all of its faults at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.errors import InvalidPolicy, SourceNotFound
+from discreet.policy.build import build_policy
+from discreet.policy.check import build_hierarchies, check_tables, sketch_tables
+from discreet.policy.document import Unreadable, read_document
+from discreet.policy.faults import Faults
+from discreet.policy.schema import WrittenPolicy, read_as
+
+if TYPE_CHECKING:
+    from discreet.policy.document import Document, Place
+    from discreet.policy.model import Policy
+
+
+def load_policy(path: Path | str) -> Policy:
+    """Return the policy in the file `path`.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        InvalidPolicy: The file has faults; every one of them is told, with its line.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise SourceNotFound(
+            f"Policy file '{path}' is not there. Run `discreet init` to draft one."
+        ) from None
+    except IsADirectoryError:
+        raise InvalidPolicy([f"{path}: a directory. Name the policy file in it."]) from None
+    except OSError as error:
+        raise InvalidPolicy([f"{path}: cannot be read ({error.strerror})."]) from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        what = f"byte {error.start + 1} of the file (0x{data[error.start]:02X}) is not UTF-8"
+        raise InvalidPolicy([f"{path}:{line}: {what}. Save the file as UTF-8."]) from None
+    return parse_policy(text, path=path)
+
+
+def parse_policy(text: str, *, path: Path | None = None) -> Policy:
+    """Return the policy written in `text`; hierarchy files are looked for beside `path`.
+
+    Raises:
+        InvalidPolicy: The text has faults; every one of them is told, with its line.
+
+    >>> policy = parse_policy("tables: {people: {columns: {zip: quasi-identifier}}}")
+    >>> policy.tables["people"].columns[0].role.value
+    'quasi-identifier'
+    """
+    faults = Faults("policy" if path is None else str(path))
+    document = _read(text, faults)
+    written = read_as(WrittenPolicy, document.data)
+    if isinstance(written, list):
+        faults.add_errors(written)
+    tables = sketch_tables(document.data)
+    folder = Path() if path is None else path.parent
+    hierarchies = build_hierarchies(tables, folder=folder, faults=faults)
+    check_tables(tables, faults=faults)
+    if isinstance(written, list) or faults.found:
+        raise faults.error()
+    return build_policy(written, document=document, hierarchies=hierarchies, path=path)
+
+
+def _read(text: str, faults: Faults) -> Document:
+    """Return the document in `text`, with `faults` told of it and of its repeated keys."""
+    repeated: list[tuple[int, Place]] = []
+    try:
+        document = read_document(text, on_repeat=lambda *repeat: repeated.append(repeat))
+    except Unreadable as error:
+        faults.add_line(error.line, error.sentence)
+        raise faults.error() from None
+    if document is None:
+        faults.add_line(1, "the file is empty. Run `discreet init` to draft a policy.")
+        raise faults.error()
+    faults.document = document
+    for line, place in repeated:
+        sentence = f"key '{place[-1]}' is written twice. Keep one of them."
+        faults.add_line(line, sentence, place=place[:-1])
+    return document

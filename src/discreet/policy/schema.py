@@ -1,0 +1,372 @@
+"""The policy file as it is written: what keys there are, and what each may hold."""
+
+from decimal import Decimal
+from types import UnionType
+from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+
+from discreet.policy.hierarchies.calendar import Period
+from discreet.policy.model import Distance, DiversityKind, Role
+
+# An editor types what it sees: `values: [01, NO]` is a number and a boolean to it, text to us.
+Word = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Name = Annotated[str, Field(min_length=1), WithJsonSchema({"type": ["string", "number"]})]
+Number = Annotated[Decimal, WithJsonSchema({"type": "number"})]
+Words = Annotated[list[Word], Field(min_length=1)]
+Periods = Annotated[list[Period], Field(min_length=1)]
+
+
+def _nested(written: Any) -> Any:
+    """Return one list of cuts as the only level of a list of levels."""
+    is_flat = isinstance(written, list) and not any(isinstance(item, list) for item in written)
+    return [written] if is_flat else written
+
+
+class Written(BaseModel):
+    """A mapping of the file: unknown keys are faults."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class WrittenHierarchy(Written):
+    """How values become coarser, level by level; the last level is always `*`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["prefix"]},
+                {"required": ["intervals"]},
+                {"required": ["cuts"]},
+                {"required": ["calendar"]},
+                {"required": ["tree"]},
+                {"required": ["file"]},
+                {
+                    "anyOf": [{"required": ["bottom"]}, {"required": ["top"]}],
+                    "not": {"anyOf": [{"required": ["intervals"]}, {"required": ["cuts"]}]},
+                },
+            ]
+        }
+    )
+
+    prefix: list[int] | None = Field(
+        None, min_length=1, description="How many leading characters each level keeps: [3, 1]."
+    )
+    length: int | None = Field(
+        None, ge=1, description="The length of all labels of `prefix`: that of the longest value."
+    )
+    intervals: list[Number] | None = Field(
+        None,
+        min_length=1,
+        description="The width of the intervals of each level, each a multiple of the one before.",
+    )
+    origin: Number | None = Field(None, description="Where `intervals` are laid out from (0).")
+    cuts: Annotated[list[list[Number]], BeforeValidator(_nested)] | None = Field(
+        None,
+        min_length=1,
+        description="Cut points: [0, 18, 65, 120], or one such list per level, each keeping some.",
+    )
+    bottom: Number | None = Field(None, description="Smaller numbers become `< bottom`.")
+    top: Number | None = Field(None, description="Numbers from here up become `>= top`.")
+    calendar: Periods | None = Field(
+        None, description="The periods of each level: day, month, quarter, year, decade."
+    )
+    tree: dict[str, Any] | None = Field(
+        None,
+        min_length=1,
+        description="A taxonomy: {Europe: [France, Spain], Asia: {East: [Japan]}}.",
+    )
+    file: str | None = Field(
+        None,
+        min_length=1,
+        description="A CSV file without header: value;label;broader label;*. Relative to the policy.",
+    )
+
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Self:
+        kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if len(kinds) > 1:
+            raise ValueError(f"a hierarchy has one kind, not both '{kinds[0]}' and '{kinds[1]}'.")
+        kind = kinds[0] if kinds else None
+        for option, owners in OPTIONS.items():
+            if getattr(self, option) is not None and kind not in owners:
+                raise ValueError(f"'{option}' does not go with '{kind or 'nothing else'}'.")
+        if kind is None and self.bottom is None and self.top is None:
+            raise ValueError(f"a hierarchy needs one of: {', '.join(KINDS)}, bottom, top.")
+        return self
+
+
+KINDS = ("prefix", "intervals", "cuts", "calendar", "tree", "file")
+OPTIONS: dict[str, tuple[str | None, ...]] = {
+    "length": ("prefix",),
+    "origin": ("intervals",),
+    "bottom": ("intervals", "cuts", None),
+    "top": ("intervals", "cuts", None),
+}
+
+
+class WrittenColumn(Written):
+    """What an outsider can do with a column, and what is publicly known of its values."""
+
+    role: Role = Field(description="What an outsider can do with the column.")
+    bounds: tuple[Number, Number] | None = Field(
+        None, description="The smallest and largest possible number, known without the data."
+    )
+    values: Words | None = Field(
+        None, description="All possible values in their natural order, known without the data."
+    )
+    hierarchy: WrittenHierarchy | None = None
+    references: str | None = Field(
+        None,
+        pattern=r".\..",
+        description="The column that this foreign key points to, as table.column.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _may_be_short(cls, written: Any) -> Any:
+        return {"role": written} if isinstance(written, str) else written
+
+    @field_validator("bounds")
+    @classmethod
+    def _has_bounds_in_order(cls, bounds: tuple[Decimal, Decimal]) -> tuple[Decimal, Decimal]:
+        low, high = bounds
+        if low > high:
+            raise ValueError(f"lower bound {low} is above upper bound {high}. Swap them.")
+        return bounds
+
+    @field_validator("values")
+    @classmethod
+    def _has_distinct_values(cls, values: list[str]) -> list[str]:
+        for index, value in enumerate(values):
+            if value in values[:index]:
+                raise ValueError(f"value '{value}' is listed twice. Keep one of them.")
+        return values
+
+
+People = Annotated[int, Field(ge=1, description="The fewest people in a class.")]
+Sensitive = Annotated[Name, Field(description="The sensitive column.")]
+
+
+class WrittenKAnonymity(Written):
+    """Every class has at least k people."""
+
+    k: People
+
+
+class WrittenKMap(Written):
+    """Every class has at least k people in the population."""
+
+    k: People
+
+
+class WrittenLDiversity(Written):
+    """Every class has l well-represented values of a sensitive column."""
+
+    column: Sensitive
+    l: float = Field(ge=1, description="How many values are well represented.")
+    kind: DiversityKind = Field("distinct", description="What well represented means.")
+    c: float | None = Field(
+        None, gt=0, validate_default=True, description="The factor of the recursive kind."
+    )
+
+    @field_validator("c")
+    @classmethod
+    def _has_c_if_recursive(cls, c: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("kind")
+        if kind == "recursive" and c is None:
+            raise ValueError("kind 'recursive' needs 'c', the factor of (c,l)-diversity.")
+        if kind not in ("recursive", None) and c is not None:
+            raise ValueError(f"'c' belongs to kind 'recursive', not to '{kind}'.")
+        return c
+
+    @field_validator("kind")
+    @classmethod
+    def _has_whole_l_if_recursive(cls, kind: str, info: ValidationInfo) -> str:
+        if kind == "recursive" and info.data.get("l", 1) % 1:
+            raise ValueError("kind 'recursive' needs a whole number 'l'.")
+        return kind
+
+
+class WrittenTCloseness(Written):
+    """Every class is within distance t of the table."""
+
+    column: Sensitive
+    t: float = Field(ge=0, le=1, description="The largest earth-mover distance.")
+    distance: Distance = Field("equal", description="How far two values are apart.")
+
+
+class WrittenAlphaK(Written):
+    """Classes of at least k people in which no value exceeds the share alpha."""
+
+    column: Sensitive
+    alpha: float = Field(gt=0, le=1, description="The largest share of one value in a class.")
+    k: People
+
+
+class WrittenDeltaPresence(Written):
+    """The chance that a person of the population is in the table stays within limits."""
+
+    lower: float = Field(ge=0, le=1, description="The smallest chance.")
+    upper: float = Field(ge=0, le=1, description="The largest chance.")
+
+    @field_validator("upper")
+    @classmethod
+    def _is_not_below_lower(cls, upper: float, info: ValidationInfo) -> float:
+        lower = info.data.get("lower", upper)
+        if lower > upper:
+            raise ValueError(f"'lower' {lower:g} is above 'upper' {upper:g}. Swap them.")
+        return upper
+
+
+class WrittenBetaLikeness(Written):
+    """No value's share in a class exceeds its share in the table by more than beta, relatively."""
+
+    column: Sensitive
+    beta: float = Field(gt=0, description="The largest relative gain.")
+    kind: Literal["basic", "enhanced"] = "basic"
+
+
+class WrittenDeltaDisclosure(Written):
+    """The logarithm of every value's share changes by less than delta."""
+
+    column: Sensitive
+    delta: float = Field(gt=0, description="The largest change of the logarithm.")
+
+
+class WrittenCriterion(Written):
+    """A condition on classes, under its name."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    k_anonymity: WrittenKAnonymity | None = Field(None, alias="k-anonymity")
+    k_map: WrittenKMap | None = Field(None, alias="k-map")
+    l_diversity: WrittenLDiversity | None = Field(None, alias="l-diversity")
+    t_closeness: WrittenTCloseness | None = Field(None, alias="t-closeness")
+    alpha_k: WrittenAlphaK | None = Field(None, alias="alpha-k")
+    delta_presence: WrittenDeltaPresence | None = Field(None, alias="delta-presence")
+    beta_likeness: WrittenBetaLikeness | None = Field(None, alias="beta-likeness")
+    delta_disclosure: WrittenDeltaDisclosure | None = Field(None, alias="delta-disclosure")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if len(self.model_fields_set) != 1:
+            raise ValueError("each item holds one criterion. Begin each with a dash of its own.")
+        return self
+
+
+class WrittenTable(Written):
+    """One table: where it is, whose privacy it holds, its columns, the criteria it must meet."""
+
+    source: str | None = Field(
+        None,
+        min_length=1,
+        description="A file relative to the policy, a URL, or spark:schema.table.",
+    )
+    unit: Name | None = Field(
+        None, description="The column whose rows are one person's; default: each row is a person."
+    )
+    columns: Annotated[dict[Name, WrittenColumn], Field(min_length=1)] = Field(
+        description="The columns by name; `name: identifier` is short for `name: {role: identifier}`."
+    )
+    criteria: list[WrittenCriterion] = Field([], description="What the table must meet.")
+
+
+class WrittenPolicy(Written):
+    """What is protected: tables, the roles of their columns, and the criteria they must meet."""
+
+    tables: Annotated[dict[Name, WrittenTable], Field(min_length=1)] = Field(
+        description="The tables by name."
+    )
+
+
+Model = TypeVar("Model", bound=Written)
+Place = tuple[str | int, ...]
+
+
+def read_as(model: type[Model], written: Any) -> Model | list[ErrorDetails]:
+    """Return `written` as a `model`, or everything that keeps it from being one."""
+    try:
+        return model.model_validate(written)
+    except ValidationError as error:
+        return error.errors(include_url=False)
+
+
+def known_keys(place: Place) -> list[str]:
+    """Return the keys that the mapping at `place` of a policy may have."""
+    found: Any = WrittenPolicy
+    for part in place:
+        if isinstance(found, type) and issubclass(found, Written):
+            fields = found.model_fields
+            field = next((f for n, f in fields.items() if part in (n, f.alias)), None)
+            found = field.annotation if field else None
+        else:
+            found = next(iter(get_args(found)[-1:]), None)
+        found = _required(found)
+    return [field.alias or name for name, field in found.model_fields.items()] if found else []
+
+
+def _required(annotation: Any) -> Any:
+    """Return what `annotation` says when the key is there: without Annotated and None."""
+    while get_origin(annotation) in (Annotated, Union, UnionType):
+        annotation = get_args(annotation)[0]
+    return annotation
+
+
+def policy_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a policy file, for editors."""
+    schema = _without_null(WrittenPolicy.model_json_schema(by_alias=True))
+    definitions = schema["$defs"]
+    hierarchy = definitions["WrittenHierarchy"]["properties"]
+    hierarchy["tree"] |= _TREE
+    hierarchy["cuts"]["items"] = {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER}]}
+    columns = definitions["WrittenTable"]["properties"]["columns"]
+    role = definitions["WrittenColumn"]["properties"]["role"]
+    columns["additionalProperties"] = {"anyOf": [role, columns["additionalProperties"]]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "discreet policy",
+        "$defs": {**definitions, "TreeGroup": {"anyOf": [_LEAVES, _TREE]}},
+    }
+
+
+_NUMBER: dict[str, Any] = {"type": "number"}
+_TREE: dict[str, Any] = {
+    "type": "object",
+    "minProperties": 1,
+    "additionalProperties": {"$ref": "#/$defs/TreeGroup"},
+}
+_LEAVES: dict[str, Any] = {
+    "type": "array",
+    "minItems": 1,
+    "items": {"anyOf": [{"type": ["string", "number", "boolean"]}, _TREE]},
+}
+
+
+def _without_null(schema: Any) -> Any:
+    """Return `schema` without the null that pydantic allows where a key may be left out."""
+    if isinstance(schema, list):
+        return [_without_null(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: _without_null(item) for key, item in schema.items() if (key, item) != _NO_DEFAULT}
+    choices = kept.get("anyOf", [])
+    if {"type": "null"} not in choices:
+        return kept
+    (choice,) = (item for item in choices if item != {"type": "null"})
+    return {**choice, **{key: item for key, item in kept.items() if key != "anyOf"}}
+
+
+_NO_DEFAULT = ("default", None)
