@@ -1,0 +1,144 @@
+"""`discreet init`: draft a policy, each guess with its reason."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.cli import options, output
+from discreet.errors import OutputRefused, WrongUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.engines.engine import Table
+
+EXAMPLES = """\b
+Examples:
+  discreet init patients.csv
+  discreet init patients.csv visits.csv -o policy.yaml
+  discreet init postgresql://localhost/clinic --table patients --table visits
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the policy to FILE instead of stdout.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--dry-run", is_flag=True, help="Print the policy and write nothing.")
+@click.option(
+    "--table", "names", multiple=True, metavar="NAME", help="A table of SOURCE; may be repeated."
+)
+@click.option("--delimiter", metavar="CHAR", help="What separates a CSV file's columns.")
+@click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1.")
+@click.option("--memory", metavar="SIZE", help="Memory limit of DuckDB, such as 4GB.")
+@options.json_option
+def command(
+    sources: tuple[str, ...],
+    *,
+    target: Path | None,
+    force: bool,
+    dry_run: bool,
+    names: tuple[str, ...],
+    as_json: bool,
+    **reading: str | None,
+) -> None:
+    """Draft a policy for one or more tables: the role of each column, and why.
+
+    All rows are read, by the engine that holds them. The draft is a start: read every reason,
+    correct what is wrong, and keep the file with the data.
+    """
+    if len(sources) > 1 and names:
+        raise WrongUsage("--table belongs to one source. Name one SOURCE with --table.")
+    if target is not None:
+        _refuse_to_replace(target, force=force)
+    from discreet.measure.profile import draft_policy
+
+    tables = _open(sources, names, **reading)
+    try:
+        places = [_place(source, target) for source in _repeated(sources, names)]
+        draft = draft_policy(tables, sources=places)
+    finally:
+        for engine in {id(table.engine): table.engine for table in tables}.values():
+            engine.close()
+    text = draft.to_yaml()
+    if target is not None and not dry_run:
+        _write(target, text)
+        columns = sum(len(table.columns) for table in draft.tables)
+        click.echo(f"Wrote {target}: {columns} columns guessed. Read every reason.", err=True)
+    if as_json:
+        output.print_json(draft)
+    elif target is None or dry_run:
+        click.echo(text, nl=False)
+
+
+def _open(
+    sources: Sequence[str],
+    names: Sequence[str],
+    *,
+    delimiter: str | None,
+    encoding: str | None,
+    memory: str | None,
+) -> list[Table]:
+    """Open every source, files together on one engine so that their keys can be compared."""
+    from discreet.engines.connect import open_table
+
+    tables: list[Table] = []
+    shared = None
+    for source, name in zip(_repeated(sources, names), names or [None] * len(sources), strict=True):
+        is_file = "://" not in source and not source.startswith("spark:")
+        table = open_table(
+            source,
+            table=name,
+            engine=shared if is_file else None,
+            delimiter=delimiter,
+            encoding=encoding,
+            memory_limit=memory,
+        )
+        shared = table.engine if is_file else shared
+        tables.append(table)
+    return tables
+
+
+def _repeated(sources: Sequence[str], names: Sequence[str]) -> list[str]:
+    return list(sources) * len(names) if names else list(sources)
+
+
+def _place(source: str, target: Path | None) -> str:
+    """Return a file's path as seen from the policy, because that is where it is looked for."""
+    if target is None or not Path(source).exists() or Path(source).is_absolute():
+        return source
+    return Path(os.path.relpath(source, target.parent)).as_posix()
+
+
+def _refuse_to_replace(target: Path, *, force: bool) -> None:
+    if target.is_dir():
+        raise OutputRefused(f"'{target}' is a folder. Name a file for the policy.")
+    if not target.parent.is_dir():
+        raise OutputRefused(f"The folder '{target.parent}' does not exist. Make it first.")
+    if target.exists() and not force:
+        raise OutputRefused(f"'{target}' exists. Name another file, or add --force to replace it.")
+
+
+def _write(target: Path, text: str) -> None:
+    """Write the whole file or nothing."""
+    beside = target.with_name(f".{target.name}.partial")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        reason = error.strerror or type(error).__name__
+        raise OutputRefused(
+            f"'{target}' cannot be written ({reason}). Name a file that can."
+        ) from None

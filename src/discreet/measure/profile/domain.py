@@ -1,0 +1,160 @@
+"""What a draft says of a column's values: round bounds, common values, a hierarchy; never a rarity.
+
+A policy file travels further than the data. So bounds are round numbers beyond the extremes, and
+values are listed only when each of them is held by at least ten rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.engine import Kind
+from discreet.measure.profile.guess import is_date
+from discreet.policy.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.measure.profile.guess import Guess
+    from discreet.measure.profile.statistics import ColumnStatistics
+
+MOST_VALUES = 20
+FEWEST_ROWS = 10
+_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What the draft proposes for a column's values, with a note for what it leaves out."""
+
+    bounds: tuple[Decimal, Decimal] | None = None
+    values: tuple[str, ...] | None = None
+    hierarchy: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def propose_domain(counts: ColumnStatistics, guess: Guess) -> Domain:
+    """Return bounds, values and a hierarchy that suit the column's role and content."""
+    if guess.role in (Role.IDENTIFIER, Role.INSENSITIVE) or not counts.present:
+        return Domain()
+    if is_date(counts):
+        return _dates(counts, guess)
+    if guess.meaning == "postcode":
+        return _postcodes(counts)
+    values, note = _values(counts)
+    if values is not None:
+        return Domain(values=values)
+    if counts.kind in _NUMBERS:
+        return _numbers(counts, guess)
+    if guess.role is Role.QUASI_IDENTIFIER:
+        return Domain(notes=(note, "no hierarchy: add a `tree:` or `file:` to generalize in steps"))
+    return Domain(notes=(note,))
+
+
+def _dates(counts: ColumnStatistics, guess: Guess) -> Domain:
+    if guess.role is not Role.QUASI_IDENTIFIER:
+        return Domain()
+    if counts.kind is Kind.TEXT and counts.share("day") < 1:
+        return Domain(notes=("no hierarchy: not every value is a date written as 2024-12-31",))
+    last = "decade" if guess.meaning == "birth date" else "year"
+    periods = ["month", "quarter", "year", "decade"]
+    return Domain(hierarchy={"calendar": periods[: periods.index(last) + 1]})
+
+
+def _postcodes(counts: ColumnStatistics) -> Domain:
+    if counts.kind in _NUMBERS:
+        # A number lost its leading zeros, so its first digits mean nothing; its hundreds do.
+        note = "stored as a number: steps of 100 and 10000 hide the last 2 and 4 digits"
+        return Domain(hierarchy={"intervals": [Decimal(100), Decimal(10000)]}, notes=(note,))
+    if counts.kind is not Kind.TEXT:
+        return Domain()
+    if counts.shortest < counts.longest:
+        keep = [length for length in (counts.shortest - 3, 1) if length > 0]
+        return Domain(hierarchy={"prefix": sorted(set(keep), reverse=True)})
+    keep = list(range(counts.longest - 2, 0, -2)) or [1]
+    return Domain(hierarchy={"prefix": keep})
+
+
+def _values(counts: ColumnStatistics) -> tuple[tuple[str, ...] | None, str]:
+    """Return the values to list, or None and why they are left out."""
+    if counts.kind not in (Kind.TEXT, Kind.BOOLEAN, Kind.INTEGER):
+        return None, "values left out: not a category"
+    if counts.distinct > MOST_VALUES:
+        return None, f"values left out: more than {MOST_VALUES}"
+    if counts.smallest < FEWEST_ROWS:
+        return None, f"values left out: one is held by fewer than {FEWEST_ROWS} rows"
+    is_number = counts.kind is Kind.INTEGER
+    return tuple(
+        sorted(counts.sample, key=lambda value: (int(value) if is_number else 0, value))
+    ), ""
+
+
+def _numbers(counts: ColumnStatistics, guess: Guess) -> Domain:
+    extremes = _finite(counts.minimum), _finite(counts.maximum)
+    if extremes[0] is None or extremes[1] is None:
+        return Domain(notes=("no bounds: no finite number was found",))
+    low, high = extremes[0], extremes[1]
+    if guess.meaning == "age" and low >= 0 and high <= 120:
+        bounds, note = (Decimal(0), Decimal(120)), "bounds are public knowledge: ages of people"
+    else:
+        bounds = round_outward(low, high)
+        note = "bounds are rounded outward from the data: put limits that are public knowledge"
+    if guess.role is not Role.QUASI_IDENTIFIER:
+        return Domain(bounds=bounds, notes=(note,))
+    steps = nested_steps(*bounds, is_whole=counts.kind is Kind.INTEGER)
+    return Domain(bounds=bounds, hierarchy={"intervals": steps} if steps else None, notes=(note,))
+
+
+def _finite(text: str | None) -> Decimal | None:
+    try:
+        number = Decimal(text) if text is not None else None
+    except InvalidOperation:
+        return None
+    return number if number is not None and number.is_finite() else None
+
+
+def round_outward(low: Decimal, high: Decimal) -> tuple[Decimal, Decimal]:
+    """Return round numbers beyond both; 0, 1 and 100 may be met exactly, as natural limits.
+
+    >>> round_outward(Decimal(17), Decimal(84))
+    (Decimal('0'), Decimal('100'))
+    >>> round_outward(Decimal(1953), Decimal(2004))
+    (Decimal('1940'), Decimal('2020'))
+    """
+    span = max(high - low, abs(high) / 1000, Decimal(1).scaleb(-9))
+    step = _one_two_five(span / 4)
+    if 0 <= low <= span:
+        return Decimal(0), _plain(high if high in (1, 100) else _above(high))
+    down = (low / step).to_integral_value(ROUND_CEILING) * step - step
+    up = (high / step).to_integral_value(ROUND_FLOOR) * step + step
+    return _plain(down), _plain(min(up, Decimal(0)) if high < 0 else up)
+
+
+def _above(number: Decimal) -> Decimal:
+    rounded = _one_two_five(number) if number > 0 else Decimal(1)
+    return rounded if rounded > number else _one_two_five(number + number / 2)
+
+
+def nested_steps(low: Decimal, high: Decimal, *, is_whole: bool) -> list[Decimal]:
+    """Return widths of intervals, each twice the one before, the first about a 25th of the span.
+
+    >>> [int(step) for step in nested_steps(Decimal(0), Decimal(120), is_whole=True)]
+    [5, 10, 20]
+    """
+    first = _one_two_five((high - low) / 25)
+    if is_whole:
+        first = max(first, Decimal(2))
+    return [_plain(step) for step in (first, 2 * first, 4 * first) if step < high - low]
+
+
+def _one_two_five(number: Decimal) -> Decimal:
+    """Return the nearest of … 1, 2, 5, 10, 20, 50 … at or above a positive `number`."""
+    magnitude = Decimal(1).scaleb(number.adjusted())
+    return next(step for factor in (1, 2, 5, 10) if (step := magnitude * factor) >= number)
+
+
+def _plain(number: Decimal) -> Decimal:
+    """Return the number without an exponent or trailing zeros."""
+    return Decimal(format(number.normalize(), "f"))

@@ -1,0 +1,212 @@
+"""A first policy for tables nobody has described yet: guesses, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import WrongUsage
+from discreet.measure.profile.domain import Domain, propose_domain
+from discreet.measure.profile.guess import Guess, guess_column
+from discreet.measure.profile.identifiers import SAFE_HARBOR
+from discreet.measure.profile.keys import (
+    Keyed,
+    Unit,
+    choose_unit,
+    find_references,
+    unit_by_reference,
+)
+from discreet.measure.profile.statistics import describe_columns
+from discreet.policy.model import Role
+from discreet.result import Result, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.engines.engine import Table
+    from discreet.measure.profile.statistics import ColumnStatistics
+
+
+@dataclass(frozen=True)
+class ColumnDraft(Result):
+    """One column of a draft: what it is taken to be and what is proposed for its values."""
+
+    guess: Guess
+    domain: Domain
+    references: tuple[str, str] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guess and the proposal side by side."""
+        target = None if self.references is None else ".".join(self.references)
+        return {**self.guess.to_dict(), **plain(self.domain), "references": target}
+
+
+@dataclass(frozen=True)
+class TableDraft(Result):
+    """One table of a draft; `criteria` are as the policy file writes them."""
+
+    name: str
+    source: str
+    rows: int
+    unit: str | None
+    unit_reason: str
+    columns: tuple[ColumnDraft, ...]
+    criteria: tuple[Mapping[str, Mapping[str, Any]], ...]
+
+
+@dataclass(frozen=True)
+class Draft(Result):
+    """A drafted policy."""
+
+    tables: tuple[TableDraft, ...]
+
+    @property
+    def safe_harbor(self) -> dict[str, tuple[str, ...]]:
+        """The columns found for each of HIPAA's 18 kinds, by letter, as `table.column`."""
+        return {
+            letter: tuple(
+                f"{table.name}.{column.guess.column}"
+                for table in self.tables
+                for column in table.columns
+                if column.guess.safe_harbor == letter
+            )
+            for letter in SAFE_HARBOR
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the draft with its Safe Harbor checklist."""
+        checklist = [
+            {"letter": letter, "kind": SAFE_HARBOR[letter], "columns": list(columns)}
+            for letter, columns in self.safe_harbor.items()
+        ]
+        return {**super().to_dict(), "safe_harbor": checklist}
+
+    def to_yaml(self) -> str:
+        """Return the policy file, with the reason of every guess as a comment."""
+        from discreet.measure.profile.write import write_policy
+
+        return write_policy(self)
+
+
+def guess_roles(table: Table) -> dict[str, Guess]:
+    """Return a guess for each column of `table`, in the table's order."""
+    return _guess(_name_of(table.label), describe_columns(table))[0]
+
+
+def draft_policy(tables: Sequence[Table], *, sources: Sequence[str] | None = None) -> Draft:
+    """Return a drafted policy for `tables`, read from all of their rows by their engines.
+
+    Args:
+        tables: What the policy shall describe, in this order.
+        sources: Where each table is, as the policy shall say; its label when not given.
+    """
+    if not tables:
+        raise WrongUsage("A policy needs at least one table. Name a source.")
+    places = [table.label for table in tables] if sources is None else list(sources)
+    names = _distinct_names([_name_of(table.label) for table in tables])
+    keyed = [
+        Keyed(name, table, describe_columns(table))
+        for name, table in zip(names, tables, strict=True)
+    ]
+    guessed = {item.name: _guess(item.name, item.counts) for item in keyed}
+    links = find_references(keyed)
+    units = {name: unit.column if unit else None for name, (_, unit) in guessed.items()}
+    return Draft(
+        tuple(
+            _table_draft(item, source, guessed[item.name], _links_of(item.name, links), units)
+            for item, source in zip(keyed, places, strict=True)
+        )
+    )
+
+
+def _guess(name: str, counts: Sequence[ColumnStatistics]) -> tuple[dict[str, Guess], Unit | None]:
+    guesses = {item.name: guess_column(item) for item in counts}
+    unit = choose_unit(name, counts, guesses)
+    if unit is not None and unit.repeats:  # then a row that is unique is not a person
+        guesses = {item.name: guess_column(item, noun="rows") for item in counts}
+    return guesses, unit
+
+
+def _links_of(
+    name: str, links: Mapping[tuple[str, str], tuple[str, str]]
+) -> dict[str, tuple[str, str]]:
+    return {column: target for (table, column), target in links.items() if table == name}
+
+
+def _table_draft(
+    item: Keyed,
+    source: str,
+    guessed: tuple[Mapping[str, Guess], Unit | None],
+    links: Mapping[str, tuple[str, str]],
+    units: Mapping[str, str | None],
+) -> TableDraft:
+    guesses, unit = guessed
+    if unit is None or not unit.repeats:
+        unit = unit_by_reference(item.counts, links, units) or unit
+    columns = tuple(
+        _column_draft(counts, guesses[counts.name], links.get(counts.name), unit)
+        for counts in item.counts
+    )
+    return TableDraft(
+        name=item.name,
+        source=_without_password(source),
+        rows=max((counts.rows for counts in item.counts), default=0),
+        unit=unit.column if unit else None,
+        unit_reason=unit.reason if unit else "each row is taken to be one person",
+        columns=columns,
+        criteria=_criteria(columns),
+    )
+
+
+def _column_draft(
+    counts: ColumnStatistics, guess: Guess, target: tuple[str, str] | None, unit: Unit | None
+) -> ColumnDraft:
+    if target is not None and guess.confidence == "low":
+        # Whoever holds the other table reads there whom the value names.
+        reason = (
+            f"it points to a row of another table; {guess.evidence['distinct']:,} rows are in use"
+        )
+        guess = replace(guess, role=Role.IDENTIFIER, reason=reason, safe_harbor="R")
+    if unit is not None and unit.column == counts.name and guess.role is not Role.IDENTIFIER:
+        reason = f"it stands for the person: {unit.reason}"
+        guess = replace(guess, role=Role.IDENTIFIER, reason=reason, safe_harbor="R")
+    return ColumnDraft(guess, propose_domain(counts, guess), target)
+
+
+def _criteria(columns: Sequence[ColumnDraft]) -> tuple[Mapping[str, Mapping[str, Any]], ...]:
+    """Propose 5-anonymity, and 3 values (2 where there are no more) of each sensitive column."""
+    roles = [column.guess.role for column in columns]
+    if Role.QUASI_IDENTIFIER not in roles:
+        return ()
+    criteria: list[Mapping[str, Mapping[str, Any]]] = [{"k-anonymity": {"k": 5}}]
+    for column in columns:
+        distinct = int(column.guess.evidence.get("distinct", 0))
+        if column.guess.role is Role.SENSITIVE and distinct >= 2:
+            parameters = {"column": column.guess.column, "l": min(3, distinct), "kind": "distinct"}
+            criteria.append({"l-diversity": parameters})
+    return tuple(criteria)
+
+
+def _name_of(label: str) -> str:
+    """Return a table's name from where it came: `data/patients.csv` is `patients`."""
+    named = re.search(r"[?&]table=([^&]+)", label)
+    bare = label.partition("?")[0].rpartition(":")[2]
+    last = named[1] if named else PurePath(bare).name.partition(".")[0]
+    return re.sub(r"[^\w-]+", "_", last).strip("_") or "table"
+
+
+def _distinct_names(names: Sequence[str]) -> list[str]:
+    taken: list[str] = []
+    for name in names:
+        number, candidate = 2, name
+        while candidate in taken:
+            number, candidate = number + 1, f"{name}_{number}"
+        taken.append(candidate)
+    return taken
+
+
+def _without_password(source: str) -> str:
+    """Return a URL without its password: a policy is read by many."""
+    return re.sub(r"^(\w+://[^:/@]+):[^@]*@", r"\1@", source)

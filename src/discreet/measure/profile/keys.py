@@ -1,0 +1,160 @@
+"""Keys: which column stands for a person, and which columns point to another table."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.engine import Kind
+from discreet.measure.profile.statistics import SAMPLE
+from discreet.measure.profile.vocabulary import is_id_name, is_key_of, words
+from discreet.policy.model import Role
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.engines.engine import Table
+    from discreet.measure.profile.guess import Guess
+    from discreet.measure.profile.statistics import ColumnStatistics
+
+_KEYED = (Kind.TEXT, Kind.INTEGER, Kind.DECIMAL)
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A table under the search for keys: its name in the policy and what its columns hold."""
+
+    name: str
+    table: Table
+    counts: tuple[ColumnStatistics, ...]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The column whose value stands for one person, and why."""
+
+    column: str
+    reason: str
+    repeats: bool
+
+
+def choose_unit(
+    name: str, counts: Sequence[ColumnStatistics], guesses: Mapping[str, Guess]
+) -> Unit | None:
+    """Return the column that stands for a person, None when each row does.
+
+    The key of a person by its name comes first (of several the one with the most values: more
+    patients than doctors), then the table's own id, then a national or medical record number.
+    """
+    usable = [item for item in counts if item.present and 10 * item.missing <= item.rows]
+    people = [item for item in usable if guesses[item.name].meaning == "person key"]
+    own = [item for item in usable if _is_own_key(name, item) and _names(guesses, item)]
+    numbers = [item for item in usable if guesses[item.name].safe_harbor in ("G", "H")]
+    for candidates in (people, own, numbers):
+        if candidates:
+            return _unit(max(candidates, key=lambda item: item.distinct))
+    return None
+
+
+def unit_by_reference(
+    counts: Sequence[ColumnStatistics],
+    references: Mapping[str, tuple[str, str]],
+    units: Mapping[str, str | None],
+) -> Unit | None:
+    """Return the column that points to the unit of another table, if one does."""
+    for item in counts:
+        target = references.get(item.name)
+        if target is not None and units.get(target[0]) == target[1]:
+            return _unit(item)
+    return None
+
+
+def _is_own_key(name: str, item: ColumnStatistics) -> bool:
+    return words(item.name) == ("id",) or (
+        is_id_name(item.name) and is_key_of(item.name, table=name, column="id")
+    )
+
+
+def _names(guesses: Mapping[str, Guess], item: ColumnStatistics) -> bool:
+    return guesses[item.name].role is Role.IDENTIFIER or item.distinct > 20
+
+
+def _unit(item: ColumnStatistics) -> Unit:
+    if item.is_key:
+        return Unit(item.name, f"each of the {item.rows:,} rows has its own", repeats=False)
+    reason = f"{item.rows:,} rows belong to {item.distinct:,} people"
+    return Unit(item.name, reason, repeats=True)
+
+
+def find_references(tables: Sequence[Keyed]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return which column points to which: (table, column) to (table, column).
+
+    A reference has a name like its target, the same type, and no value that the target lacks; the
+    target has a value of its own in every row.
+    """
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    targets = [(table, item) for table in tables for item in table.counts if _is_target(item)]
+    for child in tables:
+        for item in child.counts:
+            for parent, target in targets:
+                origin = (child.name, item.name)
+                if origin not in found and _points_to(child, item, parent, target):
+                    found[origin] = (parent.name, target.name)
+    return found
+
+
+def _is_target(item: ColumnStatistics) -> bool:
+    return item.is_key and item.distinct > 1 and item.kind in _KEYED
+
+
+def _points_to(
+    child: Keyed, item: ColumnStatistics, parent: Keyed, target: ColumnStatistics
+) -> bool:
+    if child is parent or item.kind is not target.kind or not 0 < item.distinct <= target.distinct:
+        return False
+    alike = is_key_of(item.name, table=parent.name, column=target.name)
+    own_key = item.is_key and is_key_of(item.name, table=child.name, column="id")
+    if not alike or own_key:
+        return False
+    if child.table.engine is parent.table.engine:
+        return _dangling(child.table, item.name, parent.table, target.name) == 0
+    return _sample_is_included(item, target)
+
+
+def _dangling(child: Table, column: str, parent: Table, target: str) -> int:
+    """Return how many rows of `child` point to no row of `parent`, counted by the engine."""
+    origin, goal = build.column(column, of="child"), build.column(target, of="parent")
+    query = (
+        build.select(
+            build.named(build.count_rows(), "dangling"),
+            source=build.aliased_table(child.relation, "child"),
+        )
+        .join(
+            build.aliased_table(parent.relation, "parent"),
+            on=exp.EQ(this=origin, expression=goal),
+            join_type="left",
+        )
+        .where(exp.and_(build.is_null(goal.copy()), exp.not_(build.is_null(origin.copy()))))
+    )
+    return int(child.engine.run(query).to_pylist()[0]["dangling"])
+
+
+def _sample_is_included(item: ColumnStatistics, target: ColumnStatistics) -> bool:
+    """Return whether no sampled value is missing from the target, for tables on two engines.
+
+    Both samples are the values with the smallest MD5, so below the largest hash of the target's
+    sample that sample is complete, and a value absent from it is absent from the target.
+    """
+    known = set(target.sample)
+    if not known or not item.sample:
+        return False
+    limit = max(map(_digest, known)) if target.distinct > SAMPLE else "g"
+    return all(value in known for value in item.sample if _digest(value) <= limit)
+
+
+def _digest(value: str) -> str:
+    return hashlib.md5(value.encode(), usedforsecurity=False).hexdigest()

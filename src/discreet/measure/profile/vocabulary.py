@@ -1,0 +1,130 @@
+"""What the name of a column says: its words, the concept they mean, whether it names an id."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from discreet.measure.profile.concepts import CONCEPTS
+from discreet.measure.profile.person_names import fold
+
+if TYPE_CHECKING:
+    from discreet.measure.profile.concepts import Concept
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+# Inside a compound such as `Hauptdiagnose` only a long word is safe: `eta` is in `betaalwijze`.
+_COMPOUND = 6
+
+_IDS = """
+    id ident identifier identificador identifiant key pk uid nr no num number nummer numero
+    sleutel schlussel clave codigo code ref pid
+"""
+_PEOPLE = """
+    person people patient customer client user member employee subject participant respondent
+    student pupil citizen resident insured beneficiary donor voter individual household applicant
+    borrower passenger guest worker staff kunde patienten person versicherter mitarbeiter
+    teilnehmer schuler burger assure salarie utilisateur participante paciente cliente empleado
+    usuario alumno klant medewerker deelnemer leerling paziente dipendente utente studente aluno
+    funcionario utilizador pessoa persona personne persoon subj pat cust emp
+"""
+_ID_WORDS, _PERSON_WORDS = frozenset(_IDS.split()), frozenset(_PEOPLE.split())
+
+
+@cache
+def words(name: str) -> tuple[str, ...]:
+    """Return the words of a name, folded and without a plural s.
+
+    >>> words("dateOfBirth"), words("Geburts-Datum"), words("ZIP_codes2")
+    (('date', 'of', 'birth'), ('geburt', 'datum'), ('zip', 'code', '2'))
+    """
+    split = _CAMEL.sub(" ", name.replace("ß", "ss"))
+    return tuple(_singular(word) for word in _WORD.findall(fold(split)))
+
+
+def _singular(word: str) -> str:
+    # French `pays` is a country, not a plural of `pay`.
+    return word[:-1] if len(word) > 3 and word.endswith("s") and word != "pays" else word
+
+
+@cache
+def _phrases() -> tuple[tuple[tuple[str, ...], bool, Concept], ...]:
+    """Return every phrase as words, whether it must be the whole name, and its concept."""
+    return tuple(
+        (words(phrase.strip()), phrase.strip().startswith("="), concept)
+        for concept in CONCEPTS
+        for phrase in concept.phrases.split(",")
+    )
+
+
+@cache
+def recognize(name: str) -> Concept | None:
+    """Return the concept a column's name means, by its longest known phrase, or None.
+
+    >>> recognize("PatientDateOfBirth").name, recognize("Hauptdiagnose").name
+    ('birth date', 'health')
+    >>> recognize("hospital_name").name, recognize("c1") is None
+    ('employer, school or clinic', True)
+    """
+    found = words(name)
+    ranked = [
+        (strength, concept)
+        for phrase, whole, concept in _phrases()
+        if (strength := _strength(found, phrase, whole=whole)) > 0
+    ]
+    return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
+
+
+def _strength(found: tuple[str, ...], phrase: tuple[str, ...], *, whole: bool) -> float:
+    """Return the letters of the name that the phrase explains; a compound counts a little less."""
+    if not found:
+        return 0.0
+    joined, letters = "".join(phrase), float(sum(map(len, phrase)))
+    bare = found[:-1] if len(found) > 1 and found[-1].isdigit() else found
+    if joined == "".join(bare):
+        return letters + 1
+    if whole:
+        return 0.0
+    ends = [
+        start + len(phrase)
+        for start in range(len(found) - len(phrase) + 1)
+        if found[start : start + len(phrase)] == phrase
+    ]
+    if ends:  # of two words of one length the last is the head: `job date` is a date
+        return letters + max(ends) / 100
+    inside = len(joined) >= _COMPOUND and any(
+        word.endswith(joined) or word.startswith(joined) for word in found
+    )
+    return letters - 0.5 if inside else 0.0
+
+
+def is_id_name(name: str) -> bool:
+    """Return whether a name reads like a key: `id`, `patient_id`, `KundenNr`, `id_cliente`."""
+    found = words(name)
+    if not found:
+        return False
+    return found[-1] in _ID_WORDS or found[0] in ("id", "uuid", "guid")
+
+
+def is_person_id_name(name: str) -> bool:
+    """Return whether a name reads like the key of a person: `patient_id`, `subject`, `userId`."""
+    found = words(name)
+    is_person = any(word in _PERSON_WORDS for word in found)
+    return is_person and (is_id_name(name) or len(found) == 1)
+
+
+def is_key_of(name: str, *, table: str, column: str) -> bool:
+    """Return whether `name` reads like a reference to `column` of `table`.
+
+    >>> is_key_of("patient_id", table="patients", column="id")
+    True
+    >>> is_key_of("patient_id", table="hospitals", column="id")
+    False
+    """
+    mine, theirs, owner = words(name), words(column), words(table)
+    if mine == theirs:
+        return mine != ("id",)  # two tables each with an own `id` are not linked by it
+    return mine in (owner + theirs, theirs + owner) or (
+        len(owner) == 1 and mine[: len(owner)] == owner and is_id_name(name) and is_id_name(column)
+    )

@@ -1,0 +1,120 @@
+"""A draft as YAML text: one line per column, its reason above it."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from discreet.measure.profile.identifiers import SAFE_HARBOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from discreet.measure.profile.draft import ColumnDraft, Draft, TableDraft
+
+_WIDTH = 100
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*|0|-?[1-9][0-9]*")
+# Other readers of YAML take these words for truth values and nothing.
+_SPECIAL = ("y", "n", "yes", "no", "true", "false", "on", "off", "null")
+_HEADER = (
+    "Drafted by `discreet init` from all rows. Every role is a guess, with its reason: correct what "
+    "is wrong. Nothing here quotes a rare value; bounds and values must be public knowledge."
+)
+
+
+def write_policy(draft: Draft) -> str:
+    """Return the policy file of a draft, comments included."""
+    lines = [*_comment(_HEADER, indent=0), "tables:"]
+    for table in draft.tables:
+        lines += _table(table)
+    lines += _checklist(draft)
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: TableDraft) -> Iterator[str]:
+    yield f"  {_scalar(table.name)}:"
+    yield f"    source: {_scalar(table.source)}"
+    if table.unit is None:
+        yield from _comment(f"unit: {table.unit_reason}; name an id column if not", indent=4)
+    else:
+        yield from _comment(f"unit: {table.unit_reason}", indent=4)
+        yield f"    unit: {_scalar(table.unit)}"
+    yield "    columns:"
+    for column in table.columns:
+        yield from _column(column)
+    if table.criteria:
+        yield from _comment("criteria: a usual start; raise k and l for a wider audience", indent=4)
+        yield "    criteria:"
+        for criterion in table.criteria:
+            for name, parameters in criterion.items():
+                yield f"      - {name}: {_flow(parameters)}"
+    else:
+        yield from _comment("criteria: none, because no quasi-identifier was found", indent=4)
+
+
+def _column(column: ColumnDraft) -> Iterator[str]:
+    guess, domain = column.guess, column.domain
+    doubt = " (unsure)" if guess.confidence == "low" else ""
+    yield from _comment(f"{guess.role}{doubt}: {guess.reason}", indent=6)
+    for note in domain.notes:
+        yield from _comment(f"  {note}", indent=6)
+    parts: dict[str, Any] = {"role": str(guess.role)}
+    if column.references:
+        parts["references"] = ".".join(column.references)
+    if domain.bounds:
+        parts["bounds"] = list(domain.bounds)
+    if domain.values:
+        parts["values"] = list(domain.values)
+    if domain.hierarchy:
+        parts["hierarchy"] = domain.hierarchy
+    yield f"      {_scalar(guess.column)}: {_flow(parts)}"
+
+
+def _checklist(draft: Draft) -> Iterator[str]:
+    """Tell which of HIPAA's 18 kinds were found; what was not found may still be there."""
+    found = draft.safe_harbor
+    yield from _comment("HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i), kinds found:", indent=0)
+    for letter, columns in found.items():
+        if columns:
+            listed = ", ".join(_scalar(column) for column in columns)
+            yield from _comment(f"  ({letter}) {SAFE_HARBOR[letter]}: {listed}", indent=0)
+    absent = "; ".join(SAFE_HARBOR[letter] for letter, columns in found.items() if not columns)
+    if absent:
+        yield from _comment(f"  not found, so look yourself: {absent}", indent=0)
+
+
+def _comment(text: str, *, indent: int) -> list[str]:
+    start = " " * indent + "# "
+    hanging = len(text) - len(text.lstrip())
+    return textwrap.wrap(
+        text,
+        width=_WIDTH,
+        initial_indent=start,
+        subsequent_indent=start + "  " + " " * hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        mapping: Mapping[str, Any] = value
+        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in mapping.items()) + "}"
+    if isinstance(value, list):
+        items: list[Any] = value
+        return "[" + ", ".join(_flow(item) for item in items) + "]"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return _scalar(value) if isinstance(value, str) else str(value)
+
+
+def _scalar(text: str) -> str:
+    """Return `text` as YAML, in quotes unless every reader takes it for plain text."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _SPECIAL:
+        return text
+    quoted: str = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=10**9)
+    return quoted.rstrip("\n")
