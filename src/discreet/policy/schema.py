@@ -235,7 +235,9 @@ class WrittenBetaLikeness(Written):
 
     column: Sensitive
     beta: float = Field(gt=0, description="The largest relative gain.")
-    kind: Literal["basic", "enhanced"] = "basic"
+    kind: Literal["basic", "enhanced"] = Field(
+        "basic", description="Whether the gain of rare values is limited further."
+    )
 
 
 class WrittenDeltaDisclosure(Written):
@@ -314,7 +316,9 @@ def known_keys(place: Place) -> list[str]:
         else:
             found = next(iter(get_args(found)[-1:]), None)
         found = _required(found)
-    return [field.alias or name for name, field in found.model_fields.items()] if found else []
+    if not (isinstance(found, type) and issubclass(found, Written)):
+        return []
+    return [field.alias or name for name, field in found.model_fields.items()]
 
 
 def _required(annotation: Any) -> Any:

@@ -48,9 +48,9 @@ class Intervals:
 
     def __post_init__(self) -> None:
         """Refuse steps that are not positive or do not nest."""
+        _check_limits((*self.steps, self.origin, *_given(self.bottom, self.top)))
         if not self.steps or min(self.steps) <= 0:
             raise InvalidHierarchy("Steps must be positive. Write for example [5, 10, 20].")
-        _check_limits((*self.steps, self.origin, *_given(self.bottom, self.top)))
         for fine, coarse in pairwise(self.steps):
             if coarse <= fine or coarse % fine:
                 raise InvalidHierarchy(
@@ -108,6 +108,7 @@ class Cuts:
         if not self.levels:
             raise InvalidHierarchy("Cuts need at least one level. Write for example [0, 18, 65].")
         for cuts in self.levels:
+            _check_limits((*cuts, *_given(self.bottom, self.top)))
             if len(cuts) < 2 or any(b <= a for a, b in pairwise(cuts)):
                 raise InvalidHierarchy("Cuts must increase and be at least two.")
         for number, (fine, coarse) in enumerate(pairwise(self.levels), start=2):
@@ -119,7 +120,6 @@ class Cuts:
                 )
             if (coarse[0], coarse[-1]) != (fine[0], fine[-1]):
                 raise InvalidHierarchy("All levels of cuts must begin and end at the same numbers.")
-        _check_limits((*self.levels[0], *_given(self.bottom, self.top)))
         _check_coding(self.bottom, self.top)
 
     @property
@@ -276,8 +276,10 @@ def _coding_value(bottom: Decimal | None, top: Decimal | None) -> dict[str, Any]
 
 
 def _check_limits(limits: tuple[Decimal, ...]) -> None:
+    if not all(limit.is_finite() for limit in limits):
+        raise InvalidHierarchy("A limit is not a finite number. Write it in digits.")
     digits = digits_of(limits)
-    if any(not limit.is_finite() or abs(limit).scaleb(digits) >= _LARGEST for limit in limits):
+    if any(abs(limit).scaleb(digits) >= _LARGEST for limit in limits):
         raise InvalidHierarchy("A limit has more than 18 digits. Use shorter numbers.")
 
 

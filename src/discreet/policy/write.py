@@ -1,0 +1,77 @@
+"""Policies as YAML text that the loader reads back to the same values."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from discreet.policy.build import CRITERIA
+from discreet.policy.hierarchies.values import yaml_number
+
+if TYPE_CHECKING:
+    from discreet.policy.model import Column, Criterion, Policy, Table
+
+
+def flow_text(value: Any) -> str:
+    """Return plain `value` as YAML on one line, quoted where other readers would see a number.
+
+    >>> flow_text({"role": "quasi-identifier", "values": ["01", "NO"]})
+    "{role: quasi-identifier, values: ['01', 'NO']}"
+    """
+    text = yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=2**31
+    )
+    return text.removesuffix("...\n").strip()
+
+
+def write_policy(policy: Policy) -> str:
+    """Return `policy` as YAML, one line per column and criterion."""
+    lines = ["tables:"]
+    for name, table in policy.tables.items():
+        lines += [f"  {flow_text(name)}:", *(f"    {line}" for line in _table_lines(table))]
+    return "\n".join(lines) + "\n"
+
+
+def _table_lines(table: Table) -> list[str]:
+    source = [f"source: {flow_text(table.source)}"] if table.source else []
+    unit = [f"unit: {flow_text(table.unit)}"] if table.unit else []
+    names = [f"{flow_text(column.name)}:" for column in table.columns]
+    width = max(map(len, names), default=0)
+    columns = [
+        f"  {name:<{width}} {flow_text(column_value(column))}"
+        for name, column in zip(names, table.columns, strict=True)
+    ]
+    criteria = [f"  - {flow_text(criterion_value(c))[1:-1]}" for c in table.criteria]
+    return [*source, *unit, "columns:", *columns, *(["criteria:"] if criteria else []), *criteria]
+
+
+def column_value(column: Column) -> dict[str, Any]:
+    """Return what the policy file says of `column`, as plain dicts, lists, numbers and text."""
+    value: dict[str, Any] = {"role": column.role.value}
+    if column.bounds is not None:
+        value["bounds"] = [yaml_number(bound) for bound in column.bounds]
+    if column.values is not None:
+        value["values"] = list(column.values)
+    if column.hierarchy is not None:
+        value["hierarchy"] = column.hierarchy.to_yaml_value()
+    if column.references is not None:
+        value["references"] = ".".join(column.references)
+    return value
+
+
+def criterion_value(criterion: Criterion) -> dict[str, Any]:
+    """Return `criterion` under its name, without the parameters that have their default."""
+    name = next(name for name, kind in CRITERIA.items() if isinstance(criterion, kind))
+    parameters = {
+        field.name: _plain(getattr(criterion, field.name))
+        for field in dataclasses.fields(criterion)
+        if field.name != "line" and getattr(criterion, field.name) != field.default
+    }
+    return {name.replace("_", "-"): parameters}
+
+
+def _plain(parameter: str | float) -> str | float:
+    is_whole = isinstance(parameter, float) and parameter.is_integer()
+    return int(parameter) if is_whole else parameter
