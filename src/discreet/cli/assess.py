@@ -133,7 +133,8 @@ def _show_sizes(found: Assessment, to: Console) -> None:
     rows: list[tuple[str, str, str]] = []
     for name, (low, high) in bins.items():
         people = sum(n for size, n in found.class_sizes.items() if low <= size <= high)
-        rows.append((name, f"{people:,}", percent(people / total)))
+        if people:
+            rows.append((name, f"{people:,}", percent(people / total)))
     output.print_table(to, "People by the size of their class", ("Size", "People", ""), rows)
 
 
@@ -163,10 +164,15 @@ def _show_combinations(found: Assessment, to: Console) -> None:
     if found.combinations is None or not found.combinations.most_exposing:
         return
     rows = [
-        (" + ".join(entry.columns), f"{entry.people:,}", percent(entry.people / found.people))
+        (
+            " + ".join(entry.columns),
+            f"{entry.unique:,}",
+            percent(entry.unique / found.people),
+            f"{entry.minimal:,}",
+        )
         for entry in found.combinations.most_exposing[:8]
     ]
-    header = ("Columns", "People", "")
+    header = ("Columns", "Unique people", "", "Not with fewer columns")
     output.print_table(to, "Smallest sets of columns that single people out", header, rows)
 
 

@@ -36,13 +36,12 @@ def print_table(
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
-    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(header):
         table.add_column(escape(name), justify="left" if index == 0 else "right", overflow="fold")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
+    to.print(f"\n[bold]{escape(title)}[/bold]")
     to.print(table)
 
 

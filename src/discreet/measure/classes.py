@@ -10,15 +10,16 @@ import numpy as np
 from sqlglot import exp
 
 from discreet.engines.engine import Column, Kind, Table
-from discreet.measure.encode import Packing, Span, comparable, encode, list_values, pack
+from discreet.measure.encode import Listed, Packing, Source, comparable, encode, list_values, pack
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.measure.encode import Domain, Listed
+    from discreet.engines.engine import Engine
+    from discreet.measure.encode import Domain
 
 SUPPRESSED = "*"
 
@@ -105,79 +106,103 @@ class Groups:
         return top - 1 - packed % top
 
 
-def is_suppressed(quasi: Sequence[Column], *, of: str) -> exp.Expr:
+def group(subject: Subject) -> Cells:
+    """Return the cells of `subject`: rows that share class, sensitive values and unit.
+
+    The table is read once, by one GROUP BY of its own values. Codes are given to the groups, which
+    are fewer.
+    """
+    engine = subject.table.engine
+    quasi = {f"q{index}": column for index, column in enumerate(subject.quasi)}
+    sensitive = {f"s{index}": column for index, column in enumerate(subject.sensitive)}
+    groups = engine.keep(_groups_query(subject, {**quasi, **sensitive}))
+    rows, suppressed = _count(engine, groups, quasi)
+    source = Source(engine, groups, rows)
+    domains = encode(source, quasi)
+    listed = tuple(list_values(source, column, name=name) for name, column in sensitive.items())
+    packing = pack(domains)
+    values = [build.column(name, of="t") for name in (*quasi, *sensitive)]
+    query, codes = coded(groups, (*domains, *listed), values)
+    wanted = packing.expressions(codes[: len(domains)])
+    wanted += [
+        build.named(exp.cast(exp.paren(code), "bigint"), name)
+        for name, code in zip(sensitive, codes[len(domains) :], strict=True)
+    ]
+    others = ("unit", "rows") if subject.unit is not None else ("rows",)
+    wanted += [build.named(build.column(name, of="t"), name) for name in others]
+    query = query.select(*wanted)
+    if suppressed:
+        query = query.where(exp.not_(exp.paren(is_suppressed(quasi, of="t"))))
+    cells = Cells(subject, engine.keep(query), packing, listed, rows, suppressed)
+    engine.drop(groups)
+    return cells
+
+
+def _groups_query(subject: Subject, columns: Mapping[str, Column]) -> exp.Select:
+    values = {name: comparable(column, of="t") for name, column in columns.items()}
+    if subject.unit is not None:
+        values["unit"] = comparable(subject.unit, of="t")
+    return build.select(
+        *(build.named(value, name) for name, value in values.items()),
+        build.named(build.count_rows(), "rows"),
+        source=build.aliased_table(subject.table.relation, "t"),
+    ).group_by(*(value.copy() for value in values.values()))
+
+
+def _count(engine: Engine, groups: exp.Table, quasi: Mapping[str, Column]) -> tuple[int, int]:
+    """Return the number of rows, and of those that are suppressed."""
+    rows = build.column("rows", of="t")
+    marked = exp.case().when(is_suppressed(quasi, of="t"), rows.copy())
+    found = engine.run(
+        build.select(
+            build.named(build.total(rows), "rows"),
+            build.named(build.total(marked), "suppressed"),
+            source=build.aliased_table(groups, "t"),
+        )
+    ).to_pylist()[0]
+    return int(found["rows"] or 0), int(found["suppressed"] or 0)
+
+
+def is_suppressed(quasi: Mapping[str, Column], *, of: str) -> exp.Expr:
     """Return the condition that a row's quasi-identifiers, in the table `of`, were all suppressed.
 
     A suppressed row says nothing an outsider could match: every quasi-identifier is `*` or missing,
     and at least one is `*`. Rows that merely miss all values stay a class of their own.
     """
-    marks = {column.name: _is_mark(column, of) for column in quasi if column.kind is Kind.TEXT}
+    marks = {name: _is_mark(name, of) for name, column in quasi.items() if column.kind is Kind.TEXT}
     blanks = [
         build.any_of(
             [
-                build.is_null(build.column(column.name, of=of)),
-                *(mark.copy() for name, mark in marks.items() if name == column.name),
+                build.is_null(build.column(name, of=of)),
+                *(mark.copy() for other, mark in marks.items() if other == name),
             ]
         )
-        for column in quasi
+        for name in quasi
     ]
     return build.all_of([build.any_of(marks.values()), *blanks])
 
 
-def _is_mark(column: Column, of: str) -> exp.Expr:
+def _is_mark(name: str, of: str) -> exp.Expr:
     # Never NULL: the condition is negated, and NOT NULL would drop rows that miss every value.
-    value = build.column(column.name, of=of)
-    known = exp.Coalesce(this=value, expressions=[build.text("")])
+    known = exp.Coalesce(this=build.column(name, of=of), expressions=[build.text("")])
     return exp.EQ(this=known, expression=build.text(SUPPRESSED))
 
 
-def group(subject: Subject) -> Cells:
-    """Return the cells of `subject`: rows that share class, sensitive values and unit."""
-    table = subject.table
-    rows, suppressed = _count(subject)
-    domains = encode(table, subject.quasi)
-    sensitive = tuple(list_values(table, column) for column in subject.sensitive)
-    packing = pack(domains)
-    query, codes = coded(table, (*domains, *sensitive))
-    keys = packing.expressions(codes[: len(domains)])
-    others = [
-        build.named(exp.cast(exp.paren(code), "bigint"), f"s{index}")
-        for index, code in enumerate(codes[len(domains) :])
-    ]
-    if subject.unit is not None:
-        others.append(build.named(comparable(subject.unit, of="t"), "unit"))
-    grouping = [*keys, *others]
-    query = query.select(*grouping, build.named(build.count_rows(), "rows"))
-    query = query.group_by(*(alias.this.copy() for alias in grouping))
-    if suppressed:
-        query = query.where(exp.not_(exp.paren(is_suppressed(subject.quasi, of="t"))))
-    return Cells(subject, table.engine.keep(query), packing, sensitive, rows, suppressed)
+def coded(
+    relation: exp.Table, domains: Sequence[Domain], values: Sequence[exp.Expr]
+) -> tuple[exp.Select, list[exp.Expr]]:
+    """Return `FROM relation AS t` joined with the dictionaries, and the code of each value.
 
-
-def coded(table: Table, domains: Sequence[Domain]) -> tuple[exp.Select, list[exp.Expr]]:
-    """Return `FROM table` joined with the dictionaries, and the code expression of each domain.
-
-    `table` must have the domains' columns; values a domain does not know get the code NULL.
+    `values` are columns of `t`, one per domain; a value its domain does not know has no code (NULL).
     """
-    query = exp.Select().from_(build.aliased_table(table.relation, "t"))
+    query = exp.Select().from_(build.aliased_table(relation, "t"))
     codes: list[exp.Expr] = []
-    for index, domain in enumerate(domains):
-        value, alias = comparable(domain.column, of="t"), f"d{index}"
-        if not isinstance(domain, Span):
+    for index, (domain, value) in enumerate(zip(domains, values, strict=True)):
+        alias = f"d{index}"
+        if isinstance(domain, Listed):
             query = query.join(domain.join(value=value, alias=alias))
         codes.append(domain.code(value=value, alias=alias))
     return query, codes
-
-
-def _count(subject: Subject) -> tuple[int, int]:
-    measures: list[exp.Expr] = [build.named(build.count_rows(), "rows")]
-    if any(column.kind is Kind.TEXT for column in subject.quasi):
-        marked = exp.case().when(is_suppressed(subject.quasi, of="t"), build.number(1))
-        measures.append(build.named(exp.Count(this=marked), "suppressed"))
-    found = subject.table.engine.run(
-        build.select(*measures, source=build.aliased_table(subject.table.relation, "t"))
-    ).to_pylist()[0]
-    return int(found["rows"]), int(found.get("suppressed", 0))
 
 
 def sizes_query(cells: Cells) -> exp.Select:

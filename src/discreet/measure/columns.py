@@ -8,7 +8,6 @@ from sqlglot import exp
 
 from discreet.measure.assessment import Selectivity
 from discreet.measure.encode import comparable
-from discreet.policy.model import Role
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def _selectivity(bound: Bound, column: Column) -> Selectivity:
     row = subject.table.engine.run(query).to_pylist()[0]
     return Selectivity(
         column=column.name,
-        role=str(bound.roles.get(column.name, Role.INSENSITIVE)),
+        role=str(bound.roles.get(column.name, "not stated")),
         distinct=int(row["distinct"]),
         missing=int(row["missing"] or 0),
         unique=int(row["unique"]),

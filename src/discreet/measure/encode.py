@@ -13,11 +13,12 @@ from discreet.engines.engine import Kind
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.engines.engine import Column, Engine, Table
+    from discreet.engines.engine import Column, Engine
+    from discreet.policy.hierarchies.arrow import ArrowArray
 
 # Whole numbers in a span this small are coded by subtraction; anything wider gets a dictionary.
 _WIDEST_SPAN = 2**31
@@ -50,11 +51,6 @@ class Listed:
     cardinality: int
     has_missing: bool
     missing_rows: int = 0
-
-    @property
-    def is_joined(self) -> bool:
-        """Whether `code` reads the dictionary, which must then be joined."""
-        return True
 
     def join(self, *, value: exp.Expr, alias: str) -> exp.Join:
         """Return the join that brings the dictionary under `alias`."""
@@ -94,7 +90,7 @@ class Listed:
         tail = [np.array([self.missing_rows], dtype=np.int64)] if self.has_missing else []
         return np.concatenate([np.empty(0, np.int64), *found, *tail]).astype(np.int64)
 
-    def all_values(self, engine: Engine) -> pa.Array[pa.Scalar[Any]]:
+    def all_values(self, engine: Engine) -> ArrowArray:
         """Return every value that is not missing, in the order of the codes."""
         query = build.ordered(
             build.select(build.column("value"), source=self.relation), [build.column("code")]
@@ -115,11 +111,6 @@ class Span:
     def cardinality(self) -> int:
         """The number of codes, whether or not a row has them all."""
         return self.high - self.low + 1 + self.has_missing
-
-    @property
-    def is_joined(self) -> bool:
-        """Whether `code` reads a dictionary: a span needs none."""
-        return False
 
     def code(self, *, value: exp.Expr, alias: str) -> exp.Expr:  # noqa: ARG002 -- one shape with Listed
         """Return the code of `value`, NULL when it lies outside the span."""
@@ -208,64 +199,78 @@ def pack(domains: Sequence[Domain]) -> Packing:
     return Packing(tuple(domains), tuple(tuple(group) for group in groups))
 
 
-def list_values(table: Table, column: Column) -> Listed:
-    """Return the dictionary of `column`, kept on the table's engine."""
+@dataclass(frozen=True)
+class Source:
+    """A kept table of groups: where columns get their codes from; `rows` says how many rows each has."""
+
+    engine: Engine
+    relation: exp.Table
+    rows: int
+
+
+def list_values(source: Source, column: Column, *, name: str) -> Listed:
+    """Return the dictionary of `column`, which the source calls `name`."""
+    value = build.column(name)
     grouped = build.select(
-        build.named(comparable(column), "value"),
-        build.named(build.count_rows(), "rows"),
-        source=table.relation.copy(),
-    ).group_by(comparable(column))
-    position = exp.Window(
-        this=exp.RowNumber(),
-        order=exp.Order(expressions=[exp.Ordered(this=build.column("value"), nulls_first=False)]),
-    )
+        build.named(value, "value"),
+        build.named(build.total(build.column("rows")), "rows"),
+        source=source.relation.copy(),
+    ).group_by(value.copy())
+    order = exp.Order(expressions=[exp.Ordered(this=build.column("value"), nulls_first=False)])
+    position = exp.Window(this=exp.RowNumber(), order=order)
     numbered = build.select(
         build.column("value"),
         build.named(exp.Sub(this=position, expression=build.number(1)), "code"),
         build.column("rows"),
         source=build.subquery(grouped, "grouped"),
     ).where(exp.not_(build.is_null(build.column("value"))))
-    relation = table.engine.keep(numbered)
-    known = table.engine.run(
+    relation = source.engine.keep(numbered)
+    known = source.engine.run(
         build.select(
             build.named(build.count_rows(), "values"),
             build.named(build.total(build.column("rows")), "rows"),
-            source=relation,
+            source=relation.copy(),
         )
+    ).to_pylist()[0]
+    missing = source.rows - int(known["rows"] or 0)
+    return Listed(column, relation, int(known["values"]) + (missing > 0), missing > 0, missing)
+
+
+def encode(source: Source, columns: Mapping[str, Column]) -> tuple[Domain, ...]:
+    """Return how each column is coded; whole numbers in a small span need no dictionary.
+
+    Args:
+        source: The groups.
+        columns: Each column by the name the source calls it.
+    """
+    whole = [name for name, column in columns.items() if column.kind is Kind.INTEGER]
+    spans = _spans(source, whole, columns)
+    return tuple(
+        spans.get(name) or list_values(source, column, name=name)
+        for name, column in columns.items()
     )
-    rows = table.engine.run(
-        build.select(build.named(build.count_rows(), "rows"), source=table.relation.copy())
-    )
-    missing = int(rows["rows"][0].as_py()) - int(known["rows"][0].as_py() or 0)
-    values = int(known["values"][0].as_py())
-    return Listed(column, relation, values + (missing > 0), missing > 0, missing)
 
 
-def encode(table: Table, columns: Sequence[Column]) -> tuple[Domain, ...]:
-    """Return how each of `columns` is coded; whole numbers in a small span need no dictionary."""
-    spans = _spans(table, [column for column in columns if column.kind is Kind.INTEGER])
-    return tuple(spans.get(column.name) or list_values(table, column) for column in columns)
-
-
-def _spans(table: Table, columns: Sequence[Column]) -> dict[str, Span]:
-    if not columns:
+def _spans(source: Source, names: Sequence[str], columns: Mapping[str, Column]) -> dict[str, Span]:
+    if not names:
         return {}
-    measures: list[exp.Expr] = [build.named(build.count_rows(), "rows")]
-    for index, column in enumerate(columns):
-        value = build.column(column.name)
+    measures: list[exp.Expr] = [build.named(build.count_rows(), "groups")]
+    for name in names:
+        value = build.column(name)
         measures += [
-            build.named(exp.Min(this=value), f"low{index}"),
-            build.named(exp.Max(this=value.copy()), f"high{index}"),
-            build.named(exp.Count(this=value.copy()), f"known{index}"),
+            build.named(exp.Min(this=value), f"{name}_low"),
+            build.named(exp.Max(this=value.copy()), f"{name}_high"),
+            build.named(exp.Count(this=value.copy()), f"{name}_known"),
         ]
-    found = table.engine.run(build.select(*measures, source=table.relation.copy())).to_pylist()[0]
+    query = build.select(*measures, source=source.relation.copy())
+    found = source.engine.run(query).to_pylist()[0]
     spans: dict[str, Span] = {}
-    for index, column in enumerate(columns):
-        low, high = found[f"low{index}"], found[f"high{index}"]
+    for name in names:
+        low, high = found[f"{name}_low"], found[f"{name}_high"]
         if low is None or int(high) - int(low) >= _WIDEST_SPAN:
             continue
-        if int(low) < -(2**62) or int(high) > 2**62:
+        if int(low) < -_KEY_LIMIT or int(high) > _KEY_LIMIT:
             continue  # subtraction could leave 64 bits
-        has_missing = found[f"known{index}"] < found["rows"]
-        spans[column.name] = Span(column, int(low), int(high), has_missing)
+        has_missing = found[f"{name}_known"] < found["groups"]
+        spans[name] = Span(columns[name], int(low), int(high), has_missing)
     return spans

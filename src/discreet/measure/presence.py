@@ -129,7 +129,8 @@ def _same_column(population: Table, column: Column) -> Column:
 
 def _population_classes(cells: Cells, people: Table) -> exp.Select:
     """Return the query of the population's classes that the table's codes can express."""
-    query, codes = coded(people, cells.packing.domains)
+    values = [build.column(column.name, of="t") for column in people.columns]
+    query, codes = coded(people.relation, cells.packing.domains, values)
     known = [exp.not_(build.is_null(exp.paren(code.copy()))) for code in codes]
     keys = cells.packing.expressions(codes)
     among = build.named(build.total(build.column("people", of="t")), "among")

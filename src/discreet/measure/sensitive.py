@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.errors import InvalidCriterion, InvalidPolicy
 from discreet.measure.assessment import Closeness, Diversity, SensitiveColumn, Verdict
@@ -18,6 +17,7 @@ from discreet.measure.criteria.verdicts import column_verdict
 from discreet.measure.describe import describe_classes
 from discreet.measure.encode import comparable
 from discreet.policy import model
+from discreet.policy.hierarchies.values import positions
 from discreet.policy.hierarchy import codes as hierarchy_codes
 from discreet.policy.hierarchy import require_covers
 from discreet.sql import build
@@ -136,19 +136,18 @@ def _ranks(cells: Cells, domain: Listed, column: model.Column | None) -> NDArray
 def _ranks_in_policy(
     cells: Cells, domain: Listed, name: str, values: tuple[str, ...]
 ) -> NDArray[np.int64]:
-    texts = pc.cast(domain.all_values(cells.subject.table.engine), pa.string())
-    places = pc.index_in(texts, value_set=pa.array(values, pa.string()))
-    if places.null_count:
-        raise InvalidPolicy(
-            [
-                (f"column '{name}': {places.null_count} of its {len(texts)} distinct values are not "
-                "listed under `values:`. Add them, or leave `values:` out.")
-            ]
+    held = domain.all_values(cells.subject.table.engine)
+    places = positions(held, pa.array(values, pa.string()))
+    unlisted = int(np.count_nonzero(places < 0))
+    if unlisted:
+        fault = (
+            f"column '{name}': {unlisted} of its {len(held)} distinct values are not listed under "
+            "`values:`. Add them, or leave `values:` out."
         )
-    found = places.to_numpy(zero_copy_only=False).astype(np.int64)
+        raise InvalidPolicy([fault])
     # Listed values nobody has still lie between others, but the distance counts values of the
     # table (Li et al. 2007), so places are closed up.
-    ranks = np.argsort(np.argsort(found, kind="stable"), kind="stable")
+    ranks = np.argsort(np.argsort(places, kind="stable"), kind="stable")
     return np.append(ranks, len(ranks)) if domain.has_missing else ranks
 
 
