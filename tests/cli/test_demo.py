@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from discreet.cli.demo import CHAPTERS, demo, read_hospital, refuse_to_replace, write_hospital
+from discreet.cli.demo import (
+    CHAPTERS,
+    command,
+    excerpt,
+    read_hospital,
+    refuse_to_replace,
+    write_hospital,
+)
 from discreet.errors import OutputRefused
 
 if TYPE_CHECKING:
@@ -56,14 +63,14 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path):
 
 def test_a_refused_demo_changes_nothing(tmp_path: Path):
     (tmp_path / "policy.yaml").write_text("mine")
-    result = CliRunner().invoke(demo, [str(tmp_path)])
+    result = CliRunner().invoke(command, [str(tmp_path)])
     assert result.exit_code != 0
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"policy.yaml": "mine"}
 
 
 def test_a_dry_run_names_the_files_and_writes_none(tmp_path: Path):
     folder = tmp_path / "place"
-    result = CliRunner().invoke(demo, [str(folder), "--dry-run"])
+    result = CliRunner().invoke(command, [str(folder), "--dry-run"])
     assert result.exit_code == 0
     assert f"would write {folder / 'patients.csv'}" in result.output
     assert not folder.exists()
@@ -75,3 +82,7 @@ def test_every_chapter_asks_a_question_on_the_demo_folder():
         any("{folder}" in part for part in chapter.arguments) and chapter.lines > 0
         for chapter in CHAPTERS
     )
+
+
+def test_an_excerpt_starts_at_the_top_when_its_beginning_is_not_found():
+    assert excerpt(["a", "b", "c"], begins="z", length=2) == ["a", "b"]

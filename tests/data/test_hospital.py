@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.policy.load import load_policy
+
 ROOT = Path(__file__).parents[2]
 HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
 TABLES = ("patients", "visits", "doctors", "voters", "diagnoses", "diagnoses_hierarchy")
@@ -147,3 +149,21 @@ def test_old_people_have_other_illnesses_than_children(patients):
     assert old["I50"] > 10
     assert young["I50"] == 0
     assert {r["sex"] for r in patients if r["diagnosis"] == "O80"} == {"F"}
+
+
+def test_the_policy_lists_every_column_of_every_table():
+    policy = load_policy(HOSPITAL / "policy.yaml")
+    listed = {
+        name: [column.name for column in table.columns] for name, table in policy.tables.items()
+    }
+    tables = [name for name in TABLES if name != "diagnoses_hierarchy"]
+    assert listed == {name: list(rows(name)[0]) for name in tables}
+
+
+def test_the_policy_names_the_keys_between_tables():
+    visits = load_policy(HOSPITAL / "policy.yaml").tables["visits"]
+    assert visits.unit == "patient_id"
+    assert {column.references for column in visits.columns if column.references} == {
+        ("patients", "patient_id"),
+        ("doctors", "doctor_id"),
+    }

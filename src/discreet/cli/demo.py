@@ -14,61 +14,60 @@ from typing import TYPE_CHECKING
 
 import click
 
+from discreet.cli import options, output
+from discreet.cli.command import run
 from discreet.errors import Bug, OutputRefused
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from rich.console import Console
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True)
 class Chapter:
     """A question a custodian asks and the command that answers it.
 
-    `{folder}` in `arguments` is the place of the demo; `lines` is how much of the answer is shown.
+    `{folder}` in `arguments` is the place of the demo. Of a long answer, `lines` lines are shown,
+    from the first one on that holds `begins`.
     """
 
     question: str
     moral: str
     arguments: tuple[str, ...]
     lines: int
+    begins: str = ""
     exit_code: int = 0
 
 
 # The story so far: a new capability adds its chapter here, and nothing else changes.
+_ASSESS = ("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml")
 CHAPTERS = (
     Chapter(
         "What is in these tables?",
-        "A draft policy: a role for each column, and the reason for each guess.",
-        ("init", "{folder}/patients.csv"),
-        lines=14,
+        "A draft policy: the role of each column, and the reason for each guess.",
+        ("init", "{folder}/patients.csv", "{folder}/visits.csv"),
+        lines=20,
+        begins="columns:",
     ),
     Chapter(
         "How identifiable are the people?",
         "Names are not needed: birth date, sex and postcode are enough.",
-        (
-            *("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
-            *("--report", "{folder}/report.html"),
-        ),
-        lines=26,
+        (*_ASSESS, "--report", "{folder}/report.html"),
+        lines=11,
     ),
     Chapter(
         "Would this pass our gate?",
-        "Exit code 3 stops a pipeline before such a table leaves the house.",
+        "No. The exit code stops a pipeline before such a table leaves the house.",
         ("check", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
-        lines=12,
+        lines=10,
         exit_code=3,
     ),
     Chapter(
         "What does an outsider with a voter list know?",
-        "Each class of patients, counted among the people who are publicly known.",
-        (
-            *("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
-            *("--against", "{folder}/voters.csv"),
-        ),
-        lines=12,
+        "One person in the list with the same values is a name for a diagnosis.",
+        (*_ASSESS, "--against", "{folder}/voters.csv"),
+        lines=9,
+        begins="Chance that a match is right",
     ),
 )
 
@@ -92,12 +91,12 @@ class Story(Result):
     chapters: tuple[Told, ...]
 
 
-@click.command(short_help="The story so far, on a synthetic hospital.")
+@click.command
 @click.argument("folder", type=click.Path(path_type=Path), default="discreet-demo")
 @click.option("--force", is_flag=True, help="Replace files of an earlier demo in FOLDER.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print the story as JSON.")
-def demo(folder: Path, *, force: bool, dry_run: bool, as_json: bool) -> None:
+@options.json_option
+def command(folder: Path, *, force: bool, dry_run: bool, as_json: bool) -> None:
     """Write a small, fully invented hospital into FOLDER and show what discreet says about it.
 
     Every answer is computed while you watch, by the command printed above it.
@@ -111,10 +110,7 @@ def demo(folder: Path, *, force: bool, dry_run: bool, as_json: bool) -> None:
     write_hospital(folder, bundled)
     told = tell(folder, quiet=as_json)
     if as_json:
-        import json
-
-        story = Story(str(folder), tuple(bundled), told)
-        click.echo(json.dumps(story.to_dict(), indent=2, ensure_ascii=False))
+        output.print_json(Story(str(folder), tuple(bundled), told))
     expected = [chapter.exit_code for chapter in CHAPTERS]
     if [chapter.exit_code for chapter in told] != expected:
         raise Bug("A chapter of the demo ended otherwise than it should. Please report its output.")
@@ -165,10 +161,10 @@ def tell(folder: Path, *, quiet: bool) -> tuple[Told, ...]:
         command = shlex.join(["discreet", *arguments])
         if not quiet:
             _show_question(number, chapter, command)
-        exit_code, output = run(arguments)
-        told.append(Told(chapter.question, command, exit_code, output))
+        exit_code, printed = run_verb(arguments)
+        told.append(Told(chapter.question, command, exit_code, printed))
         if not quiet:
-            _show_answer(chapter, exit_code, output)
+            _show_answer(chapter, exit_code, printed)
     if not quiet:
         _show_end(folder)
     return tuple(told)
@@ -181,28 +177,26 @@ class _Transcript(io.StringIO):
         return sys.__stdout__ is not None and sys.__stdout__.isatty()
 
 
-def run(arguments: list[str]) -> tuple[int, str]:
+def run_verb(arguments: list[str]) -> tuple[int, str]:
     """Run `discreet ARGUMENTS` in this process; return its exit code and what it printed."""
-    from discreet.cli import main
-
     transcript = _Transcript()
-    exit_code = 0
     with contextlib.redirect_stdout(transcript):
-        try:
-            main(args=arguments, prog_name="discreet")
-        except SystemExit as ending:
-            exit_code = ending.code if isinstance(ending.code, int) else 1
+        exit_code = run(arguments)
     return exit_code, transcript.getvalue()
 
 
-def _console() -> Console:
-    from rich.console import Console
+def excerpt(lines: Sequence[str], *, begins: str, length: int) -> Sequence[str]:
+    """Return up to `length` lines from the first one that holds `begins` on, or from the top.
 
-    return Console(highlight=False)
+    >>> excerpt(["verdict", "criteria", "k"], begins="crit", length=1)
+    ['criteria']
+    """
+    first = next((number for number, line in enumerate(lines) if begins in line), 0)
+    return lines[first : first + length]
 
 
 def _show_opening(folder: Path) -> None:
-    console = _console()
+    console = output.console()
     console.print("A hospital that does not exist, and what its tables give away.", style="bold")
     console.print(f"Its files are now in {folder}; everybody in them is invented.", markup=False)
 
@@ -211,7 +205,7 @@ def _show_question(number: int, chapter: Chapter, command: str) -> None:
     from rich.rule import Rule
     from rich.text import Text
 
-    console = _console()
+    console = output.console()
     console.print()
     console.print(Rule(Text(f"{number}. {chapter.question}", style="bold"), align="left"))
     console.print(chapter.moral, style="dim", markup=False)
@@ -219,21 +213,21 @@ def _show_question(number: int, chapter: Chapter, command: str) -> None:
     console.print(f"$ {command}", style="cyan", markup=False, soft_wrap=True)
 
 
-def _show_answer(chapter: Chapter, exit_code: int, output: str) -> None:
-    console = _console()
-    lines = output.strip("\n").splitlines()
-    for line in lines[: chapter.lines]:
+def _show_answer(chapter: Chapter, exit_code: int, printed: str) -> None:
+    console = output.console()
+    lines = printed.strip("\n").splitlines()
+    shown = excerpt(lines, begins=chapter.begins, length=chapter.lines)
+    for line in shown:
         click.echo(line)
-    hidden = len(lines) - chapter.lines
-    if hidden > 0:
-        noun = "line" if hidden == 1 else "lines"
-        console.print(f"… {hidden} more {noun}: type the command to see them", style="dim")
+    hidden = len(lines) - len(shown)
+    if hidden:
+        console.print(f"… and {hidden} more lines: type the command to see them", style="dim")
     if exit_code:
         console.print(f"exit code {exit_code}", style="bold red")
 
 
 def _show_end(folder: Path) -> None:
-    console = _console()
+    console = output.console()
     console.print()
     report = folder / "report.html"
     if report.exists():

@@ -1,0 +1,86 @@
+"""`discreet demo` from end to end: the story is told by the real commands on the written files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.cli.demo import CHAPTERS, read_hospital
+
+DISCREET = Path(sys.executable).parent / "discreet"
+
+
+def discreet(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [DISCREET, *arguments], cwd=folder, capture_output=True, encoding="utf-8", check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def told(place: Path) -> subprocess.CompletedProcess[str]:
+    return discreet("demo", folder=place)
+
+
+@pytest.fixture(scope="module")
+def story(told: subprocess.CompletedProcess[str], place: Path) -> subprocess.CompletedProcess[str]:
+    return discreet("demo", "--force", "--json", folder=place)
+
+
+def test_the_demo_ends_well_and_keeps_to_two_screens(told):
+    assert told.returncode == 0, told.stderr
+    assert len(told.stdout.splitlines()) < 90
+
+
+def test_every_chapter_shows_its_question_and_its_command(told):
+    assert all(chapter.question in told.stdout for chapter in CHAPTERS)
+    assert "$ discreet init discreet-demo/patients.csv" in told.stdout
+    assert "$ discreet check discreet-demo/patients.csv --policy" in told.stdout
+
+
+def test_the_raw_table_is_shown_to_be_unsafe(told):
+    assert "1,988 of 2,000 people are unique on birth_date, sex and postcode" in told.stdout
+    assert "FAILED k-anonymity (k = 5)" in told.stdout
+    assert "exit code 3" in told.stdout
+
+
+def test_the_excerpts_begin_where_they_should(told):
+    assert all(chapter.begins in told.stdout for chapter in CHAPTERS)
+
+
+def test_the_files_and_the_report_are_written(told, place):
+    written = {path.name for path in (place / "discreet-demo").iterdir()}
+    assert written == {*read_hospital(), "report.html"}
+    assert "written: discreet-demo/report.html" in told.stdout
+
+
+def test_no_patient_is_named_in_the_output(told, place):
+    lines = (place / "discreet-demo" / "patients.csv").read_text(encoding="utf-8").splitlines()
+    names = [line.split(",")[1] for line in lines[1:]]
+    assert not [name for name in names if name in told.stdout]
+
+
+def test_a_second_demo_is_refused_without_force(told, place):
+    again = discreet("demo", folder=place)
+    assert again.returncode == 2
+    assert "[output-refused]" in again.stderr
+    assert "--force" in again.stderr
+    assert again.stdout == ""
+
+
+def test_the_story_as_json_holds_what_each_command_printed(story, place):
+    assert story.returncode == 0, story.stderr
+    found = json.loads(story.stdout)
+    assert found["folder"] == "discreet-demo"
+    assert [chapter["exit_code"] for chapter in found["chapters"]] == [0, 0, 3, 0]
+    gate = found["chapters"][2]
+    typed = discreet(*gate["command"].split()[1:], folder=place)
+    assert (typed.returncode, typed.stdout) == (gate["exit_code"], gate["output"])
