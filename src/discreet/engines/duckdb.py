@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind
+from discreet.engines.render import drop_table, render
 from discreet.errors import EngineFailed
 from discreet.sql import build
 
@@ -95,7 +96,7 @@ class DuckDB:
         # A cursor of its own: other queries on this engine must not cut a half-read result short.
         cursor = self._cursor()
         try:
-            text = query.sql(dialect=self.dialect)
+            text = render(query, dialect=self.dialect)
             reader = withheld(lambda: cursor.execute(text).to_arrow_reader(ROWS_PER_BATCH))
             while (batch := withheld(lambda: next(reader, None))) is not None:
                 yield batch
@@ -168,13 +169,13 @@ class DuckDB:
         take: Callable[[duckdb.DuckDBPyConnection], Answer] = lambda _: None,
     ) -> Answer:
         """Run `statement` and return what `take` takes from it; failures quote no data."""
-        text = statement.sql(dialect=self.dialect)
+        text = render(statement, dialect=self.dialect)
         return withheld(lambda: take(self._connection.execute(text)))
 
     def run_unguarded(self, query: exp.Query) -> tuple[Any, ...]:
         """Return one row, or raise DuckDB's own error: only for callers that read it and drop it."""
         row: tuple[Any, ...] | None = self._connection.execute(
-            query.sql(dialect=self.dialect)
+            render(query, dialect=self.dialect)
         ).fetchone()
         return row or ()
 

@@ -1,0 +1,282 @@
+"""PostgreSQL: queries run where the data is; only results come back, as Arrow."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psycopg
+import pyarrow as pa
+from psycopg.conninfo import conninfo_to_dict
+from pyarrow import csv
+from sqlglot import exp
+
+from discreet.engines import postgres_types
+from discreet.engines.arrow import normalized
+from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind
+from discreet.engines.render import analyze_table, drop_table, render
+from discreet.errors import EngineFailed, SourceNotFound
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from discreet.engines.postgres_types import Field
+
+Answer = TypeVar("Answer")
+
+_SPOOL_BYTES = 32 << 20  # a result larger than this waits on disk, in a file without a name
+_SETTINGS = {
+    "client_encoding": "UTF8",
+    "datestyle": "ISO",
+    "extra_float_digits": "1",
+    "timezone": "UTC",
+    "default_transaction_read_only": "on",  # `keep` and `load` say so when they write
+}
+
+
+class PostgreSQL:
+    """A session on a PostgreSQL server that reads, and writes temporary tables only."""
+
+    name = "postgresql"
+    dialect = "postgres"
+
+    def __init__(self, url: str) -> None:
+        self._connection = _connect(url)
+        self._count = 0
+
+    def columns(self, relation: exp.Table) -> tuple[Column, ...]:
+        """Return the columns of `relation` in their order."""
+        return tuple(
+            Column(field.name, field.kind)
+            for field in self._fields(build.select(exp.Star(), source=relation.copy()))
+        )
+
+    def run(self, query: exp.Query) -> ArrowTable:
+        """Return the whole result: for results known to be small."""
+        fields = self._fields(query)
+        with self._spool(query, fields) as spool:
+            return _table(spool, fields)
+
+    def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
+        """Yield the result in order, batch by batch, in bounded memory.
+
+        The result is spooled first, so that other queries can use the session meanwhile.
+        """
+        fields = self._fields(query)
+        with self._spool(query, fields) as spool:
+            batches = postgres_types.read_batches(spool, fields)
+            while (batch := withheld(lambda: next(batches, None))) is not None:
+                yield batch
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        """Store the result for this session, spilling to disk if need be, and return its name."""
+        relation = self._fresh_name("kept")
+        self._write(_create("TABLE", relation, query.copy()))
+        self._write(analyze_table(relation))
+        return relation
+
+    def drop(self, relation: exp.Table) -> None:
+        """Forget what `keep` or `load` stored."""
+        self._write(drop_table(relation))
+
+    def load(self, batches: ArrowReader) -> exp.Table:
+        """Store Arrow data for this session and return its name."""
+        reader = normalized(batches)
+        relation = self._fresh_name("loaded")
+        columns = [postgres_types.definition(field) for field in reader.schema]
+        self._write(_create("TABLE", exp.Schema(this=relation.copy(), expressions=columns)))
+        statement = exp.Copy(
+            this=relation.copy(), kind=True, files=[exp.var("STDIN")], params=_csv_format()
+        )
+        withheld(lambda: self._copy_in(_sql(statement), reader))
+        self._write(analyze_table(relation))
+        return relation
+
+    def close(self) -> None:
+        """End the session, and with it all that was kept."""
+        self._connection.close()
+
+    def view(self, relation: exp.Table) -> exp.Table:
+        """Return a view of `relation` whose texts are ordered by their bytes.
+
+        The order of a database depends on its locale; a column collated "C" passes its order on to
+        everything that is computed from it, so that queries need not know.
+        """
+        query = build.select(exp.Star(), source=relation.copy())
+        fields = self._fields(query)
+        columns = [build.named(_plain(field), field.name) for field in fields]
+        view = self._fresh_name("view")
+        self._write(_create("VIEW", view, build.select(*columns, source=relation.copy())))
+        return view
+
+    def tables(self) -> list[tuple[str, str]]:
+        """Return schema and name of the tables and views that this user may read."""
+        query = (
+            exp.select("table_schema", "table_name")
+            .from_("information_schema.tables")
+            .where("table_schema NOT IN ('pg_catalog', 'information_schema')")
+            .order_by("table_schema", "table_name")
+        )
+        found = self.run(query)
+        return [(row["table_schema"], row["table_name"]) for row in found.to_pylist()]
+
+    def _fields(self, query: exp.Query) -> list[Field]:
+        described = build.select(exp.Star(), source=build.subquery(query.copy(), "q")).limit(0)
+        text = _sql(described)
+
+        def describe() -> list[Field]:
+            with self._connection.cursor() as cursor:
+                columns = cursor.execute(text).description or []
+                categories = self._categories({column.type_code for column in columns})
+                return [
+                    postgres_types.field(
+                        column.name,
+                        column.type_code,
+                        category=categories[column.type_code],
+                        size=(column.precision, column.scale),
+                    )
+                    for column in columns
+                ]
+
+        return withheld(describe)
+
+    def _categories(self, oids: set[int]) -> dict[int, str]:
+        """Return PostgreSQL's letter for each type: S for texts, E for enumerations …"""
+        text = b"SELECT oid::int8, typcategory::text FROM pg_type WHERE oid = ANY(%s)"
+        with self._connection.cursor() as cursor:
+            return dict(cursor.execute(text, [sorted(oids)]).fetchall())
+
+    def _spool(self, query: exp.Query, fields: list[Field]) -> Any:
+        # Names of the inner result are set aside: two columns may have one name.
+        inner = exp.Subquery(
+            this=query.copy(),
+            alias=exp.TableAlias(
+                this=exp.to_identifier("q"),
+                columns=[exp.to_identifier(f"c{i}") for i in range(len(fields))],
+            ),
+        )
+        columns = [field.encode(exp.column(f"c{i}", table="q")) for i, field in enumerate(fields)]
+        outer = build.select(*columns, source=inner)
+        statement = exp.Copy(
+            this=exp.Subquery(this=outer),
+            kind=False,
+            files=[exp.var("STDOUT")],
+            params=[*_csv_format(), _parameter("FORCE_QUOTE", exp.Star())],
+        )
+        return withheld(lambda: self._copy_out(_sql(statement)))
+
+    def _copy_out(self, text: bytes) -> Any:
+        spool = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115 -- returned open
+        with self._connection.cursor() as cursor, cursor.copy(text) as copy:
+            for block in copy:
+                spool.write(block)
+        spool.seek(0)
+        return spool
+
+    def _copy_in(self, text: bytes, reader: ArrowReader) -> None:
+        options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(b"SET TRANSACTION READ WRITE")
+            with cursor.copy(text) as copy:
+                for batch in reader:
+                    buffer = io.BytesIO()
+                    csv.write_csv(batch, buffer, write_options=options)
+                    copy.write(buffer.getvalue())
+
+    def _write(self, statement: exp.Expr) -> None:
+        text = _sql(statement)
+
+        def execute() -> None:
+            with self._connection.transaction(), self._connection.cursor() as cursor:
+                cursor.execute(b"SET TRANSACTION READ WRITE")
+                cursor.execute(text)
+
+        withheld(execute)
+
+    def _fresh_name(self, hint: str) -> exp.Table:
+        self._count += 1
+        return build.table("pg_temp", f"discreet_{hint}_{self._count}")
+
+
+def withheld(call: Callable[[], Answer]) -> Answer:
+    """Return `call()`; a failure of PostgreSQL becomes one of ours, without the server's words.
+
+    The new error is raised after the `except` block: inside it, Python would attach the old one.
+    """
+    try:
+        return call()
+    except psycopg.Error as error:
+        state = error.sqlstate or type(error).__name__
+    except pa.ArrowException as error:
+        state = type(error).__name__
+    raise EngineFailed(
+        f"PostgreSQL refused a statement or its result cannot be held in Arrow ({state}). "
+        f"The message is withheld because it may quote data.{_REMEDIES.get(state[:5], '')}"
+    )
+
+
+_REMEDIES = {
+    "42501": " Ask for the right to read the table and to create temporary tables.",
+    "25006": " The server is read-only; connect to one that allows temporary tables.",
+    "53100": " The server's disk is full.",
+    "53200": " The server is out of memory.",
+    "57014": " The statement was cancelled, maybe by statement_timeout.",
+}
+
+
+def _connect(url: str) -> psycopg.Connection[Any]:
+    options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+    try:
+        return psycopg.connect(
+            url, autocommit=True, options=options, application_name="discreet", connect_timeout=15
+        )
+    except psycopg.Error as error:
+        state = error.sqlstate or type(error).__name__
+    raise SourceNotFound(
+        f"Cannot connect to {_where(url)} ({state}). Check host, port, database and user; the "
+        "password comes from PGPASSWORD, PGPASSFILE or the URL."
+    )
+
+
+def _where(url: str) -> str:
+    """Return the address in `url` without its password."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.Error:
+        return "PostgreSQL"
+    user = f" as {parts['user']}" if parts.get("user") else ""
+    port = f":{parts['port']}" if parts.get("port") else ""
+    host = parts.get("host") or "the default host"
+    return f"PostgreSQL at {host}{port}, database '{parts.get('dbname') or 'default'}'{user}"
+
+
+def _sql(statement: exp.Expr) -> bytes:
+    return render(statement, dialect="postgres").encode()
+
+
+def _table(spool: Any, fields: list[Field]) -> ArrowTable:
+    schema = postgres_types.arrow_schema(fields)
+    return withheld(
+        lambda: pa.Table.from_batches(postgres_types.read_batches(spool, fields), schema=schema)
+    )
+
+
+def _plain(field: Field) -> exp.Expr:
+    column = build.column(field.name)
+    is_text = field.kind in (Kind.TEXT, Kind.OTHER)
+    return exp.cast(column, "TEXT") if is_text else column
+
+
+def _create(kind: str, target: exp.Expr, query: exp.Expr | None = None) -> exp.Create:
+    temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+    return exp.Create(kind=kind, this=target.copy(), expression=query, properties=temporary)
+
+
+def _parameter(name: str, value: exp.Expr) -> exp.CopyParameter:
+    return exp.CopyParameter(this=exp.var(name), expression=value)
+
+
+def _csv_format() -> list[exp.Expr]:
+    return [_parameter("FORMAT", exp.var("csv"))]

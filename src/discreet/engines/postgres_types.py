@@ -1,0 +1,180 @@
+"""How PostgreSQL's values travel: exact in CSV, exact in Arrow, whatever the server's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import csv
+from sqlglot import exp
+
+from discreet.engines.engine import ArrowSchema, Kind
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from discreet.engines.engine import ArrowBatch
+
+_BLOCK_BYTES = 8 << 20
+_MICROSECONDS = 1_000_000
+_NO_DECIMAL = ("NaN", "Infinity", "-Infinity")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a result: its name, what it holds, how it travels and what it becomes."""
+
+    name: str
+    kind: Kind
+    wire: Any  # the Arrow type of its text in CSV
+    type: Any  # the Arrow type the caller gets
+    encode: Callable[[exp.Expr], exp.Expr]
+
+
+def field(name: str, oid: int, *, category: str, size: tuple[int | None, int | None]) -> Field:
+    """Return how a column of type `oid` travels; `size` is the precision and scale of numerics."""
+    if oid == 1700:
+        kind = _numeric(*size)
+        return Field(name, Kind.DECIMAL, kind, kind, _finite_decimal)
+    if oid in _EXACT:
+        kind, wire, arrow, encode = _EXACT[oid]
+        return Field(name, kind, wire, arrow, encode)
+    is_text = oid in _TEXTS or category in ("E", "S")
+    return Field(name, Kind.TEXT if is_text else Kind.OTHER, pa.string(), pa.string(), _as_text)
+
+
+def arrow_schema(fields: Sequence[Field]) -> ArrowSchema:
+    """Return the schema of a result."""
+    return pa.schema([pa.field(item.name, item.type) for item in fields])
+
+
+def read_batches(spool: Any, fields: Sequence[Field]) -> Iterator[ArrowBatch]:
+    """Yield what `COPY … (FORMAT csv, FORCE_QUOTE *)` wrote: quoted is a value, nothing is NULL."""
+    if not spool.read(1):  # Arrow refuses an empty file, PostgreSQL writes one for no rows
+        return
+    spool.seek(0)
+    names = [str(position) for position in range(len(fields))]
+    reader = csv.open_csv(
+        spool,
+        read_options=csv.ReadOptions(column_names=names, block_size=_BLOCK_BYTES),
+        parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        convert_options=csv.ConvertOptions(
+            column_types={name: item.wire for name, item in zip(names, fields, strict=True)},
+            null_values=[""],
+            true_values=["t"],
+            false_values=["f"],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            check_utf8=False,
+        ),
+    )
+    schema = arrow_schema(fields)
+    for batch in reader:
+        columns = [
+            column.cast(item.type) for column, item in zip(batch.columns, fields, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def definition(item: Any) -> exp.ColumnDef:
+    """Return the column that stores an Arrow field; texts are ordered by their bytes."""
+    constraints: list[exp.Expr] = []
+    if pa.types.is_string(item.type):
+        constraints = [
+            exp.ColumnConstraint(
+                kind=exp.CollateColumnConstraint(this=exp.to_identifier("C", quoted=True))
+            )
+        ]
+    return exp.ColumnDef(
+        this=exp.to_identifier(item.name, quoted=True),
+        kind=exp.DataType.build(_column_type(item.type), dialect="postgres"),
+        constraints=constraints,
+    )
+
+
+def _column_type(arrow: Any) -> str:
+    if pa.types.is_decimal(arrow):
+        return f"NUMERIC({arrow.precision}, {arrow.scale})"
+    if pa.types.is_timestamp(arrow):
+        return "TIMESTAMPTZ" if arrow.tz else "TIMESTAMP"
+    return _COLUMN_TYPES[str(arrow)]
+
+
+def _numeric(precision: int | None, scale: int | None) -> Any:
+    if precision is None or scale is None or not 0 <= scale <= precision <= 76:
+        return pa.decimal256(76, 38)  # no declared scale, as in a sum
+    make = pa.decimal128 if precision <= 38 else pa.decimal256
+    return make(precision, scale)
+
+
+def _itself(value: exp.Expr) -> exp.Expr:
+    return value
+
+
+def _as_text(value: exp.Expr) -> exp.Expr:
+    return exp.cast(value, "TEXT")
+
+
+def _finite_decimal(value: exp.Expr) -> exp.Expr:
+    # Arrow's decimals know no NaN and no infinity.
+    texts = [build.text(word) for word in _NO_DECIMAL]
+    odd = exp.In(this=_as_text(value.copy()), expressions=texts)
+    return exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=value)
+
+
+def _days(value: exp.Expr) -> exp.Expr:
+    start = exp.cast(build.text("1970-01-01"), "DATE")
+    return exp.Sub(this=_within_years(value, "DATE"), expression=start)
+
+
+def _microseconds(value: exp.Expr) -> exp.Expr:
+    seconds = exp.Extract(this=exp.var("EPOCH"), expression=value)
+    product = exp.Mul(this=seconds, expression=build.number(_MICROSECONDS))
+    return exp.cast(product, "BIGINT")
+
+
+def _instant(value: exp.Expr) -> exp.Expr:
+    return _microseconds(_within_years(value, "TIMESTAMP"))
+
+
+def _within_years(value: exp.Expr, kind: str) -> exp.Expr:
+    """Return `value`, with the two infinities at the ends of the calendar people use."""
+    ends = (("infinity", "9999-12-31"), ("-infinity", "0001-01-01"))
+    ifs = [
+        exp.If(
+            this=exp.EQ(this=value.copy(), expression=exp.cast(build.text(word), kind)),
+            true=exp.cast(build.text(day), kind),
+        )
+        for word, day in ends
+    ]
+    return exp.Case(ifs=ifs, default=value)
+
+
+_EXACT: Mapping[int, tuple[Kind, Any, Any, Callable[[exp.Expr], exp.Expr]]] = {
+    16: (Kind.BOOLEAN, pa.bool_(), pa.bool_(), _itself),
+    20: (Kind.INTEGER, pa.int64(), pa.int64(), _itself),
+    21: (Kind.INTEGER, pa.int16(), pa.int16(), _itself),
+    23: (Kind.INTEGER, pa.int32(), pa.int32(), _itself),
+    26: (Kind.INTEGER, pa.int64(), pa.int64(), _itself),
+    700: (Kind.REAL, pa.float32(), pa.float32(), _itself),
+    701: (Kind.REAL, pa.float64(), pa.float64(), _itself),
+    1082: (Kind.DATE, pa.int32(), pa.date32(), _days),
+    1083: (Kind.TIME, pa.int64(), pa.time64("us"), _microseconds),
+    1114: (Kind.TIMESTAMP, pa.int64(), pa.timestamp("us"), _instant),
+    1184: (Kind.TIMESTAMP, pa.int64(), pa.timestamp("us", "UTC"), _instant),
+}
+_TEXTS = frozenset((18, 19, 25, 1042, 1043, 2950))  # "char", name, text, char(n), varchar, uuid
+_COLUMN_TYPES = {
+    "bool": "BOOLEAN",
+    "int8": "SMALLINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "float": "REAL",
+    "double": "DOUBLE PRECISION",
+    "string": "TEXT",
+    "date32[day]": "DATE",
+    "time64[us]": "TIME",
+}

@@ -1,0 +1,110 @@
+"""Trees to SQL that means the same on every engine.
+
+sqlglot translates syntax; what is left here are differences of meaning: brackets, the order of text,
+whole division, and casts that must give NULL instead of an error that quotes a cell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp, parse_one
+
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# Where a text literal is the value of a column, so that its collation decides an order.
+_VALUE_PLACES = (exp.Alias, exp.Case, exp.Coalesce, exp.If, exp.Max, exp.Min, exp.Ordered)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
+_WHOLE = r"^\s*[+-]?[0-9]{1,18}\s*$"
+_REAL = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?\s*$"
+_PATTERNS = {
+    **dict.fromkeys((exp.DataType.Type.BIGINT, exp.DataType.Type.INT), _WHOLE),
+    **dict.fromkeys((exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT), _REAL),
+}
+
+
+def render(tree: exp.Expr, *, dialect: str) -> str:
+    """Return `tree` as SQL of `dialect`; the tree itself is left as it was."""
+    rewrites = (_bracketed, _REWRITES[dialect]) if dialect in _REWRITES else (_bracketed,)
+    holder = exp.Paren(this=tree.copy())
+    for rewrite in rewrites:
+        # From the leaves up, so that what is put around a node finds it already rewritten.
+        for node in reversed(list(holder.this.walk())):
+            changed = rewrite(node)
+            if changed is not node:
+                node.replace(changed)
+    return holder.this.sql(dialect=dialect)
+
+
+def _bracketed(node: exp.Expr) -> exp.Expr:
+    """Put brackets where the tree, not the rank of an operator, says what belongs together."""
+    inner_or = isinstance(node, exp.Or) and isinstance(node.parent, (exp.And, exp.Not))
+    inner_sum = isinstance(node, _ARITHMETIC) and isinstance(node.parent, _ARITHMETIC)
+    return exp.Paren(this=node.copy()) if inner_or or inner_sum else node
+
+
+def drop_table(relation: exp.Table) -> exp.Expr:
+    """Return `DROP TABLE IF EXISTS relation`."""
+    return _about(relation, "DROP TABLE IF EXISTS x")
+
+
+def analyze_table(relation: exp.Table) -> exp.Expr:
+    """Return `ANALYZE relation`: PostgreSQL does not look at temporary tables by itself."""
+    return _about(relation, "ANALYZE x")
+
+
+def _about(relation: exp.Table, pattern: str) -> exp.Expr:
+    # Parsed, not built: sqlglot moved the argument that holds the table between its versions.
+    tree = parse_one(pattern, dialect="postgres")
+    for name in list(tree.find_all(exp.Table)):
+        name.replace(relation.copy())
+    return tree
+
+
+def byte_order(expression: exp.Expr) -> exp.Collate:
+    """Return a text compared by its bytes, whatever the locale of a PostgreSQL database."""
+    return exp.Collate(this=expression, expression=exp.to_identifier("C", quoted=True))
+
+
+def _for_postgres(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.IntDiv):
+        # DIV() would turn whole numbers into numerics.
+        return exp.Div(this=node.this.copy(), expression=node.expression.copy(), typed=True)
+    if isinstance(node, exp.TryCast):
+        return _guarded_cast(node)
+    if isinstance(node.parent, exp.Collate):
+        return node
+    is_text_cast = type(node) is exp.Cast and node.is_type(*exp.DataType.TEXT_TYPES)
+    is_text_value = (
+        isinstance(node, exp.Literal) and node.is_string and isinstance(node.parent, _VALUE_PLACES)
+    )
+    return byte_order(node.copy()) if is_text_cast or is_text_value else node
+
+
+def _guarded_cast(node: exp.TryCast) -> exp.Expr:
+    """Return a cast that gives NULL where the text is none of its type; PostgreSQL has no TRY_CAST."""
+    text = exp.cast(node.this.copy(), "TEXT")
+    kind = node.to
+    pattern = _PATTERNS.get(kind.this)
+    if pattern:
+        valid: exp.Expr = exp.RegexpLike(this=text, expression=build.text(pattern))
+    else:  # since PostgreSQL 16
+        arguments = [text, build.text(kind.sql(dialect="postgres"))]
+        valid = exp.Anonymous(this="pg_input_is_valid", expressions=arguments)
+    cast = exp.Cast(this=text.copy(), to=kind.copy())
+    return exp.Case(ifs=[exp.If(this=valid, true=cast)])
+
+
+def _for_spark(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.TryCast):
+        node.set("safe", True)  # otherwise sqlglot writes CAST, which fails in ANSI mode
+    return node
+
+
+_REWRITES: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {
+    "postgres": _for_postgres,
+    "spark": _for_spark,
+}

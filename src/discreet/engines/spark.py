@@ -1,0 +1,258 @@
+"""Spark: queries run on the cluster; only results come back, as Arrow."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from sqlglot import exp
+
+from discreet.engines.arrow import normalized
+from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind
+from discreet.engines.render import render
+from discreet.errors import EngineFailed
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pyspark.sql import DataFrame
+
+Answer = TypeVar("Answer")
+
+_KINDS: Mapping[str, Kind] = {
+    "boolean": Kind.BOOLEAN,
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), Kind.INTEGER),
+    "decimal": Kind.DECIMAL,
+    **dict.fromkeys(("float", "double"), Kind.REAL),
+    **dict.fromkeys(("string", "char", "varchar"), Kind.TEXT),
+    "date": Kind.DATE,
+    "time": Kind.TIME,
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), Kind.TIMESTAMP),
+}
+_LOCAL_PARTITIONS = "4"
+_SETTINGS = {
+    "spark.app.name": "discreet",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_LOCAL_SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": _LOCAL_PARTITIONS,
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+
+class Spark:
+    """A Spark session: one that was given stays as it is, one that was made here is ended here."""
+
+    name = "spark"
+    dialect = "spark"
+
+    def __init__(self, session: SparkSession, *, is_ours: bool = False) -> None:
+        self.session = session
+        self._is_ours = is_ours
+        self._frames: dict[str, DataFrame] = {}
+
+    def columns(self, relation: exp.Table) -> tuple[Column, ...]:
+        """Return the columns of `relation` in their order."""
+        frame = self._frame(build.select(exp.Star(), source=relation.copy()))
+        return tuple(Column(name, kind_of(kind)) for name, kind in withheld(lambda: frame.dtypes))
+
+    def run(self, query: exp.Query) -> ArrowTable:
+        """Return the whole result: for results known to be small."""
+        frame = self._frame(query)
+        names = withheld(lambda: frame.columns)
+        table = withheld(lambda: _numbered(frame).toArrow())
+        reader = normalized(table.rename_columns(names).to_reader())
+        return withheld(reader.read_all)
+
+    def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
+        """Yield the result in order, batch by batch; one partition at a time is on the driver."""
+        frame = self._frame(query)
+        names = withheld(lambda: frame.columns)
+        rows = withheld(
+            lambda: iter(_numbered(frame).mapInArrow(_packer(), "packed binary").toLocalIterator())
+        )
+        while (row := withheld(lambda: next(rows, None))) is not None:
+            with pa.ipc.open_stream(row[0]) as packed:
+                for batch in normalized(packed):
+                    yield batch.rename_columns(names)
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        """Store the result for this session, spilling to disk if need be, and return its name."""
+        return self._store(self._frame(query), hint="kept")
+
+    def drop(self, relation: exp.Table) -> None:
+        """Forget what `keep` or `load` stored."""
+        frame = self._frames.pop(relation.name, None)
+        if frame is not None:
+            withheld(lambda: frame.unpersist())
+        withheld(lambda: self.session.catalog.dropTempView(relation.name))
+
+    def load(self, batches: ArrowReader) -> exp.Table:
+        """Store Arrow data for this session and return its name; it passes through the driver."""
+        table = withheld(lambda: normalized(batches).read_all())
+        names = [str(position) for position in range(table.num_columns)]
+        types = ", ".join(
+            f"`{name}` {_spark_type(field.type)}"
+            for name, field in zip(names, table.schema, strict=True)
+        )
+        frame = withheld(
+            lambda: self.session.createDataFrame(table.rename_columns(names), schema=types).toDF(
+                *table.column_names
+            )
+        )
+        return self._store(frame, hint="loaded")
+
+    def close(self) -> None:
+        """Forget what was kept, and end the session if it was made here."""
+        for name in list(self._frames):
+            with contextlib.suppress(EngineFailed):
+                self.drop(build.table(name))
+        if self._is_ours:
+            withheld(self.session.stop)
+
+    def view(self, frame: DataFrame) -> exp.Table:
+        """Name `frame`; what cannot be compared (maps, structs …) is turned into its text."""
+        types = withheld(lambda: frame.dtypes)
+        columns = [
+            build.named(exp.cast(build.column(name), "TEXT"), name)
+            if kind_of(kind) is Kind.OTHER
+            else build.column(name)
+            for name, kind in types
+        ]
+        relation = self._name("source")
+        withheld(lambda: frame.createOrReplaceTempView(relation.name))
+        query = build.select(*columns, source=relation)
+        view = self._name("view")
+        plain = self._frame(query)
+        withheld(lambda: plain.createOrReplaceTempView(view.name))
+        return view
+
+    def _frame(self, query: exp.Query) -> DataFrame:
+        text = render(query, dialect=self.dialect)
+        return withheld(lambda: self.session.sql(text))
+
+    def _store(self, frame: DataFrame, *, hint: str) -> exp.Table:
+        relation = self._name(hint)
+        kept = withheld(lambda: frame.persist(StorageLevel.MEMORY_AND_DISK))
+        withheld(kept.count)  # compute it now: what is kept must not change or fail later
+        withheld(lambda: kept.createOrReplaceTempView(relation.name))
+        self._frames[relation.name] = kept
+        return relation
+
+    def _name(self, hint: str) -> exp.Table:
+        # Several engines may share one session, so a counter of this object is not enough.
+        return build.table(f"discreet_{hint}_{os.urandom(8).hex()}")
+
+
+def start(master: str | None = None) -> Spark:
+    """Return an engine on the active session, or on a new one at `master` (default: local)."""
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None:
+        return Spark(active)
+    master = master or os.environ.get("MASTER") or "local[*]"
+    settings = dict(_SETTINGS)
+    if master.startswith("local"):
+        settings |= _LOCAL_SETTINGS
+    return Spark(withheld(lambda: _session(master, settings)), is_ours=True)
+
+
+def kind_of(type_name: str) -> Kind:
+    """Return what a Spark type holds."""
+    return _KINDS.get(type_name.partition("(")[0], Kind.OTHER)
+
+
+def withheld(call: Callable[[], Answer]) -> Answer:
+    """Return `call()`; a failure of Spark becomes one of ours, without Spark's words.
+
+    The new error is raised after the `except` block: inside it, Python would attach the old one.
+    """
+    try:
+        return call()
+    except PySparkException as error:
+        state = error.getCondition() or error.getSqlState() or type(error).__name__
+    except (Py4JError, pa.ArrowException) as error:
+        state = type(error).__name__
+    hint = (
+        " Install a Java runtime (17 or later) and set JAVA_HOME."
+        if state == "JAVA_GATEWAY_EXITED"
+        else ""
+    )
+    raise EngineFailed(
+        f"Spark refused a statement ({state}). Its own message is withheld because it may quote "
+        f"data.{hint}"
+    )
+
+
+def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
+    folder = Path(tempfile.mkdtemp(prefix="discreet-spark-"))
+    # Spark logs what fails, with the cell that made it fail.
+    quiet = folder / "log4j2.properties"
+    quiet.write_text("rootLogger.level = off\n", encoding="utf-8")
+    builder = SparkSession.builder.master(master)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    builder = builder.config("spark.pyspark.python", sys.executable)
+    builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+    builder = builder.config(
+        "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}"
+    )
+    return builder.getOrCreate()
+
+
+def _numbered(frame: DataFrame) -> DataFrame:
+    """Return `frame` with columns called 0, 1 …: two columns of a result may share one name."""
+    return frame.toDF(*(str(position) for position in range(len(frame.columns))))
+
+
+def _packer() -> Callable[[Iterator[ArrowBatch]], Iterator[ArrowBatch]]:
+    # A nested function travels by value: workers need pyarrow, not this package.
+    def pack(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as arrow
+
+        for batch in batches:
+            sink = arrow.BufferOutputStream()
+            with arrow.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            packed = arrow.array([sink.getvalue().to_pybytes()], arrow.binary())
+            yield arrow.RecordBatch.from_arrays([packed], names=["packed"])
+
+    return pack
+
+
+def _spark_type(arrow: Any) -> str:
+    if pa.types.is_decimal(arrow):
+        return f"decimal({arrow.precision}, {arrow.scale})"
+    if pa.types.is_timestamp(arrow):
+        return "timestamp" if arrow.tz else "timestamp_ntz"
+    return _TYPES[str(arrow)]
+
+
+_TYPES = {
+    "bool": "boolean",
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "float": "float",
+    "double": "double",
+    "string": "string",
+    "date32[day]": "date",
+    "time64[us]": "time(6)",
+}
