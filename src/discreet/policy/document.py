@@ -14,7 +14,7 @@ Place = tuple[str | int, ...]  # the keys and list indices that lead to a part o
 
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 # Aliases may repeat a node that repeats a node …: without a limit ten lines can fill the memory.
-_MOST_NODES = 1_000_000
+_MOST_NODES = 200_000
 
 
 class Unreadable(Exception):  # noqa: N818 -- the loader turns it into a fault of the policy
@@ -62,8 +62,11 @@ def read_document(text: str, *, on_repeat: Callable[[int, Place], None]) -> Docu
 
 def _unreadable(error: yaml.YAMLError, text: str) -> Unreadable:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        said = ", ".join(part for part in (error.context, error.problem) if part)
-        return Unreadable(error.problem_mark.line + 1, f"not YAML: {said}. Check this line.")
+        line = error.problem_mark.line + 1
+        said = error.problem
+        if error.context and error.context_mark is not None:
+            said = f"{error.context} that began on line {error.context_mark.line + 1}, {said}"
+        return Unreadable(line, f"not YAML: {said}. Check this line and those before.")
     position = getattr(error, "position", 0)
     line = text.count("\n", 0, position) + 1
     return Unreadable(line, "not YAML: a character that YAML does not allow. Remove it.")

@@ -55,7 +55,7 @@ class Faults:
                 return f"criterion '{name}'{self._of(table)}: "
             case ("tables", table, "criteria", int(index), *_):
                 return f"criterion {index + 1}{self._of(table)}: "
-            case ("tables", table, _, *_):
+            case ("tables", table, *_):
                 return f"table '{table}': "
             case _:
                 return ""
