@@ -1,0 +1,341 @@
+"""An assessment as one page: the verdict first, then what it rests on. Aggregates only.
+
+The template is given numbers, words and names of columns, never the assessment itself, so that no
+value of a class and no record can reach the page.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+from discreet.measure.describe import percent
+from discreet.report import charts, words
+from discreet.report.page import Figure, Status, Table, render_page, write_page
+from discreet.report.risk import estimates, presence, risk
+from discreet.report.sensitive import SensitivePart, sensitive_parts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.measure.assessment import Assessment
+    from discreet.report.risk import EstimatePart, PresencePart, RiskPart
+
+# The first size of each bin; a bin reaches to the next one.
+BINS = (1, 2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000)
+COLUMNS_DRAWN = 15
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number that stands for itself, and what it counts."""
+
+    number: str
+    label: str
+    is_alert: bool = False
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chart beside its table, with a sentence that says what to see."""
+
+    saying: str
+    figure: Figure | None
+    table: Table | None
+
+
+@dataclass(frozen=True)
+class AssessmentPage:
+    """Everything the page shows, in its order."""
+
+    source: str
+    on: date
+    verdict: str
+    status: Status | None
+    status_words: str
+    meaning: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    criteria: Table | None
+    sizes: Chapter | None
+    columns: Chapter | None
+    combinations: Chapter | None
+    exposures: Chapter | None
+    sensitive: tuple[SensitivePart, ...]
+    risk: RiskPart
+    population: EstimatePart | None
+    presence: PresencePart | None
+    cautions: tuple[str, ...]
+    computed: tuple[tuple[str, str], ...]
+
+
+def write_report(assessment: Assessment, path: Path) -> None:
+    """Write the report of `assessment` to `path`, replacing what was there, whole or not at all.
+
+    Raises:
+        OutputRefused: `path` is a folder, or its folder is missing or cannot be written.
+    """
+    write_page(render(assessment), path)
+
+
+def render(assessment: Assessment, *, on: date | None = None) -> str:
+    """Return the report of `assessment` as one HTML page, dated `on` (today when not given)."""
+    return render_page(
+        "assessment.html.j2", page=summarize(assessment, on=on or datetime.now(UTC).date())
+    )
+
+
+def summarize(found: Assessment, *, on: date) -> AssessmentPage:
+    """Return what the page of `found` shows."""
+    source = file_name(found.source)
+    status, status_words = _status(found)
+    return AssessmentPage(
+        source=source,
+        on=on,
+        verdict=found.verdict.replace(found.source, source),
+        status=status,
+        status_words=status_words,
+        meaning=words.meaning(found),
+        facts=_facts(found),
+        criteria=_criteria(found),
+        sizes=_sizes(found),
+        columns=_columns(found),
+        combinations=_combinations(found),
+        exposures=_exposures(found),
+        sensitive=sensitive_parts(found),
+        risk=risk(found),
+        population=estimates(found.population) if found.population else None,
+        presence=presence(found.presence) if found.presence else None,
+        cautions=found.cautions + (found.combinations.cautions if found.combinations else ()),
+        computed=words.computed(found, source=source),
+    )
+
+
+def file_name(source: str) -> str:
+    r"""Return the last part of a path or address: folders and passwords stay at home.
+
+    >>> file_name("/home/ada/clinic/patients.csv"), file_name("C:\\data\\a.csv"), file_name("DataFrame")
+    ('patients.csv', 'a.csv', 'DataFrame')
+    """
+    return re.split(r"[/\\]", source.rstrip("/\\"))[-1] or source
+
+
+def _status(found: Assessment) -> tuple[Status | None, str]:
+    total = len(found.criteria)
+    failed = sum(not verdict.holds for verdict in found.criteria)
+    if not total:
+        return None, "Measured, not judged: no policy with criteria was given."
+    if not failed:
+        which = (
+            "the policy's only criterion" if total == 1 else f"all {total} criteria of the policy"
+        )
+        return Status(holds=True), f"The table meets {which}."
+    which = "the policy's only criterion" if total == 1 else f"{failed} of {total} criteria"
+    return Status(holds=False), f"The table fails {which}."
+
+
+def _facts(found: Assessment) -> tuple[Fact, ...]:
+    targeted = found.risk.prosecutor
+    facts = [Fact(f"{found.people:,}", "people in the table")]
+    if found.k is None:
+        return (*facts, Fact(f"{found.suppressed:,}", "rows suppressed"))
+    share = percent(found.unique / found.people)
+    facts.append(Fact(f"{found.unique:,}", f"are unique ({share})", is_alert=found.unique > 0))
+    facts.append(Fact(f"k = {found.k:,}", "people in the smallest class", is_alert=found.k == 1))
+    if targeted.share_at_risk is not None:
+        facts.append(
+            Fact(
+                percent(targeted.share_at_risk),
+                f"can be found with a chance above {words.round_share(targeted.threshold)}",
+                is_alert=targeted.records_at_risk > 0,
+            )
+        )
+    return tuple(facts)
+
+
+def _criteria(found: Assessment) -> Table | None:
+    if not found.criteria:
+        return None
+    rows = tuple(
+        (
+            words.criterion(verdict),
+            words.required(verdict),
+            words.reached(verdict, k=found.k),
+            Status(holds=verdict.holds),
+            f"{verdict.failing_people:,}",
+            f"{verdict.failing_classes:,}",
+        )
+        for verdict in found.criteria
+    )
+    return Table(
+        caption="What the policy demands and what the table reaches",
+        header=("Criterion", "Required", "Reached", "Verdict", "People failing", "Classes failing"),
+        rows=rows,
+        numbers=frozenset({4, 5}),
+    )
+
+
+def bins(class_sizes: dict[int, int]) -> tuple[tuple[int, int | None, int, int], ...]:
+    """Return people by class size, as (first size, last size, people, classes), without a gap.
+
+    >>> bins({1: 3, 6: 12})[0], bins({1: 3, 6: 12})[-1]
+    ((1, 1, 3, 3), (5, 9, 12, 2))
+    """
+    edges = (*BINS[1:], None)
+    found: list[tuple[int, int | None, int, int]] = []
+    for first, after in zip(BINS, edges, strict=True):
+        inside = {
+            size: people
+            for size, people in class_sizes.items()
+            if size >= first and (after is None or size < after)
+        }
+        classes = sum(people // size for size, people in inside.items())
+        found.append((first, after and after - 1, sum(inside.values()), classes))
+    largest = max(class_sizes, default=1)
+    return tuple(entry for entry in found if entry[0] <= largest)
+
+
+def _sizes(found: Assessment) -> Chapter | None:
+    if found.k is None:
+        return None
+    threshold = found.risk.prosecutor.threshold
+    total = sum(found.class_sizes.values())
+    rows: list[tuple[str, ...]] = []
+    drawn: list[charts.Bar] = []
+    for first, last, people, classes in bins(dict(found.class_sizes)):
+        label = f"{first:,}" if last == first else f"{first:,}–{last:,}" if last else f"{first:,}+"
+        share = percent(people / total)
+        rows.append((label, f"{classes:,}", f"{people:,}", share, words.chance(first, last)))
+        at_risk = people > 0 and 1 / first > threshold
+        drawn.append(charts.Bar(label, people, f"{people:,} ({share})", is_alert=at_risk))
+    figure = Figure(
+        charts.bars(drawn, title="People by the size of their class", axis="People"),
+        "People by the size of their class. " + _at_risk_below(threshold),
+    )
+    table = Table(
+        caption="Class sizes",
+        header=("People in the class", "Classes", "People", "Share", "Chance of being found"),
+        rows=tuple(rows),
+        numbers=frozenset({1, 2, 3}),
+    )
+    saying = (
+        f"The {total:,} people who are not suppressed fall into {found.classes:,} classes. "
+        "The smaller the class, the easier its people are found."
+    )
+    return Chapter(saying, figure, table)
+
+
+def _at_risk_below(threshold: float) -> str:
+    smallest = next((size for size in range(1, 10_001) if 1 / size <= threshold), None)
+    if smallest is None or smallest == 1:
+        return ""
+    limit = words.round_share(threshold)
+    return f"In a class of fewer than {smallest:,} (red) a person is found with a chance above {limit}."
+
+
+def _columns(found: Assessment) -> Chapter | None:
+    if not found.columns:
+        return None
+    ranked = sorted(found.columns, key=lambda column: -column.unique)
+    drawn = [
+        charts.Bar(
+            column.column,
+            column.unique / found.people,
+            f"{column.unique:,} ({percent(column.unique / found.people)})",
+        )
+        for column in ranked[:COLUMNS_DRAWN]
+    ]
+    figure = Figure(
+        charts.bars(
+            drawn,
+            title="People who are alone with their value, by column",
+            axis="Share of people with a value of their own",
+            form=".0%",
+            most=1,
+        ),
+        "People who are the only ones with their value, by column"
+        + (f"; the {COLUMNS_DRAWN} most telling columns." if len(ranked) > COLUMNS_DRAWN else "."),
+    )
+    table = Table(
+        caption="Columns by themselves",
+        header=("Column", "Role", "Distinct values", "Missing", "Unique people"),
+        rows=tuple(
+            (
+                column.column,
+                column.role,
+                f"{column.distinct:,}",
+                f"{column.missing:,}",
+                f"{column.unique:,}",
+            )
+            for column in ranked
+        ),
+        numbers=frozenset({2, 3, 4}),
+    )
+    top = ranked[0]
+    saying = (
+        f"Known by itself, {top.column} gives {top.unique:,} people away."
+        if top.unique
+        else "No column singles anybody out by itself."
+    )
+    return Chapter(saying, figure, table)
+
+
+def _combinations(found: Assessment) -> Chapter | None:
+    searched = found.combinations
+    if searched is None:
+        return None
+    columns = "column" if searched.depth == 1 else "columns"
+    if not searched.singled_out:
+        return Chapter(
+            f"Whoever knows at most {searched.depth} of these {columns} singles nobody out.",
+            None,
+            None,
+        )
+    are = "person is" if searched.singled_out == 1 else "people are"
+    share = percent(searched.singled_out / searched.people)
+    saying = f"{searched.singled_out:,} {are} singled out by at most {searched.depth} {columns} ({share})."
+    telling = [column_set for column_set in searched.most_exposing if column_set.minimal]
+    table = Table(
+        caption="The smallest sets of columns that single people out",
+        header=("Columns", "Unique people", "Of them, on no smaller set", "Classes"),
+        rows=tuple(
+            (
+                " + ".join(column_set.columns),
+                f"{column_set.unique:,}",
+                f"{column_set.minimal:,}",
+                f"{column_set.classes:,}",
+            )
+            for column_set in telling
+        ),
+        numbers=frozenset({1, 2, 3}),
+    )
+    return Chapter(saying, None, table)
+
+
+def _exposures(found: Assessment) -> Chapter | None:
+    searched = found.combinations
+    if searched is None or not searched.singled_out:
+        return None
+    ranked = sorted(searched.exposures, key=lambda exposure: -(exposure.contribution or 0.0))
+    drawn = [
+        charts.Bar(exposure.column, part, percent(part))
+        for exposure in ranked[:COLUMNS_DRAWN]
+        for part in ((exposure.contribution or 0.0) / 100,)
+    ]
+    figure = Figure(
+        charts.bars(
+            drawn,
+            title="Part of each column in singling people out",
+            axis="Part in all scores",
+            form=".0%",
+            most=1,
+        ),
+        "Part of each column in singling people out: small sets weigh more (special uniques). "
+        "Several columns share in one set, so the parts add up to more than 100 %.",
+    )
+    saying = (
+        f"{ranked[0].column} takes part the most in singling people out: "
+        "coarsening it is where to begin."
+    )
+    return Chapter(saying, figure, None)

@@ -1,0 +1,195 @@
+"""What numbers mean, in sentences: for those who decide, not for those who compute."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from discreet.measure.describe import listed, percent
+
+if TYPE_CHECKING:
+    from discreet.measure.assessment import Assessment, Verdict
+
+SAFE_CLASS = 5  # what statistical offices commonly ask for at least
+
+# A criterion's letters as the field writes them.
+LETTERS = {"alpha": "α", "beta": "β", "delta": "δ"}
+TITLES = {
+    "alpha-k": "(α, k)-anonymity",
+    "beta-likeness": "β-likeness",
+    "delta-disclosure": "δ-disclosure",
+    "delta-presence": "δ-presence",
+}
+
+
+def meaning(found: Assessment) -> tuple[str, ...]:
+    """Return, in two sentences, what the finding means for the people in the table."""
+    if found.k is None:
+        return (
+            "Every row withholds all columns that outsiders may know, so nobody can be looked up.",
+            "What the other columns say can still be published about the group as a whole.",
+        )
+    knows = _knowledge(found)
+    if found.unique:
+        share = percent(found.unique / found.people)
+        return (
+            (
+                f"Somebody who knows {knows} of a person in this table, as a neighbor, an employer or a "
+                f"public register may, can pick out that person's record with certainty for "
+                f"{found.unique:,} of {found.people:,} people ({share}) and read everything else in it."
+            ),
+            (
+                "With or without names, the records of these people are identifiable: do not treat this "
+                "table as anonymous."
+            ),
+        )
+    first = (
+        f"Nobody's record can be picked out with certainty by somebody who knows {knows}: at least "
+        f"{found.k:,} people always look alike, so a guess is right at best once in {found.k:,} times."
+    )
+    if found.k < SAFE_CLASS:
+        second = (
+            f"That is a small crowd: where fewer than {SAFE_CLASS} people look alike, a guess is too "
+            "often right, and what they have in common is known without any guess."
+        )
+    elif found.criteria and not found.holds:
+        second = "What a class has in common can still be read off it: see the criteria that fail."
+    else:
+        second = (
+            "This protects against outsiders who know those columns and no others: whether they "
+            "may know more is for you to judge."
+        )
+    return first, second
+
+
+def _knowledge(found: Assessment) -> str:
+    few = len(found.quasi) <= 5
+    return f"the {listed(found.quasi)}" if few else f"the {len(found.quasi)} quasi-identifiers"
+
+
+def criterion(verdict: Verdict) -> str:
+    """Return a criterion's name and column, such as `l-diversity (entropy) of diagnosis`."""
+    name = TITLES.get(verdict.criterion, verdict.criterion)
+    kinds = [str(value) for value in verdict.required.values() if isinstance(value, str)]
+    kind = f" ({', '.join(kinds)})" if kinds else ""
+    return f"{name}{kind} of {verdict.column}" if verdict.column else f"{name}{kind}"
+
+
+def required(verdict: Verdict) -> str:
+    """Return what a criterion demands, as a statement about its letters."""
+    numbers = {
+        name: float(value) for name, value in verdict.required.items() if not isinstance(value, str)
+    }
+    match verdict.criterion:
+        case "delta-presence":
+            return f"{percent(numbers['lower'])} to {percent(numbers['upper'])}"
+        case "l-diversity" if "c" in numbers:
+            return f"c = {number(numbers['c'])}, l = {number(numbers['l'])}"
+        case "alpha-k":
+            return f"α ≤ {number(numbers['alpha'])}, k ≥ {number(numbers['k'])}"
+        case "delta-disclosure":
+            return f"δ < {number(numbers['delta'])}"
+        case "k-anonymity" | "k-map" | "l-diversity":
+            return _compared(numbers, "≥")
+        case _:
+            return _compared(numbers, "≤")
+
+
+def _compared(numbers: dict[str, float], sign: str) -> str:
+    return ", ".join(
+        f"{LETTERS.get(name, name)} {sign} {number(value)}" for name, value in numbers.items()
+    )
+
+
+def reached(verdict: Verdict, *, k: int | None) -> str:
+    """Return the level a table reaches, as a statement about the criterion's letter."""
+    level = verdict.reached
+    if level is None:
+        return "no classes"
+    match verdict.criterion:
+        case "delta-presence":
+            lowest, highest = level
+            return f"{share(lowest)} to {share(highest)}"
+        case "l-diversity" if verdict.required.get("kind") == "recursive":
+            return "no c is enough" if math.isinf(level) else f"holds for c > {number(level)}"
+        case "alpha-k":
+            return f"α = {number(level)}, k = {number(k)}"
+        case _:
+            letter = next(name for name in verdict.required if name != "kind")
+            return f"{LETTERS.get(letter, letter)} = {number(level)}"
+
+
+def number(value: float | None) -> str:
+    """Return a level as people read it; infinity is written out, because no level is worse.
+
+    >>> number(12345), number(2.71828), number(float("inf")), number(None)
+    ('12,345', '2.718', '∞ (unbounded)', 'not defined')
+    """
+    if value is None:
+        return "not defined"
+    if math.isinf(value):
+        return "∞ (unbounded)"
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
+
+
+def share(chance: float | None) -> str:
+    """Return a chance as a percentage, and say so where it is none."""
+    if chance is None:
+        return "no rows"
+    return "more than 100 %" if chance > 1 else percent(chance)
+
+
+def round_share(share: float) -> str:
+    """Return a share somebody chose, as they would say it.
+
+    >>> round_share(0.2), round_share(0.075)
+    ('20 %', '7.5 %')
+    """
+    return f"{100 * share:g} %"
+
+
+def chance(first: int, last: int | None) -> str:
+    """Return the chance of finding somebody in classes of `first` to `last` people."""
+    if first == last:
+        return "certain" if first == 1 else f"1 in {first:,}"
+    return f"1 in {first:,} to 1 in {last:,}" if last else f"1 in {first:,} or less"
+
+
+def computed(found: Assessment, *, source: str) -> tuple[tuple[str, str], ...]:
+    """Return how the numbers came about, as pairs of a heading and a statement."""
+    unit = (
+        f"All rows with the same {found.unit} belong to one person. A person in several classes "
+        "counts once in each of them."
+        if found.unit
+        else "Each row is taken for one person."
+    )
+    roles = "guessed from names and contents" if found.roles_guessed else "stated by the custodian"
+    suppressed = (
+        f"{found.suppressed:,} rows are suppressed: each of their quasi-identifiers is `*` or "
+        "missing, and at least one is `*`. They are in no class."
+        if found.suppressed
+        else "No row is suppressed (`*` or missing in every quasi-identifier)."
+    )
+    return (
+        ("Source", f"{source}, {found.rows:,} rows, all of them read."),
+        ("People", f"{found.people:,}. {unit}"),
+        (
+            "Quasi-identifiers",
+            f"{listed(found.quasi)}. The roles of the columns were {roles}.",
+        ),
+        (
+            "Missing values",
+            (
+                "A missing quasi-identifier is a value like any other: people who miss it look alike. A "
+                "missing sensitive value counts as one value of its own."
+            ),
+        ),
+        ("Suppressed rows", suppressed),
+        (
+            "At risk",
+            (
+                "Somebody whose chance of being found is above "
+                f"{round_share(found.risk.prosecutor.threshold)}."
+            ),
+        ),
+    )
