@@ -151,8 +151,9 @@ def set_weight(size: int, *, columns: int, depth: int) -> int:
 def file_intrusion(*, unique: int, paired: int, fraction: float) -> float | None:
     """Return the chance that a unique match with the table is correct (Skinner & Elliot 2002).
 
-    `unique` people are alone in their class and `paired` people are in classes of two: removing and
-    returning records at random makes as many false uniques as there are pairs to break.
+    `unique` people are alone in their class and `paired` people are in classes of two. A match is
+    simulated by taking records out: a unique one matches only if it is put back, which happens to
+    a share `fraction`; taking one of a pair leaves the other as a unique, and wrong, match.
     """
     correct, wrong = unique * fraction, paired * (1 - fraction)
     return correct / (correct + wrong) if unique else None
