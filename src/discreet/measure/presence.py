@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.engine import Kind, Table
-from discreet.errors import UnknownColumn, WrongUsage, did_you_mean
+from discreet.engines.engine import Kind
+from discreet.errors import EmptySource, UnknownColumn, WrongUsage, did_you_mean
 from discreet.measure.classes import coded
-from discreet.measure.encode import comparable
+from discreet.measure.encode import Span, comparable
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.engines.engine import Column, Engine
+    from discreet.engines.engine import Column, Engine, Table
     from discreet.measure.classes import Cells
 
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
@@ -30,8 +31,7 @@ _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 class Matched:
     """Classes by their number of people in the table and in the population.
 
-    `classes[i]` classes have `sizes[i]` people in the table and `among[i]` in the population; a
-    size of 0 stands for people of the population whom no class fits.
+    `classes[i]` classes have `sizes[i]` people in the table and `among[i]` in the population.
     """
 
     relation: exp.Table  # keys, size and among of each class of the table
@@ -67,9 +67,12 @@ def match_population(cells: Cells, classes: exp.Table, population: Table) -> Mat
     engine = cells.subject.table.engine
     people = _bring(population, cells.subject.quasi, engine)
     total = build.total(build.column("people"))
-    everyone = engine.run(build.select(build.named(total, "n"), source=people.relation.copy()))
+    everyone = engine.run(build.select(build.named(total, "n"), source=people.copy()))
+    n = int(everyone["n"][0].as_py() or 0)
+    if n == 0:
+        raise _empty(population)
     keys = list(cells.packing.keys)
-    counted = _population_classes(cells, people)
+    counted = _population_classes(cells, people, population)
     same = build.all_of(
         exp.EQ(this=build.column(key, of="c"), expression=build.column(key, of="p")) for key in keys
     )
@@ -83,32 +86,32 @@ def match_population(cells: Cells, classes: exp.Table, population: Table) -> Mat
     relation = engine.keep(joined)
     found = _histogram(engine, relation)
     inside = int((found[1] * found[2]).sum())
-    n = int(everyone["n"][0].as_py() or 0)
     return Matched(relation, n, found[0], found[1], found[2], n - inside)
 
 
-def _bring(population: Table, quasi: Sequence[Column], engine: Engine) -> Table:
-    """Return the population grouped by the quasi-identifiers, on the table's own engine."""
+def _bring(population: Table, quasi: Sequence[Column], engine: Engine) -> exp.Table:
+    """Return the population as `q0 … qn, people`, grouped, on the table's own engine."""
     columns = [_same_column(population, column) for column in quasi]
-    values = [build.named(comparable(column), column.name) for column in columns]
+    values = [comparable(column) for column in columns]
     query = build.select(
-        *values,
+        *(build.named(value, f"q{index}") for index, value in enumerate(values)),
         build.named(build.count_rows(), "people"),
         source=population.relation.copy(),
-    ).group_by(*(value.this.copy() for value in values))
+    ).group_by(*(value.copy() for value in values))
     if population.engine is engine:
-        return Table(engine, engine.keep(query), tuple(columns), population.label)
+        return engine.keep(query)
     batches = population.engine.stream(query)
-    first = next(iter(batches), None)
+    first = next(batches, None)
     if first is None:
-        raise WrongUsage(f"The population {population.label} is empty. Name one with rows.")
+        raise _empty(population)
+    reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+    return engine.load(reader)
 
-    def everything() -> object:
-        yield first
-        yield from batches
 
-    reader = pa.RecordBatchReader.from_batches(first.schema, everything())
-    return Table(engine, engine.load(reader), tuple(columns), population.label)
+def _empty(population: Table) -> EmptySource:
+    return EmptySource(
+        f"The population {population.label} has no rows. Name one with people in it."
+    )
 
 
 def _same_column(population: Table, column: Column) -> Column:
@@ -127,11 +130,17 @@ def _same_column(population: Table, column: Column) -> Column:
     return found
 
 
-def _population_classes(cells: Cells, people: Table) -> exp.Select:
+def _population_classes(cells: Cells, people: exp.Table, population: Table) -> exp.Select:
     """Return the query of the population's classes that the table's codes can express."""
-    values = [build.column(column.name, of="t") for column in people.columns]
-    query, codes = coded(people.relation, cells.packing.domains, values)
+    values = [build.column(f"q{index}", of="t") for index in range(len(cells.subject.quasi))]
+    query, codes = coded(people, cells.packing.domains, values)
     known = [exp.not_(build.is_null(exp.paren(code.copy()))) for code in codes]
+    known += [
+        _is_whole_or_missing(value)
+        for value, domain in zip(values, cells.packing.domains, strict=True)
+        if isinstance(domain, Span)
+        and _same_column(population, domain.column).kind is not Kind.INTEGER
+    ]
     keys = cells.packing.expressions(codes)
     among = build.named(build.total(build.column("people", of="t")), "among")
     return (
@@ -139,6 +148,12 @@ def _population_classes(cells: Cells, people: Table) -> exp.Select:
         .where(build.all_of(known))
         .group_by(*(key.this.copy() for key in keys))
     )
+
+
+def _is_whole_or_missing(value: exp.Expr) -> exp.Expr:
+    # A code is a distance between whole numbers: 30.5 would be rounded to a neighbor's.
+    whole = exp.EQ(this=value.copy(), expression=exp.Floor(this=value.copy()))
+    return exp.paren(build.any_of([build.is_null(value.copy()), whole]))
 
 
 def _histogram(

@@ -140,8 +140,34 @@ def _delta_presence(cells: Cells, criterion: model.DeltaPresence, matched: Match
         holds=not outside.any() and not absent,
         failing_classes=int(matched.classes[outside].sum()),
         failing_people=int((matched.sizes[outside] * matched.classes[outside]).sum()) + absent,
-        worst=smallest(cells, matched.relation, "among") if outside.any() else (),
+        worst=_surest(cells, criterion, matched) if outside.any() else (),
     )
+
+
+def _surest(
+    cells: Cells, criterion: model.DeltaPresence, matched: Matched
+) -> tuple[ClassView, ...]:
+    """Return the classes whose people are most surely in the table, or else most surely not."""
+    upper = criterion.upper + TOLERANCE
+    too_sure = matched.presence[1] > upper
+    keys = list(cells.packing.keys)
+    size, among = build.column("size"), build.column("among")
+    # A class that the population lacks has no chance to compute and the highest of all.
+    chance = exp.Div(
+        this=exp.cast(size.copy(), "double"),
+        expression=exp.Nullif(this=among.copy(), expression=build.number(0)),
+    )
+    order = [exp.Ordered(this=chance, desc=too_sure, nulls_first=too_sure)]
+    order += [exp.Ordered(this=build.column(key), nulls_first=False) for key in keys]
+    columns = [build.column(key) for key in keys]
+    query = build.select(*columns, size, among, source=matched.relation.copy())
+    found = cells.subject.table.engine.run(query.order_by(*order).limit(SHOWN))
+    sizes, others = (found.column(name).to_numpy() for name in ("size", "among"))
+    with np.errstate(divide="ignore"):
+        chances = sizes / others
+    bad = chances > upper if too_sure else chances < criterion.lower - TOLERANCE
+    table = np.column_stack([found.column(name).to_numpy() for name in keys]).astype(np.int64)
+    return describe_classes(cells, table[bad], sizes[bad].tolist(), chances[bad].tolist())
 
 
 def smallest(
