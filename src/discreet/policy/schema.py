@@ -236,7 +236,7 @@ class WrittenBetaLikeness(Written):
     column: Sensitive
     beta: float = Field(gt=0, description="The largest relative gain.")
     kind: Literal["basic", "enhanced"] = Field(
-        "basic", description="Whether the gain of rare values is limited further."
+        "basic", description="Whether the gain of frequent values is limited further."
     )
 
 

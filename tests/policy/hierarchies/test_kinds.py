@@ -17,7 +17,7 @@ from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.numbers import read_numbers
 from discreet.policy.hierarchies.prefix import Prefix
 from discreet.policy.hierarchies.tree import tree_of
-from discreet.policy.hierarchies.values import text_of
+from discreet.policy.hierarchies.values import positions, text_of
 
 if TYPE_CHECKING:
     from discreet.policy.hierarchy import Hierarchy
@@ -223,6 +223,34 @@ def test_a_tree_finds_numbers_and_booleans_by_value() -> None:
     assert labels(tree, True)[1] == "yes"
 
 
+@pytest.mark.parametrize(
+    ("key", "number"),
+    [
+        ("007", 7),
+        ("+7", 7),
+        (" 7 ", 7),
+        ("7.", 7),
+        ("7.000", 7),
+        ("-007.50", -7.5),
+        (".5", 0.5),
+        ("-.50", -0.5),
+        ("000", 0),
+        ("-0.0", 0),
+        ("0.0", 0.0),
+        ("1000", 1000),
+        ("100.0010", 100.001),
+    ],
+)
+def test_a_number_finds_the_leaf_that_writes_it_another_way(key: str, number: float) -> None:
+    assert labels(tree_of({"a": [key, "n/a"]}), number)[1] == "a"
+
+
+@given(st.lists(st.integers(-(10**6), 10**6), unique=True, min_size=1), st.integers(0, 3))
+def test_padded_numbers_are_found_where_they_are(found: list[int], zeros: int) -> None:
+    keys = pa.array([f"{'-' if n < 0 else ''}{'0' * zeros}{abs(n)}.{'0' * zeros}" for n in found])
+    assert positions(pa.array(found), keys).tolist() == list(range(len(found)))
+
+
 def test_a_number_that_two_leaves_claim_is_missed() -> None:
     assert len(tree_of({"a": ["01"], "b": ["001"]}).misses(pa.array([1]))) == 1
     assert labels(tree_of({"a": ["01"], "b": ["1"]}), 1)[1] == "b"
@@ -268,6 +296,10 @@ def test_texts_of_values_have_one_form() -> None:
         (dt.datetime.fromisoformat("1967-09-01T01:02:03.500000"), None, "1967-09-01 01:02:03.5"),
         (dt.time(1, 2), None, "01:02:00"),
         ([1, 2], None, "[1, 2]"),
+        (dt.timedelta(days=1), None, "1 day, 0:00:00"),
+        ("a", pa.string_view(), "a"),
+        (b"\xff", pa.binary_view(), "ff"),
+        (b"\xff", pa.binary(1), "ff"),
         ("01234", None, "01234"),
     ]
     found = [text_of(pa.array([value], type_))[0].as_py() for value, type_, _ in cases]

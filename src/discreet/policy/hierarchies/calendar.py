@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.errors import InvalidHierarchy
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.policy.hierarchies.values import is_text
 from discreet.policy.hierarchy import edge_labels, missing_values
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _read(values: ArrowArray) -> _Days:
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         year, month, day = (_whole(part(values)) for part in (pc.year, pc.month, pc.day))
         return _Days(year, month, day, is_null, np.zeros(len(values), np.bool_))
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if not is_text(kind):
         nothing = np.zeros(len(values), np.int64)
         return _Days(nothing, nothing, nothing, is_null, ~is_null)
     fields = pc.extract_regex(values.cast(pa.string()), _ISO)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.errors import InvalidHierarchy
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
-from discreet.policy.hierarchies.values import NUMBER
+from discreet.policy.hierarchies.values import NUMBER, is_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +79,7 @@ def read_numbers(values: ArrowArray, *, digits: int) -> Numbers:
         return _from_floats(values, digits)
     if pa.types.is_decimal(kind):
         return _from_decimals(values.to_pylist(), digits)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if is_text(kind):
         return _from_texts(values.cast(pa.string()), digits)
     return _numbers(np.zeros(len(values), np.int64), values, is_other=~_nulls(values))
 

@@ -36,13 +36,21 @@ def text_of(values: ArrowArray) -> ArrowArray:
         return _floats(values)
     if pa.types.is_decimal(kind):
         return _each(values, number_text)
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return _each(values, bytes.hex)
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
         return _clock(values)
-    if pa.types.is_nested(kind):
-        return _each(values, str)
-    return values.cast(pa.string())
+    if is_text(kind) or any(is_kind(kind) for is_kind in _PLAIN):
+        return values.cast(pa.string())
+    return _each(values, lambda value: value.hex() if isinstance(value, bytes) else str(value))
+
+
+_PLAIN = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_date, pa.types.is_null)
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether an Arrow type is one of the types of text."""
+    return (
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
 
 
 def number_text(number: Decimal) -> str:
@@ -70,22 +78,43 @@ def positions(values: ArrowArray, keys: ArrowArray) -> NDArray[np.int64]:
     A column of numbers or booleans also finds keys that write the same value in another way:
     the number 501 finds `00501`, true finds `TRUE`, unless two keys claim it.
     """
-    found = _index(text_of(values), keys)
+    texts = text_of(values)
+    found = _index(texts, keys)
     kind = values.type
-    if pa.types.is_boolean(kind):
-        other = pc.utf8_lower(keys)
-    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        other = _each(keys, lambda key: number_text(Decimal(key)) if NUMBER.fullmatch(key) else key)
-    else:
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    wanted = np.flatnonzero((found < 0) & texts.is_valid().to_numpy(zero_copy_only=False))
+    if not len(wanted) or not (is_number or pa.types.is_boolean(kind)):
         return found
-    wanted = np.flatnonzero(found < 0)
-    found[wanted] = _index(text_of(values.take(pa.array(wanted))), _claimed_once(other))
+    other = _canonical_numbers(keys) if is_number else pc.utf8_lower(keys)
+    found[wanted] = _index(texts.take(pa.array(wanted)), _claimed_once(other))
     return found
 
 
+def _canonical_numbers(keys: ArrowArray) -> ArrowArray:
+    """Return numbers without the zeros, signs and spaces that do not count; other keys as NULL."""
+    texts = pc.utf8_trim_whitespace(keys)
+    is_number = pc.match_substring_regex(texts, r"^[+-]?(\d+\.?\d*|\.\d+)$")
+    for pattern, replacement in _NOT_COUNTING:
+        texts = pc.replace_substring_regex(texts, pattern, replacement)
+    return pc.if_else(is_number, texts, pa.scalar(None, pa.string()))
+
+
+_NOT_COUNTING = (
+    (r"^\+", ""),
+    (r"^(-?)0*(\d|\.)", r"\1\2"),  # leading zeros, all but the last digit
+    (r"^(-?)\.", r"\10."),
+    (r"(\..*?)0+$", r"\1"),
+    (r"\.$", ""),
+    (r"^-0$", "0"),
+)
+
+
 def _claimed_once(keys: ArrowArray) -> ArrowArray:
-    counts = {pair["values"]: pair["counts"] for pair in pc.value_counts(keys).to_pylist()}
-    return pa.array([k if counts[k] == 1 else None for k in keys.to_pylist()], pa.string())
+    """Return `keys` with those that are there more than once as NULL."""
+    encoded = pc.dictionary_encode(keys, null_encoding="encode")
+    places = encoded.indices.to_numpy(zero_copy_only=False)
+    is_alone = np.bincount(places, minlength=1)[places] == 1
+    return pc.if_else(pa.array(is_alone), keys, pa.scalar(None, pa.string()))
 
 
 def _index(texts: ArrowArray, keys: ArrowArray) -> NDArray[np.int64]:
