@@ -124,7 +124,7 @@ def _from_floats(values: ArrowArray, digits: int) -> Numbers:
     infinite = np.where(is_infinite, np.sign(np.where(is_nan, 0, reals)), 0).astype(np.int8)
     finite = np.where(is_nan | is_infinite, 0.0, reals)
     scale = 10.0**digits
-    is_large = np.abs(finite) * scale >= 2.0**52
+    is_large = np.abs(finite) >= 2.0**52 / scale
     units = _floor(np.where(is_large, 0.0, finite), scale)
     if is_large.any():
         units = units.astype(object)
