@@ -50,9 +50,10 @@ def sentence(found: Assessment) -> str:
             f"Nobody among {found.people:,} people is unique on {on}: the smallest class has "
             f"{found.k:,} people (k = {found.k})."
         )
-    are = "person is" if found.unique == 1 else "people are"
-    share = found.unique / found.people
-    return f"{found.unique:,} of {found.people:,} {are} unique on {on} ({percent(share)})."
+    people = "person" if found.people == 1 else "people"
+    are = "is" if found.unique == 1 else "are"
+    share = percent(found.unique / found.people)
+    return f"{found.unique:,} of {found.people:,} {people} {are} unique on {on} ({share})."
 
 
 def listed(names: Sequence[str]) -> str:

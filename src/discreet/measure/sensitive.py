@@ -57,9 +57,8 @@ def measure_sensitive(
         progress("sensitive columns", index, len(names))
         mine = [c for c in criteria if getattr(c, "column", None) == name]
         found = evaluate(histogram(cells, index), overalls[index], mine)
-        if found.tallies["distinct"].worst is None:
-            continue  # every row is suppressed: there is no class to speak of
-        columns[name] = _summary(cells, cells.sensitive[index], found)
+        if found.tallies["distinct"].worst is not None:  # else every row is suppressed
+            columns[name] = _summary(cells, cells.sensitive[index], found)
         verdicts |= {
             failures.trial.criterion: column_verdict(cells, failures, found)
             for failures in found.failures

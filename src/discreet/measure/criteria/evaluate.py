@@ -147,7 +147,8 @@ def trial(criterion: model.Criterion) -> Trial | None:
             return Trial(criterion, measure, lambda _, scores: scores <= beta + TOLERANCE)
         case model.DeltaDisclosure(delta=delta):
             measure = Measure("delta_disclosure", likeness.delta_disclosure)
-            return Trial(criterion, measure, lambda _, scores: scores < delta)
+            bound = delta * (1 - TOLERANCE)
+            return Trial(criterion, measure, lambda _, scores: scores < bound)
         case _:
             return None
 

@@ -1,0 +1,196 @@
+"""What missing values, suppressed cells, suppressed rows and units mean: docs/explanation/semantics.md."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+
+import discreet
+from discreet.errors import EmptySource, InvalidCriterion
+from discreet.policy import model
+from discreet.policy.hierarchies.tree import tree_of
+from discreet.policy.model import Column, Policy, Role, Table
+
+
+def assess(columns: dict, sensitive=(), unit=None, policy=None) -> discreet.Assessment:
+    quasi = [name for name in columns if name not in (*sensitive, unit)]
+    return discreet.assess(
+        pa.table(columns), policy, quasi=quasi, sensitive=list(sensitive), unit=unit, depth=0
+    )
+
+
+def policy(*criteria, **columns) -> Policy:
+    listed = (Column("zip", Role.QUASI_IDENTIFIER), *columns.values())
+    return Policy({"t": Table("t", listed, criteria=criteria)})
+
+
+def test_missing_is_a_value_of_its_own_and_matches_nothing_else():
+    found = assess({"zip": ["1", "1", None, None, None, ""]})
+    assert (found.classes, found.k, found.class_sizes) == (3, 1, {1: 1, 2: 2, 3: 3})
+
+
+def test_the_class_of_missing_values_is_shown_as_missing():
+    found = assess({"zip": ["1", "1", None]})
+    assert (found.smallest[0].values, found.smallest[0].size) == ({"zip": None}, 1)
+
+
+def test_a_missing_sensitive_value_counts_as_a_value():
+    found = assess({"zip": ["1", "1"], "ill": ["flu", None]}, ["ill"]).sensitive["ill"]
+    assert (found.values, found.missing, found.l.distinct) == (2, 1, 2)
+    assert found.l.entropy == pytest.approx(2, rel=1e-12)
+
+
+def test_a_missing_sensitive_value_comes_last_in_an_order():
+    # Places 10 < 20 < missing: the first class sits at one end, the second at the other.
+    found = assess({"zip": ["1", "2"], "pay": pa.array([10, None])}, ["pay"]).sensitive["pay"]
+    assert found.t.ordered == 0.5
+    columns = {"zip": ["1", "2", "3"], "pay": pa.array([10, None, 20])}
+    worst = assess(columns, ["pay"]).sensitive["pay"].worst["ordered"]
+    levels = {view.values["zip"]: view.level for view in worst}
+    assert levels == pytest.approx({"1": 0.5, "2": 0.5, "3": 1 / 3}, rel=1e-12)
+
+
+def test_a_missing_sensitive_value_is_alone_in_a_hierarchy_below_the_top():
+    tree = tree_of({"lung": ["flu", "cold"], "skin": ["acne"]})
+    rules = policy(ill=Column("ill", Role.SENSITIVE, hierarchy=tree))
+    columns = {"zip": ["1", "2", "3", "4"], "ill": ["flu", "cold", "acne", None]}
+    worst = assess(columns, ["ill"], policy=rules).sensitive["ill"].worst["hierarchical"]
+    levels = {view.values["zip"]: view.level for view in worst}
+    # Height 2: 'acne' and the missing value are 1 from all others, 'flu' and 'cold' 1/2 apart.
+    assert levels["3"] == levels["4"] == pytest.approx(3 / 4, rel=1e-12)
+
+
+def test_a_star_is_a_value_of_its_own_while_another_cell_says_something():
+    found = assess({"zip": ["*", "*", "1"], "age": [30, 30, 30]})
+    assert (found.suppressed, found.class_sizes) == (0, {1: 1, 2: 2})
+
+
+def test_a_suppressed_row_is_no_class():
+    found = assess({"zip": ["*", "*", "1", "1"], "age": pa.array([None, None, 30, 30])})
+    assert (found.rows, found.suppressed, found.classes, found.k) == (4, 2, 1, 2)
+
+
+def test_a_row_without_a_star_is_not_suppressed_however_much_it_misses():
+    found = assess({"zip": [None, "*"], "age": pa.array([None, None], pa.int64())})
+    assert (found.suppressed, found.classes, found.unique) == (1, 1, 1)
+
+
+def test_suppressed_rows_count_in_the_overall_distribution():
+    columns = {"zip": ["1", "1", "*", "*"], "ill": ["flu", "flu", "acne", "acne"]}
+    found = assess(columns, ["ill"]).sensitive["ill"]
+    assert (found.values, found.t.equal) == (2, 0.5)
+    assert found.delta_disclosure == math.inf
+
+
+def test_a_handful_of_suppressed_rows_is_cautioned_against():
+    columns = {"zip": ["1", "1", "*"], "ill": ["flu", "acne", "acne"]}
+    assert any("Only 1 rows" in caution for caution in assess(columns, ["ill"]).cautions)
+
+
+def test_a_table_that_is_all_suppressed_has_no_classes_and_holds_its_criteria():
+    criteria = model.KAnonymity(2), model.LDiversity("ill", 2), model.TCloseness("ill", 0.1)
+    rules = policy(*criteria, ill=Column("ill", Role.SENSITIVE))
+    found = assess({"zip": ["*", "*"], "ill": ["flu", "acne"]}, ["ill"], policy=rules)
+    assert (found.classes, found.k, found.unique, found.suppressed) == (0, None, 0, 2)
+    assert [verdict.criterion for verdict in found.criteria] == [
+        "k-anonymity",
+        "l-diversity",
+        "t-closeness",
+    ]
+    assert [(verdict.holds, verdict.reached) for verdict in found.criteria] == [(True, None)] * 3
+    assert found.sensitive == {}
+    assert found.risk.prosecutor.worst is None
+    assert found.verdict == "Every one of the 2 rows of Table is suppressed."
+
+
+def test_with_a_unit_a_class_counts_people():
+    columns = {"who": [1, 1, 1, 2, 3], "zip": ["1", "1", "1", "1", "2"]}
+    found = assess(columns, unit="who")
+    assert (found.rows, found.people, found.class_sizes) == (5, 3, {1: 1, 2: 2})
+
+
+def test_rows_of_nobody_known_are_one_person():
+    columns = {"who": [None, None, None, 7], "zip": ["1", "1", "1", "1"]}
+    found = assess({**columns, "who": pa.array(columns["who"], pa.int64())}, unit="who")
+    assert (found.people, found.k) == (2, 2)
+
+
+def test_a_person_is_unique_who_is_alone_in_at_least_one_class():
+    columns = {"who": [1, 1, 1, 2, 2], "zip": ["1", "2", "3", "3", "3"]}
+    found = assess(columns, unit="who")
+    # Person 1 is alone in two classes, and counts once.
+    assert (found.classes, found.unique, found.class_sizes) == (3, 1, {1: 2, 2: 2})
+
+
+def test_a_person_with_several_values_counts_for_each_of_them():
+    columns = {"who": [1, 1, 2], "zip": ["1"] * 3, "ill": ["flu", "acne", "flu"]}
+    found = assess(columns, ["ill"], "who").sensitive["ill"]
+    assert (found.alpha, found.l.probabilistic) == (1.0, 1.0)  # everybody in the class has flu
+    assert found.t.equal == 0
+
+
+def test_a_level_that_equals_its_threshold_holds():
+    third = 1 / 3
+    criteria = (
+        model.LDiversity("ill", 3, "entropy"),
+        model.LDiversity("ill", 3, "probabilistic"),
+        model.AlphaK("ill", third, 3),
+        model.TCloseness("ill", 0.0),
+        model.BetaLikeness("ill", 0.0),
+    )
+    rules = policy(*criteria, ill=Column("ill", Role.SENSITIVE))
+    columns = {"zip": ["1"] * 3 + ["2"] * 3, "ill": ["a", "b", "c"] * 2}
+    found = assess(columns, ["ill"], policy=rules)
+    assert [verdict.holds for verdict in found.criteria] == [True] * 5
+
+
+def test_a_strict_criterion_does_not_hold_at_its_threshold():
+    columns = {"zip": ["1", "1", "1", "2", "2", "2"], "ill": ["a", "a", "b", "a", "b", "b"]}
+    level = assess(columns, ["ill"]).sensitive["ill"].delta_disclosure
+    nearly = math.nextafter(level, math.inf)  # what rounding alone could pass
+    criteria = (
+        model.DeltaDisclosure("ill", nearly),
+        model.DeltaDisclosure("ill", level * 1.01),
+        model.LDiversity("ill", 2, "recursive", 2.0),
+        model.LDiversity("ill", 2, "recursive", 2.01),
+    )
+    rules = policy(*criteria, ill=Column("ill", Role.SENSITIVE))
+    found = assess(columns, ["ill"], policy=rules)
+    assert [verdict.holds for verdict in found.criteria] == [False, True, False, True]
+
+
+def test_an_order_written_in_the_policy_gives_words_a_distance():
+    rules = policy(pay=Column("pay", Role.SENSITIVE, values=("low", "mid", "high", "never")))
+    columns = {"zip": ["1", "2", "3"], "pay": ["high", "low", "mid"]}
+    found = assess(columns, ["pay"], policy=rules).sensitive["pay"]
+    assert found.t.ordered == 0.5
+    assert found.worst["ordered"][-1].level == pytest.approx(1 / 3, rel=1e-12)
+
+
+def test_an_order_of_numbers_may_be_written_in_the_policy():
+    rules = policy(pay=Column("pay", Role.SENSITIVE, values=("3", "1", "2.5")))
+    columns = {"zip": ["1", "2", "3"], "pay": [3.0, 1.0, 2.5]}
+    found = assess(columns, ["pay"], policy=rules).sensitive["pay"]
+    levels = {view.values["zip"]: view.level for view in found.worst["ordered"]}
+    assert levels == pytest.approx({"1": 0.5, "2": 1 / 3, "3": 0.5}, rel=1e-12)
+
+
+def test_the_ordered_distance_of_words_without_an_order_is_refused():
+    rules = policy(model.TCloseness("ill", 0.1, "ordered"), ill=Column("ill", Role.SENSITIVE))
+    with pytest.raises(InvalidCriterion, match="have no order"):
+        assess({"zip": ["1"], "ill": ["flu"]}, ["ill"], policy=rules)
+
+
+def test_a_table_without_rows_is_refused():
+    with pytest.raises(EmptySource):
+        assess({"zip": pa.array([], pa.string())})
+
+
+def test_one_row_is_one_unique_person():
+    found = assess({"zip": ["1"], "ill": ["flu"]}, ["ill"])
+    assert (found.k, found.unique, found.classes) == (1, 1, 1)
+    assert found.verdict == "1 of 1 person is unique on zip (100 %)."
+    assert assess({"zip": ["1", "2", "2"]}).verdict == "1 of 3 people is unique on zip (33.3 %)."
+    assert found.sensitive["ill"].t.equal == 0
