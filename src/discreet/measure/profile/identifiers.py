@@ -108,7 +108,6 @@ PATTERNS = (
     Pattern("Dutch postcode", "^[1-9][0-9]{3} ?[A-Z]{2}$"),
     Pattern("five digits", "^[0-9]{5}(-[0-9]{4})?$"),
     Pattern("ICD-10 code", "^[A-TV-Z][0-9][0-9A-Z][.][0-9A-Z]{1,4}$|^[A-TV-Z][0-9][0-9]$"),
-    Pattern("capitalized words", "^[A-Z][^0-9@_/;:<>=()]* [A-Z][^0-9@_/;:<>=()]*$"),
 )
 PATTERN = {pattern.name: pattern for pattern in PATTERNS}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import compress
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -69,79 +70,95 @@ def describe_columns(table: Table) -> tuple[ColumnStatistics, ...]:
     with the smallest MD5: the same on every engine, however the rows are sorted, and no favorite
     of the first rows.
     """
-    numbered = list(enumerate(table.columns))
-    counts: dict[int, dict[str, object]] = {}
-    samples: dict[int, list[str]] = {place: [] for place, _ in numbered}
-    for part in _batches(numbered):
-        queries = [_count_query(table, place, column) for place, column in part]
-        for row in table.engine.run(_stacked(queries)).to_pylist():
-            counts[int(row["place"])] = row
-        for row in table.engine.run(
-            _stacked([_sample_query(table, *item) for item in part])
-        ).to_pylist():
-            samples[int(row["place"])].append(row["value"])
-    return tuple(_statistics(column, counts[place], samples[place]) for place, column in numbered)
+    counts: dict[str, Mapping[str, object]] = {}
+    samples: dict[str, list[str]] = {column.name: [] for column in table.columns}
+    # The branches of a UNION ALL have the same fields, and only text is matched with patterns.
+    is_text = [column.kind is Kind.TEXT for column in table.columns]
+    texts = list(compress(table.columns, is_text))
+    others = list(compress(table.columns, [not flag for flag in is_text]))
+    for part in (*_batches(texts), *_batches(others)):
+        for row in _run(table, [_count_query(table, column) for column in part]):
+            counts[part[row["place"]].name] = row
+        for row in _run(table, [_sample_query(table, column) for column in part]):
+            samples[part[row["place"]].name].append(row["value"])
+    return tuple(
+        _statistics(column, counts[column.name], samples[column.name]) for column in table.columns
+    )
 
 
-def _batches(
-    items: Sequence[tuple[int, Column]],
-) -> Iterator[Sequence[tuple[int, Column]]]:
-    for start in range(0, len(items), _COLUMNS_PER_QUERY):
-        yield items[start : start + _COLUMNS_PER_QUERY]
+def _batches(columns: Sequence[Column]) -> Iterator[Sequence[Column]]:
+    for start in range(0, len(columns), _COLUMNS_PER_QUERY):
+        yield columns[start : start + _COLUMNS_PER_QUERY]
 
 
-def _stacked(queries: Sequence[exp.Select]) -> exp.Query:
-    if len(queries) == 1:
-        return queries[0]
-    return exp.union(*queries, distinct=False)
+def _run(table: Table, queries: Sequence[exp.Select]) -> list[dict[str, Any]]:
+    """Return the rows of all queries, each with the place of its query."""
+    placed = [
+        query.select(build.named(build.number(place), "place"), copy=False)
+        for place, query in enumerate(queries)
+    ]
+    stacked = exp.union(*placed, distinct=False, copy=False) if len(placed) > 1 else placed[0]
+    return table.engine.run(stacked).to_pylist()
 
 
 def _as_text(value: exp.Expr) -> exp.Cast:
     return exp.cast(value, exp.DataType.Type.TEXT)
 
 
-def _count_query(table: Table, place: int, column: Column) -> exp.Select:
+def _count_query(table: Table, column: Column) -> exp.Select:
     """Return one row of counts, from the column's values with their number of rows."""
-    value = build.column(column.name)
+    found, value = build.column(column.name), build.column("value")
+    size, text = build.column("size"), build.column("text")
     if column.kind is Kind.OTHER:  # JSON cannot be grouped everywhere; its text can
-        value = _as_text(value)
+        found = _as_text(found)
     groups = build.select(
-        build.named(value, "value"),
+        build.named(found, "value"),
         build.named(build.count_rows(), "size"),
         source=table.relation.copy(),
-    ).group_by(value.copy())
-    value, size = build.column("value"), build.column("size")
-    text = exp.Trim(this=_as_text(value))
-    is_missing = build.is_null(value)
-    if column.kind is Kind.TEXT:
-        is_missing = exp.Paren(
-            this=exp.or_(is_missing, exp.EQ(this=text, expression=build.text("")))
-        )
-    is_present = exp.not_(exp.Paren(this=is_missing))
+    ).group_by(found)
+    written = build.select(
+        value,
+        size,
+        build.named(exp.Trim(this=_as_text(value)), "text"),
+        source=build.subquery(groups, "groups"),
+    )
+    is_missing = exp.or_(
+        build.is_null(value),
+        exp.and_(_is_text(column), exp.EQ(this=text, expression=build.text(""))),
+    )
+    is_present = exp.not_(is_missing)
+    is_alone = exp.and_(is_present, exp.EQ(this=size, expression=build.number(1)))
     low, high = _extremes(value, column.kind)
     length = exp.Length(this=text)
-    measures = {
+    measures: dict[str, exp.Expr] = {
         "rows": _or_zero(build.total(size)),
         "missing": _rows_where(is_missing, size),
         "distinct": _rows_where(is_present, build.number(1)),
-        "unique": _rows_where(
-            exp.and_(is_present, exp.EQ(this=size, expression=build.number(1))), size
-        ),
+        "unique": _rows_where(is_alone, size),
         "smallest": exp.Min(this=_when(is_present, size)),
         "shortest": exp.Min(this=_when(is_present, length)),
         "longest": exp.Max(this=_when(is_present, length)),
         "minimum": low,
         "maximum": high,
+        **(_pattern_counts(text, size) if column.kind is Kind.TEXT else {}),
     }
-    for number, pattern in enumerate(PATTERNS):
-        matches = exp.RegexpLike(this=text, expression=build.text(pattern.regex))
-        is_text = column.kind is Kind.TEXT
-        measures[f"pattern{number}"] = _rows_where(matches, size) if is_text else _zero()
     return build.select(
-        build.named(build.number(place), "place"),
-        *(build.named(measure.copy(), name) for name, measure in measures.items()),
-        source=build.subquery(groups, "groups"),
+        *(build.named(measure, name) for name, measure in measures.items()),
+        source=build.subquery(written, "written"),
     )
+
+
+def _is_text(column: Column) -> exp.Expr:
+    return exp.true() if column.kind is Kind.TEXT else exp.false()
+
+
+def _pattern_counts(text: exp.Expr, size: exp.Expr) -> dict[str, exp.Expr]:
+    return {
+        f"pattern{number}": _rows_where(
+            exp.RegexpLike(this=text, expression=build.text(pattern.regex)), size
+        )
+        for number, pattern in enumerate(PATTERNS)
+    }
 
 
 def _extremes(value: exp.Expr, kind: Kind) -> tuple[exp.Expr, exp.Expr]:
@@ -155,7 +172,7 @@ def _extremes(value: exp.Expr, kind: Kind) -> tuple[exp.Expr, exp.Expr]:
     return _as_text(exp.Min(this=value)), _as_text(exp.Max(this=value))
 
 
-def _sample_query(table: Table, place: int, column: Column) -> exp.Select:
+def _sample_query(table: Table, column: Column) -> exp.Select:
     """Return up to `SAMPLE` distinct values in the order of their MD5."""
     source = build.column(column.name)
     distinct = (
@@ -170,11 +187,7 @@ def _sample_query(table: Table, place: int, column: Column) -> exp.Select:
         build.select(value, source=build.subquery(distinct, "found")),
         by=[exp.MD5(this=value), value],
     ).limit(SAMPLE)
-    return build.select(
-        build.named(build.number(place), "place"),
-        value.copy(),
-        source=build.subquery(chosen, "chosen"),
-    )
+    return build.select(value, source=build.subquery(chosen, "chosen"))
 
 
 def _when(condition: exp.Expr, value: exp.Expr) -> exp.Case:
@@ -185,10 +198,6 @@ def _rows_where(condition: exp.Expr, size: exp.Expr) -> exp.Expr:
     return _or_zero(build.total(_when(condition, size)))
 
 
-def _zero() -> exp.Expr:
-    return exp.cast(build.number(0), exp.DataType.Type.BIGINT)
-
-
 def _or_zero(total: exp.Expr) -> exp.Expr:
     return exp.Coalesce(this=total, expressions=[build.number(0)])
 
@@ -197,7 +206,7 @@ def _statistics(
     column: Column, row: Mapping[str, object], sample: Sequence[str]
 ) -> ColumnStatistics:
     def whole(name: str) -> int:
-        found = row[name]
+        found = row.get(name)
         return int(found) if isinstance(found, (int, float)) else 0
 
     def text(name: str) -> str | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.measure.profile.draft import ColumnDraft, Draft, TableDraft
 
 _WIDTH = 100
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*|0|-?[1-9][0-9]*")
+_PLAIN = re.compile(r"(?:[.]{0,2}/)*[A-Za-z_][A-Za-z0-9_./-]*|0|-?[1-9][0-9]*")
 # Other readers of YAML take these words for truth values and nothing.
 _SPECIAL = ("y", "n", "yes", "no", "true", "false", "on", "off", "null")
 _HEADER = (

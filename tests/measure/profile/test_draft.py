@@ -1,0 +1,188 @@
+"""Drafts load as policies, are stable, and give no rare value away."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.engines.connect import open_table
+from discreet.engines.engine import Table
+from discreet.errors import WrongUsage
+from discreet.measure.profile import Draft, draft_policy
+from discreet.policy.load import parse_policy
+from discreet.policy.model import KAnonymity, LDiversity, Role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.engines.engine import Engine
+
+
+def draft(data: pa.Table, label: str = "people") -> Draft:
+    found = open_table(data)
+    return draft_policy([Table(found.engine, found.relation, found.columns, label)])
+
+
+def roles(found: Draft) -> dict[str, Role]:
+    return {column.guess.column: column.guess.role for column in found.tables[0].columns}
+
+
+PEOPLE = pa.table(
+    {
+        "name": [f"Anna Meier {n}" for n in range(200)],
+        "zip": [f"0{n % 40 + 1000}" for n in range(200)],
+        "age": [n % 70 + 18 for n in range(200)],
+        "sex": ["f", "m"] * 100,
+        "diagnosis": ["flu", "asthma", "gout", "angina"] * 49 + ["zebra disease"] * 4,
+        "salary": [20_000 + 317 * n for n in range(200)],
+    }
+)
+
+
+def test_a_draft_loads_as_the_policy_it_shows() -> None:
+    found = draft(PEOPLE)
+    table = parse_policy(found.to_yaml()).tables["people"]
+    assert {column.name: column.role for column in table.columns} == roles(found)
+    assert table.criteria == (
+        KAnonymity(5),
+        LDiversity("diagnosis", 3),
+        LDiversity("salary", 3),
+    )
+
+
+def test_a_draft_proposes_what_suits_each_column() -> None:
+    text = draft(PEOPLE).to_yaml()
+    assert "zip: {role: quasi-identifier, hierarchy: {prefix: [3, 1]}}" in text
+    assert (
+        "age: {role: quasi-identifier, bounds: [0, 120], hierarchy: {intervals: [5, 10, 20]}}"
+        in text
+    )
+    assert "sex: {role: quasi-identifier, values: [f, m]}" in text
+    assert "salary: {role: sensitive, bounds: [0, 100000]}" in text
+
+
+def test_every_column_has_its_reason_above_it() -> None:
+    lines = draft(PEOPLE).to_yaml().splitlines()
+    columns = [n for n, line in enumerate(lines) if line.startswith("      ") and "{role:" in line]
+    assert len(columns) == PEOPLE.num_columns
+    assert all(lines[n - 1].lstrip().startswith("#") for n in columns)
+
+
+def test_no_rare_value_is_in_a_draft() -> None:
+    found = draft(PEOPLE)
+    for text in (found.to_yaml(), str(found.to_dict())):
+        assert "zebra" not in text
+        assert "Meier" not in text
+        assert str(20_000 + 317 * 199) not in text.replace(",", "")
+        assert "01000" not in text
+
+
+def test_a_draft_says_why_values_are_left_out() -> None:
+    assert "values left out: one is held by fewer than 10 rows" in draft(PEOPLE).to_yaml()
+
+
+def test_a_draft_is_the_same_however_rows_are_ordered() -> None:
+    assert draft(PEOPLE).to_yaml() == draft(PEOPLE.sort_by("salary").slice(0)).to_yaml()
+    assert draft(PEOPLE).to_yaml() == draft(PEOPLE.sort_by([("zip", "descending")])).to_yaml()
+
+
+def test_a_draft_is_the_same_on_every_engine(any_engine: Engine) -> None:
+    relation = any_engine.load(PEOPLE.to_reader())
+    table = Table(any_engine, relation, any_engine.columns(relation), "people")
+    assert draft_policy([table]).to_yaml() == draft(PEOPLE).to_yaml()
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
+def test_any_column_name_survives(name: str) -> None:
+    text = draft(pa.table({name: ["yes", "no"] * 20})).to_yaml()
+    assert [column.name for column in parse_policy(text).tables["people"].columns] == [name]
+
+
+@pytest.mark.parametrize(
+    "value", ["no", "null", "a: b", "- x", "#x", "{y}", "é", '"', "1e3", "007"]
+)
+def test_any_value_survives_every_yaml_reader(value: str) -> None:
+    text = draft(pa.table({"sex": [value, "other"] * 20})).to_yaml()
+    column = yaml.safe_load(text)["tables"]["people"]["columns"]["sex"]
+    assert sorted(map(str, column["values"])) == sorted([value, "other"])
+    loaded = parse_policy(text).tables["people"].column("sex")
+    assert loaded is not None
+    assert loaded.values == tuple(sorted([value, "other"]))
+
+
+def test_a_password_is_not_copied_into_a_draft() -> None:
+    table = open_table(PEOPLE)
+    url = "postgresql://anna:secret@db.example.org/clinic?table=patients"
+    text = draft_policy([table], sources=[url]).to_yaml()
+    assert "secret" not in text
+    assert "anna@db.example.org" in text
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("data/patients.csv", "patients"),
+        ("patients.csv.gz", "patients"),
+        ("postgresql://h/clinic?table=visits", "visits"),
+        ("spark:patients", "patients"),
+        ("-", "-"),
+        ("my file.csv", "my_file"),
+    ],
+)
+def test_a_table_is_named_after_its_source(label: str, name: str) -> None:
+    assert draft(PEOPLE, label).tables[0].name == name
+
+
+def test_two_files_of_one_name_become_two_tables() -> None:
+    tables = [open_table(PEOPLE), open_table(PEOPLE)]
+    assert len({table.name for table in draft_policy(tables).tables}) == 2
+
+
+def test_a_draft_of_nothing_is_refused() -> None:
+    with pytest.raises(WrongUsage):
+        draft_policy([])
+
+
+def test_the_safe_harbor_list_shows_found_and_missing_kinds() -> None:
+    found = draft(PEOPLE)
+    assert found.safe_harbor["A"] == ("people.name",)
+    assert found.safe_harbor["C"] == ("people.age",)
+    assert re.search(r"not found, so look yourself: .*telephone numbers", found.to_yaml())
+    assert len(found.to_dict()["safe_harbor"]) == 18
+
+
+def test_the_adult_table_gets_sensible_roles(shared_data: Path) -> None:
+    found = roles(draft_policy([open_table(str(shared_data / "adult" / "adult.csv"))]))
+    assert found.pop("salary-class") is Role.SENSITIVE
+    assert set(found.values()) == {Role.QUASI_IDENTIFIER}
+
+
+def test_the_adult_table_with_names_gets_sensible_roles(shared_data: Path) -> None:
+    source = shared_data / "adult_with_pii" / "adult_with_pii.csv"
+    drafted = draft_policy([open_table(str(source))])
+    found = roles(drafted)
+    assert found["Name"] is Role.IDENTIFIER
+    quasi = ("DOB", "Zip", "Age", "Sex", "Race", "Occupation", "Marital Status", "Country")
+    assert {found[name] for name in quasi} == {Role.QUASI_IDENTIFIER}
+    sensitive = ("Target", "Capital Gain", "Capital Loss")
+    assert {found[name] for name in sensitive} == {Role.SENSITIVE}
+    assert "7,847 of 32,563 people are unique on it" in drafted.to_yaml()
+    assert parse_policy(drafted.to_yaml()).tables["adult_with_pii"].with_role(Role.IDENTIFIER) == (
+        "Name",
+    )
+
+
+def test_names_are_found_when_the_header_says_nothing(shared_data: Path) -> None:
+    import pyarrow.csv as csv
+
+    data = csv.read_csv(shared_data / "adult_with_pii" / "adult_with_pii.csv")
+    nameless = data.rename_columns([f"c{number}" for number in range(data.num_columns)])
+    found = roles(draft(nameless))
+    assert found["c0"] is Role.IDENTIFIER
+    assert {found[f"c{number}"] for number in (1, 2, 10, 14)} == {Role.QUASI_IDENTIFIER}
