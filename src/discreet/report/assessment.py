@@ -20,7 +20,7 @@ from discreet.report.sensitive import SensitivePart, sensitive_parts
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.measure.assessment import Assessment
+    from discreet.measure.assessment import Assessment, Selectivity
     from discreet.report.risk import EstimatePart, PresencePart, RiskPart
 
 # The first size of each bin; a bin reaches to the next one.
@@ -206,30 +206,33 @@ def _sizes(found: Assessment) -> Chapter | None:
     for first, last, people, classes in bins(dict(found.class_sizes)):
         label = f"{first:,}" if last == first else f"{first:,}–{last:,}" if last else f"{first:,}+"
         share = percent(people / total)
-        rows.append((label, f"{classes:,}", f"{people:,}", share, words.chance(first, last)))
+        rows.append((label, f"{classes:,}", f"{people:,}", share, words.chance(first)))
         at_risk = people > 0 and 1 / first > threshold
         drawn.append(charts.Bar(label, people, f"{people:,} ({share})", is_alert=at_risk))
     figure = Figure(
         charts.bars(drawn, title="People by the size of their class", axis="People"),
-        "People by the size of their class. " + _at_risk_below(threshold),
+        "People by the size of their class. " + _at_risk_below(threshold, drawn),
     )
     table = Table(
         caption="Class sizes",
-        header=("People in the class", "Classes", "People", "Share", "Chance of being found"),
+        header=("People in the class", "Classes", "People", "Share", "Found, at most"),
         rows=tuple(rows),
         numbers=frozenset({1, 2, 3}),
     )
     saying = (
-        f"The {total:,} people who are not suppressed fall into {found.classes:,} classes. "
+        f"{'Leaving out suppressed rows, people' if found.suppressed else 'People'} fall into "
+        f"{found.classes:,} {'class' if found.classes == 1 else 'classes'}. "
         "The smaller the class, the easier its people are found."
     )
     return Chapter(saying, figure, table)
 
 
-def _at_risk_below(threshold: float) -> str:
+def _at_risk_below(threshold: float, drawn: list[charts.Bar]) -> str:
     smallest = next((size for size in range(1, 10_001) if 1 / size <= threshold), None)
     if smallest is None or smallest == 1:
         return ""
+    if not any(bar.is_alert for bar in drawn):
+        return f"Nobody is in a class of fewer than {smallest:,}."
     limit = words.round_share(threshold)
     return f"In a class of fewer than {smallest:,} (red) a person is found with a chance above {limit}."
 
@@ -238,25 +241,6 @@ def _columns(found: Assessment) -> Chapter | None:
     if not found.columns:
         return None
     ranked = sorted(found.columns, key=lambda column: -column.unique)
-    drawn = [
-        charts.Bar(
-            column.column,
-            column.unique / found.people,
-            f"{column.unique:,} ({percent(column.unique / found.people)})",
-        )
-        for column in ranked[:COLUMNS_DRAWN]
-    ]
-    figure = Figure(
-        charts.bars(
-            drawn,
-            title="People who are alone with their value, by column",
-            axis="Share of people with a value of their own",
-            form=".0%",
-            most=1,
-        ),
-        "People who are the only ones with their value, by column"
-        + (f"; the {COLUMNS_DRAWN} most telling columns." if len(ranked) > COLUMNS_DRAWN else "."),
-    )
     table = Table(
         caption="Columns by themselves",
         header=("Column", "Role", "Distinct values", "Missing", "Unique people"),
@@ -273,12 +257,31 @@ def _columns(found: Assessment) -> Chapter | None:
         numbers=frozenset({2, 3, 4}),
     )
     top = ranked[0]
-    saying = (
-        f"Known by itself, {top.column} gives {top.unique:,} people away."
-        if top.unique
-        else "No column singles anybody out by itself."
+    if not top.unique:
+        return Chapter("No column singles anybody out by itself.", None, table)
+    away = "1 person" if top.unique == 1 else f"{top.unique:,} people"
+    saying = f"Known by itself, {top.column} gives {away} away."
+    return Chapter(saying, _selectivity(ranked, people=found.people), table)
+
+
+def _selectivity(ranked: list[Selectivity], *, people: int) -> Figure:
+    drawn = [
+        charts.Bar(
+            column.column,
+            column.unique / people,
+            f"{column.unique:,} ({percent(column.unique / people)})",
+        )
+        for column in ranked[:COLUMNS_DRAWN]
+    ]
+    svg = charts.bars(
+        drawn,
+        title="People who are alone with their value, by column",
+        axis="Share of people with a value of their own",
+        form=".0%",
+        most=1,
     )
-    return Chapter(saying, figure, table)
+    end = f"; the {COLUMNS_DRAWN} most telling columns." if len(ranked) > COLUMNS_DRAWN else "."
+    return Figure(svg, f"People who are the only ones with their value, by column{end}")
 
 
 def _combinations(found: Assessment) -> Chapter | None:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from discreet.measure.describe import percent
 from discreet.report import charts
 from discreet.report.page import Figure, Table
 from discreet.report.words import number
@@ -62,7 +63,7 @@ def _saying(column: SensitiveColumn) -> str:
         )
     return (
         f"{values} Every class has at least {column.l.distinct:,} different values; the most "
-        f"frequent one of a class is right for up to {100 * column.alpha:.0f} % of its people."
+        f"frequent one of a class is right for up to {percent(column.alpha)} of its people."
     )
 
 

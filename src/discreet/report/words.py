@@ -148,11 +148,9 @@ def round_share(share: float) -> str:
     return f"{100 * share:g} %"
 
 
-def chance(first: int, last: int | None) -> str:
-    """Return the chance of finding somebody in classes of `first` to `last` people."""
-    if first == last:
-        return "certain" if first == 1 else f"1 in {first:,}"
-    return f"1 in {first:,} to 1 in {last:,}" if last else f"1 in {first:,} or less"
+def chance(size: int) -> str:
+    """Return the chance of finding somebody who hides among `size` people."""
+    return "certain" if size == 1 else f"1 in {size:,}"
 
 
 def computed(found: Assessment, *, source: str) -> tuple[tuple[str, str], ...]:
