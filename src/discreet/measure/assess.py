@@ -25,7 +25,6 @@ from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
 from discreet.measure.risk.uniques import find_uniques
 from discreet.measure.sensitive import measure_sensitive
 from discreet.measure.subject import bind, select_table
-from discreet.policy.load import load_policy
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -139,6 +138,8 @@ def assess(  # noqa: PLR0913 -- the flags of the command
 def load(policy: Policy | str | Path | None) -> Policy | None:
     """Return a policy given as such or as the path of its file."""
     if isinstance(policy, (str, Path)):
+        from discreet.policy.load import load_policy
+
         return load_policy(policy)
     return policy
 

@@ -259,6 +259,28 @@ def _with_sizes(cells: Cells, query: exp.Select, names: Sequence[str]) -> exp.Se
     return build.select(exp.Star(), source=build.subquery(joined, "sized"))
 
 
+def people_in(cells: Cells, keys: exp.Query) -> int:
+    """Return how many different people are in the classes whose keys `keys` selects.
+
+    With a unit a person may be in several classes, and the sizes of classes count them in each.
+    """
+    same = build.all_of(
+        exp.EQ(this=build.column(key, of="c"), expression=build.column(key, of="chosen"))
+        for key in cells.packing.keys
+    )
+    found = build.select(source=build.aliased_table(cells.relation, "c")).join(
+        build.subquery(keys, "chosen"), on=same
+    )
+    if cells.subject.unit is None:
+        people: exp.Expr = build.total(build.column("rows", of="c"))
+        counted = found.select(build.named(people, "people"))
+    else:
+        once = found.select(build.named(build.column("unit", of="c"), "unit")).distinct()
+        people = build.named(build.count_rows(), "people")
+        counted = build.select(people, source=build.subquery(once, "once"))
+    return int(cells.subject.table.engine.run(counted)["people"][0].as_py() or 0)
+
+
 def _whole_classes(cells: Cells, query: exp.Select) -> Iterator[Groups]:
     """Cut an ordered stream into groups of whole classes, carrying a class over batch borders."""
     width = len(cells.packing.keys)

@@ -56,7 +56,12 @@ def measure_sensitive(
     for index, name in enumerate(names):
         progress("sensitive columns", index, len(names))
         mine = [c for c in criteria if getattr(c, "column", None) == name]
-        found = evaluate(histogram(cells, index), overalls[index], mine)
+        found = evaluate(
+            histogram(cells, index),
+            overalls[index],
+            mine,
+            remembers_failing=bound.subject.unit is not None,
+        )
         if found.tallies["distinct"].worst is not None:  # else every row is suppressed
             columns[name] = _summary(cells, cells.sensitive[index], found)
         verdicts |= {

@@ -80,17 +80,24 @@ class Tally:
 
 @dataclass
 class Failures:
-    """How many classes and people fail one criterion so far, and the worst of them."""
+    """How many classes and people fail one criterion so far.
+
+    `keys` are those of the failing classes, remembered only where people may be in several.
+    """
 
     trial: Trial
+    remembers: bool = False
     classes: int = 0
     people: int = 0
+    keys: list[NDArray[np.int64]] = field(default_factory=list["NDArray[np.int64]"])
 
     def add(self, groups: Groups, scores: NDArray[np.float64]) -> None:
         """Take in one batch of classes."""
         failing = ~self.trial.holds(groups, scores)
         self.classes += int(np.count_nonzero(failing))
         self.people += int(groups.sizes[failing].sum())
+        if self.remembers:
+            self.keys.append(groups.keys[failing])
 
 
 @dataclass(frozen=True)
@@ -154,14 +161,18 @@ def trial(criterion: model.Criterion) -> Trial | None:
 
 
 def evaluate(
-    batches: Iterable[Groups], overall: Overall, criteria: Sequence[model.Criterion]
+    batches: Iterable[Groups],
+    overall: Overall,
+    criteria: Sequence[model.Criterion],
+    *,
+    remembers_failing: bool = False,
 ) -> Findings:
     """Return levels, worst classes and failures of one sensitive column, in one pass."""
     trials = [found for criterion in criteria if (found := trial(criterion)) is not None]
     wanted = {measure.name: measure for measure in measures(overall)}
     wanted |= {found.measure.name: found.measure for found in trials}
     tallies = {name: Tally(measure) for name, measure in wanted.items()}
-    failures = tuple(Failures(found) for found in trials)
+    failures = tuple(Failures(found, remembers_failing) for found in trials)
     for groups in batches:
         scores = {name: measure.score(groups, overall) for name, measure in wanted.items()}
         for name, tally in tallies.items():

@@ -6,10 +6,12 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from discreet.errors import InvalidCriterion
 from discreet.measure.assessment import Verdict
+from discreet.measure.classes import people_in
 from discreet.measure.criteria.evaluate import TOLERANCE
 from discreet.measure.describe import describe_classes
 from discreet.policy import model
@@ -65,9 +67,29 @@ def column_verdict(cells: Cells, failures: Failures, found: Findings) -> Verdict
         reached=tally.level,
         holds=failures.classes == 0,
         failing_classes=failures.classes,
-        failing_people=failures.people,
+        failing_people=_people_failing(cells, failures),
         worst=shown,
     )
+
+
+def _people_failing(cells: Cells, failures: Failures) -> int:
+    if cells.subject.unit is None or not failures.classes:
+        return failures.people
+    keys = np.concatenate(failures.keys)
+    names = cells.packing.keys
+    failing = pa.table({name: keys[:, index] for index, name in enumerate(names)})
+    engine = cells.subject.table.engine
+    relation = engine.load(failing.to_reader())
+    try:
+        columns = [build.column(name) for name in names]
+        return people_in(cells, build.select(*columns, source=relation))
+    finally:
+        engine.drop(relation)
+
+
+def _people_where(cells: Cells, relation: exp.Table, condition: exp.Expr) -> int:
+    keys = [build.column(name) for name in cells.packing.keys]
+    return people_in(cells, build.select(*keys, source=relation.copy()).where(condition))
 
 
 def judge_sizes(
@@ -89,10 +111,16 @@ def judge_sizes(
                 reached=int(sizes[0]) if len(sizes) else None,
                 holds=not small.any(),
                 failing_classes=int(classes[small].sum()),
-                failing_people=int((sizes[small] * classes[small]).sum()),
+                failing_people=_people_where(cells, relation, _below("size", criterion.k))
+                if small.any()
+                else 0,
                 worst=smallest(cells, relation, "size") if small.any() else (),
             )
     return verdicts
+
+
+def _below(name: str, least: int) -> exp.Expr:
+    return exp.LT(this=build.column(name), expression=build.number(least))
 
 
 def judge_population(
@@ -122,7 +150,9 @@ def _k_map(cells: Cells, criterion: model.KMap, matched: Matched) -> Verdict:
         reached=int(matched.among.min()) if len(matched.among) else None,
         holds=not few.any(),
         failing_classes=int(matched.classes[few].sum()),
-        failing_people=int((matched.sizes[few] * matched.classes[few]).sum()),
+        failing_people=_people_where(cells, matched.relation, _below("among", criterion.k))
+        if few.any()
+        else 0,
         worst=smallest(cells, matched.relation, "among") if few.any() else (),
     )
 
@@ -139,8 +169,24 @@ def _delta_presence(cells: Cells, criterion: model.DeltaPresence, matched: Match
         reached=[lowest, highest],
         holds=not outside.any() and not absent,
         failing_classes=int(matched.classes[outside].sum()),
-        failing_people=int((matched.sizes[outside] * matched.classes[outside]).sum()) + absent,
+        failing_people=absent
+        + (_people_where(cells, matched.relation, _beyond(criterion)) if outside.any() else 0),
         worst=_surest(cells, criterion, matched) if outside.any() else (),
+    )
+
+
+def _beyond(criterion: model.DeltaPresence) -> exp.Expr:
+    """Return the condition that a class's chance of presence is outside the bounds."""
+    size, among = build.column("size"), build.column("among")
+    lowest, highest = (
+        exp.Mul(this=exp.cast(among.copy(), "double"), expression=exp.Literal.number(repr(bound)))
+        for bound in (criterion.lower - TOLERANCE, criterion.upper + TOLERANCE)
+    )
+    return build.any_of(
+        [
+            exp.LT(this=size.copy(), expression=lowest),
+            exp.GT(this=size.copy(), expression=highest),
+        ]
     )
 
 
