@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli import options, output
-from discreet.errors import OutputRefused, WrongUsage
+from discreet.errors import EmptySource, OutputRefused, WrongUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,10 +64,10 @@ def command(
         _refuse_to_replace(target, force=force)
     from discreet.measure.profile import draft_policy
 
-    tables = _open(sources, names, **reading)
+    wanted = _tables_of(sources, names)
+    tables = _open(wanted, **reading)
     try:
-        places = [_place(source, target) for source in _repeated(sources, names)]
-        draft = draft_policy(tables, sources=places)
+        draft = draft_policy(tables, sources=[_place(*item, target) for item in wanted])
     finally:
         for engine in {id(table.engine): table.engine for table in tables}.values():
             engine.close()
@@ -82,20 +82,49 @@ def command(
         click.echo(text, nl=False)
 
 
+def _tables_of(sources: Sequence[str], names: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Return each source with the name of a table in it, if it holds several."""
+    if names:
+        return [(sources[0], name) for name in names]
+    found: list[tuple[str, str | None]] = []
+    for source in sources:
+        if _is_database(source) and "table=" not in source:
+            found += [(source, name) for name in _list_tables(source)]
+        else:
+            found.append((source, None))
+    return found
+
+
+def _is_database(source: str) -> bool:
+    return source.startswith(("postgresql://", "postgres://"))
+
+
+def _list_tables(url: str) -> list[str]:
+    from discreet.engines.postgres import PostgreSQL
+
+    engine = PostgreSQL(url)
+    try:
+        listed = engine.tables()
+    finally:
+        engine.close()
+    if not listed:
+        raise EmptySource("The database has no table that this user may read. Name another one.")
+    return [name if schema == "public" else f"{schema}.{name}" for schema, name in listed]
+
+
 def _open(
-    sources: Sequence[str],
-    names: Sequence[str],
+    wanted: Sequence[tuple[str, str | None]],
     *,
     delimiter: str | None,
     encoding: str | None,
     memory: str | None,
 ) -> list[Table]:
-    """Open every source, files together on one engine so that their keys can be compared."""
+    """Open every table, files together on one engine so that their keys can be compared."""
     from discreet.engines.connect import open_table
 
     tables: list[Table] = []
     shared = None
-    for source, name in zip(_repeated(sources, names), names or [None] * len(sources), strict=True):
+    for source, name in wanted:
         is_file = "://" not in source and not source.startswith("spark:")
         table = open_table(
             source,
@@ -110,12 +139,10 @@ def _open(
     return tables
 
 
-def _repeated(sources: Sequence[str], names: Sequence[str]) -> list[str]:
-    return list(sources) * len(names) if names else list(sources)
-
-
-def _place(source: str, target: Path | None) -> str:
-    """Return a file's path as seen from the policy, because that is where it is looked for."""
+def _place(source: str, table: str | None, target: Path | None) -> str:
+    """Return where a table is, as the policy says it: files as seen from the policy."""
+    if _is_database(source) and table is not None:
+        return f"{source}{'&' if '?' in source else '?'}table={table}"
     if target is None or not Path(source).exists() or Path(source).is_absolute():
         return source
     return Path(os.path.relpath(source, target.parent)).as_posix()

@@ -105,7 +105,7 @@ def draft_policy(tables: Sequence[Table], *, sources: Sequence[str] | None = Non
     if not tables:
         raise WrongUsage("A policy needs at least one table. Name a source.")
     places = [table.label for table in tables] if sources is None else list(sources)
-    names = _distinct_names([_name_of(table.label) for table in tables])
+    names = _distinct_names([_name_of(place) for place in places])
     keyed = [
         Keyed(name, table, describe_columns(table))
         for name, table in zip(names, tables, strict=True)
@@ -193,7 +193,7 @@ def _name_of(label: str) -> str:
     """Return a table's name from where it came: `data/patients.csv` is `patients`."""
     named = re.search(r"[?&]table=([^&]+)", label)
     bare = label.partition("?")[0].rpartition(":")[2]
-    last = named[1] if named else PurePath(bare).name.partition(".")[0]
+    last = named[1].rpartition(".")[2] if named else PurePath(bare).name.partition(".")[0]
     return re.sub(r"[^\w-]+", "_", last).strip("_") or "table"
 
 
