@@ -46,6 +46,7 @@ _SETTINGS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.timeType.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -55,6 +56,17 @@ _LOCAL_SETTINGS = {
     "spark.sql.shuffle.partitions": _LOCAL_PARTITIONS,
     "spark.sql.catalogImplementation": "in-memory",
 }
+
+# Without an appender Spark would fall back to its own, loud configuration.
+_QUIET = """
+status = off
+rootLogger.level = off
+rootLogger.appenderRef.err.ref = err
+appender.err.type = Console
+appender.err.name = err
+appender.err.target = SYSTEM_ERR
+appender.err.layout.type = PatternLayout
+"""
 
 
 class Spark:
@@ -101,7 +113,7 @@ class Spark:
         """Forget what `keep` or `load` stored."""
         frame = self._frames.pop(relation.name, None)
         if frame is not None:
-            withheld(lambda: frame.unpersist())
+            withheld(frame.unpersist)
         withheld(lambda: self.session.catalog.dropTempView(relation.name))
 
     def load(self, batches: ArrowReader) -> exp.Table:
@@ -117,7 +129,9 @@ class Spark:
                 *table.column_names
             )
         )
-        return self._store(frame, hint="loaded")
+        relation = self._name("loaded")
+        withheld(lambda: frame.createOrReplaceTempView(relation.name))
+        return relation
 
     def close(self) -> None:
         """Forget what was kept, and end the session if it was made here."""
@@ -204,16 +218,34 @@ def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
     folder = Path(tempfile.mkdtemp(prefix="discreet-spark-"))
     # Spark logs what fails, with the cell that made it fail.
     quiet = folder / "log4j2.properties"
-    quiet.write_text("rootLogger.level = off\n", encoding="utf-8")
+    quiet.write_text(_QUIET, encoding="utf-8")
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    builder = builder.config("spark.pyspark.python", sys.executable)
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     builder = builder.config(
         "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}"
     )
-    return builder.getOrCreate()
+    with _silent():
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        # Workers on this machine must find pyarrow: the first `python3` of the path may not have it.
+        session.sparkContext.pythonExec = sys.executable
+    return session
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Let a child process that starts meanwhile inherit a standard error that goes nowhere."""
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        saved = os.dup(2)
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
 
 
 def _numbered(frame: DataFrame) -> DataFrame:
@@ -224,14 +256,12 @@ def _numbered(frame: DataFrame) -> DataFrame:
 def _packer() -> Callable[[Iterator[ArrowBatch]], Iterator[ArrowBatch]]:
     # A nested function travels by value: workers need pyarrow, not this package.
     def pack(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as arrow
-
         for batch in batches:
-            sink = arrow.BufferOutputStream()
-            with arrow.ipc.new_stream(sink, batch.schema) as writer:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
                 writer.write_batch(batch)
-            packed = arrow.array([sink.getvalue().to_pybytes()], arrow.binary())
-            yield arrow.RecordBatch.from_arrays([packed], names=["packed"])
+            packed = pa.array([sink.getvalue().to_pybytes()], pa.binary())
+            yield pa.RecordBatch.from_arrays([packed], names=["packed"])
 
     return pack
 
