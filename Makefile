@@ -24,8 +24,13 @@ demo: setup ## the product's story on a bundled, synthetic hospital
 	@$(BIN)/discreet demo build/demo --force
 
 .PHONY: system
-system: # what the tests need from Debian: a Java runtime for Spark
-	@command -v java >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless; }
+system: # what the tests need from Debian: a Java runtime for Spark, a browser for the reports
+	@missing=""; \
+	command -v java >/dev/null || missing="$$missing default-jre-headless"; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	if [ -n "$$missing" ]; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+	fi
 
 test: setup system ## all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)

@@ -16,9 +16,16 @@ from pathlib import Path
 from bench.people import FOLDER, QUASI, SENSITIVE, people
 
 ADULT = Path("../shared/data/adult/adult.csv")
-ADULT_QUASI = (
-    "age,education,marital-status,native-country,race,salary-class,sex,workclass".split(",")
-)
+ADULT_QUASI = [
+    "age",
+    "education",
+    "marital-status",
+    "native-country",
+    "race",
+    "salary-class",
+    "sex",
+    "workclass",
+]
 REPEATS = 3
 
 

@@ -8,7 +8,16 @@ import time
 import pandas as pd
 from pycanon import anonymity
 
-QUASI = "age,education,marital-status,native-country,race,salary-class,sex,workclass".split(",")
+QUASI = [
+    "age",
+    "education",
+    "marital-status",
+    "native-country",
+    "race",
+    "salary-class",
+    "sex",
+    "workclass",
+]
 frame = pd.read_csv(sys.argv[1], sep=";")
 wall, cpu = time.perf_counter(), time.process_time()
 k = anonymity.k_anonymity(frame, QUASI)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import html
@@ -56,7 +56,7 @@ def _scalar(value: object) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         # JSON has no infinity, and a missing number must not look like a safe one.
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    if isinstance(value, (datetime.date, datetime.time, decimal.Decimal)):
+    if isinstance(value, (dt.date, dt.time, decimal.Decimal)):
         return str(value)
     if isinstance(value, bytes):
         return value.hex()

@@ -17,7 +17,7 @@ _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _MOST_NODES = 200_000
 
 
-class Unreadable(Exception):  # noqa: N818 -- the loader turns it into a fault of the policy
+class Unreadable(Exception):
     """The text is no YAML document; carries the line and one sentence."""
 
     def __init__(self, line: int, sentence: str) -> None:
