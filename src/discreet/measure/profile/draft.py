@@ -209,4 +209,5 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
 
 def _without_password(source: str) -> str:
     """Return a URL without its password: a policy is read by many."""
-    return re.sub(r"^(\w+://[^:/@]+):[^@]*@", r"\1@", source)
+    bare = re.sub(r"^(\w+://[^:/@]*):[^@]*@", r"\1@", source)
+    return re.sub(r"(?<=[?&])password=[^&]*&?", "", bare) if "://" in bare else bare
