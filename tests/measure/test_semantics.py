@@ -124,6 +124,18 @@ def test_a_person_is_unique_who_is_alone_in_at_least_one_class():
     assert (found.classes, found.unique, found.class_sizes) == (3, 1, {1: 2, 2: 2})
 
 
+def test_a_person_in_several_failing_classes_fails_once():
+    criteria = model.KAnonymity(2), model.LDiversity("ill", 2), model.TCloseness("ill", 0.2)
+    rules = policy(*criteria, ill=Column("ill", Role.SENSITIVE))
+    columns = {
+        "who": [1, 1, 1, 2, 2],
+        "zip": ["1", "2", "3", "3", "3"],
+        "ill": ["flu", "acne", "flu", "flu", "acne"],
+    }
+    found = assess(columns, ["ill"], "who", policy=rules)
+    assert [(v.failing_classes, v.failing_people) for v in found.criteria] == [(2, 1)] * 3
+
+
 def test_a_person_with_several_values_counts_for_each_of_them():
     columns = {"who": [1, 1, 2], "zip": ["1"] * 3, "ill": ["flu", "acne", "flu"]}
     found = assess(columns, ["ill"], "who").sensitive["ill"]
