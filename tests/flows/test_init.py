@@ -123,3 +123,12 @@ def test_a_delimiter_may_be_given(folder: Path, capsys: pytest.CaptureFixture[st
     (folder / "odd.txt").write_text("\n".join(lines), encoding="utf-8")
     assert run(["init", "odd.txt", "--delimiter", "|"]) == 0
     assert "name: {role: identifier}" in capsys.readouterr().out
+
+
+def test_the_schema_for_editors_is_printed_without_a_source(capsys):
+    import json
+
+    from discreet.cli.command import run
+
+    assert run(["init", "--schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["$defs"]

@@ -21,7 +21,20 @@ Examples:
   discreet init patients.csv
   discreet init patients.csv visits.csv -o policy.yaml
   discreet init postgresql://localhost/clinic --table patients --table visits
+  discreet init --schema > policy.schema.json
 """
+
+
+def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    del param
+    if not value or ctx.resilient_parsing:
+        return
+    import json
+
+    from discreet.policy.schema import policy_schema
+
+    click.echo(json.dumps(policy_schema(), indent=2, ensure_ascii=False))
+    ctx.exit()
 
 
 @click.command(epilog=EXAMPLES)
@@ -38,6 +51,14 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Print the policy and write nothing.")
 @click.option(
     "--table", "names", multiple=True, metavar="NAME", help="A table of SOURCE; may be repeated."
+)
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON Schema of policies, for editors, and stop.",
 )
 @click.option("--delimiter", metavar="CHAR", help="What separates a CSV file's columns.")
 @click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1.")
