@@ -51,7 +51,7 @@ class Chance:
     """Draws made of `Random.random()` alone, so that they never change with Python's version."""
 
     def __init__(self, seed: int) -> None:
-        self._random = Random(seed).random  # noqa: S311 -- invented people, no secrets
+        self._random = Random(seed).random
 
     def happens(self, probability: float) -> bool:
         """Return True with this probability."""
