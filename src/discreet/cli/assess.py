@@ -93,6 +93,7 @@ def show(found: Assessment, to: Console) -> None:
     _show_columns(found, to)
     _show_combinations(found, to)
     _show_sensitive(found, to)
+    _show_worst(found, to)
     _show_risk(found, to)
     for caution in found.cautions:
         to.print(f"[yellow]![/yellow] {escape(caution)}")
@@ -184,7 +185,7 @@ def _show_sensitive(found: Assessment, to: Console) -> None:
             name,
             f"{column.l.distinct} / {column.l.probabilistic:.3g} / {column.l.entropy:.3g}",
             (
-                f"{column.t.equal:.3g} / {output.number(column.t.ordered)}"
+                f"{output.number(column.t.equal)} / {output.number(column.t.ordered)}"
                 f" / {output.number(column.t.hierarchical)}"
             ),
             f"{column.alpha:.3g}",
@@ -202,6 +203,23 @@ def _show_sensitive(found: Assessment, to: Console) -> None:
         "δ",
     )
     output.print_table(to, "What the worst class reveals", header, rows)
+
+
+def _show_worst(found: Assessment, to: Console) -> None:
+    """Name the classes that stand in the way: their custodian may see them, a report never does."""
+    shown = [("smallest", view) for view in found.smallest[:3]]
+    for name, column in found.sensitive.items():
+        shown += [
+            (f"{name}: l = {output.number(v.level)}", v) for v in column.worst["distinct"][:1]
+        ]
+        shown += [(f"{name}: t = {output.number(v.level)}", v) for v in column.worst["equal"][:1]]
+    rows = [
+        (why, *("missing" if v is None else v for v in view.values.values()), f"{view.size:,}")
+        for why, view in shown
+    ]
+    header = ("Class", *found.quasi, "People")
+    if len(found.quasi) <= 8:
+        output.print_table(to, "Classes that give most away (for your eyes only)", header, rows)
 
 
 def _show_risk(found: Assessment, to: Console) -> None:
