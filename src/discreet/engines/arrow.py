@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from discreet.engines.engine import ArrowBatch, ArrowReader
 from discreet.errors import UnreadableSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from discreet.engines.engine import ArrowBatch, ArrowReader
 
 
 def normalized(reader: ArrowReader) -> ArrowReader:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from discreet.engines import files, frames
+import pyarrow as pa
+
+from discreet.engines import attached, files, frames, sheets
+from discreet.engines.arrow import plain_type
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import WrongUsage
+from discreet.engines.engine import Table
+from discreet.errors import MissingExtra, SourceNotFound, WrongUsage, did_you_mean
+from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Engine, Table
+    from discreet.engines.engine import Engine
+    from discreet.engines.postgres import PostgreSQL
+
+_POSTGRES = ("postgresql://", "postgres://")
+_SPARK = "spark:"
 
 
 def open_table(
@@ -25,18 +35,173 @@ def open_table(
     """Return `source` as a table on an engine, without reading its rows into Python.
 
     Args:
-        source: A path, a glob, `-` for standard input, a URL, or a frame.
-        table: Which table, where the source holds several.
+        source: A path, a glob, `-` for standard input, a URL (`postgresql://…`, `spark:…`) or a
+            frame of pandas, polars, pyarrow, DuckDB, Spark or anything else that speaks Arrow.
+        table: Which table or sheet, where the source holds several.
         engine: Put the table on this engine, beside others, so that they can be joined.
         delimiter: What separates the columns of a CSV file; found by itself when not given.
         memory_limit: How much memory a new DuckDB may use, such as `4GB`; the rest spills to disk.
         encoding: `utf-8`, `utf-16` or `latin-1` for a CSV file.
+
+    >>> import pyarrow
+    >>> opened = open_table(pyarrow.table({"age": [41, 7]}))
+    >>> [(column.name, str(column.kind)) for column in opened.columns]
+    [('age', 'integer')]
     """
-    if engine is not None and not isinstance(engine, DuckDB):
-        raise WrongUsage("Only DuckDB can hold tables from several sources.")
-    home = engine or DuckDB(memory_limit=memory_limit)
-    if isinstance(source, (str, Path)):
-        return files.open_file(
-            str(source), engine=home, table=table, delimiter=delimiter, encoding=encoding
+    text = str(source) if isinstance(source, (str, Path)) else None
+    if text is not None and text.startswith(_POSTGRES):
+        return _open_postgres(text, table=table, engine=engine)
+    if text is not None and text.startswith(_SPARK):
+        return _open_spark(text, table=table, engine=engine)
+    if type(source).__module__.startswith("pyspark."):
+        return _open_spark_frame(source, engine=engine)
+    home = engine if isinstance(engine, DuckDB) else DuckDB(memory_limit=memory_limit)
+    try:
+        if text is None:
+            opened = frames.open_frame(source, engine=home)
+        else:
+            opened = files.open_file(
+                text, engine=home, table=table, delimiter=delimiter, encoding=encoding
+            )
+        return opened if engine is None or home is engine else _moved(opened, engine)
+    except BaseException:
+        if home is not engine:
+            home.close()
+        raise
+
+
+def list_tables(source: str | Path) -> list[str]:
+    """Return the tables of a database, the sheets of a workbook; nothing for other files."""
+    text = str(source)
+    if text.startswith(_POSTGRES):
+        url, _ = _without(text, "table")
+        server = _postgres(url)
+        try:
+            return [_qualified(schema, name) for schema, name in server.tables()]
+        finally:
+            server.close()
+    path = files.find_files(text)[0]
+    kind = files.kind_of(path)
+    if kind == "excel":
+        return sheets.sheet_names(path)
+    if kind != "duckdb":
+        return []
+    home = DuckDB()
+    try:
+        return list(attached.attach(path, engine=home))
+    finally:
+        home.close()
+
+
+def open_tables(
+    source: str | Path, *, engine: Engine | None = None, memory_limit: str | None = None
+) -> list[Table]:
+    """Return every table of a source on one engine: all of a database, or the one of a file."""
+    names = list_tables(source)
+    if not names:
+        return [open_table(source, engine=engine, memory_limit=memory_limit)]
+    first = open_table(source, table=names[0], engine=engine, memory_limit=memory_limit)
+    rest = [open_table(source, table=name, engine=first.engine) for name in names[1:]]
+    return [first, *rest]
+
+
+def _moved(table: Table, engine: Engine) -> Table:
+    """Return `table` on another engine, streamed there; its first home is closed."""
+    columns = [build.column(column.name) for column in table.columns]
+    query = build.select(*columns, source=table.relation)
+    schema = table.engine.run(query.copy().limit(0)).schema
+    # The stream may narrow types differently than an empty result; this says which ones count.
+    schema = pa.schema([pa.field(item.name, plain_type(item.type)) for item in schema])
+    batches = (batch.cast(schema) for batch in table.engine.stream(query))
+    relation = engine.load(pa.RecordBatchReader.from_batches(schema, batches))
+    table.engine.close()
+    return Table(engine=engine, relation=relation, columns=table.columns, label=table.label)
+
+
+def _open_postgres(url: str, *, table: str | None, engine: Engine | None) -> Table:
+    url, named = _without(url, "table")
+    name = table or named
+    from discreet.engines.postgres import PostgreSQL
+
+    if engine is not None and not isinstance(engine, PostgreSQL):
+        raise WrongUsage(
+            "A PostgreSQL table can only be joined with tables on its own server. Export it to a "
+            "file, or put the other table on the server."
         )
-    return frames.open_frame(source, engine=home)
+    server = engine or _postgres(url)
+    known = server.tables()
+    labels = {_qualified(schema, item): (schema, item) for schema, item in known}
+    if name is None and len(labels) == 1:
+        name = next(iter(labels))
+    if name is None:
+        listed = ", ".join(f"'{label}'" for label in labels) or "none"
+        raise WrongUsage(
+            f"The database holds {len(labels)} tables: {listed}. Say which: --table NAME, or "
+            "?table=NAME in the URL."
+        )
+    found = labels.get(name) or labels.get(name.removeprefix("public."))
+    if found is None:
+        raise SourceNotFound(f"The database has no table '{name}'.{did_you_mean(name, labels)}")
+    return server.table(build.table(*found), label=name)
+
+
+def _postgres(url: str) -> PostgreSQL:
+    try:
+        from discreet.engines.postgres import PostgreSQL
+    except ImportError:
+        PostgreSQL = None  # noqa: N806 -- a class, or its absence
+    if PostgreSQL is None:
+        raise MissingExtra(what="PostgreSQL", extra="postgres")
+    return PostgreSQL(url)
+
+
+def _open_spark(source: str, *, table: str | None, engine: Engine | None) -> Table:
+    spark, (name, master) = _spark(), _spark_parts(source, table)
+    if engine is not None and not isinstance(engine, spark.Spark):
+        raise WrongUsage("A Spark table can only be joined with tables on Spark.")
+    home: Any = engine or spark.start(master)
+    return home.table(home.open(name), label=name.rpartition("/")[2])
+
+
+def _open_spark_frame(frame: Any, *, engine: Engine | None) -> Table:
+    spark = _spark()
+    if engine is not None and not isinstance(engine, spark.Spark):
+        raise WrongUsage("A Spark frame can only be joined with tables on Spark.")
+    home: Any = engine or spark.Spark(frame.sparkSession)
+    return home.table(frame, label="DataFrame")
+
+
+def _spark() -> Any:
+    try:
+        from discreet.engines import spark
+    except ImportError:
+        spark = None
+    if spark is None:
+        raise MissingExtra(what="Spark", extra="spark")
+    return spark
+
+
+def _spark_parts(source: str, table: str | None) -> tuple[str, str | None]:
+    rest, master = _without(source.removeprefix(_SPARK), "master")
+    if rest.startswith("//") and master is None:  # spark://host:7077 is a master, not a table
+        master, rest = f"{_SPARK}{rest}", ""
+    name = table or rest
+    if not name:
+        raise WrongUsage(
+            "Say which table: spark:catalog.table or spark:/folder/file.parquet, with "
+            "?master=spark://host:7077 for a cluster."
+        )
+    return name, master
+
+
+def _without(url: str, key: str) -> tuple[str, str | None]:
+    """Return `url` without the parameter `key`, and that parameter's value."""
+    parts = urlsplit(url)
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    value = dict(pairs).get(key)
+    kept = urlencode([pair for pair in pairs if pair[0] != key], safe="/")
+    return urlunsplit(parts._replace(query=kept)) if value is not None else url, value
+
+
+def _qualified(schema: str, name: str) -> str:
+    return name if schema == "public" else f"{schema}.{name}"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
-from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.guesses import Guess, converted, guess_types
-from discreet.errors import DuplicateColumns, EmptySource, UnreadableSource, WrongUsage
+from discreet.engines.names import refuse_duplicates
+from discreet.errors import EmptySource, UnreadableSource, WrongUsage
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.engines.duckdb import DuckDB
 
 HEAD_BYTES = 1 << 18
+CHUNK_BYTES = 1 << 22
 DELIMITERS = (",", ";", "\t", "|")
 ENCODINGS = {
     "utf-8": "utf-8",
@@ -61,6 +63,9 @@ def open_delimited(
                 f"{path.name} has another header, delimiter or encoding than {paths[0].name}. "
                 "Files opened together must be written alike; open them one by one."
             )
+    if first.encoding == "utf-8":
+        for path in paths:
+            _refuse_other_encodings(path)
     raw = engine.view(build.select(exp.Star(), source=_read_csv(paths, first)), hint="raw")
     types = _checked(paths, first, engine=engine, raw=raw)
     columns = [
@@ -81,18 +86,6 @@ def find_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> 
     names = tuple(name.strip() or f"column{i}" for i, name in enumerate(header, start=1))
     refuse_duplicates(names, where=path.name)
     return Dialect(delimiter=chosen, encoding=encoding, names=names, skip=skip)
-
-
-def refuse_duplicates(names: Sequence[str], *, where: str) -> None:
-    """Refuse names that DuckDB cannot tell apart, which includes those that differ by case only."""
-    often = Counter(name.casefold() for name in names)
-    shared = [name for name in names if often[name.casefold()] > 1]
-    if shared:
-        listed = ", ".join(f"'{name}'" for name in dict.fromkeys(shared))
-        raise DuplicateColumns(
-            f"{where} has several columns called {listed} (case does not count). "
-            "Rename them so that every column has a name of its own."
-        )
 
 
 def _read_head(path: Path, encoding: str | None) -> tuple[str, str, bool]:
@@ -118,13 +111,42 @@ def _read_head(path: Path, encoding: str | None) -> tuple[str, str, bool]:
 
 
 def _first_bytes(path: Path) -> bytes:
-    compression = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
     try:
-        with pa.input_stream(str(path), compression=compression) as stream:
+        with _opened(path) as stream:
             return bytes(stream.read(HEAD_BYTES))
     except (OSError, pa.ArrowException) as error:
         kind = type(error).__name__
     raise UnreadableSource(f"{path.name} cannot be read ({kind}). Check its rights and its ending.")
+
+
+def _opened(path: Path) -> Any:
+    compression = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+    return pa.input_stream(str(path), compression=compression)
+
+
+def _refuse_other_encodings(path: Path) -> None:
+    """Refuse a file that is not UTF-8, with the line; DuckDB 1.5 may crash on one instead."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, is_whole = 1, True
+    try:
+        with _opened(path) as stream:
+            while chunk := stream.read(CHUNK_BYTES):
+                decoder.decode(chunk)
+                line += chunk.count(b"\n")
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        # `error.object` may begin with bytes kept from the chunk before, which hold no line end.
+        line += error.object[: error.start].count(b"\n")
+    except (OSError, pa.ArrowException):
+        is_whole = False
+    else:
+        return
+    if not is_whole:
+        raise UnreadableSource(f"{path.name} is damaged: it cannot be unpacked to its end.")
+    raise UnreadableSource(
+        f"{path.name}, line {line}: the text is not UTF-8. Say how it was written, such as "
+        "`--encoding latin-1`."
+    )
 
 
 def _records(text: str, delimiter: str) -> list[list[str]]:
@@ -218,7 +240,8 @@ def _csv_failure(paths: Sequence[Path], words: str) -> UnreadableSource:
     where = f"{file}, line {line[1]}" if line else file
     if "unicode" in words or "encoded" in words:
         return UnreadableSource(
-            f"{where}: the text is not UTF-8. Say how it was written, such as `--encoding latin-1`."
+            f"{where}: the text is not written in the given encoding. Name the right one with "
+            "`--encoding`."
         )
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", words)
     if width:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind
+from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.render import drop_table, render
 from discreet.errors import EngineFailed
 from discreet.sql import build
@@ -43,9 +43,20 @@ def kind_of(type_name: str) -> Kind:
     return _KINDS.get(type_name.partition("(")[0], Kind.OTHER)
 
 
-def _is_odd_text(type_name: str) -> bool:
-    # An ENUM sorts by the order of its declaration, which no other engine knows.
-    return type_name.startswith(("ENUM", "UUID"))
+def _plain_type(type_name: str) -> str | None:
+    """Return the type that a column is shown as, or None when it stays as it is."""
+    kind = kind_of(type_name)
+    # An ENUM sorts by its declaration; lists, maps and JSON have no order that other engines share.
+    if kind is Kind.OTHER or (kind is Kind.TEXT and type_name != "VARCHAR"):
+        return "TEXT"
+    return "TIMESTAMP" if type_name.startswith("TIMESTAMP_") else None
+
+
+def _all_whole(column: exp.Column) -> exp.Expr:
+    # Beyond 2**53 a real cannot tell neighboring whole numbers apart.
+    is_whole = exp.EQ(this=column, expression=exp.Anonymous(this="trunc", expressions=[column]))
+    is_small = exp.LTE(this=exp.Abs(this=column.copy()), expression=build.number(2**53))
+    return exp.Anonymous(this="bool_and", expressions=[exp.and_(is_whole, is_small)])
 
 
 class DuckDB:
@@ -69,6 +80,7 @@ class DuckDB:
         self._connection = withheld(lambda: duckdb.connect(":memory:", config=settings))
         self._registered: dict[str, object] = {}
         self._count = 0
+        self.attached: dict[str, str] = {}  # database files by path
         for setting, value in (("python_enable_replacements", exp.false()), ("TimeZone", "UTC")):
             self._set(setting, value)
 
@@ -116,7 +128,7 @@ class DuckDB:
             del self._registered[relation.name]
             withheld(lambda: self._connection.unregister(relation.name))
             return
-        self.execute(exp.Drop(tables=[relation.copy()], kind="TABLE", exists=True))
+        self.execute(drop_table(relation))
 
     def load(self, batches: ArrowReader) -> exp.Table:
         """Store Arrow data for this session and return its name."""
@@ -145,18 +157,38 @@ class DuckDB:
         self._registered[relation.name] = data
         return relation
 
-    def plain(self, relation: exp.Table) -> exp.Table:
-        """Return `relation`, or a view of it in which every kind of text is ordered as text."""
+    def table(self, relation: exp.Table, *, label: str) -> Table:
+        """Return `relation` as a table in which every column can be grouped and ordered."""
         types = self.types(relation)
-        if not any(_is_odd_text(kind) for _, kind in types):
+        columns = tuple(Column(name, kind_of(kind)) for name, kind in types)
+        if any(_plain_type(kind) for _, kind in types):
+            wanted = [
+                build.named(exp.cast(build.column(name), plain), name)
+                if (plain := _plain_type(kind))
+                else build.column(name)
+                for name, kind in types
+            ]
+            relation = self.view(build.select(*wanted, source=relation.copy()))
+        return Table(engine=self, relation=relation, columns=columns, label=label)
+
+    def whole_numbers(self, relation: exp.Table) -> exp.Table:
+        """Return a view in which a column of reals that are all whole is one of integers.
+
+        Spreadsheets and statistics packages store every number as a real.
+        """
+        types = self.types(relation)
+        reals = [name for name, kind in types if kind == "DOUBLE"]
+        if not reals:
             return relation
-        columns = [
-            build.named(exp.cast(build.column(name), "TEXT"), name)
-            if _is_odd_text(kind)
+        checks = [build.named(_all_whole(build.column(name)), name) for name in reals]
+        found = self.run(build.select(*checks, source=relation.copy())).to_pylist()[0]
+        wanted = [
+            build.named(exp.cast(build.column(name), "BIGINT"), name)
+            if found.get(name)
             else build.column(name)
-            for name, kind in types
+            for name, _ in types
         ]
-        return self.view(build.select(*columns, source=relation.copy()))
+        return self.view(build.select(*wanted, source=relation.copy()))
 
     def fresh_name(self, hint: str) -> exp.Table:
         """Return a table name that nothing on this engine has."""
@@ -172,12 +204,14 @@ class DuckDB:
         text = render(statement, dialect=self.dialect)
         return withheld(lambda: take(self._connection.execute(text)))
 
-    def run_unguarded(self, query: exp.Query) -> tuple[Any, ...]:
-        """Return one row, or raise DuckDB's own error: only for callers that read it and drop it."""
-        row: tuple[Any, ...] | None = self._connection.execute(
-            render(query, dialect=self.dialect)
-        ).fetchone()
-        return row or ()
+    def execute_unguarded(self, statement: exp.Expr) -> duckdb.DuckDBPyConnection:
+        """Run `statement`, or raise DuckDB's own error: for callers that read it and drop it."""
+        return self._connection.execute(render(statement, dialect=self.dialect))
+
+    def describe_unguarded(self, query: exp.Query) -> list[tuple[str, str]]:
+        """Return the names and types of a result, or raise DuckDB's own error."""
+        described = self.execute_unguarded(query.copy().limit(0)).description or []
+        return [(str(name), str(kind)) for name, kind, *_ in described]
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         cursor = withheld(self._connection.cursor)

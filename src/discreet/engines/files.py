@@ -1,23 +1,65 @@
-"""Files by their ending: each becomes a lazy view on DuckDB, never a Python object."""
+"""Files by their kind: each becomes a lazy view on DuckDB; rows do not pass through Python."""
 
 from __future__ import annotations
 
 import glob
+import re
+import shutil
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
+import pyarrow as pa
+from pyarrow import dataset, parquet
 from sqlglot import exp
 
-from discreet.engines.delimited import open_delimited, table_function
-from discreet.engines.engine import Table
-from discreet.errors import SourceNotFound, UnreadableSource, did_you_mean
+from discreet.engines import attached, delimited, sheets, surveys
+from discreet.engines.guesses import converted, guess_types, is_temporal
+from discreet.engines.names import refuse_duplicates
+from discreet.errors import EmptySource, SourceNotFound, UnreadableSource, did_you_mean
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.engines.duckdb import DuckDB
+    from collections.abc import Callable
 
-DELIMITED = (".csv", ".tsv", ".txt", ".tab", ".psv")
-PARQUET = (".parquet", ".pq", ".parq")
+    from discreet.engines.duckdb import DuckDB
+    from discreet.engines.engine import Table
+
+STANDARD_INPUT = "-"
+_ENDINGS = {
+    "csv": (".csv", ".tsv", ".txt", ".tab", ".psv"),
+    "parquet": (".parquet", ".pq", ".parq"),
+    "json": (".json", ".ndjson", ".jsonl"),
+    "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
+    "excel": (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
+    "survey": (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"),
+    "duckdb": (".duckdb", ".ddb", ".db"),
+}
+_KINDS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings}
+_PACKED = (".gz", ".zst")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for besides the files: the table, sheet, delimiter and encoding."""
+
+    paths: tuple[Path, ...]
+    engine: DuckDB
+    table: str | None
+    delimiter: str | None
+    encoding: str | None
+
+    @property
+    def path(self) -> Path:
+        """The only file, for kinds that come one by one."""
+        if len(self.paths) != 1:
+            raise UnreadableSource(
+                f"{len(self.paths)} files match, and files like {self.paths[0].name} are opened "
+                "one by one. Name one of them."
+            )
+        return self.paths[0]
 
 
 def open_file(
@@ -28,38 +70,191 @@ def open_file(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> Table:
-    """Return a file, or the files of a glob, as a table on `engine`."""
-    paths = find_files(source)
-    suffixes = {_suffix(path) for path in paths}
-    if suffixes <= set(PARQUET):
-        relation = engine.view(
-            build.select(exp.Star(), source=table_function("read_parquet", paths)), hint="parquet"
+    """Return a file, the files of a glob, or standard input as a table on `engine`."""
+    paths = _from_standard_input(engine) if source == STANDARD_INPUT else find_files(source)
+    kinds = {kind_of(path) for path in paths}
+    if len(kinds) > 1:
+        raise UnreadableSource(
+            f"{source} matches files of several kinds: {', '.join(sorted(kinds))}."
         )
-    else:
-        relation = open_delimited(paths, engine=engine, delimiter=delimiter, encoding=encoding)
-    relation = engine.plain(relation)
-    label = Path(source).name
-    return Table(engine=engine, relation=relation, columns=engine.columns(relation), label=label)
+    request = Request(tuple(paths), engine, table, delimiter, encoding)
+    relation = _OPENERS[kinds.pop()](request)
+    label = "standard input" if source == STANDARD_INPUT else Path(source).name
+    return engine.table(relation, label=label)
 
 
 def find_files(source: str) -> list[Path]:
     """Return the files that `source` names, sorted; refuse what is not there."""
     path = Path(source).expanduser()
     if path.is_dir():
-        inside = sorted(item.name for item in path.iterdir())
-        raise UnreadableSource(
-            f"{source} is a folder, not a table. It holds: {', '.join(inside[:12])}"
-        )
+        raise UnreadableSource(f"{source} is a folder, not a table.{_inside(path)}")
     if path.exists():
         return [path]
-    found = sorted(Path(item) for item in glob.glob(str(path), recursive=True))
-    if found:
-        return found
-    folder = path.parent
-    near = [item.name for item in folder.iterdir()] if folder.is_dir() else []
+    found = sorted(Path(item) for item in glob.glob(str(path), recursive=True))  # noqa: PTH207 -- absolute patterns
+    files = [item for item in found if item.is_file()]
+    if files:
+        return files
+    if glob.has_magic(source):
+        raise SourceNotFound(f"No file matches {source}. Check the pattern and the folder.")
+    near = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
     raise SourceNotFound(f"There is no file {source}.{did_you_mean(path.name, near)}")
 
 
-def _suffix(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".zst")]
-    return suffixes[-1] if suffixes else ""
+def kind_of(path: Path) -> str:
+    """Return what kind of file it is: its first bytes know best, then its ending."""
+    with path.open("rb") as file:
+        head = file.read(16)
+    if head.startswith((b"PAR1", b"PARE")):
+        return "parquet"
+    if head.startswith(b"ARROW1") or (head[:4] == b"\xff\xff\xff\xff" and len(head) > 8):
+        return "arrow"
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    if head.startswith(b"SQLite format 3"):
+        raise UnreadableSource(f"{path.name} is an SQLite database. Export the table to CSV first.")
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in _PACKED]
+    kind = _KINDS.get(endings[-1], "csv") if endings else "csv"
+    if not head and kind != "parquet":
+        raise EmptySource(f"{path.name} is empty. A table needs at least its column names.")
+    return kind
+
+
+def _inside(folder: Path) -> str:
+    names = sorted(item.name for item in folder.iterdir())
+    parts = [name for name in names if name.endswith(_ENDINGS["parquet"])]
+    if not names:
+        return " It is empty."
+    listed = ", ".join(f"'{name}'" for name in names[:12])
+    rest = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    hint = f" For all its parts together: '{folder}/*{Path(parts[0]).suffix}'." if parts else ""
+    return f" It holds: {listed}{rest}.{hint}"
+
+
+def _from_standard_input(engine: DuckDB) -> list[Path]:
+    # Types are proven on all rows before any is used, so that a pipe has to be stored once.
+    path = Path(engine.folder) / "standard input"
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    if path.stat().st_size == 0:
+        raise EmptySource("Standard input is empty. Pipe a CSV, Parquet or Arrow file into it.")
+    return [path]
+
+
+def _open_csv(request: Request) -> exp.Table:
+    return delimited.open_delimited(
+        request.paths,
+        engine=request.engine,
+        delimiter=request.delimiter,
+        encoding=request.encoding,
+    )
+
+
+def _open_parquet(request: Request) -> exp.Table:
+    first = _parquet_names(request.paths[0])
+    refuse_duplicates(first, where=request.paths[0].name)
+    for path in request.paths[1:]:
+        if set(_parquet_names(path)) != set(first):
+            raise UnreadableSource(
+                f"{path.name} has other columns than {request.paths[0].name}. Files opened "
+                "together must have the same columns."
+            )
+    # A partition called zip=01234 must stay text.
+    options: dict[str, exp.Expr] = {
+        "union_by_name": exp.true(),
+        "hive_types_autocast": exp.false(),
+    }
+    source = delimited.table_function("read_parquet", request.paths, options)
+    return request.engine.view(build.select(exp.Star(), source=source), hint="parquet")
+
+
+def _parquet_names(path: Path) -> list[str]:
+    try:
+        return list(parquet.read_schema(path).names)
+    except (pa.ArrowException, OSError):
+        pass
+    raise UnreadableSource(f"{path.name} is damaged or not a Parquet file. Write it again.")
+
+
+def _open_json(request: Request) -> exp.Table:
+    options: dict[str, exp.Expr] = {"sample_size": exp.Neg(this=build.number(1))}
+    detected = _json_types(request, options)
+    # DuckDB would guess at dates; texts stay texts until every one of them is a certain date.
+    doubtful = ("DATE", "TIME", "UUID", "VARCHAR")
+    types = {
+        name: "VARCHAR" if kind.startswith(doubtful) else kind for name, kind in detected.items()
+    }
+    columns = exp.Struct(
+        expressions=[
+            exp.PropertyEQ(this=build.text(name), expression=build.text(kind))
+            for name, kind in types.items()
+        ]
+    )
+    source = delimited.table_function("read_json", request.paths, {"columns": columns})
+    raw = request.engine.view(build.select(exp.Star(), source=source), hint="raw")
+    texts = [name for name, kind in types.items() if kind == "VARCHAR"]
+    guesses = guess_types(raw, texts, engine=request.engine, among=is_temporal) if texts else {}
+    wanted = [
+        build.named(converted(build.column(name), guesses[name]), name)
+        if name in guesses
+        else build.column(name)
+        for name in types
+    ]
+    return request.engine.view(build.select(*wanted, source=raw), hint="json")
+
+
+def _json_types(request: Request, options: dict[str, exp.Expr]) -> dict[str, str]:
+    source = delimited.table_function("read_json", request.paths, options)
+    query = build.select(exp.Star(), source=source)
+    name = request.paths[0].name
+    try:
+        types = request.engine.describe_unguarded(query)
+    except duckdb.Error as error:
+        line = re.search(r"in (line|record/value) (\d+)", str(error))
+        where = f"{name}, {line[1]} {line[2]}" if line else name
+        types = None
+    else:
+        where = name
+    if types is None:
+        raise UnreadableSource(f"{where}: this is not JSON. Correct it and try again.")
+    if [column for column, _ in types] == ["json"]:
+        raise UnreadableSource(
+            f"{name} holds no records. Write a list of objects, or one object per line."
+        )
+    refuse_duplicates([column for column, _ in types], where=name)
+    return dict(types)
+
+
+def _open_arrow(request: Request) -> exp.Table:
+    try:
+        data = dataset.dataset([str(path) for path in request.paths], format="ipc")
+        names = list(data.schema.names)
+    except (pa.ArrowException, OSError):
+        return _open_arrow_stream(request)
+    refuse_duplicates(names, where=request.paths[0].name)
+    return request.engine.register(data)
+
+
+def _open_arrow_stream(request: Request) -> exp.Table:
+    try:
+        reader = pa.ipc.open_stream(str(request.path))
+    except (pa.ArrowException, OSError):
+        reader = None
+    if reader is None:
+        raise UnreadableSource(f"{request.path.name} is damaged or not an Arrow file.")
+    refuse_duplicates(list(reader.schema.names), where=request.path.name)
+    return request.engine.load(reader)
+
+
+_OPENERS: dict[str, Callable[[Request], exp.Table]] = {
+    "csv": _open_csv,
+    "parquet": _open_parquet,
+    "json": _open_json,
+    "arrow": _open_arrow,
+    "excel": lambda request: sheets.open_sheet(
+        request.path, engine=request.engine, sheet=request.table
+    ),
+    "survey": lambda request: surveys.open_survey(request.path, engine=request.engine),
+    "duckdb": lambda request: attached.open_attached(
+        request.path, engine=request.engine, table=request.table
+    ),
+}

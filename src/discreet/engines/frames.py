@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import dataset
 
-from discreet.engines.delimited import refuse_duplicates
-from discreet.engines.engine import Table
+from discreet.engines.names import refuse_duplicates
 from discreet.errors import UnreadableSource, WrongUsage
 
 if TYPE_CHECKING:
     from discreet.engines.duckdb import DuckDB
+    from discreet.engines.engine import Table
 
 
 def open_frame(frame: object, *, engine: DuckDB) -> Table:
@@ -24,30 +24,20 @@ def open_frame(frame: object, *, engine: DuckDB) -> Table:
         relation = engine.load(data)
     else:
         relation = engine.register(data)
-    relation = engine.plain(relation)
-    return Table(engine=engine, relation=relation, columns=engine.columns(relation), label=label)
+    return engine.table(relation, label=label)
 
 
-def arrow_data(frame: Any) -> pa.Table | pa.RecordBatchReader | dataset.Dataset:
-    """Return a frame as Arrow, without a copy where possible."""
+def arrow_data(frame: Any) -> Any:
+    """Return a frame as an Arrow table, dataset or reader, without a copy where possible."""
     if isinstance(frame, (pa.Table, pa.RecordBatchReader, dataset.Dataset)):
         return frame
-    if isinstance(frame, pa.RecordBatch):
-        return pa.Table.from_batches([frame])
-    if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):  # a lazy polars frame
-        frame = frame.collect(engine="streaming")
-    if hasattr(frame, "to_arrow_reader"):  # a DuckDB relation, maybe of another connection
-        return frame.to_arrow_reader(122_880)
     try:
-        if type(frame).__module__.startswith("pandas"):
-            return pa.Table.from_pandas(frame, preserve_index=False)
-        if hasattr(frame, "to_arrow") and hasattr(frame, "height"):  # polars
-            return frame.to_arrow()
-        if hasattr(frame, "__arrow_c_stream__"):
-            return pa.RecordBatchReader.from_stream(frame)
+        data = _converted(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         kind = type(error).__name__
     else:
+        if data is not None:
+            return data
         raise WrongUsage(
             f"A {type(frame).__name__} is not a table. Give a path, a URL, or a frame of pandas, "
             "polars, pyarrow, DuckDB or Spark."
@@ -56,3 +46,20 @@ def arrow_data(frame: Any) -> pa.Table | pa.RecordBatchReader | dataset.Dataset:
         f"The {type(frame).__name__} cannot be turned into Arrow ({kind}): a column may mix types. "
         "Give each column one type first."
     )
+
+
+def _converted(frame: Any) -> Any:
+    library = type(frame).__module__.partition(".")[0]
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    if library == "pandas":
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    if library == "polars" and type(frame).__name__ == "LazyFrame":
+        frame = frame.collect(engine="streaming")
+    if library == "polars":
+        return frame.to_arrow()
+    if hasattr(frame, "to_arrow_reader"):  # a DuckDB relation, of whatever connection
+        return frame.to_arrow_reader(122_880)
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(frame)
+    return None

@@ -14,7 +14,7 @@ from sqlglot import exp
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from discreet.engines.duckdb import DuckDB
 
@@ -62,15 +62,25 @@ GUESSES = (
 )
 
 
-def guess_types(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> dict[str, Guess]:
+def is_temporal(guess: Guess) -> bool:
+    """Return whether a guess is a date, a time or both."""
+    return guess.type.startswith(("DATE", "TIME"))
+
+
+def guess_types(
+    raw: exp.Table,
+    names: Sequence[str],
+    *,
+    engine: DuckDB,
+    among: Callable[[Guess], bool] = lambda _: True,
+) -> dict[str, Guess]:
     """Return for each text column of `raw` the narrowest type that every one of its values has.
 
     The second query reads every cell of the table, so it also finds any line that cannot be read.
     """
-    sample = build.select(exp.Star(), source=raw.copy()).limit(SAMPLE_ROWS)
-    likely = _surviving(build.subquery(sample, "s"), dict.fromkeys(names, GUESSES), engine=engine)
-    proven = _surviving(raw.copy(), likely, engine=engine)
-    return {name: _choose(proven[name]) for name in names}
+    allowed = tuple(guess for guess in GUESSES if among(guess))
+    likely = _likely(raw, names, allowed, engine=engine)
+    return _proven(raw, likely, engine=engine)
 
 
 def converted(column: exp.Expr, guess: Guess) -> exp.Expr:
@@ -82,33 +92,79 @@ def converted(column: exp.Expr, guess: Guess) -> exp.Expr:
     return exp.TryCast(this=_trimmed(column), to=_type(guess))
 
 
-def _surviving(
-    source: exp.Expr,
-    candidates: Mapping[str, Sequence[Guess]],
-    *,
-    engine: DuckDB,
+def _likely(
+    raw: exp.Table, names: Sequence[str], guesses: Sequence[Guess], *, engine: DuckDB
 ) -> dict[str, tuple[Guess, ...]]:
-    """Return the candidates that no value contradicts; none for a column without values."""
+    """Return the guesses that the first rows do not contradict.
+
+    The columns are laid under each other, so that each guess is written once, not once per column.
+    """
+    sample = build.select(exp.Star(), source=raw.copy()).limit(SAMPLE_ROWS)
+    positions = exp.Array(expressions=[build.number(i) for i in range(len(names))])
+    values = exp.Array(expressions=[build.column(name) for name in names])
+    long = exp.Select(
+        expressions=[build.named(_unnest(positions), "name"), build.named(_unnest(values), "value")]
+    ).from_(build.subquery(sample, "s"))
+    value = _trimmed(build.column("value"))
+    checks = [build.named(_holds(value, guess), str(i)) for i, guess in enumerate(guesses)]
+    query = build.select(build.column("name"), *checks, source=build.subquery(long, "l"))
+    rows = engine.execute_unguarded(query.group_by(build.column("name"))).fetchall()
+    found = {
+        names[position]: tuple(
+            g for g, holds in zip(guesses, answers, strict=True) if holds is not False
+        )
+        for position, *answers in rows
+    }
+    return {name: found.get(name, tuple(guesses)) for name in names}
+
+
+def _unnest(array: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="unnest", expressions=[array])
+
+
+def _proven(
+    raw: exp.Table, likely: Mapping[str, Sequence[Guess]], *, engine: DuckDB
+) -> dict[str, Guess]:
+    """Return the first guess that holds for every value, text where none does.
+
+    Nearly always one scan: a second one is needed only where the first rows misled.
+    """
+    chosen: dict[str, Guess] = {}
+    pending = dict(likely)
+    while pending:
+        tested = {name: _with_rival(guesses) for name, guesses in pending.items()}
+        for name, (count, held) in _scan(raw, tested, engine=engine).items():
+            left = tuple(guess for guess in pending[name] if guess not in tested[name])
+            if count and not held and left:
+                pending[name] = left
+                continue
+            # Two readings that both hold are a coin toss between day and month: text.
+            chosen[name] = held[0] if len(held) == 1 else TEXT
+            del pending[name]
+    return chosen
+
+
+def _with_rival(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
+    first = guesses[:1]
+    rivals = [g for g in guesses[1:] if first[0].rival is not None and g.format == first[0].rival]
+    return (*first, *rivals)
+
+
+def _scan(
+    raw: exp.Table, candidates: Mapping[str, Sequence[Guess]], *, engine: DuckDB
+) -> dict[str, tuple[int, list[Guess]]]:
+    """Return for each column how many values it has and which candidates hold for all of them."""
     wanted: list[exp.Expr] = []
     for name, guesses in candidates.items():
         value = _trimmed(build.column(name))
-        wanted.append(exp.Count(this=build.column(name)))
-        wanted.extend(_every(_fits(value, guess), value) for guess in guesses)
-    query = exp.select(
-        *(build.named(item, str(position)) for position, item in enumerate(wanted))
-    ).from_(source)
-    row = iter(engine.run_unguarded(query))
-    survivors: dict[str, tuple[Guess, ...]] = {}
-    for name, guesses in candidates.items():
-        next(row)
-        survivors[name] = tuple(guess for guess in guesses if next(row))
-    return survivors
-
-
-def _choose(guesses: Sequence[Guess]) -> Guess:
-    formats = {guess.format for guess in guesses}
-    certain = [guess for guess in guesses if guess.rival not in formats or guess.rival is None]
-    return certain[0] if certain else TEXT
+        wanted.append(exp.Count(this=value))
+        wanted.extend(_holds(value, guess) for guess in guesses)
+    query = exp.Select(expressions=wanted).from_(raw.copy(), copy=False)
+    row = iter(engine.execute_unguarded(query).fetchone() or ())
+    return {
+        name: (next(row), [guess for guess in guesses if next(row)])
+        for name, guesses in candidates.items()
+    }
 
 
 def _fits(value: exp.Expr, guess: Guess) -> exp.Expr:
@@ -134,11 +190,16 @@ def _fits(value: exp.Expr, guess: Guess) -> exp.Expr:
     return build.all_of(conditions)
 
 
-def _every(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return whether `condition` holds for every value; NULL, hence false, when there is none."""
-    certain = exp.Coalesce(this=condition, expressions=[exp.false()])
+def _holds(value: exp.Expr, guess: Guess) -> exp.Expr:
+    """Return whether every value fits `guess`; NULL, hence false, when there is no value."""
+    certain = exp.Coalesce(this=_fits(value, guess), expressions=[exp.false()])
     case = exp.Case(ifs=[exp.If(this=build.is_null(value.copy()).not_(), true=certain)])
-    return exp.Anonymous(this="bool_and", expressions=[case])
+    every = exp.Anonymous(this="bool_and", expressions=[case])
+    if guess.type != "DOUBLE":
+        return every
+    # Nan is also a first name: a column of numbers has a digit somewhere.
+    digits = exp.Anonymous(this="bool_or", expressions=[_matches(value, r".*\d.*")])
+    return exp.and_(every, digits)
 
 
 def _matches(value: exp.Expr, pattern: str) -> exp.Expr:

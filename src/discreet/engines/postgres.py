@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from discreet.engines import postgres_types
 from discreet.engines.arrow import normalized
-from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind
+from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.render import analyze_table, drop_table, render
 from discreet.errors import EngineFailed, SourceNotFound
 from discreet.sql import build
@@ -98,18 +98,18 @@ class PostgreSQL:
         """End the session, and with it all that was kept."""
         self._connection.close()
 
-    def view(self, relation: exp.Table) -> exp.Table:
-        """Return a view of `relation` whose texts are ordered by their bytes.
+    def table(self, relation: exp.Table, *, label: str) -> Table:
+        """Return `relation` as a table whose texts are ordered by their bytes.
 
         The order of a database depends on its locale; a column collated "C" passes its order on to
         everything that is computed from it, so that queries need not know.
         """
-        query = build.select(exp.Star(), source=relation.copy())
-        fields = self._fields(query)
-        columns = [build.named(_plain(field), field.name) for field in fields]
+        fields = self._fields(build.select(exp.Star(), source=relation.copy()))
+        wanted = [build.named(_plain(field), field.name) for field in fields]
         view = self._fresh_name("view")
-        self._write(_create("VIEW", view, build.select(*columns, source=relation.copy())))
-        return view
+        self._write(_create("VIEW", view, build.select(*wanted, source=relation.copy())))
+        columns = tuple(Column(field.name, field.kind) for field in fields)
+        return Table(engine=self, relation=view, columns=columns, label=label)
 
     def tables(self) -> list[tuple[str, str]]:
         """Return schema and name of the tables and views that this user may read."""
@@ -143,7 +143,7 @@ class PostgreSQL:
         return withheld(describe)
 
     def _categories(self, oids: set[int]) -> dict[int, str]:
-        """Return PostgreSQL's letter for each type: S for texts, E for enumerations …"""
+        """Return PostgreSQL's letter for each type, such as S for texts."""
         text = b"SELECT oid::int8, typcategory::text FROM pg_type WHERE oid = ANY(%s)"
         with self._connection.cursor() as cursor:
             return dict(cursor.execute(text, [sorted(oids)]).fetchall())

@@ -17,13 +17,14 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from discreet.engines.arrow import normalized
-from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind
+from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
+from discreet.engines.names import refuse_duplicates
 from discreet.engines.render import render
 from discreet.errors import EngineFailed
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -141,22 +142,31 @@ class Spark:
         if self._is_ours:
             withheld(self.session.stop)
 
-    def view(self, frame: DataFrame) -> exp.Table:
-        """Name `frame`; what cannot be compared (maps, structs …) is turned into its text."""
+    def open(self, name: str) -> DataFrame:
+        """Return a table of the catalog, or a file or folder that Spark can read."""
+        ending = name.rpartition(".")[2].lower()
+        if "/" not in name:
+            return withheld(lambda: self.session.table(name))
+        form = {"csv": "csv", "json": "json", "orc": "orc"}.get(ending, "parquet")
+        # Types of a text file are not guessed here: use DuckDB for files, Spark for tables.
+        return withheld(lambda: self.session.read.format(form).option("header", "true").load(name))
+
+    def table(self, frame: DataFrame, *, label: str) -> Table:
+        """Return `frame` as a table; what cannot be compared (maps, structs …) becomes text."""
         types = withheld(lambda: frame.dtypes)
-        columns = [
+        refuse_duplicates([name for name, _ in types], where=label)
+        wanted = [
             build.named(exp.cast(build.column(name), "TEXT"), name)
             if kind_of(kind) is Kind.OTHER
             else build.column(name)
             for name, kind in types
         ]
-        relation = self._name("source")
-        withheld(lambda: frame.createOrReplaceTempView(relation.name))
-        query = build.select(*columns, source=relation)
-        view = self._name("view")
-        plain = self._frame(query)
+        source, view = self._name("source"), self._name("view")
+        withheld(lambda: frame.createOrReplaceTempView(source.name))
+        plain = self._frame(build.select(*wanted, source=source))
         withheld(lambda: plain.createOrReplaceTempView(view.name))
-        return view
+        columns = tuple(Column(name, kind_of(kind)) for name, kind in types)
+        return Table(engine=self, relation=view, columns=columns, label=label)
 
     def _frame(self, query: exp.Query) -> DataFrame:
         text = render(query, dialect=self.dialect)
@@ -236,7 +246,7 @@ def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
 
 
 @contextlib.contextmanager
-def _silent() -> Iterator[None]:
+def _silent() -> Generator[None]:
     """Let a child process that starts meanwhile inherit a standard error that goes nowhere."""
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         saved = os.dup(2)

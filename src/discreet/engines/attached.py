@@ -1,0 +1,88 @@
+"""DuckDB database files: attached read-only, used where they are."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import duckdb
+from sqlglot import exp
+
+from discreet.errors import LockedSource, SourceNotFound, UnreadableSource, WrongUsage, did_you_mean
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.engines.duckdb import DuckDB
+
+
+def open_attached(path: Path, *, engine: DuckDB, table: str | None) -> exp.Table:
+    """Return the table called `table`, or the only one there is."""
+    found = attach(path, engine=engine)
+    if table is None and len(found) == 1:
+        return next(iter(found.values()))
+    if table is None:
+        listed = ", ".join(f"'{name}'" for name in found) or "none"
+        raise WrongUsage(
+            f"{path.name} holds {len(found)} tables: {listed}. Say which: --table NAME."
+        )
+    if table in found:
+        return found[table]
+    raise SourceNotFound(f"{path.name} has no table '{table}'.{did_you_mean(table, found)}")
+
+
+def attach(path: Path, *, engine: DuckDB) -> dict[str, exp.Table]:
+    """Return the tables and views of a DuckDB file by name, outside `main` as `schema.name`."""
+    alias = engine.attached.get(str(path.resolve())) or _attach(path, engine=engine)
+    names = engine.run(
+        exp.select("schema_name", "table_name")
+        .from_(
+            exp.union(
+                exp.select("database_name", "schema_name", "table_name").from_(
+                    _catalog("duckdb_tables")
+                ),
+                exp.select("database_name", "schema_name", "view_name")
+                .from_(_catalog("duckdb_views"))
+                .where("NOT internal"),
+            ).subquery("t")
+        )
+        .where(exp.column("database_name").eq(exp.Literal.string(alias)))
+        .order_by("schema_name", "table_name")
+    )
+    return {
+        (
+            row["table_name"] if row["schema_name"] == "main" else ".".join(row.values())
+        ): build.table(alias, row["schema_name"], row["table_name"])
+        for row in names.to_pylist()
+    }
+
+
+def _catalog(function: str) -> exp.Table:
+    return exp.Table(this=exp.Anonymous(this=function))
+
+
+def _attach(path: Path, *, engine: DuckDB) -> str:
+    alias = engine.fresh_name("file").name
+    literal = exp.alias_(build.text(str(path)), exp.to_identifier(alias, quoted=True))
+    statement = exp.Attach(this=literal, expressions=[exp.AttachOption(this=exp.var("READ_ONLY"))])
+    try:
+        engine.execute_unguarded(statement)
+    except duckdb.Error as error:
+        failure = _failure(path, error)
+    else:
+        engine.attached[str(path.resolve())] = alias
+        return alias
+    raise failure
+
+
+def _failure(path: Path, error: duckdb.Error) -> Exception:
+    words = str(error)
+    if "lock" in words.lower() or "already attached" in words or "different configuration" in words:
+        process = re.search(r"PID (\d+)", words)
+        who = f"process {process[1]}" if process else "another program"
+        return LockedSource(f"{path.name} is in use by {who}. Close it there, or work on a copy.")
+    return UnreadableSource(
+        f"{path.name} is damaged, encrypted, or not a DuckDB database of a version that can be "
+        "read. Open it in DuckDB itself to see."
+    )

@@ -1,0 +1,23 @@
+"""Names of columns that every engine can tell apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from discreet.errors import DuplicateColumns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def refuse_duplicates(names: Sequence[str], *, where: str) -> None:
+    """Refuse names that DuckDB cannot tell apart, which includes those that differ by case only."""
+    often = Counter(name.casefold() for name in names)
+    shared = [name for name in names if often[name.casefold()] > 1]
+    if shared:
+        listed = ", ".join(f"'{name}'" for name in dict.fromkeys(shared))
+        raise DuplicateColumns(
+            f"{where} has several columns called {listed} (case does not count). "
+            "Rename them so that every column has a name of its own."
+        )

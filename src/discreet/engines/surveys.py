@@ -1,0 +1,88 @@
+"""Files of SPSS, Stata and SAS, read piece by piece into the engine."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from discreet.engines.names import refuse_duplicates
+from discreet.errors import MissingExtra, UnreadableSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlglot import exp
+
+    from discreet.engines.duckdb import DuckDB
+
+ROWS_PER_PIECE = 50_000
+_READERS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+
+
+def open_survey(path: Path, *, engine: DuckDB) -> exp.Table:
+    """Return a statistics file as a stored table; codes stay codes, missing numbers are NULL."""
+    first, described = _piece(path, 0)
+    refuse_duplicates(list(first), where=path.name)
+    schema = pa.schema(
+        [pa.field(name, _type(values, described, name)) for name, values in first.items()]
+    )
+
+    def batches() -> Iterator[Any]:
+        offset, piece = 0, first
+        while piece and len(next(iter(piece.values()))):
+            yield _batch(path, piece, schema)
+            offset += ROWS_PER_PIECE
+            piece, _ = _piece(path, offset)
+
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    return engine.whole_numbers(engine.load(reader))
+
+
+def _piece(path: Path, offset: int) -> tuple[dict[str, list[Any]], Any]:
+    try:
+        import pyreadstat
+    except ImportError:
+        pyreadstat = None
+    if pyreadstat is None:
+        raise MissingExtra(what="Reading SPSS, Stata and SAS files", extra="files")
+    read = getattr(pyreadstat, _READERS[path.suffix.lower()])
+    limits = {"row_offset": offset, "row_limit": ROWS_PER_PIECE}
+    try:
+        return read(str(path), output_format="dict", **limits)
+    except Exception as error:  # noqa: BLE001 -- pyreadstat's errors may quote cells
+        kind = type(error).__name__
+    raise UnreadableSource(f"{path.name} is damaged or not a file of its kind ({kind}).")
+
+
+def _type(values: list[Any], described: Any, name: str) -> Any:
+    if described.readstat_variable_types.get(name) == "string":
+        return pa.string()
+    inferred = pa.array(values, from_pandas=True).type
+    if pa.types.is_temporal(inferred):
+        return pa.timestamp("us") if pa.types.is_timestamp(inferred) else inferred
+    form = str((described.original_variable_types or {}).get(name) or "")
+    if pa.types.is_null(inferred) and re.match(r"%tc|.*DATETIME", form):
+        return pa.timestamp("us")
+    if pa.types.is_null(inferred) and re.match(r"%td|.*DATE|.*YYMMDD|MMDDYY|DDMMYY", form):
+        return pa.date32()
+    return pa.float64()
+
+
+def _batch(path: Path, piece: dict[str, list[Any]], schema: Any) -> Any:
+    try:
+        arrays = [pa.array(piece[item.name], item.type, from_pandas=True) for item in schema]
+    except (pa.ArrowException, TypeError, ValueError):
+        arrays = None
+    if arrays is None:
+        raise UnreadableSource(f"{path.name} has a column that mixes types. Recode it first.")
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
