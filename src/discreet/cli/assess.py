@@ -84,10 +84,8 @@ def command(
 
 def show(found: Assessment, to: Console) -> None:
     """Print an assessment for its custodian: the verdict, then tables."""
-    from rich.markup import escape
-
-    to.print(f"[bold]{escape(found.verdict)}[/bold]")
-    to.print(_facts(found))
+    output.print_sentence(to, found.verdict, style="bold")
+    output.print_sentence(to, _facts(found))
     _show_criteria(found, to)
     _show_sizes(found, to)
     _show_columns(found, to)
@@ -96,7 +94,7 @@ def show(found: Assessment, to: Console) -> None:
     _show_worst(found, to)
     _show_risk(found, to)
     for caution in found.cautions:
-        to.print(f"[yellow]![/yellow] {escape(caution)}")
+        output.print_sentence(to, f"! {caution}", style="yellow")
 
 
 def _facts(found: Assessment) -> str:
@@ -242,9 +240,10 @@ def _show_risk(found: Assessment, to: Console) -> None:
     output.print_table(to, "Chance that a match is right", header, rows)
     if found.presence is not None:
         presence = found.presence
-        to.print(
+        output.print_sentence(
+            to,
             f"Against {presence.population:,} people: k-map = {presence.k_map:,}, presence "
-            f"between {percent(presence.lowest)} and {percent(min(presence.highest, 1.0))}."
+            f"between {percent(presence.lowest)} and {percent(min(presence.highest, 1.0))}.",
         )
     _show_population(found, to)
 

@@ -56,6 +56,6 @@ def command(
             line = f"{state} {verdict.title}: reached {output.number(verdict.reached)}"
             if not verdict.holds:
                 line += f"; {verdict.failing_people:,} people in {verdict.failing_classes:,} classes fail"
-            click.echo(line)
+            click.echo(output.harmless(line))
     if not found.holds:
         ctx.exit(NOT_SAFE_ENOUGH)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
-from discreet.errors import Bug, DiscreetError, did_you_mean
+from discreet.cli.output import harmless
+from discreet.errors import Bug, DiscreetError, WrongUsage, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,26 +87,29 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code; no error leaves as a traceback."""
-    sys.exit(run(arguments))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A letter that the terminal lacks, or half a letter in a file's name, is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.exit(run(arguments, stops=_catch_stops()))
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+def run(arguments: Sequence[str] | None = None, *, stops: Sequence[int] = ()) -> int:
+    """Run the command line and return its exit code; `stops` fills with signals to end."""
     try:
         returned = cli.main(args=arguments, prog_name="discreet", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _misused(error)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped.", err=True)
-        return 130
+        return _stopped(stops)
     except BrokenPipeError:
         # The reader of our output left, as `head` does: that is not an error of ours.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
         return 1
-    except DiscreetError as error:
-        return fail(error)
     except Exception as error:
+        if stops:  # which an engine may report as a failure of its own
+            return _stopped(stops)
+        if isinstance(error, DiscreetError):
+            return fail(error)
         if os.environ.get("DISCREET_DEBUG"):
             raise
         return fail(_unforeseen(error))
@@ -112,8 +118,39 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def fail(error: DiscreetError) -> int:
     """Print `error` with its code on stderr and return its exit code."""
-    click.echo(f"error: {error}  [{error.code}]", err=True)
+    click.echo(f"error: {harmless(str(error))}  [{error.code}]", err=True)
     return error.exit_code
+
+
+def _misused(error: click.ClickException) -> int:
+    """Print what is wrong with the words of the command, and where to read on."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return error.exit_code
+    fail(WrongUsage(error.format_message()))
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(error.ctx.get_usage(), err=True)
+        click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+    return error.exit_code
+
+
+def _catch_stops() -> list[int]:
+    """Let signals that end a run unwind it, so that what it spilled to disk is deleted."""
+    stops: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        stops.append(number)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, stop)
+    return stops
+
+
+def _stopped(stops: Sequence[int]) -> int:
+    click.echo("Stopped.", err=True)
+    return 128 + (stops[0] if stops else signal.SIGINT)
 
 
 def _unforeseen(error: Exception) -> Bug:

@@ -91,7 +91,15 @@ class Story(Result):
     chapters: tuple[Told, ...]
 
 
-@click.command
+EXAMPLES = """\b
+Examples:
+  discreet demo
+  discreet demo hospital --force
+  discreet demo --dry-run
+"""
+
+
+@click.command(epilog=EXAMPLES)
 @click.argument("folder", type=click.Path(path_type=Path), default="discreet-demo")
 @click.option("--force", is_flag=True, help="Replace files of an earlier demo in FOLDER.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")

@@ -60,9 +60,16 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
     callback=_print_schema,
     help="Print the JSON Schema of policies, for editors, and stop.",
 )
-@click.option("--delimiter", metavar="CHAR", help="What separates a CSV file's columns.")
+@click.option(
+    "--delimiter",
+    type=options.DELIMITER,
+    metavar="CHAR",
+    help="What separates a CSV file's columns.",
+)
 @click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1.")
-@click.option("--memory", metavar="SIZE", help="Memory limit of DuckDB, such as 4GB.")
+@click.option(
+    "--memory", type=options.MEMORY, metavar="SIZE", help="Memory limit of DuckDB, such as 4GB."
+)
 @options.json_option
 def command(
     sources: tuple[str, ...],

@@ -30,7 +30,36 @@ class Names(click.ParamType[tuple[str, ...]]):
         return tuple(name.strip() for name in names)
 
 
+class Delimiter(click.ParamType[str]):
+    """One letter; a tab may be written as a backslash and t, or `tab`: shells make it hard to type."""
+
+    name = "char"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the delimiter itself."""
+        meant = "\t" if value in ("\\t", "tab") else str(value)
+        if len(meant.removesuffix(" ") or meant) != 1:
+            self.fail("Write one character, such as ; or \\t for a tab.", param, ctx)
+        return meant
+
+
+class Memory(click.ParamType[str]):
+    """A size such as `4GB`."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the size as it was written."""
+        import re
+
+        if not re.fullmatch(r"\d+(\.\d+)? ?([KMGT]i?)?B", str(value), re.IGNORECASE):
+            self.fail("Write a number and its unit, such as 4GB.", param, ctx)
+        return str(value)
+
+
 NAMES = Names()
+DELIMITER = Delimiter()
+MEMORY = Memory()
 
 source_argument = click.argument("source", metavar="SOURCE")
 policy_option = click.option(
@@ -53,9 +82,16 @@ report_option = click.option(
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how a source is read."""
     for option in (
-        click.option("--memory", metavar="SIZE", help="Memory limit of DuckDB, such as 4GB."),
+        click.option(
+            "--memory", type=MEMORY, metavar="SIZE", help="Memory limit of DuckDB, such as 4GB."
+        ),
         click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1."),
-        click.option("--delimiter", metavar="CHAR", help="What separates a CSV file's columns."),
+        click.option(
+            "--delimiter",
+            type=DELIMITER,
+            metavar="CHAR",
+            help="What separates a CSV file's columns.",
+        ),
         click.option("--table", metavar="NAME", help="Which table of the database or policy."),
     ):
         command = option(command)

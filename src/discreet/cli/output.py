@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import click
 
@@ -16,16 +18,33 @@ if TYPE_CHECKING:
     from discreet.result import Result
 
 
+def harmless(text: str) -> str:
+    """Return `text` without letters that steer a terminal: names come from files of others."""
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if category(letter) == "Cc" and letter not in "\n\t" else letter
+        for letter in text
+    )
+
+
 def console() -> Console:
-    """Return a console on stdout that leaves long lines to the terminal."""
+    """Return a console on stdout."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    return Console(highlight=False)
 
 
 def print_json(result: Result) -> None:
     """Print a result as JSON; its keys are public."""
-    click.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+    # Where stdout cannot carry every letter, JSON has escapes for the others.
+    is_unicode = str(getattr(sys.stdout, "encoding", None)).lower().startswith("utf")
+    click.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=not is_unicode))
+
+
+def print_sentence(to: Console, text: str, *, style: str = "") -> None:
+    """Print a sentence on one line, however long; the terminal breaks it."""
+    from rich.text import Text
+
+    to.print(Text(harmless(text), style), soft_wrap=True)
 
 
 def print_table(
@@ -38,9 +57,11 @@ def print_table(
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(header):
-        table.add_column(escape(name), justify="left" if index == 0 else "right", overflow="fold")
+        table.add_column(
+            escape(harmless(name)), justify="left" if index == 0 else "right", overflow="fold"
+        )
     for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*(escape(harmless(str(cell))) for cell in row))
     to.print(f"\n[bold]{escape(title)}[/bold]")
     to.print(table)
 
