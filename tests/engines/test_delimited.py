@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path  # noqa: TC003 -- read by pytest
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -14,6 +14,9 @@ from sqlglot import exp
 from discreet.engines.connect import open_table
 from discreet.errors import DuplicateColumns, EmptySource, UnreadableSource, WrongUsage
 from discreet.sql import build
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def write(folder: Path, text: str | bytes, name: str = "t.csv") -> Path:

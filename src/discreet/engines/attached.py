@@ -78,7 +78,7 @@ def _attach(path: Path, *, engine: DuckDB) -> str:
 
 def _failure(path: Path, error: duckdb.Error) -> Exception:
     words = str(error)
-    if "lock" in words.lower() or "already attached" in words or "different configuration" in words:
+    if re.search(r"\b[Ll]ock\b|already attached|different configuration", words):
         process = re.search(r"PID (\d+)", words)
         who = f"process {process[1]}" if process else "another program"
         return LockedSource(f"{path.name} is in use by {who}. Close it there, or work on a copy.")

@@ -179,10 +179,8 @@ def _open_json(request: Request) -> exp.Table:
     options: dict[str, exp.Expr] = {"sample_size": exp.Neg(this=build.number(1))}
     detected = _json_types(request, options)
     # DuckDB would guess at dates; texts stay texts until every one of them is a certain date.
-    doubtful = ("DATE", "TIME", "UUID", "VARCHAR")
-    types = {
-        name: "VARCHAR" if kind.startswith(doubtful) else kind for name, kind in detected.items()
-    }
+    doubtful = ("DATE", "TIME", "TIMESTAMP", "UUID")
+    types = {name: "VARCHAR" if kind in doubtful else kind for name, kind in detected.items()}
     columns = exp.Struct(
         expressions=[
             exp.PropertyEQ(this=build.text(name), expression=build.text(kind))

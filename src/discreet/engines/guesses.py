@@ -106,7 +106,7 @@ def _likely(
         expressions=[build.named(_unnest(positions), "name"), build.named(_unnest(values), "value")]
     ).from_(build.subquery(sample, "s"))
     value = _trimmed(build.column("value"))
-    checks = [build.named(_holds(value, guess), str(i)) for i, guess in enumerate(guesses)]
+    checks = [build.named(_every(value, guess), str(i)) for i, guess in enumerate(guesses)]
     query = build.select(build.column("name"), *checks, source=build.subquery(long, "l"))
     rows = engine.execute_unguarded(query.group_by(build.column("name"))).fetchall()
     found = {
@@ -190,11 +190,16 @@ def _fits(value: exp.Expr, guess: Guess) -> exp.Expr:
     return build.all_of(conditions)
 
 
-def _holds(value: exp.Expr, guess: Guess) -> exp.Expr:
+def _every(value: exp.Expr, guess: Guess) -> exp.Expr:
     """Return whether every value fits `guess`; NULL, hence false, when there is no value."""
     certain = exp.Coalesce(this=_fits(value, guess), expressions=[exp.false()])
     case = exp.Case(ifs=[exp.If(this=build.is_null(value.copy()).not_(), true=certain)])
-    every = exp.Anonymous(this="bool_and", expressions=[case])
+    return exp.Anonymous(this="bool_and", expressions=[case])
+
+
+def _holds(value: exp.Expr, guess: Guess) -> exp.Expr:
+    """Return whether a whole column is of the guessed type."""
+    every = _every(value, guess)
     if guess.type != "DOUBLE":
         return every
     # Nan is also a first name: a column of numbers has a digit somewhere.

@@ -37,7 +37,8 @@ def field(name: str, oid: int, *, category: str, size: tuple[int | None, int | N
     """Return how a column of type `oid` travels; `size` is the precision and scale of numerics."""
     if oid == 1700:
         kind = _numeric(*size)
-        return Field(name, Kind.DECIMAL, kind, kind, _finite_decimal)
+        wire = kind if pa.types.is_decimal128(kind) else pa.string()  # Arrow's CSV knows 128 bits
+        return Field(name, Kind.DECIMAL, wire, kind, _finite_decimal)
     if oid in _EXACT:
         kind, wire, arrow, encode = _EXACT[oid]
         return Field(name, kind, wire, arrow, encode)

@@ -1,0 +1,67 @@
+"""An engine for the length of one task: what is kept meanwhile is dropped at its end."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlglot import exp
+
+    from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Engine
+
+
+class Scratch:
+    """Another engine, in every respect, that remembers what it stored."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.name = engine.name
+        self.dialect = engine.dialect
+        self._stored: dict[str, exp.Table] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def columns(self, relation: exp.Table) -> tuple[Column, ...]:
+        """Return the columns of `relation` in their order."""
+        return self.engine.columns(relation)
+
+    def run(self, query: exp.Query) -> ArrowTable:
+        """Return the whole result: for results known to be small."""
+        return self.engine.run(query)
+
+    def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
+        """Yield the result in order, batch by batch, in bounded memory."""
+        return self.engine.stream(query)
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        """Store the result until the task ends and return its name."""
+        return self._remember(self.engine.keep(query))
+
+    def load(self, batches: ArrowReader) -> exp.Table:
+        """Store Arrow data until the task ends and return its name."""
+        return self._remember(self.engine.load(batches))
+
+    def drop(self, relation: exp.Table) -> None:
+        """Forget what `keep` or `load` stored."""
+        self._stored.pop(relation.sql(), None)
+        self.engine.drop(relation)
+
+    def close(self) -> None:
+        """Drop everything stored here; the engine itself stays open."""
+        for relation in list(self._stored.values()):
+            # The task's own result or error counts; a connection that broke has nothing to drop.
+            with suppress(DiscreetError):
+                self.drop(relation)
+
+    def _remember(self, relation: exp.Table) -> exp.Table:
+        self._stored[relation.sql()] = relation
+        return relation

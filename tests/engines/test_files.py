@@ -1,0 +1,331 @@
+"""Files other than CSV, what is no file at all, and databases."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import duckdb
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pytest
+from pyarrow import feather, parquet
+from sqlglot import exp
+
+from discreet.engines.connect import list_tables, open_table, open_tables
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import (
+    DuplicateColumns,
+    EmptySource,
+    EngineFailed,
+    LockedSource,
+    SourceNotFound,
+    UnreadableSource,
+    WrongUsage,
+)
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from discreet.engines.engine import Table
+
+PEOPLE = pa.table({"zip": ["01234", "2"], "age": [41, None]})
+
+
+def cells(table: Table) -> dict[str, list[object]]:
+    return table.engine.run(build.select(exp.Star(), source=table.relation)).to_pydict()
+
+
+def kinds(table: Table) -> dict[str, str]:
+    return {column.name: str(column.kind) for column in table.columns}
+
+
+def test_parquet_is_read(tmp_path: Path) -> None:
+    parquet.write_table(PEOPLE, tmp_path / "p.parquet")
+    table = open_table(tmp_path / "p.parquet")
+    assert (table.label, cells(table)) == ("p.parquet", PEOPLE.to_pydict())
+
+
+def test_parts_of_parquet_are_one_table(tmp_path: Path) -> None:
+    parquet.write_table(PEOPLE, tmp_path / "1.parquet")
+    parquet.write_table(PEOPLE, tmp_path / "2.parquet")
+    assert len(cells(open_table(f"{tmp_path}/*.parquet"))["zip"]) == 4
+
+
+def test_parts_of_parquet_with_other_columns_are_refused(tmp_path: Path) -> None:
+    parquet.write_table(PEOPLE, tmp_path / "1.parquet")
+    parquet.write_table(PEOPLE.drop_columns("age"), tmp_path / "2.parquet")
+    with pytest.raises(UnreadableSource, match=r"2\.parquet has other columns"):
+        open_table(f"{tmp_path}/*.parquet")
+
+
+def test_a_partition_with_a_leading_zero_stays_text(tmp_path: Path) -> None:
+    for name in ("01234", "99999"):
+        (tmp_path / f"zip={name}").mkdir()
+        parquet.write_table(pa.table({"n": [1]}), tmp_path / f"zip={name}" / "p.parquet")
+    assert sorted(cells(open_table(f"{tmp_path}/*/*.parquet"))["zip"]) == ["01234", "99999"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"x" * 50 + b"PAR1"])
+def test_damaged_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "p.parquet"
+    path.write_bytes(content)
+    with pytest.raises(UnreadableSource, match="damaged"):
+        open_table(path)
+
+
+def test_parquet_with_names_that_differ_by_case_is_refused(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"a": [1], "A": [2]}), tmp_path / "p.parquet")
+    with pytest.raises(DuplicateColumns):
+        open_table(tmp_path / "p.parquet")
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.ndjson"])
+def test_json_is_read_without_guesses_about_dates(tmp_path: Path, name: str) -> None:
+    records = [
+        {"zip": "01234", "n": 1, "day": "2020-01-31", "either": "01-02-2020", "tags": ["x"]},
+        {"zip": "5", "n": None, "day": None, "either": "03-04-2020", "tags": []},
+    ]
+    lines = "\n".join(json.dumps(record) for record in records)
+    (tmp_path / name).write_text(json.dumps(records) if name == "t.json" else lines)
+    table = open_table(tmp_path / name)
+    assert kinds(table) == {
+        "zip": "text",
+        "n": "integer",
+        "day": "date",
+        "either": "text",
+        "tags": "other",
+    }
+    assert cells(table)["day"] == [date(2020, 1, 31), None]
+
+
+@pytest.mark.parametrize("text", ['{"name": Alice}\n', "[1, 2]", '{"a": 1}\n{"a": Alice}\n'])
+def test_what_is_not_json_is_refused_without_its_text(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(UnreadableSource) as caught:
+        open_table(tmp_path / "t.json")
+    assert "Alice" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_arrow_files_are_read(tmp_path: Path) -> None:
+    feather.write_feather(PEOPLE, str(tmp_path / "t.feather"))
+    with pa.ipc.new_stream(str(tmp_path / "t.arrows"), PEOPLE.schema) as writer:
+        writer.write_table(PEOPLE)
+    for name in ("t.feather", "t.arrows"):
+        assert cells(open_table(tmp_path / name)) == PEOPLE.to_pydict()
+
+
+def test_a_damaged_arrow_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.arrow").write_bytes(b"ARROW1\0\0 and nothing more")
+    with pytest.raises(UnreadableSource, match="damaged"):
+        open_table(tmp_path / "t.arrow")
+
+
+def workbook(path: Path, **sheets: list[list[object]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_a_sheet_is_read_with_whole_numbers_and_leading_zeros(tmp_path: Path) -> None:
+    rows = [["zip", "age", "height"], ["01234", 41, 1.5], ["2", None, 2]]
+    table = open_table(workbook(tmp_path / "t.xlsx", people=rows))
+    assert kinds(table) == {"zip": "text", "age": "integer", "height": "real"}
+    assert cells(table)["zip"] == ["01234", "2"]
+
+
+def test_a_sheet_must_be_named_when_there_are_several(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", people=[["a"], [1]], visits=[["b"], [2]])
+    with pytest.raises(WrongUsage, match="'people', 'visits'"):
+        open_table(path)
+    with pytest.raises(SourceNotFound, match="Did you mean 'visits'"):
+        open_table(path, table="visit")
+    assert cells(open_table(path, table="visits")) == {"b": [2]}
+    assert list_tables(path) == ["people", "visits"]
+
+
+def test_an_empty_sheet_and_shared_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EmptySource):
+        open_table(workbook(tmp_path / "e.xlsx", s=[]))
+    with pytest.raises(DuplicateColumns):
+        open_table(workbook(tmp_path / "d.xlsx", s=[["a", "a"], [1, 2]]))
+
+
+def test_a_file_that_is_no_workbook_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"PK nothing")
+    with pytest.raises(UnreadableSource):
+        open_table(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_statistics_files_are_read(tmp_path: Path, ending: str) -> None:
+    frame = pd.DataFrame(
+        {"id": [1.0, 2.0, None], "x": [0.5, 1.0, 2.0], "zip": ["01", "2", "3"]}
+    ).assign(day=[date(2020, 1, 31), date(1999, 12, 1), None])
+    write = {"sav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}[ending]
+    getattr(pyreadstat, write)(frame, str(tmp_path / f"t.{ending}"))
+    table = open_table(tmp_path / f"t.{ending}")
+    assert kinds(table) == {"id": "integer", "x": "real", "zip": "text", "day": "date"}
+    assert cells(table)["day"] == [date(2020, 1, 31), date(1999, 12, 1), None]
+
+
+def test_a_statistics_file_is_read_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.engines.surveys.ROWS_PER_PIECE", 10)
+    pyreadstat.write_sav(pd.DataFrame({"n": range(25)}), str(tmp_path / "t.sav"))
+    assert sorted(cells(open_table(tmp_path / "t.sav"))["n"]) == list(range(25))
+
+
+def test_a_damaged_statistics_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.sav").write_bytes(b"$FL2 and nothing more")
+    with pytest.raises(UnreadableSource, match=r"t\.sav"):
+        open_table(tmp_path / "t.sav")
+
+
+def database(path: Path, *statements: str) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return path
+
+
+def test_the_only_table_of_a_database_is_taken(tmp_path: Path) -> None:
+    path = database(tmp_path / "d.duckdb", "CREATE TABLE p AS SELECT 'b'::ENUM('b', 'a') AS v")
+    table = open_table(path)
+    assert (kinds(table), cells(table)) == ({"v": "text"}, {"v": ["b"]})
+
+
+def test_a_table_of_a_database_must_be_named_when_there_are_several(tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "d.db",
+        "CREATE TABLE people (id INT)",
+        "CREATE SCHEMA s",
+        "CREATE TABLE s.visits AS SELECT 1 AS n",
+        "CREATE VIEW adults AS SELECT * FROM people",
+    )
+    assert list_tables(path) == ["adults", "people", "s.visits"]
+    with pytest.raises(WrongUsage, match="'people'"):
+        open_table(path)
+    with pytest.raises(SourceNotFound, match="Did you mean 'people'"):
+        open_table(path, table="peopel")
+    assert cells(open_table(path, table="s.visits")) == {"n": [1]}
+    opened = open_tables(path)
+    assert [len(table.columns) for table in opened] == [1, 1, 1]
+    assert len({id(table.engine) for table in opened}) == 1
+
+
+def test_a_database_is_not_changed(tmp_path: Path) -> None:
+    path = database(tmp_path / "d.duckdb", "CREATE TABLE p AS SELECT 1 AS v")
+    before = path.read_bytes()
+    table = open_table(path)
+    with pytest.raises(EngineFailed):
+        table.engine.execute(exp.Drop(tables=[table.relation.copy()], kind="TABLE"))
+    table.engine.close()
+    assert path.read_bytes() == before
+
+
+def test_a_locked_database_is_named_with_its_holder(tmp_path: Path) -> None:
+    path = database(tmp_path / "d.duckdb", "CREATE TABLE p AS SELECT 1 AS v")
+    script = f"import duckdb; c = duckdb.connect({str(path)!r}); print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        holder.stdout.readline()
+        with pytest.raises(LockedSource, match=r"d\.duckdb is in use by") as caught:
+            open_table(path)
+        holder.communicate(b"\n")
+    assert caught.value.__context__ is None
+
+
+def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "d.duckdb").write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 5000)
+    with pytest.raises(UnreadableSource, match="damaged"):
+        open_table(tmp_path / "d.duckdb")
+
+
+def test_an_sqlite_file_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "d.db").write_bytes(b"SQLite format 3\0")
+    with pytest.raises(UnreadableSource, match="SQLite"):
+        open_table(tmp_path / "d.db")
+
+
+def test_a_missing_file_suggests_a_near_one(tmp_path: Path) -> None:
+    (tmp_path / "patients.csv").write_text("a\n1\n")
+    with pytest.raises(SourceNotFound, match=r"Did you mean 'patients\.csv'"):
+        open_table(tmp_path / "patient.csv")
+    with pytest.raises(SourceNotFound, match="No file matches"):
+        open_table(f"{tmp_path}/*.parquet")
+    with pytest.raises(SourceNotFound):
+        open_table(tmp_path / "nowhere" / "t.csv")
+
+
+def test_a_folder_lists_what_is_inside(tmp_path: Path) -> None:
+    parquet.write_table(PEOPLE, tmp_path / "part-1.parquet")
+    with pytest.raises(UnreadableSource, match=r"is a folder.*'part-1\.parquet'.*\*\.parquet"):
+        open_table(tmp_path)
+
+
+def test_files_of_several_kinds_are_refused(tmp_path: Path) -> None:
+    parquet.write_table(PEOPLE, tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("zip,age\n1,2\n")
+    with pytest.raises(UnreadableSource, match="several kinds: csv, parquet"):
+        open_table(f"{tmp_path}/a.*")
+
+
+def as_parquet() -> bytes:
+    sink = io.BytesIO()
+    parquet.write_table(PEOPLE, sink)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content", [b"zip,age\n01234,41\n2,\n", as_parquet()], ids=["csv", "parquet"]
+)
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    table = open_table("-")
+    assert (table.label, cells(table)) == ("standard input", PEOPLE.to_pydict())
+
+
+def test_empty_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
+    with pytest.raises(EmptySource):
+        open_table("-")
+
+
+def test_two_files_on_one_engine_can_be_joined(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,x\n1,a\n2,b\n")
+    (tmp_path / "b.csv").write_text("id,y\n1,c\n")
+    engine = DuckDB()
+    a, b = (open_table(tmp_path / name, engine=engine) for name in ("a.csv", "b.csv"))
+    query = build.select(
+        build.column("x", of="a"),
+        build.column("y", of="b"),
+        source=build.aliased_table(a.relation, "a"),
+    ).join(
+        build.aliased_table(b.relation, "b"),
+        on=exp.EQ(this=build.column("id", of="a"), expression=build.column("id", of="b")),
+    )
+    assert engine.run(query).to_pydict() == {"x": ["a"], "y": ["c"]}
+
+
+def test_what_an_engine_stores_goes_away_with_it(tmp_path: Path) -> None:
+    engine = DuckDB()
+    folder = Path(engine.folder)
+    assert (folder.exists(), folder.stat().st_mode & 0o077) == (True, 0)
+    engine.close()
+    assert not folder.exists()
