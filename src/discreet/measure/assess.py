@@ -12,6 +12,7 @@ from sqlglot import exp
 from discreet.engines.connect import open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
+from discreet.engines.scratch import Scratch
 from discreet.errors import EmptySource, WrongUsage
 from discreet.measure import columns as column_selectivity
 from discreet.measure.assessment import Assessment, Presence
@@ -24,7 +25,7 @@ from discreet.measure.risk.population import population_uniques
 from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
 from discreet.measure.risk.uniques import find_uniques
 from discreet.measure.sensitive import measure_sensitive
-from discreet.measure.subject import bind, select_table
+from discreet.measure.subject import bind, on_engine, select_table
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -102,36 +103,48 @@ def assess(  # noqa: PLR0913 -- the flags of the command
     (1, 1, 1)
     """
     loaded = load(policy)
-    names_policy_table = loaded is not None and table in loaded.tables
+    is_ours = not isinstance(source, Table)
     opened = (
-        source
-        if isinstance(source, Table)
-        else open_table(
+        open_table(
             source,
-            table=None if names_policy_table else table,
+            table=None if _names_its_table(source) else table,
             delimiter=delimiter,
             encoding=encoding,
             memory_limit=memory_limit,
         )
+        if is_ours
+        else source
     )
-    bound = bind(
-        opened,
-        policy=select_table(loaded, label=opened.label, name=table) if loaded else None,
-        path=str(loaded.path) if loaded and loaded.path else None,
-        quasi=quasi,
-        sensitive=sensitive,
-        unit=unit,
-    )
-    population = None
-    if against is not None:
-        population = open_population(against, opened, delimiter=delimiter, encoding=encoding)
-    return measure(
-        bound,
-        population=population,
-        fraction=fraction,
-        depth=depth,
-        threshold=threshold,
-        progress=progress or (lambda *_: None),
+    try:
+        bound = bind(
+            opened,
+            policy=select_table(loaded, label=opened.label, name=table) if loaded else None,
+            path=str(loaded.path) if loaded and loaded.path else None,
+            quasi=quasi,
+            sensitive=sensitive,
+            unit=unit,
+        )
+        population = None
+        if against is not None:
+            population = open_population(against, opened, delimiter=delimiter, encoding=encoding)
+        with Scratch(opened.engine) as scratch:
+            return measure(
+                on_engine(bound, scratch),
+                population=population,
+                fraction=fraction,
+                depth=depth,
+                threshold=threshold,
+                progress=progress or (lambda *_: None),
+            )
+    finally:
+        if is_ours:
+            opened.engine.close()
+
+
+def _names_its_table(source: object) -> bool:
+    """Return whether the source itself says which table, so that `table` means the policy's."""
+    return isinstance(source, str) and (
+        source.startswith("spark:") or ("://" in source and "table=" in source)
     )
 
 

@@ -98,7 +98,7 @@ def _bring(population: Table, quasi: Sequence[Column], engine: Engine) -> exp.Ta
         build.named(build.count_rows(), "people"),
         source=population.relation.copy(),
     ).group_by(*(value.copy() for value in values))
-    if population.engine is engine:
+    if population.engine is engine or population.engine is getattr(engine, "engine", None):
         return engine.keep(query)
     batches = population.engine.stream(query)
     first = next(batches, None)

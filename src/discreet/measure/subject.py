@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from discreet.policy.model import Role
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from discreet.engines.engine import Column, Table
+    from discreet.engines.engine import Column, Engine, Table
     from discreet.policy import model
 
 
@@ -43,6 +43,9 @@ def bind(
         ConflictingRoles: A column is both quasi-identifier and sensitive or unit.
         WrongUsage: There is no quasi-identifier.
     """
+    for words in (quasi, sensitive):
+        if isinstance(words, str):
+            raise WrongUsage(f"'{words}' is one text. Give a list of column names.")
     if policy is not None:
         _require_policy_columns(table, policy, path)
     guessed = policy is None and quasi is None
@@ -71,6 +74,12 @@ def bind(
     return Bound(subject, {**roles, **stated}, policy, guessed)
 
 
+def on_engine(bound: Bound, engine: Engine) -> Bound:
+    """Return the same parts, worked on by `engine`, which stands in for the table's own."""
+    table = replace(bound.subject.table, engine=engine)
+    return replace(bound, subject=replace(bound.subject, table=table))
+
+
 def require_column(table: Table, name: str, *, where: str = "") -> Column:
     """Return the column called `name`, or say which one was meant."""
     found = table.column(name)
@@ -88,6 +97,8 @@ def select_table(policy: model.Policy, *, label: str, name: str | None = None) -
                 f"The policy has no table '{name}'.{did_you_mean(name, policy.tables)}"
             )
         return policy.tables[name]
+    if name is not None and name != label:  # else it is the database's own name of the table
+        raise WrongUsage(f"The policy has no table '{name}'.{did_you_mean(name, policy.tables)}")
     wanted = PurePath(label)
     for table in policy.tables.values():
         source = PurePath(table.source) if table.source else None
@@ -97,7 +108,7 @@ def select_table(policy: model.Policy, *, label: str, name: str | None = None) -
         return policy.tables[wanted.stem]
     if len(policy.tables) == 1:
         return next(iter(policy.tables.values()))
-    names = ", ".join(policy.tables)
+    names = ", ".join(f"'{known}'" for known in policy.tables)
     raise WrongUsage(
         f"The policy describes {names}; none of them names {label} as its source. "
         "Say which one with --table."
