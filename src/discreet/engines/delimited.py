@@ -55,7 +55,7 @@ def open_delimited(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> exp.Table:
-    """Return a view of CSV files that share one header, with types that hold for every row."""
+    """Return CSV files that share one header as a table, with types that hold for every row."""
     first, *others = [find_dialect(path, delimiter=delimiter, encoding=encoding) for path in paths]
     for path, other in zip(paths[1:], others, strict=True):
         if other != first:
@@ -71,7 +71,8 @@ def open_delimited(
     columns = [
         build.named(converted(build.column(name), types[name]), name) for name in first.names
     ]
-    return engine.view(build.select(*columns, source=raw), hint="csv")
+    # Stored, spilling if need be: every question to a view would parse the text again.
+    return engine.keep(build.select(*columns, source=raw))
 
 
 def find_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> Dialect:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
-from pyarrow import dataset, parquet
+from pyarrow import parquet
 from sqlglot import exp
 
 from discreet.engines import attached, delimited, sheets, surveys
@@ -197,7 +197,7 @@ def _open_json(request: Request) -> exp.Table:
         else build.column(name)
         for name in types
     ]
-    return request.engine.view(build.select(*wanted, source=raw), hint="json")
+    return request.engine.keep(build.select(*wanted, source=raw))
 
 
 def _json_types(request: Request, options: dict[str, exp.Expr]) -> dict[str, str]:
@@ -223,6 +223,8 @@ def _json_types(request: Request, options: dict[str, exp.Expr]) -> dict[str, str
 
 
 def _open_arrow(request: Request) -> exp.Table:
+    from pyarrow import dataset  # brings pandas along, which most runs never need
+
     try:
         data = dataset.dataset([str(path) for path in request.paths], format="ipc")
         names = list(data.schema.names)

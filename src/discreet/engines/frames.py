@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyarrow import dataset
 
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import UnreadableSource, WrongUsage
@@ -29,7 +28,9 @@ def open_frame(frame: object, *, engine: DuckDB) -> Table:
 
 def arrow_data(frame: Any) -> Any:
     """Return a frame as an Arrow table, dataset or reader, without a copy where possible."""
-    if isinstance(frame, (pa.Table, pa.RecordBatchReader, dataset.Dataset)):
+    # Asked by name: importing pyarrow.dataset brings pandas along, which most runs never need.
+    is_dataset = type(frame).__module__ in ("pyarrow._dataset", "pyarrow.dataset")
+    if is_dataset or isinstance(frame, (pa.Table, pa.RecordBatchReader)):
         return frame
     try:
         data = _converted(frame)

@@ -21,7 +21,6 @@ from discreet.measure.criteria.verdicts import judge_population, judge_sizes, sm
 from discreet.measure.describe import sentence
 from discreet.measure.encode import comparable
 from discreet.measure.presence import match_population
-from discreet.measure.risk.population import population_uniques
 from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
 from discreet.measure.risk.uniques import find_uniques
 from discreet.measure.sensitive import measure_sensitive
@@ -303,6 +302,8 @@ def _population(
         fraction = people / matched.people
     if fraction is None or not len(sizes.sizes):
         return None
+    from discreet.measure.risk.population import population_uniques  # scipy, only when asked
+
     return population_uniques(sizes.sizes, sizes.classes, fraction=fraction)
 
 

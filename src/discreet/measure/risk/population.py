@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import betaln, digamma, gammaln
 
 from discreet.errors import WrongUsage
@@ -285,8 +286,6 @@ def _harmonic(start: float, terms: int) -> float:
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Return where `function` is zero between two points at which its signs differ."""
-    from scipy.optimize import brentq
-
     solve: Any = brentq  # its stubs know neither plain floats nor that no report is asked for
     return float(solve(function, low, high, xtol=1e-15, rtol=1e-14))
 
