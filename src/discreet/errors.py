@@ -138,7 +138,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("salary", ["age", "zip"])
     " It is one of: 'age', 'zip'."
     """
-    choices = sorted(set(known))
+    choices = sorted(set(known) - {word})  # a link to nowhere is listed, and yet not there
     lowered = {choice.lower(): choice for choice in choices}
     near = get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
     if near:

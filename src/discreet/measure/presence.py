@@ -91,6 +91,7 @@ def match_population(cells: Cells, classes: exp.Table, population: Table) -> Mat
 
 def _bring(population: Table, quasi: Sequence[Column], engine: Engine) -> exp.Table:
     """Return the population as `q0 … qn, people`, grouped, on the table's own engine."""
+    _require_people(population)
     columns = [_same_column(population, column) for column in quasi]
     values = [comparable(column) for column in columns]
     query = build.select(
@@ -106,6 +107,13 @@ def _bring(population: Table, quasi: Sequence[Column], engine: Engine) -> exp.Ta
         raise _empty(population)
     reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
     return engine.load(reader)
+
+
+def _require_people(population: Table) -> None:
+    # Without rows a file's columns have no types either, and would be told to differ in those.
+    anybody = build.select(build.named(build.number(1), "n"), source=population.relation.copy())
+    if population.engine.run(anybody.limit(1)).num_rows == 0:
+        raise _empty(population)
 
 
 def _empty(population: Table) -> EmptySource:

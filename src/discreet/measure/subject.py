@@ -91,11 +91,7 @@ def require_column(table: Table, name: str, *, where: str = "") -> Column:
 
 def select_table(policy: model.Policy, *, label: str, name: str | None = None) -> model.Table:
     """Return the policy's table for a source: by name, by its `source`, by file name, or the only one."""
-    if name is not None:
-        if name not in policy.tables:
-            raise WrongUsage(
-                f"The policy has no table '{name}'.{did_you_mean(name, policy.tables)}"
-            )
+    if name is not None and name in policy.tables:
         return policy.tables[name]
     if name is not None and name != label:  # else it is the database's own name of the table
         raise WrongUsage(f"The policy has no table '{name}'.{did_you_mean(name, policy.tables)}")
@@ -141,9 +137,11 @@ def _with(roles: Mapping[str, Role], role: Role) -> list[str]:
 
 
 def _require_distinct(quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> None:
+    for role, names in ((Role.QUASI_IDENTIFIER, quasi), (Role.SENSITIVE, sensitive)):
+        for name in names:
+            if list(names).count(name) > 1:
+                raise ConflictingRoles(f"Column '{name}' is named twice as {role}. Name it once.")
     for name in quasi:
-        if list(quasi).count(name) > 1:
-            raise ConflictingRoles(f"Column '{name}' is named twice as quasi-identifier.")
         if name in sensitive:
             raise ConflictingRoles(
                 f"Column '{name}' is both quasi-identifier and sensitive. An outsider either knows "

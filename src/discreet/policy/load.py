@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import InvalidPolicy, SourceNotFound
+from discreet.errors import InvalidPolicy, SourceNotFound, did_you_mean
 from discreet.policy.build import build_policy
 from discreet.policy.check import build_hierarchies, check_tables, sketch_tables
 from discreet.policy.document import Unreadable, read_document
@@ -29,7 +29,7 @@ def load_policy(path: Path | str) -> Policy:
         data = path.read_bytes()
     except FileNotFoundError:
         raise SourceNotFound(
-            f"Policy file '{path}' is not there. Run `discreet init` to draft one."
+            f"Policy file '{path}' is not there.{_near(path)} Run `discreet init` to draft one."
         ) from None
     except IsADirectoryError:
         raise InvalidPolicy([f"{path}: a directory. Name the policy file in it."]) from None
@@ -42,6 +42,13 @@ def load_policy(path: Path | str) -> Policy:
         what = f"byte {error.start + 1} of the file (0x{data[error.start]:02X}) is not UTF-8"
         raise InvalidPolicy([f"{path}:{line}: {what}. Save the file as UTF-8."]) from None
     return parse_policy(text, path=path)
+
+
+def _near(path: Path) -> str:
+    """Return the policy that was meant, if one beside it has almost that name."""
+    beside = [other.name for ending in ("*.yaml", "*.yml") for other in path.parent.glob(ending)]
+    guess = did_you_mean(path.name, beside)
+    return guess if "Did you mean" in guess else ""
 
 
 def parse_policy(text: str, *, path: Path | None = None) -> Policy:
