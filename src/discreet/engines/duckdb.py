@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import tempfile
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,7 +14,7 @@ from sqlglot import exp
 
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.render import drop_table, render
-from discreet.errors import EngineFailed
+from discreet.errors import EngineFailed, WrongUsage
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 ROWS_PER_BATCH = 122_880  # DuckDB's own row group, so that a batch is one vectorized hand-over
+_BYTES_PER_THREAD = 125e6  # what DuckDB's guide asks for
 
 _KINDS: Mapping[str, Kind] = {
     "BOOLEAN": Kind.BOOLEAN,
@@ -59,6 +62,20 @@ def _all_whole(column: exp.Column) -> exp.Expr:
     return exp.Anonymous(this="bool_and", expressions=[exp.and_(is_whole, is_small)])
 
 
+def _within(memory_limit: str) -> dict[str, str | int]:
+    """Return the settings that keep DuckDB within a limit, which includes how many threads it has."""
+    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", memory_limit, re.IGNORECASE)
+    if not parts:
+        raise WrongUsage(
+            f"'{memory_limit}' is not a size. Write a memory limit such as 500MB or 4GB."
+        )
+    power = "KMGT".index(parts[2][0].upper()) + 1
+    size = float(parts[1]) * 1000**power
+    # A hash table of each thread must fit before it can spill.
+    threads = max(1, min(os.cpu_count() or 1, int(size / _BYTES_PER_THREAD)))
+    return {"memory_limit": memory_limit.strip(), "threads": threads}
+
+
 class DuckDB:
     """An in-memory DuckDB that spills to a private folder and never reaches for the network."""
 
@@ -75,14 +92,15 @@ class DuckDB:
             "allow_persistent_secrets": False,
             "temp_directory": self._folder.name,
         }
-        if memory_limit:
-            settings["memory_limit"] = memory_limit
+        if memory_limit is not None:
+            settings |= _within(memory_limit)
         self._connection = withheld(lambda: duckdb.connect(":memory:", config=settings))
         self._registered: dict[str, object] = {}
         self._count = 0
         self.attached: dict[str, str] = {}  # database files by path
-        for setting, value in (("python_enable_replacements", exp.false()), ("TimeZone", "UTC")):
-            self._set(setting, value)
+        self._set(self._connection, "python_enable_replacements", exp.false())
+        self._set(self._connection, "TimeZone", build.text("UTC"))
+        self._set(self._connection, "enable_progress_bar", exp.false())
 
     @property
     def folder(self) -> str:
@@ -214,15 +232,17 @@ class DuckDB:
         return [(str(name), str(kind)) for name, kind, *_ in described]
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection of its own to the same data, with what is local to one set again."""
         cursor = withheld(self._connection.cursor)
+        self._set(cursor, "enable_progress_bar", exp.false())
         for name, data in self._registered.items():
             withheld(lambda name=name, data=data: cursor.register(name, data))
         return cursor
 
-    def _set(self, name: str, value: exp.Expr | str) -> None:
-        value = exp.Literal.string(value) if isinstance(value, str) else value
+    def _set(self, connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expr) -> None:
         item = exp.SetItem(this=exp.EQ(this=exp.var(name), expression=value))
-        self.execute(exp.Set(expressions=[item]))
+        text = render(exp.Set(expressions=[item]), dialect=self.dialect)
+        withheld(lambda: connection.execute(text))
 
 
 def withheld(call: Callable[[], Answer]) -> Answer:
