@@ -1,0 +1,111 @@
+"""`discreet check` from the prompt: the exit code decides, the lines say why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHECK = ("check", "people.csv", "--policy", "policy.yaml")
+
+
+def require(people: Path, *criteria: str) -> None:
+    """Write a policy with these criteria beside the table."""
+    policy = people.with_name("policy.yaml")
+    head = policy.read_text("utf-8").partition("    criteria:")[0]
+    lines = "".join(f"      - {criterion}\n" for criterion in criteria)
+    policy.write_text(f"{head}    criteria:\n{lines}", "utf-8")
+
+
+def test_criteria_that_hold_exit_0(people: Path, discreet):
+    ran = discreet(*CHECK)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == "ok     k-anonymity (k = 2): reached 3\n"
+
+
+def test_a_criterion_that_fails_exits_3_and_says_who_stands_in_its_way(people: Path, discreet):
+    require(people, "k-anonymity: {k: 2}", "k-anonymity: {k: 4}")
+    ran = discreet(*CHECK)
+    assert (ran.code, ran.err) == (3, "")
+    assert ran.out.splitlines() == [
+        "ok     k-anonymity (k = 2): reached 3",
+        "FAILED k-anonymity (k = 4): reached 3; 6 people in 2 classes fail",
+    ]
+
+
+def test_every_criterion_is_judged_in_the_order_of_the_policy(people: Path, discreet):
+    people.with_name("all.csv").write_text("sex,age\n" + "F,34\nM,35\n" * 10, "utf-8")
+    require(
+        people,
+        "k-map: {k: 10}",
+        "delta-presence: {lower: 0.1, upper: 0.2}",
+        "t-closeness: {column: ill, t: 0.5}",
+        "l-diversity: {column: ill, l: 2}",
+        "l-diversity: {column: ill, l: 3}",
+        "alpha-k: {column: ill, alpha: 0.5, k: 2}",
+        "beta-likeness: {column: ill, beta: 1.5}",
+        "delta-disclosure: {column: ill, delta: 3}",
+        "k-anonymity: {k: 3}",
+    )
+    ran = discreet(*CHECK, "--against", "all.csv", "--json")
+    assert ran.code == 3
+    assert [(one["criterion"], one["holds"]) for one in ran.json["criteria"]] == [
+        ("k-map", True),
+        ("delta-presence", False),
+        ("t-closeness", True),
+        ("l-diversity", True),
+        ("l-diversity", False),
+        ("alpha-k", False),
+        ("beta-likeness", True),
+        ("delta-disclosure", False),
+        ("k-anonymity", True),
+    ]
+
+
+def test_no_value_of_a_cell_is_printed(people: Path, discreet):
+    require(people, "k-anonymity: {k: 4}", "l-diversity: {column: ill, l: 3}")
+    ran = discreet(*CHECK)
+    assert ran.code == 3
+    assert not [cell for cell in ("34", "35", "flu", "cold", "hiv") if cell in ran.out]
+
+
+def test_json_is_printed_whatever_the_verdict(people: Path, discreet):
+    require(people, "k-anonymity: {k: 4}")
+    ran = discreet(*CHECK, "--json")
+    assert (ran.code, ran.err) == (3, "")
+    (verdict,) = ran.json["criteria"]
+    assert (verdict["required"], verdict["reached"], verdict["holds"]) == ({"k": 4}, 3, False)
+    assert ran.json["combinations"] is None
+
+
+def test_nothing_is_written(people: Path, discreet):
+    before = sorted(people.parent.iterdir())
+    discreet(*CHECK)
+    assert sorted(people.parent.iterdir()) == before
+
+
+def test_the_table_of_the_policy_may_be_named(people: Path, discreet):
+    policy = people.with_name("policy.yaml")
+    other = "  others:\n    columns: {zip: quasi-identifier}\n    criteria: [k-anonymity: {k: 1}]\n"
+    policy.write_text(policy.read_text("utf-8") + other, "utf-8")
+    ran = discreet(*CHECK, "--table", "others")
+    assert (ran.code, ran.out) == (0, "ok     k-anonymity (k = 1): reached 1\n")
+
+
+@pytest.mark.parametrize("level", ["1", "1.0", "1e0"])
+def test_a_level_that_is_met_exactly_holds(people: Path, discreet, level: str):
+    require(people, f"t-closeness: {{column: ill, t: {level}}}")
+    assert discreet(*CHECK).code == 0
+
+
+def test_a_class_of_one_person_fails_although_the_policy_names_a_unit(people: Path, discreet):
+    people.write_text("who,age,sex,ill\na,30,F,flu\na,30,F,flu\nb,31,F,flu\n", "utf-8")
+    policy = people.with_name("policy.yaml")
+    text = policy.read_text("utf-8").replace("    columns:", "    unit: who\n    columns:")
+    policy.write_text(text, "utf-8")
+    ran = discreet(*CHECK)
+    assert ran.code == 3
+    assert ran.out == "FAILED k-anonymity (k = 2): reached 1; 2 people in 2 classes fail\n"
