@@ -57,6 +57,20 @@ def test_a_named_delimiter_is_used(tmp_path: Path) -> None:
     assert cells(write(tmp_path, "a,b:c\n1,2:3\n"), delimiter=":") == {"a,b": ["1,2"], "c": [3]}
 
 
+@pytest.mark.parametrize(
+    ("option", "mark"), [("\\t", "\t"), ("tab", "\t"), ("||", "||"), ("~", "~")]
+)
+def test_a_delimiter_may_be_any_short_text(tmp_path: Path, option: str, mark: str) -> None:
+    path = write(tmp_path, f"a{mark}b\n1{mark}x\n")
+    assert cells(path, delimiter=option) == {"a": [1], "b": ["x"]}
+
+
+@pytest.mark.parametrize("delimiter", ["", "\n", '"', "12345"])
+def test_a_delimiter_that_cannot_be_one_is_wrong_usage(tmp_path: Path, delimiter: str) -> None:
+    with pytest.raises(WrongUsage, match="delimiter"):
+        open_table(write(tmp_path, "a,b\n1,2\n"), delimiter=delimiter)
+
+
 def test_a_single_column_needs_no_delimiter(tmp_path: Path) -> None:
     assert cells(write(tmp_path, "age\n1\n2\n")) == {"age": [1, 2]}
 

@@ -58,6 +58,7 @@ def test_the_tables_of_a_server_are_listed_and_opened_by_name(clinic: str) -> No
     by_url = open_table(with_table(clinic, "ward.visits"))
     assert (by_option.label, by_url.label) == ("people", "ward.visits")
     assert len({id(table.engine) for table in open_tables(clinic)}) == 1
+    assert [label for _, label in by_option.engine.tables()] == ["people", "visits"]
     with pytest.raises(WrongUsage, match=r"'people', 'ward\.visits'"):
         open_table(clinic)
     with pytest.raises(SourceNotFound, match="Did you mean 'people'"):

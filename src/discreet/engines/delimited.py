@@ -82,11 +82,18 @@ def find_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> 
     if not body.strip():
         raise EmptySource(f"{path.name} is empty. A table needs at least a line of column names.")
     skip = head[: len(head) - len(body)].replace("\r\n", "\n").count("\n")
-    chosen = delimiter if delimiter else _find_delimiter(body, is_cut=is_cut)
+    chosen = _named(delimiter) if delimiter is not None else _find_delimiter(body, is_cut=is_cut)
     header = next(iter(_records(body, chosen)), [])
     names = tuple(name.strip() or f"column{i}" for i, name in enumerate(header, start=1))
     refuse_duplicates(names, where=path.name)
     return Dialect(delimiter=chosen, encoding=encoding, names=names, skip=skip)
+
+
+def _named(delimiter: str) -> str:
+    chosen = "\t" if delimiter in ("\\t", "tab") else delimiter
+    if not 1 <= len(chosen.encode()) <= 4 or set(chosen) & set('"\r\n'):
+        raise WrongUsage("A delimiter has one to four characters, such as ';' or '\\t' for a tab.")
+    return chosen
 
 
 def _read_head(path: Path, encoding: str | None) -> tuple[str, str, bool]:
@@ -152,9 +159,12 @@ def _refuse_other_encodings(path: Path) -> None:
 
 def _records(text: str, delimiter: str) -> list[list[str]]:
     # csv knows one-character delimiters; a blank after the comma is taken off by skipinitialspace.
-    blank = len(delimiter) > 1 and delimiter.endswith(" ")
+    if len(delimiter) > 1 and delimiter != ", ":
+        text, delimiter = text.replace(delimiter, "\x1f"), "\x1f"
     reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter[0], skipinitialspace=blank
+        io.StringIO(text, newline=""),
+        delimiter=delimiter[0],
+        skipinitialspace=delimiter == ", ",
     )
     try:
         return [record for record in reader if record]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from discreet.engines.duckdb import DuckDB
 
+COLUMNS_PER_SCAN = 200  # DuckDB plans thousands of aggregates in one query very slowly
 SAMPLE_ROWS = 1_000  # decides only which guesses are worth proving on the whole file
 
 _DAY, _CLOCK = r"\d{4}-\d{2}-\d{2}", r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?"
@@ -154,6 +155,13 @@ def _scan(
     raw: exp.Table, candidates: Mapping[str, Sequence[Guess]], *, engine: DuckDB
 ) -> dict[str, tuple[int, list[Guess]]]:
     """Return for each column how many values it has and which candidates hold for all of them."""
+    names = list(candidates)
+    if len(names) > COLUMNS_PER_SCAN:
+        first, rest = (
+            {name: candidates[name] for name in part}
+            for part in (names[:COLUMNS_PER_SCAN], names[COLUMNS_PER_SCAN:])
+        )
+        return {**_scan(raw, first, engine=engine), **_scan(raw, rest, engine=engine)}
     wanted: list[exp.Expr] = []
     for name, guesses in candidates.items():
         value = _trimmed(build.column(name))

@@ -116,7 +116,7 @@ class PostgreSQL:
         query = (
             exp.select("table_schema", "table_name")
             .from_("information_schema.tables")
-            .where("table_schema NOT IN ('pg_catalog', 'information_schema')")
+            .where("LEFT(table_schema, 3) <> 'pg_' AND table_schema <> 'information_schema'")
             .order_by("table_schema", "table_name")
         )
         found = self.run(query)
