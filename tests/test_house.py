@@ -1,0 +1,149 @@
+"""The house rules that a machine can hold: form, lint, layers, sizes, names of hosts."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+PACKAGE = ROOT / "src" / "discreet"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+LONGEST = 400
+
+# What a dependency is imported as, where that is not its name.
+IMPORTED_AS = {"pyyaml": "yaml", "vl-convert-python": "vl_convert", "psycopg": "psycopg"}
+
+
+def tracked_files() -> list[Path]:
+    """Return the files of the repository as they are now."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
+    )
+    if listed.returncode:
+        pytest.skip("not a git repository")
+    paths = [ROOT / name for name in listed.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [("ruff", "format", "--check", "."), ("ruff", "check", "."), ("lint-imports",)],
+    ids=" ".join,
+)
+def test_the_tools_agree(tool: tuple[str, ...]):
+    name, *arguments = tool
+    program = BIN / name
+    if not program.exists():
+        pytest.skip(f"{name} is not installed: make setup")
+    done = subprocess.run(
+        [program, *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, f"`{' '.join(tool)}` says:\n{done.stdout}{done.stderr}"
+
+
+def test_every_room_says_its_purpose_in_one_line():
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in PACKAGE.rglob("__init__.py")
+        if not (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n")[0].strip()
+    ]
+    assert silent == []
+
+
+def test_every_folder_of_modules_is_a_room():
+    homeless = {path.parent for path in MODULES if not (path.parent / "__init__.py").exists()}
+    assert sorted(str(folder.relative_to(ROOT)) for folder in homeless) == []
+
+
+def test_no_module_is_long():
+    lengths = {str(path.relative_to(ROOT)): path.read_text("utf-8").count("\n") for path in MODULES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_no_room_is_called_by_what_it_is_not():
+    banned = {"utils", "util", "helpers", "helper", "misc", "common", "manager"}
+    assert [str(path) for path in MODULES if banned & {path.stem, *path.parts}] == []
+
+
+def test_nothing_below_the_command_line_prints():
+    printing = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in MODULES
+        if "cli" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("print", "input")
+    ]
+    assert printing == []
+
+
+def test_no_file_names_a_registry_of_packages():
+    """Machines install from the mirror they were given; an address in a file would overrule it."""
+    index = re.compile(
+        r"://[^\s\"')]*/simple\b"
+        r"|^\s*(--(extra-)?index-url|--find-links|index-url\s*=|index_url\s*=)"
+        r"|^\s*\[\[tool\.uv\.index\]\]",
+        re.MULTILINE,
+    )
+    found = []
+    for path in tracked_files():
+        try:
+            text = path.read_text("utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += [f"{path.relative_to(ROOT)}: {match[0]}" for match in index.finditer(text)]
+    assert found == []
+
+
+def test_nothing_is_left_to_do_later():
+    later = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in tracked_files()
+        if path.suffix in (".py", ".md", ".toml", ".j2", ".css", ".yaml")
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
+        if later.search(line)
+    ]
+    assert found == []
+
+
+def imported_names() -> set[str]:
+    """Return the top-level packages that some module of discreet imports."""
+    names: set[str] = set()
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module.partition(".")[0])
+    return names
+
+
+def declared() -> dict[str, str]:
+    """Return every dependency a user may install, by the name it is imported as."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [*project["dependencies"]]
+    wanted += [item for extra in project["optional-dependencies"].values() for item in extra]
+    names = [re.split(r"[\[<>=!~; ]", item)[0].lower() for item in wanted]
+    return {
+        IMPORTED_AS.get(name, name.replace("-", "_")): name for name in names if name != "discreet"
+    }
+
+
+def test_every_dependency_is_imported():
+    assert sorted(set(declared()) - imported_names()) == []
+
+
+def test_every_import_is_declared():
+    # These come with a declared one and are part of its interface: jinja2, pydantic, pyspark.
+    companions = {"markupsafe", "pydantic_core", "py4j"}
+    known = {*declared(), *companions, *sys.stdlib_module_names, "discreet"}
+    assert sorted(imported_names() - known) == []
