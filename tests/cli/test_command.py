@@ -106,12 +106,10 @@ def test_a_verb_is_needed(capsys: pytest.CaptureFixture[str]):
         (["assess", "x.csv", "--threshold", "2"], "Invalid value for '--threshold'"),
         (["assess", "x.csv", "--quasi", ""], "Invalid value for '--quasi'"),
         (["assess", "x.csv", "--quasi", "age,,sex"], "Invalid value for '--quasi'"),
-        (["assess", "x.csv", "--delimiter", ""], "Invalid value for '--delimiter'"),
-        (["assess", "x.csv", "--delimiter", "ab"], "Invalid value for '--delimiter'"),
         (["assess", "x.csv", "--memory", "lots"], "Invalid value for '--memory'"),
         (["check", "x.csv"], "Missing option '--policy'."),
         (["init"], "Missing argument 'SOURCE...'."),
-        (["init", "x.csv", "--delimiter", ""], "Invalid value for '--delimiter'"),
+        (["init", "x.csv", "--memory", "4"], "Invalid value for '--memory'"),
     ],
 )
 def test_wrong_usage_is_told_with_its_code_and_where_to_read_on(
@@ -125,13 +123,6 @@ def test_wrong_usage_is_told_with_its_code_and_where_to_read_on(
     assert told in first
     assert first.endswith("  [wrong-usage]")
     assert rest[-1].startswith("Try 'discreet ")
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"), [(";", ";"), ("\\t", "\t"), ("tab", "\t"), ("\t", "\t"), (", ", ", ")]
-)
-def test_a_delimiter_may_be_typed_as_people_do(typed: str, meant: str):
-    assert options.DELIMITER.convert(typed, None, None) == meant
 
 
 @pytest.mark.parametrize("typed", ["4GB", "500MB", "1.5 GiB", "2tb"])

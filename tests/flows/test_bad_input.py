@@ -118,6 +118,12 @@ SOURCES = [
         "wrong-usage",
         ("'klingon'", "utf-8"),
     ),
+    Case(
+        "a delimiter that cannot be one",
+        (*ASSESS, "--delimiter", ""),
+        "wrong-usage",
+        ("delimiter",),
+    ),
     with_file(
         "binary garbage",
         bytes(range(1, 256)) * 40 + b"MARK",

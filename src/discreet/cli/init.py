@@ -62,7 +62,6 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
 )
 @click.option(
     "--delimiter",
-    type=options.DELIMITER,
     metavar="CHAR",
     help="What separates a CSV file's columns.",
 )

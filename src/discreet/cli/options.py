@@ -30,19 +30,6 @@ class Names(click.ParamType[tuple[str, ...]]):
         return tuple(name.strip() for name in names)
 
 
-class Delimiter(click.ParamType[str]):
-    """One letter; a tab may be written as a backslash and t, or `tab`: shells make it hard to type."""
-
-    name = "char"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the delimiter itself."""
-        meant = "\t" if value in ("\\t", "tab") else str(value)
-        if len(meant.removesuffix(" ") or meant) != 1:
-            self.fail("Write one character, such as ; or \\t for a tab.", param, ctx)
-        return meant
-
-
 class Memory(click.ParamType[str]):
     """A size such as `4GB`."""
 
@@ -58,7 +45,6 @@ class Memory(click.ParamType[str]):
 
 
 NAMES = Names()
-DELIMITER = Delimiter()
 MEMORY = Memory()
 
 source_argument = click.argument("source", metavar="SOURCE")
@@ -88,7 +74,6 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1."),
         click.option(
             "--delimiter",
-            type=DELIMITER,
             metavar="CHAR",
             help="What separates a CSV file's columns.",
         ),
