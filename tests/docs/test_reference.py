@@ -1,0 +1,92 @@
+"""Every error code, verb, option and criterion has its place in the reference."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from discreet import errors
+from discreet.cli.command import VERBS, cli
+from discreet.errors import DiscreetError
+from discreet.measure.criteria.verdicts import NAMES
+from discreet.policy.schema import policy_schema
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+ERRORS = (REFERENCE / "errors.md").read_text("utf-8")
+KINDS = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, DiscreetError)
+]
+
+
+def section(text: str, heading: str) -> str:
+    """Return what stands below a heading of the second level."""
+    return (text.partition(f"\n## {heading}\n")[2]).partition("\n## ")[0]
+
+
+def options_of(verb: str) -> list[str]:
+    """Return the long names of a verb's options."""
+    command = cli.get_command(click.Context(cli), verb)
+    assert command is not None
+    return [
+        name
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for name in parameter.opts
+        if name.startswith("--")
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.code)
+def test_an_error_code_has_a_heading_an_example_and_a_remedy(kind: type[DiscreetError]):
+    text = section(ERRORS, kind.code)
+    assert text.strip()
+    assert f"| [`{kind.code}`](#{kind.code}) | {kind.exit_code} | `{kind.__name__}` |" in ERRORS
+    if kind is not DiscreetError:
+        assert f"[{kind.code}]\n" in text
+
+
+def test_no_code_is_documented_that_does_not_exist():
+    headings = re.findall(r"^## (\S+)$", ERRORS, re.MULTILINE)
+    assert sorted(headings) == sorted(kind.code for kind in KINDS)
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 130, 143])
+def test_an_exit_code_is_documented(code: int):
+    assert f"\n| {code} | " in (REFERENCE / "exit-codes.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_has_a_page_that_names_each_of_its_options(verb: str):
+    page = (REFERENCE / f"{verb}.md").read_text("utf-8")
+    assert page.startswith(f"# discreet {verb}\n") or f"`discreet {verb}`" in page
+    assert [name for name in options_of(verb) if not re.search(rf"`[^`\n]*{name}\b", page)] == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_page_names_no_option_that_the_verb_lacks(verb: str):
+    page = (REFERENCE / f"{verb}.md").read_text("utf-8")
+    listed = re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE)
+    named = {name for cell in listed for name in re.findall(r"--[a-z-]+", cell)}
+    assert sorted(named - set(options_of(verb)) - {"--help"}) == []
+
+
+@pytest.mark.parametrize("name", sorted(NAMES.values()))
+def test_a_criterion_has_headings_in_the_policy_and_among_criteria(name: str):
+    for page in ("policy.md", "criteria.md"):
+        text = (REFERENCE / page).read_text("utf-8")
+        assert re.search(rf"^#+ .*\b{name}\b", text, re.MULTILINE | re.IGNORECASE), page
+
+
+def test_the_policy_knows_the_same_criteria_as_the_measures():
+    written = str(policy_schema())
+    assert [name for name in NAMES.values() if f"'{name}'" not in written] == []
+
+
+@pytest.mark.parametrize("role", ["identifier", "quasi-identifier", "sensitive", "insensitive"])
+def test_a_role_is_explained(role: str):
+    assert f"| `{role}` |" in (REFERENCE / "policy.md").read_text("utf-8")
