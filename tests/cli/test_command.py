@@ -107,6 +107,8 @@ def test_a_verb_is_needed(capsys: pytest.CaptureFixture[str]):
         (["assess", "x.csv", "--quasi", ""], "Invalid value for '--quasi'"),
         (["assess", "x.csv", "--quasi", "age,,sex"], "Invalid value for '--quasi'"),
         (["assess", "x.csv", "--memory", "lots"], "Invalid value for '--memory'"),
+        (["assess", ""], "Invalid value for 'SOURCE': The name is empty."),
+        (["init", "x.csv", ""], "Invalid value for 'SOURCE...': The name is empty."),
         (["check", "x.csv"], "Missing option '--policy'."),
         (["init"], "Missing argument 'SOURCE...'."),
         (["init", "x.csv", "--memory", "4"], "Invalid value for '--memory'"),

@@ -38,7 +38,7 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, callback=options.named)
 @click.option(
     "-o",
     "--output",

@@ -47,7 +47,15 @@ class Memory(click.ParamType[str]):
 NAMES = Names()
 MEMORY = Memory()
 
-source_argument = click.argument("source", metavar="SOURCE")
+
+def named(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Refuse an empty name, such as that of an unset variable: the empty path is a folder."""
+    if "" in (value if isinstance(value, tuple) else (value,)):
+        raise click.BadParameter("The name is empty.", context, parameter)
+    return value
+
+
+source_argument = click.argument("source", metavar="SOURCE", callback=named)
 policy_option = click.option(
     "--policy",
     type=click.Path(path_type=Path),
