@@ -212,7 +212,7 @@ def measure(
         smallest=smallest(cells, sizes.relation, "size", count=SMALLEST_SHOWN),
         columns=column_selectivity.measure(bound, progress=progress) if depth else (),
         sensitive=measured.columns,
-        criteria=tuple(verdicts[criterion] for criterion in criteria if criterion in verdicts),
+        criteria=tuple(verdicts[criterion] for criterion in criteria),
         risk=_risk(sizes, matched, threshold),
         presence=_presence(cells, matched) if matched else None,
         population=_population(sizes, people, matched, fraction),
