@@ -12,12 +12,11 @@ from discreet.engines import attached, files, frames, sheets
 from discreet.engines.arrow import plain_type
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
-from discreet.errors import MissingExtra, SourceNotFound, WrongUsage, did_you_mean
+from discreet.errors import SourceNotFound, WrongUsage, did_you_mean
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
-    from discreet.engines.postgres import PostgreSQL
 
 _POSTGRES = ("postgresql://", "postgres://")
 _SPARK = "spark:"
@@ -74,8 +73,10 @@ def list_tables(source: str | Path) -> list[str]:
     """Return the tables of a database, the sheets of a workbook; nothing for other files."""
     text = str(source)
     if text.startswith(_POSTGRES):
+        from discreet.engines.postgres import PostgreSQL
+
         url, _ = _without(text, "table")
-        server = _postgres(url)
+        server = PostgreSQL(url)
         try:
             return [_qualified(schema, name) for schema, name in server.tables()]
         finally:
@@ -128,7 +129,7 @@ def _open_postgres(url: str, *, table: str | None, engine: Engine | None) -> Tab
             "A PostgreSQL table can only be joined with tables on its own server. Export it to a "
             "file, or put the other table on the server."
         )
-    server = engine or _postgres(url)
+    server = engine or PostgreSQL(url)
     known = server.tables()
     labels = {_qualified(schema, item): (schema, item) for schema, item in known}
     if name is None and len(labels) == 1:
@@ -145,18 +146,10 @@ def _open_postgres(url: str, *, table: str | None, engine: Engine | None) -> Tab
     return server.table(build.table(*found), label=name)
 
 
-def _postgres(url: str) -> PostgreSQL:
-    try:
-        from discreet.engines.postgres import PostgreSQL
-    except ImportError:
-        PostgreSQL = None  # noqa: N806 -- a class, or its absence
-    if PostgreSQL is None:
-        raise MissingExtra(what="PostgreSQL", extra="postgres")
-    return PostgreSQL(url)
-
-
 def _open_spark(source: str, *, table: str | None, engine: Engine | None) -> Table:
-    spark, (name, master) = _spark(), _spark_parts(source, table)
+    from discreet.engines import spark
+
+    name, master = _spark_parts(source, table)
     if engine is not None and not isinstance(engine, spark.Spark):
         raise WrongUsage("A Spark table can only be joined with tables on Spark.")
     home: Any = engine or spark.start(master)
@@ -164,21 +157,12 @@ def _open_spark(source: str, *, table: str | None, engine: Engine | None) -> Tab
 
 
 def _open_spark_frame(frame: Any, *, engine: Engine | None) -> Table:
-    spark = _spark()
+    from discreet.engines import spark
+
     if engine is not None and not isinstance(engine, spark.Spark):
         raise WrongUsage("A Spark frame can only be joined with tables on Spark.")
     home: Any = engine or spark.Spark(frame.sparkSession)
     return home.table(frame, label="DataFrame")
-
-
-def _spark() -> Any:
-    try:
-        from discreet.engines import spark
-    except ImportError:
-        spark = None
-    if spark is None:
-        raise MissingExtra(what="Spark", extra="spark")
-    return spark
 
 
 def _spark_parts(source: str, table: str | None) -> tuple[str, str | None]:

@@ -6,9 +6,7 @@ import io
 import tempfile
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import psycopg
 import pyarrow as pa
-from psycopg.conninfo import conninfo_to_dict
 from pyarrow import csv
 from sqlglot import exp
 
@@ -16,8 +14,14 @@ from discreet.engines import postgres_types
 from discreet.engines.arrow import normalized
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.render import analyze_table, drop_table, render
-from discreet.errors import EngineFailed, SourceNotFound
+from discreet.errors import EngineFailed, MissingExtra, SourceNotFound
 from discreet.sql import build
+
+try:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+except ImportError as error:
+    raise MissingExtra(what="PostgreSQL", extra="postgres") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,18 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark import StorageLevel
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from discreet.engines.arrow import normalized
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.names import refuse_duplicates
 from discreet.engines.render import render
-from discreet.errors import EngineFailed
+from discreet.errors import EngineFailed, MissingExtra
 from discreet.sql import build
+
+try:
+    from py4j.protocol import Py4JError
+    from pyspark import StorageLevel
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+except ImportError as error:
+    raise MissingExtra(what="Spark", extra="spark") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping

@@ -136,8 +136,10 @@ def judge_population(
                 f"The criterion {NAMES[type(criterion)]} compares the table with its population. "
                 "Name the population's table with --against."
             )
-        verdict = _k_map if isinstance(criterion, model.KMap) else _delta_presence
-        verdicts[criterion] = verdict(cells, criterion, matched)  # pyright: ignore[reportArgumentType]
+        if isinstance(criterion, model.KMap):
+            verdicts[criterion] = _k_map(cells, criterion, matched)
+        else:
+            verdicts[criterion] = _delta_presence(cells, criterion, matched)
     return verdicts
 
 

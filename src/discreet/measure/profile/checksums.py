@@ -105,14 +105,6 @@ def passes_fodselsnummer(number: str) -> bool:
     return fits and _is_day(month, day - 40 if day > 40 else day)
 
 
-def passes_cpr(number: str) -> bool:
-    """Return whether a Danish CPR number starts with a date.
-
-    There is no more to test: since 2007 numbers without a valid check digit are given out.
-    """
-    return _is_day(int(number[2:4]), int(number[:2]))
-
-
 def passes_pesel(number: str) -> bool:
     """Return whether a Polish PESEL has a date (century in the month) and its check digit."""
     fits = _weighted(number, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
@@ -193,15 +185,6 @@ def passes_vin(number: str) -> bool:
     weights = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
     total = sum(digit * weight for digit, weight in zip(digits, weights, strict=True))
     return "0123456789X"[total % 11] == number[8]
-
-
-def passes_ssn(number: str) -> bool:
-    """Return whether a 9-digit number may be a US SSN: no part all zero, no area 666 or 9xx.
-
-    Nearly nine in ten random numbers pass, so this refutes and never confirms.
-    """
-    area, group, serial = number[:3], number[3:5], number[5:]
-    return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
 
 
 def _weighted(number: str, weights: Iterable[int]) -> int:
