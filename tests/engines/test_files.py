@@ -106,6 +106,27 @@ def test_json_is_read_without_guesses_about_dates(tmp_path: Path, name: str) -> 
     assert cells(table)["day"] == [date(2020, 1, 31), None]
 
 
+@pytest.mark.parametrize(
+    ("numbers", "kind"),
+    [
+        (["9007199254740993", "9007199254740992", "0.5"], "text"),
+        (["18446744073709551616", "18446744073709551617"], "text"),
+        (["1e400", "1e401"], "text"),
+        (["0.5", "1e22", "-2.5E-7", "3", "null"], "real"),
+    ],
+)
+def test_numbers_of_json_are_reals_only_when_that_loses_nothing(
+    tmp_path: Path, numbers: list[str], kind: str
+) -> None:
+    records = ",".join(f'{{"a": {number}}}' for number in numbers)
+    (tmp_path / "t.json").write_text(f"[{records}]")
+    opened = open_table(tmp_path / "t.json")
+    assert str(opened.columns[0].kind) == kind
+    value = build.column("a")
+    groups = build.select(value, source=opened.relation).group_by(value.copy())
+    assert opened.engine.run(groups).num_rows == len(numbers)
+
+
 @pytest.mark.parametrize("text", ['{"name": Alice}\n', "[1, 2]", '{"a": 1}\n{"a": Alice}\n'])
 def test_what_is_not_json_is_refused_without_its_text(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.json").write_text(text)

@@ -16,7 +16,7 @@ from pyarrow import parquet
 from sqlglot import exp
 
 from discreet.engines import attached, delimited, sheets, surveys
-from discreet.engines.guesses import converted, guess_types, is_temporal
+from discreet.engines.guesses import JSON_NUMBERS, TEMPORAL, converted, guess_types
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import EmptySource, SourceNotFound, UnreadableSource, did_you_mean
 from discreet.sql import build
@@ -178,8 +178,8 @@ def _parquet_names(path: Path) -> list[str]:
 def _open_json(request: Request) -> exp.Table:
     options: dict[str, exp.Expr] = {"sample_size": exp.Neg(this=build.number(1))}
     detected = _json_types(request, options)
-    # DuckDB would guess at dates; texts stay texts until every one of them is a certain date.
-    doubtful = ("DATE", "TIME", "TIMESTAMP", "UUID")
+    # DuckDB would guess at dates, and round long numbers: both are texts until proven otherwise.
+    doubtful = ("DATE", "TIME", "TIMESTAMP", "UUID", "DOUBLE")
     types = {name: "VARCHAR" if kind in doubtful else kind for name, kind in detected.items()}
     columns = exp.Struct(
         expressions=[
@@ -189,8 +189,16 @@ def _open_json(request: Request) -> exp.Table:
     )
     source = delimited.table_function("read_json", request.paths, {"columns": columns})
     raw = request.engine.view(build.select(exp.Star(), source=source), hint="raw")
-    texts = [name for name, kind in types.items() if kind == "VARCHAR"]
-    guesses = guess_types(raw, texts, engine=request.engine, among=is_temporal) if texts else {}
+    numbers = [name for name, kind in detected.items() if kind == "DOUBLE"]
+    texts = [name for name, kind in types.items() if kind == "VARCHAR" and name not in numbers]
+    guesses = {
+        **(guess_types(raw, texts, engine=request.engine, guesses=TEMPORAL) if texts else {}),
+        **(
+            guess_types(raw, numbers, engine=request.engine, guesses=JSON_NUMBERS)
+            if numbers
+            else {}
+        ),
+    }
     wanted = [
         build.named(converted(build.column(name), guesses[name]), name)
         if name in guesses

@@ -1,7 +1,8 @@
 """The type of every column of a text table, proven on all of its rows by the engine.
 
 A guess must never lose anything: `01234` is not a number, twenty digits are not one either, and a
-date that could be read day-first as well as month-first stays text.
+date that could be read day-first as well as month-first stays text. Values that a type cannot tell
+apart would share a class, and a table would look safer than it is.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sqlglot import exp
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from discreet.engines.duckdb import DuckDB
 
@@ -23,9 +24,12 @@ SAMPLE_ROWS = 1_000  # decides only which guesses are worth proving on the whole
 
 _DAY, _CLOCK = r"\d{4}-\d{2}-\d{2}", r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?"
 _OFFSET = r"(Z|[+-]\d{2}:\d{2})"
-# No leading zero, at most 18 digits before the point; an exponent needs its sign, so that the
-# code 12E4 stays a code.
-_REAL = r"[+-]?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]\d{1,3})?|[+-]?(?i:nan|inf|infinity)"
+# No leading zero, at most 15 digits before the point, which a real keeps; an exponent needs its sign,
+# so that the code 12E4 stays a code.
+_MANTISSA = r"[+-]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)"
+_REAL = rf"{_MANTISSA}([eE][+-]\d{{1,3}})?|[+-]?(?i:nan|inf|infinity)"
+_JSON_REAL = rf"{_MANTISSA}([eE][+-]?\d{{1,3}})?"
+_MOST_DIGITS = 17  # programs write a real with so many; more tell apart what a real cannot
 
 
 @dataclass(frozen=True)
@@ -61,11 +65,8 @@ GUESSES = (
     *_day_first_or_month_first("."),
     *_day_first_or_month_first("-"),
 )
-
-
-def is_temporal(guess: Guess) -> bool:
-    """Return whether a guess is a date, a time or both."""
-    return guess.type.startswith(("DATE", "TIME"))
+TEMPORAL = tuple(guess for guess in GUESSES if guess.type.startswith(("DATE", "TIME")))
+JSON_NUMBERS = (Guess("DOUBLE", _JSON_REAL),)
 
 
 def guess_types(
@@ -73,14 +74,13 @@ def guess_types(
     names: Sequence[str],
     *,
     engine: DuckDB,
-    among: Callable[[Guess], bool] = lambda _: True,
+    guesses: Sequence[Guess] = GUESSES,
 ) -> dict[str, Guess]:
     """Return for each text column of `raw` the narrowest type that every one of its values has.
 
     The second query reads every cell of the table, so it also finds any line that cannot be read.
     """
-    allowed = tuple(guess for guess in GUESSES if among(guess))
-    likely = _likely(raw, names, allowed, engine=engine)
+    likely = _likely(raw, names, guesses, engine=engine)
     return _proven(raw, likely, engine=engine)
 
 
@@ -192,10 +192,31 @@ def _fits(value: exp.Expr, guess: Guess) -> exp.Expr:
     matches = _matches(value, guess.pattern or "")
     cast = converted(value, guess)
     conditions = [matches, build.is_null(cast).not_()]
-    if guess.type == "DOUBLE":  # 1e+999 would turn into infinity
-        is_infinite = exp.Anonymous(this="isinf", expressions=[cast.copy()])
-        conditions.append(exp.or_(is_infinite.not_(), _matches(value, r"(?i).*inf.*")))
-    return build.all_of(conditions)
+    return build.all_of(
+        [*conditions, *(_keeps_number(value, cast) if guess.type == "DOUBLE" else [])]
+    )
+
+
+def _keeps_number(value: exp.Expr, cast: exp.Expr) -> list[exp.Expr]:
+    """Return the conditions under which the real `cast` is the number that the text `value` says."""
+    is_infinite = exp.Anonymous(this="isinf", expressions=[cast.copy()])
+    digits = exp.Anonymous(
+        this="regexp_replace",
+        expressions=[
+            value.copy(),
+            build.text(r"^[+-]?[0.]*|\.|[eE].*$"),
+            *map(build.text, ("", "g")),
+        ],
+    )
+    is_short = exp.LTE(this=exp.Length(this=digits), expression=build.number(_MOST_DIGITS))
+    return [
+        exp.or_(is_infinite.not_(), _matches(value, r"(?i).*inf.*")),  # not so 1e+999
+        exp.or_(  # not so 1e-999, which would turn into 0
+            exp.NEQ(this=cast.copy(), expression=build.number(0)),
+            _matches(value, r"[^1-9eE]*([eE].*)?"),
+        ),
+        is_short,
+    ]
 
 
 def _every(value: exp.Expr, guess: Guess) -> exp.Expr:
