@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -14,7 +15,7 @@ from pyarrow import dataset, parquet
 from sqlglot import exp
 
 from discreet.engines.connect import open_table
-from discreet.errors import DuplicateColumns, UnreadableSource, WrongUsage
+from discreet.errors import DuplicateColumns, EmptySource, UnreadableSource, WrongUsage
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -112,3 +113,54 @@ def test_a_file_joins_a_frame_on_its_engine(tmp_path: object) -> None:
     first = open_table(PEOPLE)
     second = open_table(f"{tmp_path}/p.parquet", engine=first.engine)
     assert second.engine is first.engine
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [
+        [date(2020, 1, 1), datetime(2020, 1, 1, 5, tzinfo=UTC)],
+        [b"a", "a"],
+        [2**64, 2**64 + 1],
+    ],
+)
+def test_a_column_whose_values_arrow_would_change_is_refused(mixed: list[object]) -> None:
+    with pytest.raises(UnreadableSource, match="one type") as caught:
+        open_table(pd.DataFrame({"a": pd.Series(mixed, dtype=object)}))
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("series", [pd.Series([1], name="a"), pl.Series("a", [1])])
+def test_a_single_series_is_no_table(series: object) -> None:
+    with pytest.raises(WrongUsage, match="Series is not a table"):
+        open_table(series)
+
+
+def test_a_frame_without_columns_is_empty() -> None:
+    with pytest.raises(EmptySource, match="no columns"):
+        open_table(pd.DataFrame())
+
+
+def test_columns_of_pandas_that_share_a_name_are_named() -> None:
+    with pytest.raises(DuplicateColumns, match="'a'"):
+        open_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1.5, 2.5], pa.float16()),
+        pa.array([Decimal("1.00"), Decimal("2.00")], pa.decimal256(60, 2)),
+        pa.array(["a", "b"]).dictionary_encode(),
+    ],
+)
+@pytest.mark.parametrize("form", [pa.Table, pa.RecordBatchReader])
+def test_types_that_duckdb_lacks_are_made_plain(column: object, form: type) -> None:
+    table = pa.table({"a": column})
+    opened = open_table(table if form is pa.Table else table.to_reader())
+    assert len({row["a"] for row in rows(opened)}) == 2
+
+
+def test_categories_of_intervals_are_texts() -> None:
+    bins = pd.cut(pd.Series([1, 5, 9, None]), [0, 3, 10])
+    found = rows(open_table(pd.DataFrame({"a": bins})))
+    assert [row["a"] for row in found] == ["(0, 3]", "(3, 10]", "(3, 10]", None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet.engines.names import refuse_duplicates
-from discreet.errors import UnreadableSource, WrongUsage
+from discreet.errors import EmptySource, UnreadableSource, WrongUsage
 
 if TYPE_CHECKING:
     from discreet.engines.duckdb import DuckDB
@@ -19,6 +19,8 @@ def open_frame(frame: object, *, engine: DuckDB) -> Table:
     label = type(frame).__name__
     data = arrow_data(frame)
     refuse_duplicates(data.schema.names, where=f"The {label}")
+    if not data.schema.names:
+        raise EmptySource(f"The {label} has no columns. Give one with people in it.")
     if isinstance(data, pa.RecordBatchReader):  # can be read once only
         relation = engine.load(data)
     else:
@@ -30,11 +32,13 @@ def arrow_data(frame: Any) -> Any:
     """Return a frame as an Arrow table, dataset or reader, without a copy where possible."""
     # Asked by name: importing pyarrow.dataset brings pandas along, which most runs never need.
     is_dataset = type(frame).__module__ in ("pyarrow._dataset", "pyarrow.dataset")
-    if is_dataset or isinstance(frame, (pa.Table, pa.RecordBatchReader)):
+    if is_dataset:
         return frame
+    if type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns"):
+        refuse_duplicates([str(name) for name in frame.columns], where="The DataFrame")
     try:
         data = _converted(frame)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         kind = type(error).__name__
     else:
         if data is not None:
@@ -51,10 +55,14 @@ def arrow_data(frame: Any) -> Any:
 
 def _converted(frame: Any) -> Any:
     library = type(frame).__module__.partition(".")[0]
+    if type(frame).__name__ == "Series":
+        return None
     if isinstance(frame, pa.RecordBatch):
-        return pa.Table.from_batches([frame])
+        return _known_to_duckdb(pa.Table.from_batches([frame]))
+    if isinstance(frame, (pa.Table, pa.RecordBatchReader)):
+        return _known_to_duckdb(frame)
     if library == "pandas":
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return _known_to_duckdb(_from_pandas(frame))
     if library == "polars" and type(frame).__name__ == "LazyFrame":
         frame = frame.collect(engine="streaming")
     if library == "polars":
@@ -62,5 +70,32 @@ def _converted(frame: Any) -> Any:
     if hasattr(frame, "to_arrow_reader"):  # a DuckDB relation, of whatever connection
         return frame.to_arrow_reader(122_880)
     if hasattr(frame, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(frame)
+        return _known_to_duckdb(pa.RecordBatchReader.from_stream(frame))
     return None
+
+
+def _from_pandas(frame: Any) -> Any:
+    plain = frame.copy(deep=False)
+    for name, dtype in frame.dtypes.items():
+        categories = getattr(dtype, "categories", None)
+        if categories is not None and str(categories.dtype).startswith(("interval", "period")):
+            plain[name] = frame[name].cat.rename_categories(categories.astype(str))
+    data = pa.Table.from_pandas(plain, preserve_index=False)
+    for item, (name, dtype) in zip(data.schema, frame.dtypes.items(), strict=True):
+        # Arrow takes 5 o'clock from a moment among dates, and makes bytes of a text among bytes.
+        is_narrow = pa.types.is_date(item.type) or pa.types.is_binary(item.type)
+        if str(dtype) == "object" and is_narrow and frame[name].dropna().map(type).nunique() > 1:
+            raise TypeError("mixed")
+    return data
+
+
+def _known_to_duckdb(data: Any) -> Any:
+    """Return a table or reader without the types that DuckDB cannot scan."""
+    wanted = pa.schema([item.with_type(_scannable(item.type)) for item in data.schema])
+    return data if wanted.equals(data.schema) else data.cast(wanted)
+
+
+def _scannable(kind: Any) -> Any:
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    return pa.string() if pa.types.is_decimal256(kind) else kind
