@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.errors import EmptySource, InvalidCriterion
+from discreet.errors import EmptySource, InvalidCriterion, UnreadableSource
 from discreet.policy import model
 from discreet.policy.hierarchies.tree import tree_of
 from discreet.policy.model import Column, Policy, Role, Table
@@ -206,3 +207,33 @@ def test_one_row_is_one_unique_person():
     assert found.verdict == "1 of 1 person is unique on zip (100 %)."
     assert assess({"zip": ["1", "2", "2"]}).verdict == "1 of 3 people is unique on zip (33.3 %)."
     assert found.sensitive["ill"].t.equal == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("DATE", "infinity"),
+        ("DATE", "12000-01-01"),
+        ("TIMESTAMP", "-infinity"),
+        ("TIMESTAMPTZ", "12000-01-01 00:00:00"),
+    ],
+)
+def test_a_day_that_python_cannot_hold_is_shown_as_text(kind: str, value: str):
+    days = duckdb.sql(f"SELECT CAST('{value}' AS {kind}) AS day, 1 AS ill UNION ALL SELECT NULL, 2")
+    found = discreet.assess(days, quasi=["day"], sensitive=["ill"])
+    assert (found.classes, found.k) == (2, 1)
+    shown = [view.values["day"] for view in found.smallest]
+    assert shown[0].startswith(value.partition(" ")[0])
+    assert shown[1] is None
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_moments_less_than_a_microsecond_apart_are_never_one_class(zone: str | None):
+    moments = pa.table({"at": pa.array([1, 2, None], pa.timestamp("ns", zone))})
+    if zone:  # DuckDB would round them
+        with pytest.raises(UnreadableSource, match="microsecond"):
+            discreet.assess(moments, quasi=["at"])
+        return
+    found = discreet.assess(moments, quasi=["at"], sensitive=[])
+    assert (found.classes, len(found.smallest)) == (3, 3)
+    assert "nan" not in str(found.to_dict())

@@ -62,6 +62,13 @@ def _all_whole(column: exp.Column) -> exp.Expr:
     return exp.Anonymous(this="bool_and", expressions=[exp.and_(is_whole, is_small)])
 
 
+def _any_finer(column: exp.Column) -> exp.Expr:
+    nanoseconds = exp.Anonymous(this="epoch_ns", expressions=[column])
+    rest = exp.Mod(this=nanoseconds, expression=build.number(1000))
+    is_finer = exp.NEQ(this=rest, expression=build.number(0))
+    return exp.Anonymous(this="bool_or", expressions=[is_finer])
+
+
 def _within(memory_limit: str) -> dict[str, str | int]:
     """Return the settings that keep DuckDB within a limit, which includes how many threads it has."""
     parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", memory_limit, re.IGNORECASE)
@@ -179,15 +186,26 @@ class DuckDB:
         """Return `relation` as a table in which every column can be grouped and ordered."""
         types = self.types(relation)
         columns = tuple(Column(name, kind_of(kind)) for name, kind in types)
-        if any(_plain_type(kind) for _, kind in types):
+        plain = {name: _plain_type(kind) for name, kind in types}
+        # Rounded to what other engines have, moments could become equal.
+        plain |= dict.fromkeys(self._finer_than_microseconds(relation, types))
+        if any(plain.values()):
             wanted = [
-                build.named(exp.cast(build.column(name), plain), name)
-                if (plain := _plain_type(kind))
-                else build.column(name)
-                for name, kind in types
+                build.named(exp.cast(build.column(name), to), name) if to else build.column(name)
+                for name, to in plain.items()
             ]
             relation = self.view(build.select(*wanted, source=relation.copy()))
         return Table(engine=self, relation=relation, columns=columns, label=label)
+
+    def _finer_than_microseconds(
+        self, relation: exp.Table, types: list[tuple[str, str]]
+    ) -> list[str]:
+        clocks = [name for name, kind in types if kind == "TIMESTAMP_NS"]
+        if not clocks:
+            return []
+        checks = [build.named(_any_finer(build.column(name)), name) for name in clocks]
+        found = self.run(build.select(*checks, source=relation.copy())).to_pylist()[0]
+        return [name for name in clocks if found[name]]
 
     def whole_numbers(self, relation: exp.Table) -> exp.Table:
         """Return a view in which a column of reals that are all whole is one of integers.

@@ -48,8 +48,8 @@ def arrow_data(frame: Any) -> Any:
             "polars, pyarrow, DuckDB or Spark."
         )
     raise UnreadableSource(
-        f"The {type(frame).__name__} cannot be turned into Arrow ({kind}): a column may mix types. "
-        "Give each column one type first."
+        f"The {type(frame).__name__} cannot be turned into Arrow ({kind}): a column may mix types, or be "
+        "finer than microseconds. Give each column one type, and round it, first."
     )
 
 
@@ -66,7 +66,7 @@ def _converted(frame: Any) -> Any:
     if library == "polars" and type(frame).__name__ == "LazyFrame":
         frame = frame.collect(engine="streaming")
     if library == "polars":
-        return frame.to_arrow()
+        return _known_to_duckdb(frame.to_arrow())
     if hasattr(frame, "to_arrow_reader"):  # a DuckDB relation, of whatever connection
         return frame.to_arrow_reader(122_880)
     if hasattr(frame, "__arrow_c_stream__"):
@@ -90,7 +90,7 @@ def _from_pandas(frame: Any) -> Any:
 
 
 def _known_to_duckdb(data: Any) -> Any:
-    """Return a table or reader without the types that DuckDB cannot scan."""
+    """Return a table or reader without the types that DuckDB cannot scan, or would round."""
     wanted = pa.schema([item.with_type(_scannable(item.type)) for item in data.schema])
     return data if wanted.equals(data.schema) else data.cast(wanted)
 
@@ -98,4 +98,8 @@ def _known_to_duckdb(data: Any) -> Any:
 def _scannable(kind: Any) -> Any:
     if pa.types.is_float16(kind):
         return pa.float32()
+    if pa.types.is_timestamp(kind) and kind.tz:
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_duration(kind):
+        return pa.duration("us")
     return pa.string() if pa.types.is_decimal256(kind) else kind

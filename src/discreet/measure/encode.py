@@ -73,13 +73,21 @@ class Listed:
         """Return the values behind `codes`, None for the missing value."""
         if not codes:
             return []
+        try:
+            lookup = self._lookup(engine, codes, build.column("value"))
+        except (OverflowError, ValueError):  # a day after the year 9999, a fine clock
+            lookup = None
+        if lookup is None:
+            lookup = self._lookup(engine, codes, exp.cast(build.column("value"), "text"))
+        return [lookup.get(int(code)) for code in codes]
+
+    def _lookup(self, engine: Engine, codes: Sequence[int], value: exp.Expr) -> dict[int, object]:
         wanted = [build.number(int(code)) for code in sorted(set(codes))]
         query = build.select(
-            build.column("code"), build.column("value"), source=self.relation
+            build.column("code"), build.named(value, "value"), source=self.relation
         ).where(exp.In(this=build.column("code"), expressions=wanted))
         found = engine.run(query)
-        lookup = dict(zip(found["code"].to_pylist(), found["value"].to_pylist(), strict=True))
-        return [lookup.get(int(code)) for code in codes]
+        return dict(zip(found["code"].to_pylist(), found["value"].to_pylist(), strict=True))
 
     def counts(self, engine: Engine) -> NDArray[np.int64]:
         """Return the number of rows behind each code, in the order of the codes."""
