@@ -166,6 +166,13 @@ def test_a_server_that_is_not_there_is_named_without_the_password() -> None:
     assert caught.value.__context__ is None
 
 
+def test_an_address_that_is_none_is_refused_without_the_password() -> None:
+    with pytest.raises(WrongUsage, match="address") as caught:
+        open_table("postgresql://ann:s3cret@[::1/clinic")
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
 @pytest.mark.postgres
 def test_a_file_can_join_a_table_on_a_server(clinic: str, tmp_path: Path) -> None:
     people = open_table(clinic, table="people")

@@ -180,7 +180,14 @@ def _spark_parts(source: str, table: str | None) -> tuple[str, str | None]:
 
 def _without(url: str, key: str) -> tuple[str, str | None]:
     """Return `url` without the parameter `key`, and that parameter's value."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = None
+    if parts is None:
+        raise WrongUsage(
+            "The address of the source cannot be read. Write it as postgresql://user@host/database."
+        )
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     value = dict(pairs).get(key)
     kept = urlencode([pair for pair in pairs if pair[0] != key], safe="/")
