@@ -237,3 +237,11 @@ def test_moments_less_than_a_microsecond_apart_are_never_one_class(zone: str | N
     found = discreet.assess(moments, quasi=["at"], sensitive=[])
     assert (found.classes, len(found.smallest)) == (3, 3)
     assert "nan" not in str(found.to_dict())
+
+
+@pytest.mark.parametrize("values", range(2, 12))
+def test_no_distance_is_below_zero(values: int):
+    found = assess({"zip": ["1"] * values, "ill": range(values)}, ["ill"])
+    closeness = found.sensitive["ill"].t
+    assert 0 <= closeness.ordered < 1e-12
+    assert 0 <= closeness.equal < 1e-12

@@ -79,7 +79,8 @@ def ordered(groups: Groups, overall: Overall) -> NDArray[np.float64]:
     prefix = np.concatenate([[0.0], np.cumsum(q)])
     stretches = _area(q, prefix, places, ends, level)
     # Before its first value a class has P = 0, and the area is that under Q.
-    return (np.add.reduceat(stretches, first) + prefix[places[first]]) / (m - 1)
+    area = np.add.reduceat(stretches, first) + prefix[places[first]]
+    return np.maximum(area, 0.0) / (m - 1)  # differences of sums may end just below 0
 
 
 def _area(
