@@ -20,6 +20,7 @@ from discreet.measure.classes import group, sizes_query
 from discreet.measure.criteria.verdicts import judge_population, judge_sizes, smallest
 from discreet.measure.describe import sentence
 from discreet.measure.encode import comparable
+from discreet.measure.exposed import exposed_columns
 from discreet.measure.presence import match_population
 from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
 from discreet.measure.risk.uniques import find_uniques
@@ -217,7 +218,7 @@ def measure(
         presence=_presence(cells, matched) if matched else None,
         population=_population(sizes, people, matched, fraction),
         combinations=_combinations(cells, sizes, depth=depth, progress=progress) if depth else None,
-        cautions=_cautions(cells, bound, sizes, matched),
+        cautions=_cautions(cells, bound, sizes, people=people, matched=matched),
     )
     return replace(found, verdict=sentence(found))
 
@@ -334,13 +335,21 @@ def _combinations(cells: Cells, sizes: Sizes, *, depth: int, progress: Progress)
     )
 
 
-def _cautions(cells: Cells, bound: Bound, sizes: Sizes, matched: Matched | None) -> tuple[str, ...]:
+def _cautions(
+    cells: Cells, bound: Bound, sizes: Sizes, *, people: int, matched: Matched | None
+) -> tuple[str, ...]:
     found: list[str] = []
     if bound.guessed:
         found.append(
             "The roles of the columns were guessed. Write them down with `discreet init`, check "
             "them, and assess with --policy."
         )
+    if int((sizes.sizes * sizes.classes).sum()) > people:
+        found.append(
+            "Some people are in several classes: class sizes, combinations of columns and risks "
+            "count them once in each; the verdict, single columns and criteria count them once."
+        )
+    found += exposed_columns(bound)
     if not bound.subject.sensitive:
         found.append("No sensitive column is named, so what classes reveal was not measured.")
     if cells.suppressed and bound.subject.sensitive and cells.suppressed < (sizes.k or 0):

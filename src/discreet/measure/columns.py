@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.engines.engine import Column
+    from discreet.measure.classes import Subject
     from discreet.measure.subject import Bound
 
 
@@ -31,27 +32,13 @@ def measure(bound: Bound, *, progress: Callable[[str, int, int], None]) -> tuple
 
 def _selectivity(bound: Bound, column: Column) -> Selectivity:
     subject = bound.subject
-    value = comparable(column)
-    people: exp.Expr = build.count_rows()
-    source: exp.Expr = subject.table.relation.copy()
-    if subject.unit is not None:
-        once = build.select(
-            build.named(value, "value"),
-            build.named(comparable(subject.unit), "unit"),
-            source=source,
-        ).distinct()
-        source, value = build.subquery(once, "people"), build.column("value")
-    sizes = build.select(
-        build.named(value.copy(), "value"), build.named(people, "people"), source=source
-    ).group_by(value.copy())
     size, is_missing = build.column("people"), build.is_null(build.column("value"))
-    alone = exp.EQ(this=size.copy(), expression=build.number(1))
     query = build.select(
         build.named(exp.Count(this=build.column("value")), "distinct"),
         build.named(exp.Max(this=exp.case().when(is_missing, size.copy())), "missing"),
-        build.named(exp.Count(this=exp.case().when(alone, build.number(1))), "unique"),
+        build.named(_people_alone(subject.unit), "unique"),
         build.named(exp.Max(this=size.copy()), "largest"),
-        source=build.subquery(sizes, "sizes"),
+        source=build.subquery(_people_by_value(bound.subject, column), "sizes"),
     )
     row = subject.table.engine.run(query).to_pylist()[0]
     return Selectivity(
@@ -62,3 +49,34 @@ def _selectivity(bound: Bound, column: Column) -> Selectivity:
         unique=int(row["unique"]),
         largest=int(row["largest"] or 0),
     )
+
+
+def _people_by_value(subject: Subject, column: Column) -> exp.Select:
+    """Return the query of each value, its number of people, and one of them."""
+    value = comparable(column)
+    source: exp.Expr = subject.table.relation.copy()
+    found = [build.named(build.count_rows(), "people")]
+    if subject.unit is not None:
+        unit = comparable(subject.unit)
+        once = build.select(
+            build.named(value, "value"), build.named(unit, "unit"), source=source
+        ).distinct()
+        source, value = build.subquery(once, "people"), build.column("value")
+        # As text, because PostgreSQL has no smallest boolean.
+        somebody = exp.Min(this=exp.cast(build.column("unit"), "text"))
+        found.append(build.named(somebody, "somebody"))
+    named = build.named(value.copy(), "value")
+    return build.select(named, *found, source=source).group_by(value.copy())
+
+
+def _people_alone(unit: Column | None) -> exp.Expr:
+    """Return how many people are alone with a value, each once, however many they are alone with."""
+    alone = exp.EQ(this=build.column("people"), expression=build.number(1))
+    if unit is None:
+        return exp.Count(this=exp.case().when(alone, build.number(1)))
+    somebody = build.column("somebody")
+    known = exp.Count(this=exp.Distinct(expressions=[exp.case().when(alone, somebody)]))
+    # Rows of nobody known count as one person, whom a count of distinct values leaves out.
+    nobody = build.all_of([alone.copy(), build.is_null(somebody.copy())])
+    unknown = exp.Max(this=exp.case().when(nobody, build.number(1)).else_(build.number(0)))
+    return exp.Add(this=known, expression=unknown)
