@@ -230,7 +230,9 @@ def test_a_fraction_estimates_the_population(people: Path, discreet):
 def test_the_population_may_be_given(people: Path, discreet):
     people.with_name("all.csv").write_text("sex,age\n" + "F,34\nM,35\n" * 10, "utf-8")
     ran = discreet("assess", people, *ROLES, "--against", "all.csv")
-    assert "Against 20 people: k-map = 10" in ran.out
+    assert (
+        "Against a population of 20 people: each class has at least 10 of them (k-map)" in ran.out
+    )
 
 
 def test_a_unit_counts_people_instead_of_rows(folder: Path, discreet):

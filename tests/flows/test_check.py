@@ -23,7 +23,7 @@ def require(people: Path, *criteria: str) -> None:
 def test_criteria_that_hold_exit_0(people: Path, discreet):
     ran = discreet(*CHECK)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "ok     k-anonymity (k = 2): reached 3\n"
+    assert ran.out == "ok     k-anonymity: reached k = 3, required k ≥ 2\n"
 
 
 def test_a_criterion_that_fails_exits_3_and_says_who_stands_in_its_way(people: Path, discreet):
@@ -31,8 +31,8 @@ def test_a_criterion_that_fails_exits_3_and_says_who_stands_in_its_way(people: P
     ran = discreet(*CHECK)
     assert (ran.code, ran.err) == (3, "")
     assert ran.out.splitlines() == [
-        "ok     k-anonymity (k = 2): reached 3",
-        "FAILED k-anonymity (k = 4): reached 3; 6 people in 2 classes fail",
+        "ok     k-anonymity: reached k = 3, required k ≥ 2",
+        "FAILED k-anonymity: reached k = 3, required k ≥ 4; 6 people in 2 classes fail",
     ]
 
 
@@ -92,7 +92,7 @@ def test_the_table_of_the_policy_may_be_named(people: Path, discreet):
     other = "  others:\n    columns: {zip: quasi-identifier}\n    criteria: [k-anonymity: {k: 1}]\n"
     policy.write_text(policy.read_text("utf-8") + other, "utf-8")
     ran = discreet(*CHECK, "--table", "others")
-    assert (ran.code, ran.out) == (0, "ok     k-anonymity (k = 1): reached 1\n")
+    assert (ran.code, ran.out) == (0, "ok     k-anonymity: reached k = 1, required k ≥ 1\n")
 
 
 @pytest.mark.parametrize("level", ["1", "1.0", "1e0"])
@@ -108,4 +108,5 @@ def test_a_class_of_one_person_fails_although_the_policy_names_a_unit(people: Pa
     policy.write_text(text, "utf-8")
     ran = discreet(*CHECK)
     assert ran.code == 3
-    assert ran.out == "FAILED k-anonymity (k = 2): reached 1; 2 people in 2 classes fail\n"
+    failed = "FAILED k-anonymity: reached k = 1, required k ≥ 2"
+    assert ran.out == f"{failed}; 2 people in 2 classes fail\n"

@@ -48,7 +48,7 @@ def test_every_chapter_shows_its_question_and_its_command(told):
 
 def test_the_raw_table_is_shown_to_be_unsafe(told):
     assert "1,988 of 2,000 people are unique on birth_date, sex and postcode" in told.stdout
-    assert "FAILED k-anonymity (k = 5)" in told.stdout
+    assert "FAILED k-anonymity: reached k = 1, required k ≥ 5" in told.stdout
     assert "exit code 3" in told.stdout
 
 

@@ -9,11 +9,15 @@ import click
 from discreet.cli import options, output
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from rich.console import Console
 
-    from discreet.measure.assessment import Assessment
+    from discreet.measure.assessment import Assessment, SensitiveColumn
+
+SENSITIVE_ABREAST = 5  # sensitive columns side by side in one table
+COLUMNS_ABREAST = 5  # quasi-identifiers; more share one cell of a terminal's width
 
 EXAMPLES = """\b
 Examples:
@@ -29,15 +33,21 @@ Examples:
 @options.source_argument
 @options.policy_option
 @options.role_options
-@click.option("--against", metavar="SOURCE", help="The population the people were drawn from.")
+@click.option(
+    "--against",
+    metavar="SOURCE",
+    help="The population the people were drawn from, such as a voter list.",
+)
 @click.option(
     "--fraction",
     type=click.FloatRange(0, 1, min_open=True),
+    metavar="SHARE",
     help="The share of the population in the table, to estimate population uniqueness.",
 )
 @click.option(
     "--depth",
     type=click.IntRange(0),
+    metavar="N",
     default=3,
     show_default=True,
     help="Largest number of columns combined when searching what singles people out; 0 skips it.",
@@ -45,6 +55,7 @@ Examples:
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
+    metavar="CHANCE",
     default=0.2,
     show_default=True,
     help="People whose chance of being found is above this are at risk.",
@@ -64,22 +75,26 @@ def command(
     """
     from discreet.measure.assess import assess
 
-    if report is not None:
-        from discreet.report.page import require_writable
-
-        require_writable(report)
+    write = _report_writer(report) if report is not None else None
     with output.progress() as step:
         found = assess(source, memory_limit=memory, progress=step, **choices)
-    if report is not None:
-        from discreet.report.assessment import write_report
-
-        write_report(found, report)
+    if write is not None:
+        write(found)
     if as_json:
         output.print_json(found)
     else:
         show(found, output.console())
     if report is not None:
         click.echo(f"Report written to {report}.", err=True)
+
+
+def _report_writer(path: Path) -> Callable[[Assessment], None]:
+    """Return what writes the report; a missing library or a wrong place is told before any work."""
+    from discreet.report.assessment import write_report
+    from discreet.report.page import require_writable
+
+    require_writable(path)
+    return lambda found: write_report(found, path)
 
 
 def show(found: Assessment, to: Console) -> None:
@@ -98,29 +113,37 @@ def show(found: Assessment, to: Console) -> None:
 
 
 def _facts(found: Assessment) -> str:
-    parts = [f"{found.rows:,} rows"]
+    from discreet.measure.describe import counted
+
+    facts = counted(found.rows, "row", "rows")
     if found.unit:
-        parts.append(f"{found.people:,} people")
+        facts += f" of {counted(found.people, 'person', 'people')}"
     if found.suppressed:
-        parts.append(f"{found.suppressed:,} suppressed")
-    parts += [f"{found.classes:,} classes", f"k = {output.number(found.k)}"]
-    return ", ".join(parts) + "."
+        facts += f", {found.suppressed:,} of them suppressed"
+    if found.k is None:
+        return f"{facts}."
+    classes = counted(found.classes, "class", "classes")
+    return f"{facts}, in {classes} of people who look alike; the smallest has {found.k:,} (k = {found.k:,})."
 
 
 def _show_criteria(found: Assessment, to: Console) -> None:
+    from discreet.report import words
+
     if not found.criteria:
         return
     rows = [
         (
-            f"{'✓' if verdict.holds else '✗'} {verdict.title}",
-            output.number(verdict.reached),
-            output.number(verdict.failing_classes),
-            output.number(verdict.failing_people),
+            f"{'✓' if verdict.holds else '✗'} {words.criterion(verdict)}",
+            words.required(verdict),
+            words.reached(verdict, k=found.k),
+            f"{verdict.failing_people:,}",
+            f"{verdict.failing_classes:,}",
         )
         for verdict in found.criteria
     ]
-    header = ("Criterion", "Reached", "Failing classes", "People in them")
-    output.print_table(to, "Criteria of the policy", header, rows)
+    header = ("Criterion", "Required", "Reached", "People", "Classes")
+    title = "Criteria of the policy, and who fails them"
+    output.print_table(to, title, header, rows, texts=(0, 1, 2))
 
 
 def _show_sizes(found: Assessment, to: Console) -> None:
@@ -134,7 +157,8 @@ def _show_sizes(found: Assessment, to: Console) -> None:
         people = sum(n for size, n in found.class_sizes.items() if low <= size <= high)
         if people:
             rows.append((name, f"{people:,}", percent(people / total)))
-    output.print_table(to, "People by the size of their class", ("Size", "People", ""), rows)
+    header = ("Class of", "People", "Share")
+    output.print_table(to, "People by the size of their class", header, rows)
 
 
 def _show_columns(found: Assessment, to: Console) -> None:
@@ -153,75 +177,85 @@ def _show_columns(found: Assessment, to: Console) -> None:
         )
         for column in ranked[:12]
     ]
-    header = ("Column", "Role", "Values", "Unique people", "")
-    output.print_table(to, "How far each column narrows a person down", header, rows)
+    header = ("Column", "Role", "Values", "Unique people", "Share")
+    title = "How far each column narrows a person down"
+    output.print_table(to, title, header, rows, texts=(0, 1))
 
 
 def _show_combinations(found: Assessment, to: Console) -> None:
     from discreet.measure.describe import percent
 
-    if found.combinations is None or not found.combinations.most_exposing:
+    searched = found.combinations
+    if searched is None or not searched.most_exposing:
         return
     rows = [
         (
             " + ".join(entry.columns),
             f"{entry.unique:,}",
-            percent(entry.unique / found.people),
+            percent(entry.unique / searched.people),
             f"{entry.minimal:,}",
         )
-        for entry in found.combinations.most_exposing[:8]
+        for entry in searched.most_exposing[:8]
     ]
-    header = ("Columns", "Unique people", "", "Not with fewer columns")
+    header = ("Columns", "Unique people", "Share", "Of them, on no smaller set")
     output.print_table(to, "Smallest sets of columns that single people out", header, rows)
 
 
 def _show_sensitive(found: Assessment, to: Console) -> None:
-    if not found.sensitive:
-        return
-    rows = [
-        (
-            name,
-            f"{column.l.distinct} / {column.l.probabilistic:.3g} / {column.l.entropy:.3g}",
-            (
-                f"{output.number(column.t.equal)} / {output.number(column.t.ordered)}"
-                f" / {output.number(column.t.hierarchical)}"
-            ),
-            f"{column.alpha:.3g}",
-            output.number(column.basic_beta),
-            output.number(column.delta_disclosure),
-        )
-        for name, column in found.sensitive.items()
-    ]
-    header = (
-        "Sensitive column",
-        "l distinct / probable / entropy",
-        "t equal / ordered / tree",
-        "α",
-        "β",
-        "δ",
-    )
-    output.print_table(to, "What the worst class reveals", header, rows)
+    names = list(found.sensitive)
+    for start in range(0, len(names), SENSITIVE_ABREAST):
+        abreast = names[start : start + SENSITIVE_ABREAST]
+        levels = [_levels(found.sensitive[name]) for name in abreast]
+        rows = [
+            (measure, *(output.number(column[measure]) for column in levels))
+            for measure in levels[0]
+        ]
+        title = "What the worst class reveals: l is safer when large, the others when small"
+        output.print_table(to, title, ("Sensitive column", *abreast), rows)
+
+
+def _levels(column: SensitiveColumn) -> dict[str, float | None]:
+    return {
+        "l-diversity, distinct": column.l.distinct,
+        "l-diversity, probabilistic": column.l.probabilistic,
+        "l-diversity, entropy": column.l.entropy,
+        "t-closeness, equal": column.t.equal,
+        "t-closeness, ordered": column.t.ordered,
+        "t-closeness, hierarchical": column.t.hierarchical,
+        "share of one value (α)": column.alpha,
+        "β-likeness, basic": column.basic_beta,
+        "β-likeness, enhanced": column.enhanced_beta,
+        "δ-disclosure": column.delta_disclosure,
+    }
 
 
 def _show_worst(found: Assessment, to: Console) -> None:
     """Name the classes that stand in the way: their custodian may see them, a report never does."""
     shown = [("smallest", view) for view in found.smallest[:3]]
     for name, column in found.sensitive.items():
-        shown += [
-            (f"{name}: l = {output.number(v.level)}", v) for v in column.worst["distinct"][:1]
-        ]
-        shown += [(f"{name}: t = {output.number(v.level)}", v) for v in column.worst["equal"][:1]]
+        fewest, farthest = column.worst["distinct"][:1], column.worst["equal"][:1]
+        shown += [(f"{name}: fewest values, l = {output.number(v.level)}", v) for v in fewest]
+        shown += [(f"{name}: least typical, t = {output.number(v.level)}", v) for v in farthest]
+    columns = found.quasi
+    values = [tuple(map(_cell, view.values.values())) for _, view in shown]
+    if len(columns) > COLUMNS_ABREAST:
+        columns = (", ".join(columns),)
+        values = [(", ".join(cells),) for cells in values]
+    header = ("Class", *columns, "People")
     rows = [
-        (why, *("missing" if v is None else v for v in view.values.values()), f"{view.size:,}")
-        for why, view in shown
+        (why, *cells, f"{view.size:,}") for (why, view), cells in zip(shown, values, strict=True)
     ]
-    header = ("Class", *found.quasi, "People")
-    if len(found.quasi) <= 8:
-        output.print_table(to, "Classes that give most away (for your eyes only)", header, rows)
+    title = "Classes that give most away (for your eyes only)"
+    output.print_table(to, title, header, rows, texts=range(len(header) - 1))
+
+
+def _cell(value: object) -> str:
+    return "missing" if value is None else str(value)
 
 
 def _show_risk(found: Assessment, to: Console) -> None:
     from discreet.measure.describe import percent
+    from discreet.report.words import round_share
 
     risk = found.risk
     rows: list[tuple[object, ...]] = []
@@ -232,17 +266,20 @@ def _show_risk(found: Assessment, to: Console) -> None:
         shares = (adversary.worst, adversary.average, adversary.share_at_risk)
         rows.append((name, *("–" if share is None else percent(share) for share in shares)))
     marketer = risk.marketer.expected_share
-    rows.append(
-        ("Marketer: takes whomever", "", "–" if marketer is None else percent(marketer), "")
+    rows.append(("Marketer: wants anybody", "", "–" if marketer is None else percent(marketer), ""))
+    header = (
+        "Adversary",
+        "Worst",
+        "Average",
+        f"People above {round_share(risk.prosecutor.threshold)}",
     )
-    threshold = percent(risk.prosecutor.threshold)
-    header = ("Adversary", "Worst", "Average", f"People above {threshold}")
     output.print_table(to, "Chance that a match is right", header, rows)
     if found.presence is not None:
         presence = found.presence
         output.print_sentence(
             to,
-            f"Against {presence.population:,} people: k-map = {presence.k_map:,}, presence "
+            f"Against a population of {presence.population:,} people: each class has at least "
+            f"{presence.k_map:,} of them (k-map), and whoever fits one is in the table with a chance "
             f"between {percent(presence.lowest)} and {percent(min(presence.highest, 1.0))}.",
         )
     _show_population(found, to)
@@ -254,13 +291,15 @@ def _show_population(found: Assessment, to: Console) -> None:
     if found.population is None:
         return
     estimates = found.population
-    rows: list[tuple[str, str, str]] = []
-    for name in ("pitman", "zayatz", "snb"):
+    rows: list[tuple[str, str, str, str]] = []
+    for name, title in (("pitman", "Pitman"), ("zayatz", "Zayatz"), ("snb", "SNB")):
         estimate = getattr(estimates, name)
-        chosen = " (chosen by Dankar's rule)" if estimates.chosen == name else ""
         if estimate.uniques is None:
-            rows.append((name + chosen, "no estimate", estimate.reason or ""))
+            rows.append((title, "–", "–", f"no estimate: {estimate.reason}"))
         else:
-            rows.append((name + chosen, f"{estimate.uniques:,.0f}", percent(estimate.share or 0.0)))
+            note = "chosen by Dankar's rule" if estimates.chosen == name else ""
+            share = percent(estimate.share or 0.0)
+            rows.append((title, f"{estimate.uniques:,.0f}", share, note))
     title = f"Estimated unique people in a population of {estimates.population:,.0f}"
-    output.print_table(to, title, ("Estimator", "People", "Share"), rows)
+    header = ("Estimator", "People", "Share", "")
+    output.print_table(to, title, header, rows, texts=(0, 3))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli import options, output
 from discreet.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from discreet.measure.assessment import Verdict
 
 NOT_SAFE_ENOUGH = 3
 
@@ -52,10 +55,22 @@ def command(
         output.print_json(found)
     else:
         for verdict in found.criteria:
-            state = "ok    " if verdict.holds else "FAILED"
-            line = f"{state} {verdict.title}: reached {output.number(verdict.reached)}"
-            if not verdict.holds:
-                line += f"; {verdict.failing_people:,} people in {verdict.failing_classes:,} classes fail"
-            click.echo(output.harmless(line))
+            click.echo(output.harmless(_line(verdict, k=found.k)))
     if not found.holds:
         ctx.exit(NOT_SAFE_ENOUGH)
+
+
+def _line(verdict: Verdict, *, k: int | None) -> str:
+    from discreet.measure.describe import counted
+    from discreet.report import words
+
+    state = "ok    " if verdict.holds else "FAILED"
+    line = (
+        f"{state} {words.criterion(verdict)}: reached {words.reached(verdict, k=k)}, "
+        f"required {words.required(verdict)}"
+    )
+    if verdict.holds:
+        return line
+    people = counted(verdict.failing_people, "person", "people")
+    classes = counted(verdict.failing_classes, "class", "classes")
+    return f"{line}; {people} in {classes} fail"

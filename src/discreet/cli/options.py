@@ -95,7 +95,7 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that stand in for a policy."""
     for option in (
         click.option(
-            "--unit", metavar="COLUMN", help="Whose rows they are. Default: one row each."
+            "--unit", metavar="COLUMN", help="Says whose row it is. Default: each row is a person."
         ),
         click.option(
             "--sensitive", type=NAMES, help="Columns outsiders must not learn, such as diagnosis."

@@ -11,7 +11,7 @@ from unicodedata import category
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
     from rich.console import Console
 
@@ -48,9 +48,14 @@ def print_sentence(to: Console, text: str, *, style: str = "") -> None:
 
 
 def print_table(
-    to: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[object]]
+    to: Console,
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    texts: Collection[int] = (0,),
 ) -> None:
-    """Print a table: first column to the left, the others to the right."""
+    """Print a table; `texts` are the columns, counted from 0, that hold words, not numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
@@ -58,7 +63,7 @@ def print_table(
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(header):
         table.add_column(
-            escape(harmless(name)), justify="left" if index == 0 else "right", overflow="fold"
+            escape(harmless(name)), justify="left" if index in texts else "right", overflow="fold"
         )
     for row in rows:
         table.add_row(*(escape(harmless(str(cell))) for cell in row))
@@ -73,9 +78,7 @@ def number(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return "∞" if value == float("inf") else f"{value:.4g}"
-    if isinstance(value, (list, tuple)):
-        return " … ".join(number(item) for item in value)
+        return "∞" if value == float("inf") else f"{value:,.4g}"
     return str(value)
 
 

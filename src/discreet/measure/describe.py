@@ -50,10 +50,15 @@ def sentence(found: Assessment) -> str:
             f"Nobody among {found.people:,} people is unique on {on}: the smallest class has "
             f"{found.k:,} people (k = {found.k})."
         )
-    people = "person" if found.people == 1 else "people"
+    everybody = counted(found.people, "person", "people")
     are = "is" if found.unique == 1 else "are"
     share = percent(found.unique / found.people)
-    return f"{found.unique:,} of {found.people:,} {people} {are} unique on {on} ({share})."
+    return f"{found.unique:,} of {everybody} {are} unique on {on} ({share})."
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with what it counts: `1 person`, `2,000 people`."""
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def listed(names: Sequence[str]) -> str:

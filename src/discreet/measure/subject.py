@@ -60,8 +60,8 @@ def bind(
     _require_distinct(named_quasi, named_sensitive, named_unit)
     if not named_quasi:
         raise WrongUsage(
-            f"{table.label} has no quasi-identifier. Name the columns outsiders may know with "
-            "--quasi, or give them the role quasi-identifier in the policy."
+            f"{table.label} has no quasi-identifier. Give the columns outsiders may know the role "
+            "quasi-identifier in the policy, or name them: assess --quasi a,b."
         )
     subject = Subject(
         table,
@@ -80,12 +80,12 @@ def on_engine(bound: Bound, engine: Engine) -> Bound:
     return replace(bound, subject=replace(bound.subject, table=table))
 
 
-def require_column(table: Table, name: str, *, where: str = "") -> Column:
+def require_column(table: Table, name: str) -> Column:
     """Return the column called `name`, or say which one was meant."""
     found = table.column(name)
     if found is None:
         near = did_you_mean(name, (column.name for column in table.columns))
-        raise UnknownColumn(f"{where}column '{name}' is not in {table.label}.{near}")
+        raise UnknownColumn(f"Column '{name}' is not in {table.label}.{near}")
     return found
 
 
@@ -114,7 +114,8 @@ def select_table(policy: model.Policy, *, label: str, name: str | None = None) -
 def _require_policy_columns(table: Table, policy: model.Table, path: str | None) -> None:
     faults: list[str] = []
     for column in policy.columns:
-        if table.column(column.name) is None:
+        # What is published has lost its identifiers, and its policy need not forget them.
+        if column.role is not Role.IDENTIFIER and table.column(column.name) is None:
             near = did_you_mean(column.name, (other.name for other in table.columns))
             place = f"{path}:{column.line}: " if path and column.line else ""
             faults.append(f"{place}column '{column.name}' is not in {table.label}.{near}")
