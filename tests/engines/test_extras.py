@@ -46,3 +46,16 @@ def test_a_missing_library_is_told_with_the_command_that_installs_it(
     )
     assert (ran.returncode, ran.stdout) == (2, "")
     assert f"pip install 'discreet[{extra}]'  [missing-extra]" in ran.stderr
+
+
+def test_the_demo_goes_on_without_the_libraries_of_the_report(tmp_path: Path):
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT, "altair", "demo", "place"],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "--report" not in ran.stdout
+    assert not (tmp_path / "place" / "report.html").exists()

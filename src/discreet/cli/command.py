@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ class Verbs(click.Group):
     cls=Verbs,
     help=HELP,
     epilog=EPILOG,
+    subcommand_metavar="VERB …",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="discreet", message="discreet %(version)s")
@@ -90,6 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A letter that the terminal lacks, or half a letter in a file's name, is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
+    if not os.environ.get("DISCREET_DEBUG"):
+        warnings.simplefilter(
+            "ignore"
+        )  # a library's warning is not for the reader, and may quote data
     sys.exit(run(arguments, stops=_catch_stops()))
 
 

@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ import click
 
 from discreet.cli import options, output
 from discreet.cli.command import run
-from discreet.errors import Bug, OutputRefused
+from discreet.errors import Bug, MissingExtra, OutputRefused
 from discreet.result import Result
 
 if TYPE_CHECKING:
@@ -162,10 +163,13 @@ def write_hospital(folder: Path, bundled: Mapping[str, bytes]) -> None:
 def tell(folder: Path, *, quiet: bool) -> tuple[Told, ...]:
     """Run every chapter on `folder`, showing each as it ends unless `quiet`."""
     told: list[Told] = []
+    can_report = _can_report()
     if not quiet:
         _show_opening(folder)
     for number, chapter in enumerate(CHAPTERS, start=1):
         arguments = [part.replace("{folder}", str(folder)) for part in chapter.arguments]
+        if not can_report and "--report" in arguments:
+            del arguments[(place := arguments.index("--report")) : place + 2]
         command = shlex.join(["discreet", *arguments])
         if not quiet:
             _show_question(number, chapter, command)
@@ -178,6 +182,15 @@ def tell(folder: Path, *, quiet: bool) -> tuple[Told, ...]:
     return tuple(told)
 
 
+def _can_report() -> bool:
+    """Return whether the libraries of the report are there: the story goes on without them."""
+    try:
+        import_module("discreet.report.assessment")
+    except MissingExtra:
+        return False
+    return True
+
+
 class _Transcript(io.StringIO):
     """Takes what a command prints; a terminal as far as colors go when the real output is one."""
 
@@ -187,10 +200,10 @@ class _Transcript(io.StringIO):
 
 def run_verb(arguments: list[str]) -> tuple[int, str]:
     """Run `discreet ARGUMENTS` in this process; return its exit code and what it printed."""
-    transcript = _Transcript()
-    with contextlib.redirect_stdout(transcript):
+    transcript, remarks = _Transcript(), io.StringIO()
+    with contextlib.redirect_stdout(transcript), contextlib.redirect_stderr(remarks):
         exit_code = run(arguments)
-    return exit_code, transcript.getvalue()
+    return exit_code, transcript.getvalue() + remarks.getvalue()
 
 
 def excerpt(lines: Sequence[str], *, begins: str, length: int) -> Sequence[str]:
