@@ -137,10 +137,16 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     " Did you mean 'age'?"
     >>> did_you_mean("salary", ["age", "zip"])
     " It is one of: 'age', 'zip'."
+    >>> did_you_mean("nope.csv", ["voters.csv"]), did_you_mean("voter.csv", ["voters.csv"])
+    (" It is one of: 'voters.csv'.", " Did you mean 'voters.csv'?")
     """
     choices = sorted(set(known) - {word})  # a link to nowhere is listed, and yet not there
-    lowered = {choice.lower(): choice for choice in choices}
-    near = get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
+    ending = "".join(word.lower().rpartition(".")[1:]) if "." in word else ""
+    if not any(choice.lower().endswith(ending) for choice in choices):
+        ending = ""
+    # Files that share no more than `.csv` are not near.
+    lowered = {choice.lower().removesuffix(ending): choice for choice in choices}
+    near = get_close_matches(word.lower().removesuffix(ending), list(lowered), n=1, cutoff=0.6)
     if near:
         return f" Did you mean '{lowered[near[0]]}'?"
     if not choices:
