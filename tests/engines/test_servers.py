@@ -214,3 +214,12 @@ def test_a_missing_table_of_spark_is_a_clear_error(spark_engine: Engine) -> None
 def test_spark_needs_a_table() -> None:
     with pytest.raises(WrongUsage, match=r"spark:catalog\.table"):
         open_table("spark://host:7077")
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_sparks_own_python_loggers_are_silent(spark_engine):
+    import logging
+
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        assert logging.getLogger(name).disabled

@@ -23,6 +23,7 @@ try:
     from py4j.protocol import Py4JError
     from pyspark import StorageLevel
     from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 except ImportError as error:
     raise MissingExtra(what="Spark", extra="spark") from error
@@ -74,6 +75,10 @@ appender.err.layout.type = PatternLayout
 """
 
 
+# pyspark writes each failed statement to standard error itself, with the cell that made it fail.
+_QUOTING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+
+
 class Spark:
     """A Spark session: one that was given stays as it is, one that was made here is ended here."""
 
@@ -81,6 +86,8 @@ class Spark:
     dialect = "spark"
 
     def __init__(self, session: SparkSession, *, is_ours: bool = False) -> None:
+        for logger in _QUOTING_LOGGERS:
+            PySparkLogger.getLogger(logger).disabled = True
         self.session = session
         self._is_ours = is_ours
         self._frames: dict[str, DataFrame] = {}
