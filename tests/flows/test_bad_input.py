@@ -474,7 +474,6 @@ def test_a_link_to_nowhere_is_a_file_that_is_not_there(place: Path, discreet):
     assert "Did you mean 'link.csv'" not in ran.err
 
 
-@pytest.mark.xfail(strict=False, reason="open_file takes --table and leaves it unused for CSV")
 def test_a_table_of_a_file_that_has_none_is_refused(place: Path, discreet):
     ran = discreet(*ASSESS, "--table", "patients")
     assert (ran.code, ran.error) == (2, "wrong-usage")

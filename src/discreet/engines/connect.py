@@ -94,6 +94,18 @@ def list_tables(source: str | Path) -> list[str]:
         home.close()
 
 
+def holds_tables(source: object) -> bool:
+    """Return whether `source` may hold several tables, so that one must be named."""
+    if not isinstance(source, (str, Path)):
+        return False
+    text = str(source)
+    if text.startswith((*_POSTGRES, _SPARK)):
+        return True
+    if text == files.STANDARD_INPUT:
+        return False
+    return files.kind_of(files.find_files(text)[0]) in ("duckdb", "excel")
+
+
 def open_tables(
     source: str | Path, *, engine: Engine | None = None, memory_limit: str | None = None
 ) -> list[Table]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -237,6 +239,7 @@ def withheld(call: Callable[[], Answer]) -> Answer:
 
 def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
     folder = Path(tempfile.mkdtemp(prefix="discreet-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     # Spark logs what fails, with the cell that made it fail.
     quiet = folder / "log4j2.properties"
     quiet.write_text(_QUIET, encoding="utf-8")

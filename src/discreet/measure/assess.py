@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
-from discreet.engines.connect import open_table
+from discreet.engines.connect import holds_tables, open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch
@@ -103,6 +103,11 @@ def assess(  # noqa: PLR0913 -- the flags of the command
     (1, 1, 1)
     """
     loaded = load(policy)
+    if table is not None and loaded is None and not holds_tables(source):
+        raise WrongUsage(
+            f"There is no table '{table}' to choose: the source is one table, and there is no "
+            "policy. Leave --table out."
+        )
     is_ours = not isinstance(source, Table)
     opened = (
         open_table(
