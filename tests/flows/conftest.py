@@ -21,6 +21,7 @@ tables:
     columns:
       age: quasi-identifier
       sex: quasi-identifier
+      zip: insensitive
       ill: sensitive
     criteria:
       - k-anonymity: {k: 2}

@@ -102,7 +102,7 @@ def test_a_level_that_is_met_exactly_holds(people: Path, discreet, level: str):
 
 
 def test_a_class_of_one_person_fails_although_the_policy_names_a_unit(people: Path, discreet):
-    people.write_text("who,age,sex,ill\na,30,F,flu\na,30,F,flu\nb,31,F,flu\n", "utf-8")
+    people.write_text("who,age,sex,zip,ill\na,30,F,1,flu\na,30,F,1,flu\nb,31,F,1,flu\n", "utf-8")
     policy = people.with_name("policy.yaml")
     text = policy.read_text("utf-8").replace("    columns:", "    unit: who\n    columns:")
     policy.write_text(text, "utf-8")
@@ -110,3 +110,24 @@ def test_a_class_of_one_person_fails_although_the_policy_names_a_unit(people: Pa
     assert ran.code == 3
     failed = "FAILED k-anonymity: reached k = 1, required k ≥ 2"
     assert ran.out == f"{failed}; 2 people in 2 classes fail\n"
+
+
+def test_names_left_in_the_table_are_cautioned_against_beside_the_verdict(people: Path, discreet):
+    policy = people.with_name("policy.yaml")
+    text = policy.read_text("utf-8")
+    policy.write_text(text.replace("    columns:", "    columns:\n      who: identifier"), "utf-8")
+    people.write_text("who,age,sex,zip,ill,job\nAnn,30,F,1,flu,x\nBob,30,F,1,cold,x\n", "utf-8")
+    ran = discreet(*CHECK)
+    assert ran.code == 0
+    assert ran.out.startswith("ok ")
+    assert "! The table holds identifiers ('who')" in ran.err
+    assert "! The policy says nothing about 'job'" in ran.err
+    assert "Ann" not in ran.err
+    assert "'who'" in str(discreet(*CHECK, "--json").json["cautions"])
+
+
+def test_a_release_without_its_identifiers_is_checked_with_the_same_policy(people: Path, discreet):
+    policy = people.with_name("policy.yaml")
+    text = policy.read_text("utf-8")
+    policy.write_text(text.replace("    columns:", "    columns:\n      who: identifier"), "utf-8")
+    assert discreet(*CHECK).code == 0

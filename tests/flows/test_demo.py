@@ -83,4 +83,4 @@ def test_the_story_as_json_holds_what_each_command_printed(story, place):
     assert [chapter["exit_code"] for chapter in found["chapters"]] == [0, 0, 3, 0]
     gate = found["chapters"][2]
     typed = discreet(*gate["command"].split()[1:], folder=place)
-    assert (typed.returncode, typed.stdout) == (gate["exit_code"], gate["output"])
+    assert (typed.returncode, typed.stdout + typed.stderr) == (gate["exit_code"], gate["output"])

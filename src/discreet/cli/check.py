@@ -56,6 +56,9 @@ def command(
     else:
         for verdict in found.criteria:
             click.echo(output.harmless(_line(verdict, k=found.k)))
+        # Beside the verdicts: no criterion looks at the names that somebody forgot to remove.
+        for caution in found.cautions:
+            click.echo(output.harmless(f"! {caution}"), err=True)
     if not found.holds:
         ctx.exit(NOT_SAFE_ENOUGH)
 
