@@ -27,7 +27,7 @@ ROLES = ("--quasi", "age,sex", "--sensitive", "ill")
 
 CLASSES = {"[]": {"values": "…", "size": "", "level": ""}}
 ESTIMATE = dict.fromkeys(("uniques", "share", "converged", "reason"), "")
-ADVERSARY = dict.fromkeys(("worst", "average", "threshold", "records_at_risk", "share_at_risk"), "")
+ADVERSARY = dict.fromkeys(("worst", "average", "threshold", "people_at_risk", "share_at_risk"), "")
 SET = {
     **dict.fromkeys(("classes", "k", "unique", "minimal"), ""),
     "columns": {"[]": ""},
@@ -72,10 +72,10 @@ KEYS: dict[str, Any] = {
         }
     },
     "risk": {
-        **dict.fromkeys(("rows", "classes", "with_population"), ""),
+        **dict.fromkeys(("people", "classes", "with_population"), ""),
         "prosecutor": ADVERSARY,
         "journalist": ADVERSARY,
-        "marketer": {"expected_records": "", "expected_share": ""},
+        "marketer": {"expected_people": "", "expected_share": ""},
     },
     "presence": {
         **dict.fromkeys(("population", "k_map", "lowest", "highest"), ""),

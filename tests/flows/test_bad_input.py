@@ -263,7 +263,7 @@ COLUMNS = [
         "a folder as report",
         (*ASSESS, "--report", "."),
         "output-refused",
-        ("is a folder", "report.html"),
+        ("is a folder", "Name a file in it"),
     ),
 ]
 

@@ -141,6 +141,7 @@ def test_every_part_has_its_heading(outline: Outline):
         "Risk of being found",
         "Uniqueness in the population",
         "Presence in the table",
+        "Cautions",
         "How it was computed",
         "Glossary",
     ]

@@ -91,7 +91,7 @@ def command(
 def _report_writer(path: Path) -> Callable[[Assessment], None]:
     """Return what writes the report; a missing library or a wrong place is told before any work."""
     from discreet.report.assessment import write_report
-    from discreet.report.page import require_writable
+    from discreet.writing import require_writable
 
     require_writable(path)
     return lambda found: write_report(found, path)
@@ -127,7 +127,7 @@ def _facts(found: Assessment) -> str:
 
 
 def _show_criteria(found: Assessment, to: Console) -> None:
-    from discreet.report import words
+    from discreet.measure.criteria import words
 
     if not found.criteria:
         return

@@ -64,8 +64,8 @@ def command(
 
 
 def _line(verdict: Verdict, *, k: int | None) -> str:
+    from discreet.measure.criteria import words
     from discreet.measure.describe import counted
-    from discreet.report import words
 
     state = "ok    " if verdict.holds else "FAILED"
     line = (

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli import options, output
-from discreet.errors import EmptySource, OutputRefused, WrongUsage
+from discreet.errors import EmptySource, WrongUsage
+from discreet.writing import require_writable, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,7 @@ def command(
     if len(sources) > 1 and names:
         raise WrongUsage("--table belongs to one source. Name one SOURCE with --table.")
     if target is not None:
-        _refuse_to_replace(target, force=force)
+        require_writable(target, may_exist=force)
     from discreet.measure.profile import draft_policy
 
     wanted = _tables_of(sources, names)
@@ -100,7 +101,7 @@ def command(
             engine.close()
     text = draft.to_yaml()
     if target is not None and not dry_run:
-        _write(target, text)
+        write_whole(target, text)
         columns = sum(len(table.columns) for table in draft.tables)
         click.echo(f"Wrote {target}: {columns} columns guessed. Read every reason.", err=True)
     if as_json:
@@ -173,26 +174,3 @@ def _place(source: str, table: str | None, target: Path | None) -> str:
     if target is None or not Path(source).exists() or Path(source).is_absolute():
         return source
     return Path(os.path.relpath(source, target.parent)).as_posix()
-
-
-def _refuse_to_replace(target: Path, *, force: bool) -> None:
-    if target.is_dir():
-        raise OutputRefused(f"'{target}' is a folder. Name a file for the policy.")
-    if not target.parent.is_dir():
-        raise OutputRefused(f"The folder '{target.parent}' does not exist. Make it first.")
-    if target.exists() and not force:
-        raise OutputRefused(f"'{target}' exists. Name another file, or add --force to replace it.")
-
-
-def _write(target: Path, text: str) -> None:
-    """Write the whole file or nothing."""
-    beside = target.with_name(f".{target.name}.partial")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(target)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        reason = error.strerror or type(error).__name__
-        raise OutputRefused(
-            f"'{target}' cannot be written ({reason}). Name a file that can."
-        ) from None

@@ -74,16 +74,6 @@ class Verdict(Result):
     failing_people: int
     worst: tuple[ClassView, ...] = ()
 
-    @property
-    def title(self) -> str:
-        """The criterion in words, such as `l-diversity (entropy, l = 3) of diagnosis`."""
-        parts = ", ".join(
-            str(value) if isinstance(value, str) else f"{name} = {value:g}"
-            for name, value in self.required.items()
-        )
-        of = f" of {self.column}" if self.column else ""
-        return f"{self.criterion} ({parts}){of}"
-
 
 @dataclass(frozen=True)
 class Presence(Result):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from discreet.measure.criteria import words
 from discreet.measure.describe import percent
 
 if TYPE_CHECKING:
@@ -20,7 +21,14 @@ def show(found: Assessment) -> str:
         _table("Assessment", _facts(found)),
     ]
     if found.criteria:
-        header = ("Criterion", "Verdict", "People failing", "Classes failing")
+        header = (
+            "Criterion",
+            "Required",
+            "Reached",
+            "Verdict",
+            "People failing",
+            "Classes failing",
+        )
         parts.append(_table("Criteria", _criteria(found), header=header))
     parts += [f"<p>Caution: {escape(caution)}</p>" for caution in found.cautions]
     return f"<div>{''.join(parts)}</div>"
@@ -51,7 +59,9 @@ def _facts(found: Assessment) -> list[tuple[str, ...]]:
 def _criteria(found: Assessment) -> list[tuple[str, ...]]:
     return [
         (
-            verdict.title,
+            words.criterion(verdict),
+            words.required(verdict),
+            words.reached(verdict, k=found.k),
             "✓ holds" if verdict.holds else "✗ fails",
             f"{verdict.failing_people:,}",
             f"{verdict.failing_classes:,}",

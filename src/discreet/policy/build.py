@@ -24,18 +24,6 @@ if TYPE_CHECKING:
         WrittenPolicy,
     )
 
-CRITERIA: dict[str, type[model.Criterion]] = {
-    "k_anonymity": model.KAnonymity,
-    "k_map": model.KMap,
-    "l_diversity": model.LDiversity,
-    "t_closeness": model.TCloseness,
-    "alpha_k": model.AlphaK,
-    "delta_presence": model.DeltaPresence,
-    "beta_likeness": model.BetaLikeness,
-    "delta_disclosure": model.DeltaDisclosure,
-}
-"""The criteria by name, with `_` for the file's `-`."""
-
 
 def build_hierarchy(written: WrittenHierarchy, *, folder: Path) -> Hierarchy:
     """Return the hierarchy; a lookup file is read from `folder`.
@@ -119,4 +107,4 @@ def split_reference(reference: str) -> tuple[str, str]:
 def _criterion(written: WrittenCriterion, *, line: int) -> model.Criterion:
     (name,) = written.model_fields_set
     parameters: dict[str, Any] = getattr(written, name).model_dump()
-    return CRITERIA[name](**parameters, line=line)
+    return model.CRITERIA[name.replace("_", "-")](**parameters, line=line)

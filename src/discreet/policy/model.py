@@ -136,6 +136,19 @@ Criterion = (
 )
 
 
+# The criteria by the names a policy gives them.
+CRITERIA: dict[str, type[Criterion]] = {
+    "k-anonymity": KAnonymity,
+    "k-map": KMap,
+    "l-diversity": LDiversity,
+    "t-closeness": TCloseness,
+    "alpha-k": AlphaK,
+    "delta-presence": DeltaPresence,
+    "beta-likeness": BetaLikeness,
+    "delta-disclosure": DeltaDisclosure,
+}
+
+
 @dataclass(frozen=True)
 class Table:
     """One table: where it is, whose privacy it holds, its columns and the criteria it must meet."""

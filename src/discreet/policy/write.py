@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from discreet.policy.build import CRITERIA
 from discreet.policy.hierarchies.values import yaml_number
+from discreet.policy.model import CRITERIA
 
 if TYPE_CHECKING:
     from discreet.policy.model import Column, Criterion, Policy, Table
@@ -69,7 +69,7 @@ def criterion_value(criterion: Criterion) -> dict[str, Any]:
         for field in dataclasses.fields(criterion)
         if field.name != "line" and getattr(criterion, field.name) != field.default
     }
-    return {name.replace("_", "-"): parameters}
+    return {name: parameters}
 
 
 def _plain(parameter: str | float) -> str | float:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
+from discreet.measure.criteria.words import criterion, reached, required
 from discreet.measure.describe import percent
 from discreet.report import charts, words
-from discreet.report.page import Figure, Status, Table, render_page, write_page
+from discreet.report.page import Figure, Status, Table, render_page
 from discreet.report.risk import estimates, presence, risk
 from discreet.report.sensitive import SensitivePart, sensitive_parts
+from discreet.writing import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +78,7 @@ def write_report(assessment: Assessment, path: Path) -> None:
     Raises:
         OutputRefused: `path` is a folder, or its folder is missing or cannot be written.
     """
-    write_page(render(assessment), path)
+    write_whole(path, render(assessment))
 
 
 def render(assessment: Assessment, *, on: date | None = None) -> str:
@@ -148,7 +150,7 @@ def _facts(found: Assessment) -> tuple[Fact, ...]:
             Fact(
                 percent(targeted.share_at_risk),
                 f"can be found with a chance above {words.round_share(targeted.threshold)}",
-                is_alert=targeted.records_at_risk > 0,
+                is_alert=targeted.people_at_risk > 0,
             )
         )
     return tuple(facts)
@@ -159,9 +161,9 @@ def _criteria(found: Assessment) -> Table | None:
         return None
     rows = tuple(
         (
-            words.criterion(verdict),
-            words.required(verdict),
-            words.reached(verdict, k=found.k),
+            criterion(verdict),
+            required(verdict),
+            reached(verdict, k=found.k),
             Status(holds=verdict.holds),
             f"{verdict.failing_people:,}",
             f"{verdict.failing_classes:,}",

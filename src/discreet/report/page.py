@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
-import secrets
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
-from discreet.errors import MissingExtra, OutputRefused
+from discreet.errors import MissingExtra
 
 try:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup, escape
 except ImportError as error:
     raise MissingExtra(what="The HTML report", extra="report") from error
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -98,30 +92,3 @@ def code(text: str) -> Markup:
 def _unbroken(value: object) -> object:
     """Keep a number and its percent sign on one line."""
     return value.replace(" %", "\N{NO-BREAK SPACE}%") if isinstance(value, str) else value
-
-
-def require_writable(path: Path) -> None:
-    """Refuse a place where no page can be written, before any work is done for it."""
-    if path.is_dir():
-        raise OutputRefused(f"{path} is a folder. Name the file, such as {path / 'report.html'}.")
-    folder = path.parent
-    if not folder.is_dir():
-        raise OutputRefused(f"There is no folder {folder}. Create it, or choose another place.")
-    if not os.access(folder, os.W_OK):
-        raise OutputRefused(f"The folder {folder} cannot be written. Choose another place.")
-
-
-def write_page(page: str, path: Path) -> None:
-    """Write a page whole or not at all: whoever opens `path` sees the old page or the new one."""
-    require_writable(path)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with beside.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(page)
-        beside.replace(path)
-    except OSError as error:
-        raise OutputRefused(
-            f"{path} cannot be written: {error.strerror}. Choose another place."
-        ) from None
-    finally:
-        beside.unlink(missing_ok=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.measure.criteria.words import share
 from discreet.measure.describe import percent
 from discreet.report import charts
 from discreet.report.page import Figure, Table
-from discreet.report.words import round_share, share
+from discreet.report.words import round_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +58,7 @@ def risk(found: Assessment) -> RiskPart:
 
 def _adversaries(found: SampleRisk) -> Table:
     marketer = found.marketer
-    expected = marketer.expected_records
+    expected = marketer.expected_people
     journalist = "knows that somebody is in the population, not whether in the table"
     if not found.with_population:
         journalist += "; no population was given, so the table itself stands for it"
@@ -92,7 +93,7 @@ def _adversaries(found: SampleRisk) -> Table:
 def _targeted(found: TargetedRisk) -> tuple[str, str, str]:
     at_risk = "no rows"
     if found.share_at_risk is not None:
-        at_risk = f"{found.records_at_risk:,} ({percent(found.share_at_risk)})"
+        at_risk = f"{found.people_at_risk:,} ({percent(found.share_at_risk)})"
     return share(found.worst), share(found.average), at_risk
 
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from discreet.measure.criteria.words import number
 from discreet.measure.describe import percent
 from discreet.report import charts
 from discreet.report.page import Figure, Table
-from discreet.report.words import number
 
 if TYPE_CHECKING:
     from discreet.measure.assessment import (

@@ -33,7 +33,7 @@ def test_risk_of_adult_equals_what_arx_prints(shared_data: Path) -> None:
 
     risk = sample_risk(*np.unique(sizes, return_counts=True))
 
-    assert (risk.rows, risk.classes) == (30162, 12458)
+    assert (risk.people, risk.classes) == (30162, 12458)
     assert risk.prosecutor.worst == 1.0
     assert f"{risk.prosecutor.average:.8f}" == "0.41303627"
     assert f"{risk.prosecutor.share_at_risk:.6f}" == "0.509018"
@@ -44,7 +44,7 @@ def test_risk_of_adult_equals_what_arx_prints(shared_data: Path) -> None:
 def test_a_class_of_five_is_not_above_a_fifth() -> None:
     risk = prosecutor_risk(np.array([4, 5]), np.array([1, 1]))
 
-    assert risk.records_at_risk == 4
+    assert risk.people_at_risk == 4
     assert risk.share_at_risk == 4 / 9
 
 
@@ -54,19 +54,19 @@ def test_a_population_lowers_the_risk_of_the_journalist_only() -> None:
     assert risk.with_population
     assert risk.prosecutor.worst == 1.0
     assert risk.journalist.worst == 0.5
-    assert risk.journalist.records_at_risk == 1
-    assert risk.marketer.expected_records == pytest.approx(0.5 + 0.1 + 0.1)
+    assert risk.journalist.people_at_risk == 1
+    assert risk.marketer.expected_people == pytest.approx(0.5 + 0.1 + 0.1)
     assert risk.marketer.expected_share == pytest.approx(0.7 / 6)
 
 
 def test_an_empty_table_has_no_risk_rather_than_risk_zero() -> None:
     risk = sample_risk(EMPTY, EMPTY).to_dict()
 
-    assert risk["rows"] == 0
+    assert risk["people"] == 0
     assert risk["prosecutor"]["worst"] is None
     assert risk["prosecutor"]["average"] is None
     assert risk["journalist"]["share_at_risk"] is None
-    assert risk["marketer"] == {"expected_records": None, "expected_share": None}
+    assert risk["marketer"] == {"expected_people": None, "expected_share": None}
 
 
 def test_sizes_without_classes_do_not_count() -> None:
@@ -106,7 +106,7 @@ def test_risks_agree_with_their_definitions_by_record(table: list[tuple[int, int
 
     assert risk.journalist.worst == max(1 / among for among in records)
     assert risk.journalist.average == pytest.approx(sum(1 / n for n in records) / len(records))
-    assert risk.journalist.records_at_risk == sum(1 / among > 0.1 for among in records)
+    assert risk.journalist.people_at_risk == sum(1 / among > 0.1 for among in records)
     assert risk.marketer.expected_share == pytest.approx(risk.journalist.average)
     assert risk.prosecutor.average == len(table) / len(records)
 
@@ -119,5 +119,5 @@ def test_no_journalist_does_better_than_the_prosecutor(table: list[tuple[int, in
     risk = sample_risk(held, np.ones_like(held), population=held + more)
 
     assert risk.journalist.worst <= risk.prosecutor.worst
-    assert risk.journalist.records_at_risk <= risk.prosecutor.records_at_risk
+    assert risk.journalist.people_at_risk <= risk.prosecutor.people_at_risk
     assert risk.marketer.expected_share <= risk.prosecutor.average

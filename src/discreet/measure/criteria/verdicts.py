@@ -30,16 +30,7 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 
-NAMES: Mapping[type, str] = {
-    model.KAnonymity: "k-anonymity",
-    model.KMap: "k-map",
-    model.LDiversity: "l-diversity",
-    model.TCloseness: "t-closeness",
-    model.AlphaK: "alpha-k",
-    model.DeltaPresence: "delta-presence",
-    model.BetaLikeness: "beta-likeness",
-    model.DeltaDisclosure: "delta-disclosure",
-}
+NAMES: Mapping[type, str] = {kind: name for name, kind in model.CRITERIA.items()}
 
 
 def required(criterion: model.Criterion) -> dict[str, Any]:

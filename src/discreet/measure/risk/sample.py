@@ -31,7 +31,7 @@ class TargetedRisk(Result):
     worst: float | None
     average: float | None
     threshold: float
-    records_at_risk: int
+    people_at_risk: int
     share_at_risk: float | None
 
 
@@ -39,7 +39,7 @@ class TargetedRisk(Result):
 class MarketerRisk(Result):
     """How many records an attacker re-identifies who tries all of them; None for an empty table."""
 
-    expected_records: float | None
+    expected_people: float | None
     expected_share: float | None
 
 
@@ -47,7 +47,7 @@ class MarketerRisk(Result):
 class SampleRisk(Result):
     """The three risks of one table, and what they were computed from."""
 
-    rows: int
+    people: int
     classes: int
     with_population: bool
     prosecutor: TargetedRisk
@@ -73,12 +73,12 @@ def sample_risk(
 
     >>> import numpy as np
     >>> risk = sample_risk(np.array([1, 4]), np.array([2, 2]))
-    >>> risk.prosecutor.worst, risk.prosecutor.average, risk.prosecutor.records_at_risk
+    >>> risk.prosecutor.worst, risk.prosecutor.average, risk.prosecutor.people_at_risk
     (1.0, 0.4, 10)
     """
     held = _hidden_among(sizes, classes, population=None)
     return SampleRisk(
-        rows=int(held.records.sum()),
+        people=int(held.records.sum()),
         classes=int(held.classes.sum()),
         with_population=population is not None,
         prosecutor=prosecutor_risk(sizes, classes, threshold=threshold),
@@ -119,9 +119,9 @@ def marketer_risk(
     found = _hidden_among(sizes, classes, population=population)
     rows = int(found.records.sum())
     if rows == 0:
-        return MarketerRisk(expected_records=None, expected_share=None)
+        return MarketerRisk(expected_people=None, expected_share=None)
     expected = float((found.records / found.among).sum())
-    return MarketerRisk(expected_records=expected, expected_share=expected / rows)
+    return MarketerRisk(expected_people=expected, expected_share=expected / rows)
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _targeted(found: _Hidden, threshold: float) -> TargetedRisk:
     rows = int(found.records.sum())
     if rows == 0:
         return TargetedRisk(
-            worst=None, average=None, threshold=threshold, records_at_risk=0, share_at_risk=None
+            worst=None, average=None, threshold=threshold, people_at_risk=0, share_at_risk=None
         )
     risk = 1.0 / found.among
     at_risk = int(found.records[risk > threshold].sum())
@@ -178,6 +178,6 @@ def _targeted(found: _Hidden, threshold: float) -> TargetedRisk:
         worst=float(risk.max()),
         average=float((found.records / found.among).sum()) / rows,
         threshold=threshold,
-        records_at_risk=at_risk,
+        people_at_risk=at_risk,
         share_at_risk=at_risk / rows,
     )
