@@ -84,6 +84,21 @@ def test_no_rare_value_is_in_a_draft() -> None:
         assert "01000" not in text
 
 
+def test_a_value_of_one_person_s_many_rows_is_rare() -> None:
+    rows = [(person, "flu") for person in range(40)] + [(99, "zebra pox")] * 15
+    people, ill = zip(*rows, strict=True)
+    found = draft(pa.table({"patient_id": people, "diagnosis": ill}), "visits")
+    assert found.tables[0].unit == "patient_id"
+    assert "zebra" not in found.to_yaml() + str(found.to_dict())
+    assert "values left out: one is held by fewer than 10 people" in found.to_yaml()
+
+
+@pytest.mark.parametrize("extremes", [[5e-324, 0.0], [-1e300, 1e300], [2**62, -(2**62)]])
+def test_a_draft_of_extreme_numbers_is_a_valid_policy(extremes: list[float]) -> None:
+    found = draft(pa.table({"age": extremes * 3, "sex": ["F", "M"] * 3}))
+    parse_policy(found.to_yaml())
+
+
 def test_a_draft_says_why_values_are_left_out() -> None:
     assert "values left out: one is held by fewer than 10 rows" in draft(PEOPLE).to_yaml()
 

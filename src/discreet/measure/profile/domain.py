@@ -1,7 +1,8 @@
 """What a draft says of a column's values: round bounds, common values, a hierarchy; never a rarity.
 
 A policy file travels further than the data. So bounds are round numbers beyond the extremes, and
-values are listed only when each of them is held by at least ten rows.
+values are listed only when each of them is held by at least ten rows, and by ten people where
+people have several rows.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.engine import Kind
+from discreet.errors import InvalidHierarchy
 from discreet.measure.profile.guess import is_date
+from discreet.policy.hierarchies.intervals import Intervals
 from discreet.policy.model import Role
 
 if TYPE_CHECKING:
@@ -35,15 +38,18 @@ class Domain:
     notes: tuple[str, ...] = ()
 
 
-def propose_domain(counts: ColumnStatistics, guess: Guess) -> Domain:
-    """Return bounds, values and a hierarchy that suit the column's role and content."""
+def propose_domain(counts: ColumnStatistics, guess: Guess, *, holders: str = "rows") -> Domain:
+    """Return bounds, values and a hierarchy that suit the column's role and content.
+
+    `holders` says what the rarest value was counted in: rows, or people with several rows.
+    """
     if guess.role in (Role.IDENTIFIER, Role.INSENSITIVE) or not counts.present:
         return Domain()
     if is_date(counts):
         return _dates(counts, guess)
     if guess.meaning == "postcode":
         return _postcodes(counts)
-    values, note = _values(counts)
+    values, note = _values(counts, holders)
     if values is not None:
         return Domain(values=values)
     if counts.kind in _NUMBERS:
@@ -77,14 +83,14 @@ def _postcodes(counts: ColumnStatistics) -> Domain:
     return Domain(hierarchy={"prefix": keep})
 
 
-def _values(counts: ColumnStatistics) -> tuple[tuple[str, ...] | None, str]:
+def _values(counts: ColumnStatistics, holders: str) -> tuple[tuple[str, ...] | None, str]:
     """Return the values to list, or None and why they are left out."""
     if counts.kind not in (Kind.TEXT, Kind.BOOLEAN, Kind.INTEGER):
         return None, "values left out: not a category"
     if counts.distinct > MOST_VALUES:
         return None, f"values left out: more than {MOST_VALUES}"
     if counts.smallest < FEWEST_ROWS:
-        return None, f"values left out: one is held by fewer than {FEWEST_ROWS} rows"
+        return None, f"values left out: one is held by fewer than {FEWEST_ROWS} {holders}"
     is_number = counts.kind is Kind.INTEGER
     return tuple(
         sorted(counts.sample, key=lambda value: (int(value) if is_number else 0, value))
@@ -104,7 +110,17 @@ def _numbers(counts: ColumnStatistics, guess: Guess) -> Domain:
     if guess.role is not Role.QUASI_IDENTIFIER:
         return Domain(bounds=bounds, notes=(note,))
     steps = nested_steps(*bounds, is_whole=counts.kind is Kind.INTEGER)
+    if steps and not _are_valid(steps):
+        return Domain(bounds=bounds, notes=(note, "no hierarchy: the numbers have too many digits"))
     return Domain(bounds=bounds, hierarchy={"intervals": steps} if steps else None, notes=(note,))
+
+
+def _are_valid(steps: list[Decimal]) -> bool:
+    try:
+        Intervals(tuple(steps))
+    except InvalidHierarchy:
+        return False
+    return True
 
 
 def _finite(text: str | None) -> Decimal | None:

@@ -18,7 +18,7 @@ from discreet.measure.profile.keys import (
     find_references,
     unit_by_reference,
 )
-from discreet.measure.profile.statistics import describe_columns
+from discreet.measure.profile.statistics import describe_columns, fewest_people
 from discreet.policy.model import Role
 from discreet.result import Result, plain
 
@@ -145,9 +145,13 @@ def _table_draft(
     guesses, unit = guessed
     if unit is None or not unit.repeats:
         unit = unit_by_reference(item.counts, links, units) or unit
-    columns = tuple(
+    drafts = [
         _column_draft(counts, guesses[counts.name], links.get(counts.name), unit)
         for counts in item.counts
+    ]
+    columns = tuple(
+        _without_rarities(item, counts, unit, column)
+        for counts, column in zip(item.counts, drafts, strict=True)
     )
     return TableDraft(
         name=item.name,
@@ -173,6 +177,17 @@ def _column_draft(
         reason = f"it stands for the person: {unit.reason}"
         guess = replace(guess, role=Role.IDENTIFIER, reason=reason, safe_harbor="R")
     return ColumnDraft(guess, propose_domain(counts, guess), target)
+
+
+def _without_rarities(
+    item: Keyed, counts: ColumnStatistics, unit: Unit | None, column: ColumnDraft
+) -> ColumnDraft:
+    """Take values back that few people have, however many rows those people have."""
+    if unit is None or not unit.repeats or not column.domain.values:
+        return column
+    people = fewest_people(item.table, counts.name, unit=unit.column)
+    domain = propose_domain(replace(counts, smallest=people), column.guess, holders="people")
+    return replace(column, domain=domain)
 
 
 def _criteria(columns: Sequence[ColumnDraft]) -> tuple[Mapping[str, Mapping[str, Any]], ...]:

@@ -86,6 +86,20 @@ def describe_columns(table: Table) -> tuple[ColumnStatistics, ...]:
     )
 
 
+def fewest_people(table: Table, column: str, *, unit: str) -> int:
+    """Return how many people have the rarest value of a column."""
+    value = build.column(column)
+    person = exp.Count(this=exp.Distinct(expressions=[build.column(unit)]))
+    sizes = (
+        build.select(build.named(person, "people"), source=table.relation.copy())
+        .where(exp.not_(build.is_null(value)))
+        .group_by(value.copy())
+    )
+    fewest = build.named(exp.Min(this=build.column("people")), "people")
+    found = table.engine.run(build.select(fewest, source=build.subquery(sizes, "sizes")))
+    return int(found["people"][0].as_py() or 0)
+
+
 def _batches(columns: Sequence[Column]) -> Iterator[Sequence[Column]]:
     for start in range(0, len(columns), _COLUMNS_PER_QUERY):
         yield columns[start : start + _COLUMNS_PER_QUERY]
