@@ -316,28 +316,42 @@ def _population(
 def _combinations(cells: Cells, sizes: Sizes, *, depth: int, progress: Progress) -> Uniques:
     """Return the smallest sets of columns that single people out."""
     engine = cells.subject.table.engine
-    keys = [build.column(key) for key in cells.packing.keys]
-    order = exp.Order(expressions=[exp.Ordered(this=key, nulls_first=False) for key in keys])
-    position = exp.Window(this=exp.RowNumber(), order=order)
+    names = [column.name for column in cells.subject.quasi]
+    # A person with a unit may be in several classes, and still be alone on fewer columns.
+    person = build.column("id")
+    people = (
+        None if cells.subject.unit is None else exp.Count(this=exp.Distinct(expressions=[person]))
+    )
+    return find_uniques(
+        engine,
+        engine.keep(_members(cells, sizes)),
+        names,
+        depth=min(depth, len(names)),
+        people=people,
+        progress=lambda done, total: progress("combinations", done, total),
+    )
+
+
+def _members(cells: Cells, sizes: Sizes) -> exp.Select:
+    """Return the query of classes as the search for uniques reads them, numbered from 0."""
     codes = [
         build.named(cells.packing.code_of(index), f"q{index}")
         for index in range(len(cells.subject.quasi))
     ]
-    query = build.select(
-        build.named(exp.Sub(this=position, expression=build.number(1)), "id"),
-        *codes,
-        build.column("size"),
-        source=sizes.relation.copy(),
-    )
-    numbered = engine.keep(query)
-    names = [column.name for column in cells.subject.quasi]
-    return find_uniques(
-        engine,
-        numbered,
-        names,
-        depth=min(depth, len(names)),
-        progress=lambda done, total: progress("combinations", done, total),
-    )
+    if cells.subject.unit is None:
+        order, rank = list(cells.packing.keys), exp.RowNumber()
+        size: exp.Expr = build.column("size")
+        source: exp.Expr = sizes.relation.copy()
+    else:
+        order, rank = ["unit"], exp.DenseRank()
+        size = build.named(build.number(1), "size")
+        wanted = [build.column(name) for name in (*cells.packing.keys, "unit")]
+        once = build.select(*wanted, source=cells.relation.copy()).distinct()
+        source = build.subquery(once, "members")
+    ordered = [exp.Ordered(this=build.column(name), nulls_first=False) for name in order]
+    position = exp.Window(this=rank, order=exp.Order(expressions=ordered))
+    number = build.named(exp.Sub(this=position, expression=build.number(1)), "id")
+    return build.select(number, *codes, size, source=source)
 
 
 def _cautions(
@@ -351,8 +365,8 @@ def _cautions(
         )
     if int((sizes.sizes * sizes.classes).sum()) > people:
         found.append(
-            "Some people are in several classes: class sizes, combinations of columns and risks "
-            "count them once in each; the verdict, single columns and criteria count them once."
+            "Some people are in several classes: class sizes and risks count them once in each; "
+            "everything else counts them once."
         )
     found += exposed_columns(bound)
     if not bound.subject.sensitive:

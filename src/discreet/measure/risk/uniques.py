@@ -95,12 +95,13 @@ class Uniques(Result):
     cautions: tuple[str, ...]
 
 
-def find_uniques(
+def find_uniques(  # noqa: PLR0913 -- four have defaults that few callers change
     engine: Engine,
     classes: exp.Table,
     columns: Sequence[str],
     *,
     depth: int,
+    people: exp.Expr | None = None,
     shown: int = 10,
     fraction: float = INTRUSION_FRACTION,
     memory: int = MEMORY,
@@ -111,9 +112,11 @@ def find_uniques(
     Args:
         engine: Where `classes` lives.
         classes: One row per class: `id` (0, 1, 2 …), `q0`, `q1` … (codes of the columns) and `size`
-            (people in the class; each person is in one class).
+            (people in the class). Where people may be in several classes: one row per class and
+            person, `id` being the person's.
         columns: What `q0`, `q1` … are called.
         depth: The greatest number of columns an outsider is assumed to know.
+        people: The aggregate that counts the people of several rows; the sum of `size` by default.
         shown: How many records and column sets to list.
         fraction: The share of the population in the table, for the intrusion score only.
         memory: How many bytes of bits to keep; the depth is cut, with a caution, to stay below.
@@ -123,10 +126,11 @@ def find_uniques(
         raise WrongUsage("No columns to combine. Name at least one, and a depth of at least 1.")
     if not 0 < fraction <= 1:
         raise WrongUsage(f"The sampling fraction {fraction} is outside (0, 1]. Try 0.01.")
-    ids = _people(engine, _alone(classes))
+    counted = people or build.total(build.column("size"))
+    ids = _people(engine, _singles(classes, tuple(range(len(columns))), counted))
     wanted = min(depth, len(columns))
     reach = _reach(len(columns), wanted, bytes_each=-(-len(ids) // 8), memory=memory)
-    search = _Search(engine, classes, tuple(columns), reach, ids)
+    search = _Search(engine, classes, tuple(columns), reach, ids, counted)
     search.run(progress or (lambda _done, _total: None))
     caution = (
         f"Sets of more than {reach} columns were not searched: {len(ids):,} people are unique and "
@@ -185,6 +189,7 @@ class _Search:
         columns: tuple[str, ...],
         depth: int,
         ids: NDArray[np.int64],
+        counted: exp.Expr,
     ) -> None:
         self.columns = columns
         self.depth = depth
@@ -194,6 +199,7 @@ class _Search:
         self.sets: list[ColumnSet] = []
         self._engine = engine
         self._classes = classes
+        self._counted = counted
 
     def run(self, progress: Callable[[int, int], None]) -> None:
         """Fill `sets`, `scores` and `smallest`."""
@@ -210,16 +216,16 @@ class _Search:
 
     def _visit(self, chosen: Chosen, below: Mapping[Chosen, Bits]) -> Bits:
         sizes, counts = self.histogram(chosen)
-        unique = int(counts[sizes == 1].sum())
         # Who is unique on a part of the set is unique on the set, and the largest parts have all
-        # that smaller parts have. If that is everybody, nobody need be asked for by name.
-        bits = np.zeros(-(-len(self.ids) // 8), np.uint8)
+        # that smaller parts have. If they account for every class of one, nobody need be asked for
+        # by name.
+        known = np.zeros(-(-len(self.ids) // 8), np.uint8)
         for part in combinations(chosen, len(chosen) - 1):
             if part:
-                bits |= below[part]
-        fresh = unique - int(np.bitwise_count(bits).sum())
-        if fresh:
-            known, bits = bits, self._unique_people(chosen)
+                known |= below[part]
+        bits, singles = known, int(counts[sizes == 1].sum())
+        if _count(known) < min(singles, len(self.ids)):
+            bits = self._unique_people(chosen)
             self._score(len(chosen), bits & ~known)
         people = sizes * counts
         self.sets.append(
@@ -227,8 +233,8 @@ class _Search:
                 columns=tuple(self.columns[index] for index in chosen),
                 classes=int(counts.sum()),
                 k=int(sizes.min()) if len(sizes) else None,
-                unique=unique,
-                minimal=fresh,
+                unique=_count(bits),
+                minimal=_count(bits) - _count(known),
                 people_by_size=tuple(
                     int(people[sizes == size].sum()) for size in range(1, SIZES_SHOWN + 1)
                 ),
@@ -244,37 +250,41 @@ class _Search:
 
     def histogram(self, chosen: Chosen) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return class sizes and how many classes have them."""
-        answer = self._engine.run(_sizes(self._classes, chosen))
+        answer = self._engine.run(_sizes(self._classes, chosen, self._counted))
         sizes, counts = (answer.column(name).to_numpy() for name in ("size", "classes"))
         return sizes.astype(np.int64), counts.astype(np.int64)
 
+    def people(self) -> int:
+        """Return how many people the table holds."""
+        query = build.select(
+            build.named(self._counted.copy(), "people"), source=self._classes.copy()
+        )
+        return int(self._engine.run(query)["people"][0].as_py() or 0)
+
     def _unique_people(self, chosen: Chosen) -> Bits:
         mask = np.zeros(len(self.ids), np.bool_)
-        mask[np.searchsorted(self.ids, _people(self._engine, _singles(self._classes, chosen)))] = (
-            True
-        )
+        found = _people(self._engine, _singles(self._classes, chosen, self._counted))
+        mask[np.searchsorted(self.ids, found)] = True
         return np.packbits(mask)
 
 
+def _count(bits: Bits) -> int:
+    return int(np.bitwise_count(bits).sum())
+
+
 def _people(engine: Engine, query: exp.Select) -> NDArray[np.int64]:
-    """Return the ids a query yields, ascending."""
+    """Return the different ids a query yields, ascending."""
     parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in engine.stream(query)]
-    return np.sort(np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64))
+    return np.unique(np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64))
 
 
 def _keys(chosen: Chosen) -> list[exp.Column]:
     return [build.column(f"q{index}") for index in chosen]
 
 
-def _alone(classes: exp.Table) -> exp.Select:
-    """Return the query for the people who are alone when all columns are known."""
-    is_alone = exp.EQ(this=build.column("size"), expression=build.number(1))
-    return build.select(build.column("id"), source=classes.copy()).where(is_alone)
-
-
-def _sizes(classes: exp.Table, chosen: Chosen) -> exp.Select:
+def _sizes(classes: exp.Table, chosen: Chosen, counted: exp.Expr) -> exp.Select:
     """Return the query for the histogram of class sizes when `chosen` columns are known."""
-    size = build.named(build.total(build.column("size")), "size")
+    size = build.named(counted.copy(), "size")
     grouped = build.select(size, source=classes.copy()).group_by(*_keys(chosen))
     count = build.named(build.count_rows(), "classes")
     return build.select(
@@ -282,10 +292,10 @@ def _sizes(classes: exp.Table, chosen: Chosen) -> exp.Select:
     ).group_by(build.column("size"))
 
 
-def _singles(classes: exp.Table, chosen: Chosen) -> exp.Select:
+def _singles(classes: exp.Table, chosen: Chosen, counted: exp.Expr) -> exp.Select:
     """Return the query for the people who are alone when `chosen` columns are known."""
     person = build.named(exp.Min(this=build.column("id")), "id")
-    alone = exp.EQ(this=build.total(build.column("size")), expression=build.number(1))
+    alone = exp.EQ(this=counted.copy(), expression=build.number(1))
     return build.select(person, source=classes.copy()).group_by(*_keys(chosen)).having(alone)
 
 
@@ -304,7 +314,7 @@ def _summarize(
     search: _Search, *, shown: int, fraction: float, cautions: tuple[str, ...]
 ) -> Uniques:
     sizes, counts = search.histogram(tuple(range(len(search.columns))))
-    people = int((sizes * counts).sum())
+    people = search.people()
     paired = int(2 * counts[sizes == 2].sum())
     file_level = file_intrusion(unique=len(search.ids), paired=paired, fraction=fraction)
     exposing = [found for found in search.sets if found.minimal]
