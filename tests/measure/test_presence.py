@@ -35,6 +35,14 @@ def test_without_strangers_in_the_population_the_lowest_presence_is_that_of_a_cl
     assert (found.lowest, found.highest) == (0.25, 0.5)
 
 
+def test_a_person_with_several_rows_in_the_population_hides_nobody_twice():
+    table = pa.table({"who": [1, 1, 2], "age": [30, 30, 41]})
+    population = pa.table({"who": [1, 1, 1, 2, 3, None, None], "age": [30, 30, 30, 41, 41, 41, 41]})
+    found = discreet.assess(table, quasi=["age"], unit="who", against=population, depth=0)
+    assert (found.presence.population, found.presence.k_map) == (4, 1)
+    assert found.risk.journalist.worst == 1
+
+
 people = st.lists(st.tuples(st.sampled_from(["a", "b", "*", None]), st.integers(0, 2)), min_size=1)
 
 

@@ -17,12 +17,10 @@ from discreet.measure.encode import Span, comparable
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from discreet.engines.engine import Column, Engine, Table
-    from discreet.measure.classes import Cells
+    from discreet.measure.classes import Cells, Subject
 
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
@@ -62,10 +60,11 @@ def match_population(cells: Cells, classes: exp.Table, population: Table) -> Mat
     Args:
         cells: The table's cells.
         classes: The kept table of classes: keys and `size`.
-        population: One row per person, with the same quasi-identifiers under the same names.
+        population: The same quasi-identifiers under the same names; one row per person, unless it
+            has the table's unit as well.
     """
     engine = cells.subject.table.engine
-    people = _bring(population, cells.subject.quasi, engine)
+    people = _bring(population, cells.subject, engine)
     total = build.total(build.column("people"))
     everyone = engine.run(build.select(build.named(total, "n"), source=people.copy()))
     n = int(everyone["n"][0].as_py() or 0)
@@ -89,16 +88,23 @@ def match_population(cells: Cells, classes: exp.Table, population: Table) -> Mat
     return Matched(relation, n, found[0], found[1], found[2], n - inside)
 
 
-def _bring(population: Table, quasi: Sequence[Column], engine: Engine) -> exp.Table:
+def _bring(population: Table, subject: Subject, engine: Engine) -> exp.Table:
     """Return the population as `q0 … qn, people`, grouped, on the table's own engine."""
     _require_people(population)
-    columns = [_same_column(population, column) for column in quasi]
-    values = [comparable(column) for column in columns]
+    columns = [_same_column(population, column) for column in subject.quasi]
+    values = {f"q{index}": comparable(column) for index, column in enumerate(columns)}
+    source: exp.Expr = population.relation.copy()
+    unit = population.column(subject.unit.name) if subject.unit else None
+    if unit is not None:  # a person hides others once, whatever the number of rows
+        named = [build.named(value, name) for name, value in values.items()]
+        once = build.select(*named, build.named(comparable(unit), "unit"), source=source).distinct()
+        source = build.subquery(once, "once")
+        values = {name: build.column(name) for name in values}
     query = build.select(
-        *(build.named(value, f"q{index}") for index, value in enumerate(values)),
+        *(build.named(value, name) for name, value in values.items()),
         build.named(build.count_rows(), "people"),
-        source=population.relation.copy(),
-    ).group_by(*(value.copy() for value in values))
+        source=source,
+    ).group_by(*(value.copy() for value in values.values()))
     if population.engine is engine or population.engine is getattr(engine, "engine", None):
         return engine.keep(query)
     batches = population.engine.stream(query)
