@@ -289,3 +289,10 @@ def test_text_survives_quoting(tmp_path: Path, rows: list[tuple[str, str]]) -> N
     ]
     found = cells(write(tmp_path, "\n".join(lines) + "\n"), delimiter=";")
     assert list(zip(found["a"], found["b"], strict=True))[1:] == rows
+
+
+def test_mixed_line_ends_are_named_as_a_cause(tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_bytes(b"age,zip\r\n1,2\r\n3,4\n5,6\n")
+    with pytest.raises(UnreadableSource, match="all lines end alike"):
+        open_table(path)

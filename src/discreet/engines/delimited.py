@@ -263,6 +263,6 @@ def _csv_failure(paths: Sequence[Path], words: str) -> UnreadableSource:
     if "quote" in words.partition("Possible")[0]:
         return UnreadableSource(f"{where}: a quotation mark is not closed. Correct the line.")
     return UnreadableSource(
-        f"{where} is not a table that can be read. Check its delimiter (`--delimiter`) and "
-        "encoding (`--encoding`)."
+        f"{where} is not a table that can be read. Check its delimiter (`--delimiter`), its encoding "
+        "(`--encoding`), and that all lines end alike (with LF, or all with CRLF)."
     )
