@@ -27,7 +27,7 @@ demo: setup ## the product's story on a bundled, synthetic hospital
 system: # what the tests need from Debian: a Java runtime for Spark, a browser for the reports
 	@missing=""; \
 	command -v java >/dev/null || missing="$$missing default-jre-headless"; \
-	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	command -v chromium >/dev/null || missing="$$missing chromium fonts-dejavu-core"; \
 	if [ -n "$$missing" ]; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	fi

@@ -93,9 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A letter that the terminal lacks, or half a letter in a file's name, is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
     if not os.environ.get("DISCREET_DEBUG"):
-        warnings.simplefilter(
-            "ignore"
-        )  # a library's warning is not for the reader, and may quote data
+        # A library's warning is not for the reader, and may quote data.
+        warnings.simplefilter("ignore")
     sys.exit(run(arguments, stops=_catch_stops()))
 
 
