@@ -147,14 +147,12 @@ def _show_criteria(found: Assessment, to: Console) -> None:
 
 
 def _show_sizes(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import percent
+    from discreet.measure.describe import bins, percent
 
     total = sum(found.class_sizes.values()) or 1
-    bins = {"1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5–9": (5, 9), "10–19": (10, 19)}
-    bins |= {"20–99": (20, 99), "100 and more": (100, max(found.class_sizes, default=100) + 100)}
     rows: list[tuple[str, str, str]] = []
-    for name, (low, high) in bins.items():
-        people = sum(n for size, n in found.class_sizes.items() if low <= size <= high)
+    for first, last, people, _ in bins(found.class_sizes, (1, 2, 3, 4, 5, 10, 20, 100)):
+        name = str(first) if first == last else f"{first}–{last}" if last else f"{first} and more"
         if people:
             rows.append((name, f"{people:,}", percent(people / total)))
     header = ("Class of", "People", "Share")

@@ -128,16 +128,12 @@ def _is_database(source: str) -> bool:
 
 
 def _list_tables(url: str) -> list[str]:
-    from discreet.engines.postgres import PostgreSQL
+    from discreet.engines.connect import list_tables
 
-    engine = PostgreSQL(url)
-    try:
-        listed = engine.tables()
-    finally:
-        engine.close()
+    listed = list_tables(url)
     if not listed:
         raise EmptySource("The database has no table that this user may read. Name another one.")
-    return [name if schema == "public" else f"{schema}.{name}" for schema, name in listed]
+    return listed
 
 
 def _open(

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from discreet.measure.assessment import ClassView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.measure.assessment import Assessment
     from discreet.measure.classes import Cells
+
+
+SIZE_EDGES = (1, 2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000)
 
 
 def describe_classes(
@@ -78,3 +81,26 @@ def percent(share: float) -> str:
     if 0.9995 <= share < 1:
         return "> 99.9 %"
     return f"{100 * share:.1f} %" if share not in (0, 1) else f"{100 * share:.0f} %"
+
+
+def bins(
+    class_sizes: Mapping[int, int], edges: Sequence[int] = SIZE_EDGES
+) -> tuple[tuple[int, int | None, int, int], ...]:
+    """Return people by class size, as (first size, last size, people, classes), without a gap.
+
+    `edges` are the first sizes of the bins; a bin reaches to the next one, the last has no end.
+
+    >>> bins({1: 3, 6: 12})[0], bins({1: 3, 6: 12})[-1]
+    ((1, 1, 3, 3), (5, 9, 12, 2))
+    """
+    found: list[tuple[int, int | None, int, int]] = []
+    for first, after in zip(edges, (*edges[1:], None), strict=True):
+        inside = {
+            size: people
+            for size, people in class_sizes.items()
+            if size >= first and (after is None or size < after)
+        }
+        classes = sum(people // size for size, people in inside.items())
+        found.append((first, after and after - 1, sum(inside.values()), classes))
+    largest = max(class_sizes, default=1)
+    return tuple(entry for entry in found if entry[0] <= largest)

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from discreet.measure.criteria.words import criterion, reached, required
-from discreet.measure.describe import percent
+from discreet.measure.describe import bins, percent
 from discreet.report import charts, words
 from discreet.report.page import Figure, Status, Table, render_page
 from discreet.report.risk import estimates, presence, risk
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.measure.assessment import Assessment, Selectivity
     from discreet.report.risk import EstimatePart, PresencePart, RiskPart
 
-# The first size of each bin; a bin reaches to the next one.
-BINS = (1, 2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000)
 COLUMNS_DRAWN = 15
 
 
@@ -176,26 +174,6 @@ def _criteria(found: Assessment) -> Table | None:
         rows=rows,
         numbers=frozenset({4, 5}),
     )
-
-
-def bins(class_sizes: dict[int, int]) -> tuple[tuple[int, int | None, int, int], ...]:
-    """Return people by class size, as (first size, last size, people, classes), without a gap.
-
-    >>> bins({1: 3, 6: 12})[0], bins({1: 3, 6: 12})[-1]
-    ((1, 1, 3, 3), (5, 9, 12, 2))
-    """
-    edges = (*BINS[1:], None)
-    found: list[tuple[int, int | None, int, int]] = []
-    for first, after in zip(BINS, edges, strict=True):
-        inside = {
-            size: people
-            for size, people in class_sizes.items()
-            if size >= first and (after is None or size < after)
-        }
-        classes = sum(people // size for size, people in inside.items())
-        found.append((first, after and after - 1, sum(inside.values()), classes))
-    largest = max(class_sizes, default=1)
-    return tuple(entry for entry in found if entry[0] <= largest)
 
 
 def _sizes(found: Assessment) -> Chapter | None:
