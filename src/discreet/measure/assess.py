@@ -16,7 +16,7 @@ from discreet.engines.scratch import Scratch
 from discreet.errors import EmptySource, WrongUsage
 from discreet.measure import columns as column_selectivity
 from discreet.measure.assessment import Assessment, Presence
-from discreet.measure.classes import group, sizes_query
+from discreet.measure.classes import distinct_cells, group, people_in, sizes_query
 from discreet.measure.criteria.verdicts import judge_population, judge_sizes, smallest
 from discreet.measure.describe import sentence
 from discreet.measure.encode import comparable
@@ -262,21 +262,9 @@ def _unique(cells: Cells, sizes: Sizes) -> int:
     alone = sizes.sizes == 1
     if cells.subject.unit is None or not alone.any():
         return int(sizes.classes[alone].sum())
-    same = build.all_of(
-        exp.EQ(this=build.column(key, of="c"), expression=build.column(key, of="s"))
-        for key in cells.packing.keys
-    )
-    lonely = (
-        build.select(
-            build.named(build.column("unit", of="c"), "unit"),
-            source=build.aliased_table(cells.relation, "c"),
-        )
-        .join(build.aliased_table(sizes.relation, "s"), on=same)
-        .where(exp.EQ(this=build.column("size", of="s"), expression=build.number(1)))
-        .distinct()
-    )
-    counted = build.select(build.named(build.count_rows(), "n"), source=build.subquery(lonely, "l"))
-    return int(cells.subject.table.engine.run(counted)["n"][0].as_py())
+    keys = [build.column(key) for key in cells.packing.keys]
+    is_one = exp.EQ(this=build.column("size"), expression=build.number(1))
+    return people_in(cells, build.select(*keys, source=sizes.relation.copy()).where(is_one))
 
 
 def _risk(sizes: Sizes, matched: Matched | None, threshold: float) -> SampleRisk:
@@ -345,9 +333,7 @@ def _members(cells: Cells, sizes: Sizes) -> exp.Select:
     else:
         order, rank = ["unit"], exp.DenseRank()
         size = build.named(build.number(1), "size")
-        wanted = [build.column(name) for name in (*cells.packing.keys, "unit")]
-        once = build.select(*wanted, source=cells.relation.copy()).distinct()
-        source = build.subquery(once, "members")
+        source = build.subquery(distinct_cells(cells, [*cells.packing.keys, "unit"]), "members")
     ordered = [exp.Ordered(this=build.column(name), nulls_first=False) for name in order]
     position = exp.Window(this=rank, order=exp.Order(expressions=ordered))
     number = build.named(exp.Sub(this=position, expression=build.number(1)), "id")

@@ -213,7 +213,7 @@ def sizes_query(cells: Cells) -> exp.Select:
         source: exp.Expr = cells.relation.copy()
     else:
         size = build.count_rows()
-        source = build.subquery(_distinct(cells, [*cells.packing.keys, "unit"]), "people")
+        source = build.subquery(distinct_cells(cells, [*cells.packing.keys, "unit"]), "people")
     named_size = build.named(size, "size")
     return build.select(*keys, named_size, source=source).group_by(*(key.copy() for key in keys))
 
@@ -227,7 +227,7 @@ def histogram(cells: Cells, index: int) -> Iterator[Groups]:
         source: exp.Expr = cells.relation.copy()
     else:
         count = build.count_rows()
-        source = build.subquery(_distinct(cells, [*names, "unit"]), "people")
+        source = build.subquery(distinct_cells(cells, [*names, "unit"]), "people")
     query = build.select(*columns, build.named(count, "count"), source=source)
     if cells.subject.unit is None and len(cells.sensitive) == 1:
         # The cells are this histogram already: no second GROUP BY.
@@ -240,21 +240,18 @@ def histogram(cells: Cells, index: int) -> Iterator[Groups]:
     return _whole_classes(cells, ordered)
 
 
-def _distinct(cells: Cells, names: Sequence[str]) -> exp.Select:
+def distinct_cells(cells: Cells, names: Sequence[str]) -> exp.Select:
+    """Return the query of the different values of some columns of the cells."""
     columns = [build.column(name) for name in names]
     return build.select(*columns, source=cells.relation.copy()).distinct()
 
 
 def _with_sizes(cells: Cells, query: exp.Select, names: Sequence[str]) -> exp.Select:
     """Add each class's number of people, which its counts do not add up to."""
-    same = build.all_of(
-        exp.EQ(this=build.column(key, of="h"), expression=build.column(key, of="c"))
-        for key in cells.packing.keys
-    )
     wanted = [build.named(build.column(name, of="h"), name) for name in (*names, "count")]
     size = build.named(build.column("size", of="c"), "size")
     joined = build.select(*wanted, size, source=build.subquery(query, "h")).join(
-        build.subquery(sizes_query(cells), "c"), on=same
+        build.subquery(sizes_query(cells), "c"), on=build.same(cells.packing.keys, "h", "c")
     )
     return build.select(exp.Star(), source=build.subquery(joined, "sized"))
 
@@ -264,12 +261,8 @@ def people_in(cells: Cells, keys: exp.Query) -> int:
 
     With a unit a person may be in several classes, and the sizes of classes count them in each.
     """
-    same = build.all_of(
-        exp.EQ(this=build.column(key, of="c"), expression=build.column(key, of="chosen"))
-        for key in cells.packing.keys
-    )
     found = build.select(source=build.aliased_table(cells.relation, "c")).join(
-        build.subquery(keys, "chosen"), on=same
+        build.subquery(keys, "chosen"), on=build.same(cells.packing.keys, "c", "chosen")
     )
     if cells.subject.unit is None:
         people: exp.Expr = build.total(build.column("rows", of="c"))

@@ -72,16 +72,13 @@ def match_population(cells: Cells, classes: exp.Table, population: Table) -> Mat
         raise _empty(population)
     keys = list(cells.packing.keys)
     counted = _population_classes(cells, people, population)
-    same = build.all_of(
-        exp.EQ(this=build.column(key, of="c"), expression=build.column(key, of="p")) for key in keys
-    )
     among = exp.Coalesce(this=build.column("among", of="p"), expressions=[build.number(0)])
     joined = build.select(
         *(build.named(build.column(key, of="c"), key) for key in keys),
         build.named(build.column("size", of="c"), "size"),
         build.named(among, "among"),
         source=build.aliased_table(classes, "c"),
-    ).join(build.subquery(counted, "p"), on=same, join_type="left")
+    ).join(build.subquery(counted, "p"), on=build.same(keys, "c", "p"), join_type="left")
     relation = engine.keep(joined)
     found = _histogram(engine, relation)
     inside = int((found[1] * found[2]).sum())

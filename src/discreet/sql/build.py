@@ -65,6 +65,13 @@ def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     return exp.or_(*conditions) if (conditions := list(conditions)) else exp.false()
 
 
+def same(names: Iterable[str], left: str, right: str) -> exp.Expr:
+    """Return the condition that tables aliased `left` and `right` agree on the named columns."""
+    return all_of(
+        exp.EQ(this=column(name, of=left), expression=column(name, of=right)) for name in names
+    )
+
+
 def is_null(expression: exp.Expr) -> exp.Is:
     """Return `expression IS NULL`."""
     return exp.Is(this=expression, expression=exp.Null())
