@@ -1,0 +1,1 @@
+"""WHAT a release lost: information, shapes, and the use of it."""

@@ -1,0 +1,1 @@
+"""TABLE IN, SAFER TABLE OUT: every way to publish rows."""

@@ -1,0 +1,1 @@
+"""Generalize and suppress UNTIL the criteria hold, with the least loss."""

@@ -1,0 +1,68 @@
+"""Columns replaced value by value: distinct values come here, their replacements go back by a join."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.errors import Bug
+from discreet.measure.encode import comparable
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from discreet.engines.engine import Column, Engine, Table
+    from discreet.policy.hierarchies.arrow import ArrowArray
+
+    Change: TypeAlias = Callable[[ArrowArray], ArrowArray]
+
+
+def replace_values(
+    table: Table, changes: Mapping[str, Change], *, drop: Collection[str] = ()
+) -> exp.Select:
+    """Return the query of `table` with some columns changed and some left out, in the old order.
+
+    Each change gets its column's distinct values, none missing and in no promised order, and
+    returns one replacement for each. A missing value stays missing. What the query reads is kept on
+    the table's engine: give it a `Scratch`, and drop that after the query ran.
+    """
+    query = exp.Select().from_(build.aliased_table(table.relation, "t"))
+    for index, column in enumerate(table.columns):
+        if column.name in drop:
+            continue
+        change = changes.get(column.name)
+        if change is None:
+            query = query.select(build.named(build.column(column.name, of="t"), column.name))
+            continue
+        alias = f"r{index}"
+        replacements = load_replacements(table.engine, table.relation, column, change)
+        query = query.join(
+            exp.Join(
+                this=build.aliased_table(replacements, alias),
+                side="LEFT",
+                on=exp.EQ(
+                    this=comparable(column, of="t"), expression=build.column("value", of=alias)
+                ),
+            )
+        ).select(build.named(build.column("replacement", of=alias), column.name))
+    return query
+
+
+def load_replacements(
+    engine: Engine, relation: exp.Table, column: Column, change: Change
+) -> exp.Table:
+    """Keep the table `value, replacement` of a column's distinct values on the engine."""
+    value = comparable(column)
+    distinct = (
+        build.select(build.named(value, "value"), source=relation.copy())
+        .where(exp.not_(build.is_null(value.copy())))
+        .distinct()
+    )
+    values = pa.chunked_array(engine.run(distinct)["value"]).combine_chunks()
+    replacements = change(values)
+    if len(replacements) != len(values):
+        raise Bug(f"{len(replacements)} replacements were made for {len(values)} values.")
+    return engine.load(pa.table({"value": values, "replacement": replacements}).to_reader())

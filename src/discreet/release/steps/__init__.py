@@ -1,0 +1,1 @@
+"""Other tools of custodians: each changes values, and says what it promises."""
