@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -150,6 +150,203 @@ CRITERIA: dict[str, type[Criterion]] = {
 
 
 @dataclass(frozen=True)
+class Clip:
+    """Numbers beyond a bound become the bound."""
+
+    promise: ClassVar[str] = (
+        "No number outside the bounds remains: one beyond a bound becomes that bound. "
+        "It does not promise that anybody is less unique."
+    )
+    column: str
+    bounds: tuple[Decimal, Decimal]
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class TopCode:
+    """Numbers above `at` become `at`."""
+
+    promise: ClassVar[str] = (
+        "No number above the bound remains: each of them becomes the bound. "
+        "It does not promise that anybody is less unique."
+    )
+    column: str
+    at: Decimal
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class BottomCode:
+    """Numbers below `at` become `at`."""
+
+    promise: ClassVar[str] = (
+        "No number below the bound remains: each of them becomes the bound. "
+        "It does not promise that anybody is less unique."
+    )
+    column: str
+    at: Decimal
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Round:
+    """Numbers become the nearest multiple of `base`, halves away from zero."""
+
+    promise: ClassVar[str] = (
+        "Every number is a multiple of the base, and within half a base of the true one. "
+        "It does not promise that anybody is less unique."
+    )
+    column: str
+    base: Decimal
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Microaggregate:
+    """Groups of `k` or more similar rows get the means of their numbers (Domingo-Ferrer & Mateo-Sanz 2002)."""
+
+    promise: ClassVar[str] = (
+        "Each combination of numbers in the columns is shared by at least k rows; "
+        "it promises nothing about the other columns, and nothing about people with several rows."
+    )
+    columns: tuple[str, ...]
+    k: int
+    method: Literal["mdav", "univariate"] = "mdav"
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Pram:
+    """Values are replaced by chance, invariantly (Gouweleeuw, Kooiman, Willenborg & de Wolf 1998).
+
+    `keep` is the share of rows that are expected to keep their value.
+    """
+
+    promise: ClassVar[str] = (
+        "Each value is expected in as many rows as before, and the published matrix tells analysts "
+        "the chance of every change. It promises nothing about any one row but that its value may be untrue."
+    )
+    column: str
+    keep: float
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Pairs of rows that agree on `match` exchange their values of `columns` (Dalenius & Reiss 1982)."""
+
+    promise: ClassVar[str] = (
+        "Among rows that agree on the match columns, each combination of the swapped values is in "
+        "exactly as many rows as before. It promises nothing about any one row but that its values may be untrue."
+    )
+    columns: tuple[str, ...]
+    share: float
+    match: tuple[str, ...] = ()
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class RankSwap:
+    """Pairs of rows at most the share `window` of all ranks apart exchange their values (Moore 1996)."""
+
+    promise: ClassVar[str] = (
+        "Each value is in exactly as many rows as before, and no row gets one from beyond the window "
+        "of ranks. It promises nothing about any one row but that its value may be untrue."
+    )
+    column: str
+    window: float
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Gaussian noise of `scale` standard deviations is added to the numbers."""
+
+    promise: ClassVar[str] = (
+        "No promise. The noise has mean zero, but it is not differential privacy: "
+        "it is scaled by the data, and an outlier stays one."
+    )
+    column: str
+    scale: float
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class SuppressCells:
+    """Cells are emptied until `k` people agree; without `columns`, those of the quasi-identifiers."""
+
+    promise: ClassVar[str] = (
+        "Every row agrees with at least k people on the columns, where an emptied cell agrees with "
+        "every value. It promises nothing about what the other columns say of those people."
+    )
+    k: int
+    columns: tuple[str, ...] = ()
+    method: Literal["greedy", "optimal"] = "greedy"
+    line: int | None = field(default=None, compare=False)
+
+
+Step = (
+    Clip
+    | TopCode
+    | BottomCode
+    | Round
+    | Microaggregate
+    | Pram
+    | Swap
+    | RankSwap
+    | Noise
+    | SuppressCells
+)
+
+
+# The steps by the names a policy gives them.
+STEPS: dict[str, type[Step]] = {
+    "clip": Clip,
+    "top-code": TopCode,
+    "bottom-code": BottomCode,
+    "round": Round,
+    "microaggregate": Microaggregate,
+    "pram": Pram,
+    "swap": Swap,
+    "rank-swap": RankSwap,
+    "noise": Noise,
+    "suppress-cells": SuppressCells,
+}
+
+
+def step_name(step: Step) -> str:
+    """Return the name that a policy gives to `step`.
+
+    >>> step_name(RankSwap("income", 0.05))
+    'rank-swap'
+    """
+    return next(name for name, kind in STEPS.items() if isinstance(step, kind))
+
+
+Method = Literal["local", "full-domain", "mondrian", "relaxed-mondrian", "cells"]
+Utility = Literal[
+    "loss", "discernibility", "class-size", "entropy", "precision", "height", "classification"
+]
+
+
+@dataclass(frozen=True)
+class Release:
+    """How a table is published: how classes are made, what they may cost, and what else is done.
+
+    `suppress` is the share of rows that may be left out, `weights` what a quasi-identifier's loss
+    counts (1 where it is not listed), `target` the column that a classifier is to predict.
+    """
+
+    method: Method = "local"
+    suppress: float = 0.0
+    utility: Utility = "loss"
+    weights: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
+    target: str | None = None
+    steps: tuple[Step, ...] = ()
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class Table:
     """One table: where it is, whose privacy it holds, its columns and the criteria it must meet."""
 
@@ -158,6 +355,7 @@ class Table:
     source: str | None = None
     unit: str | None = None
     criteria: tuple[Criterion, ...] = ()
+    release: Release = field(default_factory=Release)
     line: int | None = field(default=None, compare=False)
 
     def column(self, name: str) -> Column | None:
