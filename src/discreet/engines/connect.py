@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import pyarrow as pa
 
 from discreet.engines import attached, files, frames, sheets
+from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.engines.arrow import plain_type
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
@@ -17,9 +17,6 @@ from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
-
-_POSTGRES = ("postgresql://", "postgres://")
-_SPARK = "spark:"
 
 
 def open_table(
@@ -48,9 +45,9 @@ def open_table(
     [('age', 'integer')]
     """
     text = str(source) if isinstance(source, (str, Path)) else None
-    if text is not None and text.startswith(_POSTGRES):
+    if text is not None and text.startswith(POSTGRES):
         return _open_postgres(text, table=table, engine=engine)
-    if text is not None and text.startswith(_SPARK):
+    if text is not None and text.startswith(SPARK):
         return _open_spark(text, table=table, engine=engine)
     if type(source).__module__.startswith("pyspark."):
         return _open_spark_frame(source, engine=engine)
@@ -72,10 +69,10 @@ def open_table(
 def list_tables(source: str | Path) -> list[str]:
     """Return the tables of a database, the sheets of a workbook; nothing for other files."""
     text = str(source)
-    if text.startswith(_POSTGRES):
+    if text.startswith(POSTGRES):
         from discreet.engines.postgres import PostgreSQL
 
-        url, _ = _without(text, "table")
+        url, _ = take_parameter(text, "table")
         server = PostgreSQL(url)
         try:
             return [_qualified(schema, name) for schema, name in server.tables()]
@@ -99,7 +96,7 @@ def holds_tables(source: object) -> bool:
     if not isinstance(source, (str, Path)):
         return False
     text = str(source)
-    if text.startswith((*_POSTGRES, _SPARK)):
+    if text.startswith((*POSTGRES, SPARK)):
         return True
     if text == files.STANDARD_INPUT:
         return False
@@ -132,7 +129,7 @@ def _moved(table: Table, engine: Engine) -> Table:
 
 
 def _open_postgres(url: str, *, table: str | None, engine: Engine | None) -> Table:
-    url, named = _without(url, "table")
+    url, named = take_parameter(url, "table")
     name = table or named
     from discreet.engines.postgres import PostgreSQL
 
@@ -178,9 +175,9 @@ def _open_spark_frame(frame: Any, *, engine: Engine | None) -> Table:
 
 
 def _spark_parts(source: str, table: str | None) -> tuple[str, str | None]:
-    rest, master = _without(source.removeprefix(_SPARK), "master")
+    rest, master = take_parameter(source.removeprefix(SPARK), "master")
     if rest.startswith("//") and master is None:  # spark://host:7077 is a master, not a table
-        master, rest = f"{_SPARK}{rest}", ""
+        master, rest = f"{SPARK}{rest}", ""
     name = table or rest
     if not name:
         raise WrongUsage(
@@ -188,22 +185,6 @@ def _spark_parts(source: str, table: str | None) -> tuple[str, str | None]:
             "?master=spark://host:7077 for a cluster."
         )
     return name, master
-
-
-def _without(url: str, key: str) -> tuple[str, str | None]:
-    """Return `url` without the parameter `key`, and that parameter's value."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        parts = None
-    if parts is None:
-        raise WrongUsage(
-            "The address of the source cannot be read. Write it as postgresql://user@host/database."
-        )
-    pairs = parse_qsl(parts.query, keep_blank_values=True)
-    value = dict(pairs).get(key)
-    kept = urlencode([pair for pair in pairs if pair[0] != key], safe="/")
-    return urlunsplit(parts._replace(query=kept)) if value is not None else url, value
 
 
 def _qualified(schema: str, name: str) -> str:

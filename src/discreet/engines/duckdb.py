@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import tempfile
@@ -14,16 +15,27 @@ from sqlglot import exp
 
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.render import drop_table, render
-from discreet.errors import EngineFailed, WrongUsage
+from discreet.errors import EngineFailed, OutputRefused, WrongUsage
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
 Answer = TypeVar("Answer")
 
 ROWS_PER_BATCH = 122_880  # DuckDB's own row group, so that a batch is one vectorized hand-over
 _BYTES_PER_THREAD = 125e6  # what DuckDB's guide asks for
+
+_DISK_ERRORS = (
+    errno.ENOSPC,
+    errno.EFBIG,
+    errno.EDQUOT,
+    errno.EACCES,
+    errno.EROFS,
+    errno.ENOENT,
+    errno.EIO,
+)
 
 _KINDS: Mapping[str, Kind] = {
     "BOOLEAN": Kind.BOOLEAN,
@@ -169,6 +181,29 @@ class DuckDB:
             self._connection.close()
         self._folder.cleanup()
 
+    def export(self, query: exp.Query, path: Path, *, options: Mapping[str, exp.Expr]) -> int:
+        """Write the result to a file, its rows in their order, and return how many there are.
+
+        The same rows in the same order give the same bytes, however many threads write.
+        """
+        wanted = {"USE_TMP_FILE": exp.false(), "OVERWRITE_OR_IGNORE": exp.true(), **options}
+        statement = exp.Copy(
+            this=exp.Subquery(this=query.copy()),
+            kind=False,
+            files=[build.text(str(path))],
+            params=[
+                exp.CopyParameter(this=exp.var(name), expression=value)
+                for name, value in wanted.items()
+            ],
+        )
+        try:
+            written = self.execute_unguarded(statement).fetchone()
+        except (duckdb.Error, pa.ArrowException) as error:
+            failure = _write_failure(error) or _failure(error)
+        else:
+            return int(written[0]) if written else 0
+        raise failure
+
     def view(self, query: exp.Query, *, hint: str = "view") -> exp.Table:
         """Name `query` without running it."""
         relation = self.fresh_name(hint)
@@ -273,6 +308,18 @@ def withheld(call: Callable[[], Answer]) -> Answer:
     except (duckdb.Error, pa.ArrowException) as error:
         failure = _failure(error)
     raise failure
+
+
+def _write_failure(error: Exception) -> OutputRefused | None:
+    """Return what the system said about a file, which is all that is taken from DuckDB's words."""
+    reasons = (os.strerror(number) for number in _DISK_ERRORS)
+    reason = next((text for text in reasons if text in str(error)), None)
+    if reason is None or not isinstance(error, duckdb.IOException):
+        return None
+    return OutputRefused(
+        f"The output cannot be written: {reason}. Free space there and in the temporary folder "
+        "(TMPDIR), or choose another place."
+    )
 
 
 def _failure(error: Exception) -> EngineFailed:

@@ -65,3 +65,10 @@ class Scratch:
     def _remember(self, relation: exp.Table) -> exp.Table:
         self._stored[relation.sql()] = relation
         return relation
+
+
+def innermost(engine: Engine) -> Engine:
+    """Return the engine that does the work, without what remembers around it."""
+    while isinstance(engine, Scratch):
+        engine = engine.engine
+    return engine

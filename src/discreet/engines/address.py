@@ -1,0 +1,30 @@
+"""Addresses of sources: what they begin with and what they ask for."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from discreet.errors import WrongUsage
+
+POSTGRES = ("postgresql://", "postgres://")
+SPARK = "spark:"
+
+
+def take_parameter(url: str, key: str) -> tuple[str, str | None]:
+    """Return `url` without the parameter `key`, and that parameter's value.
+
+    >>> take_parameter("postgresql://db/clinic?table=visits", "table")
+    ('postgresql://db/clinic', 'visits')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = None
+    if parts is None:
+        raise WrongUsage(
+            "The address of the source cannot be read. Write it as postgresql://user@host/database."
+        )
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    value = dict(pairs).get(key)
+    kept = urlencode([pair for pair in pairs if pair[0] != key], safe="/")
+    return urlunsplit(parts._replace(query=kept)) if value is not None else url, value

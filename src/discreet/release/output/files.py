@@ -1,0 +1,123 @@
+"""Files and folders: written beside their place under another name, then moved there whole."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import OutputRefused
+from discreet.sql import build
+from discreet.writing import require_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+    from pathlib import Path
+
+    from discreet.release.output.target import FileTarget, FolderTarget, Form
+
+
+def copy_options(form: Form) -> Mapping[str, exp.Expr]:
+    """Return the options of DuckDB's COPY that write `form`."""
+    compression = build.text(form.compression)
+    if form.delimiter is None:
+        return {"FORMAT": exp.var("parquet"), "COMPRESSION": compression}
+    return {
+        "FORMAT": exp.var("csv"),
+        "HEADER": exp.true(),
+        "DELIMITER": build.text(form.delimiter),
+        "QUOTE": build.text('"'),
+        "ESCAPE": build.text('"'),
+        # Nothing is NULL; a text that is empty is then written "".
+        "NULLSTR": build.text(""),
+        "COMPRESSION": compression if form.compression != "uncompressed" else build.text("none"),
+    }
+
+
+@contextmanager
+def whole_file(target: FileTarget) -> Generator[Path]:
+    """Give a name to write to; what is there at the end replaces the target, or goes away."""
+    beside = _beside(target.path)
+    try:
+        with _told(target.place):
+            yield beside
+            _flush(beside)
+            require_writable(target.path, may_exist=target.force)
+            beside.replace(target.path)
+            _flush(target.path.parent)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(target: FolderTarget) -> Generator[Path]:
+    """Give an empty folder to write to; what is there at the end replaces the target."""
+    beside, old = _beside(target.path), _beside(target.path)
+    try:
+        with _told(target.place):
+            beside.mkdir()
+            yield beside
+            for path in (*beside.iterdir(), beside):
+                _flush(path)
+            _swap(target, beside, old)
+            _flush(target.path.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def folder_digest(path: Path) -> str:
+    """Return the SHA-256 of what `sha256sum *` prints in a folder."""
+    lines = [f"{file_digest(item)}  {item.name}\n" for item in sorted(path.iterdir())]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _swap(target: FolderTarget, new: Path, old: Path) -> None:
+    if not target.path.exists():
+        new.rename(target.path)
+        return
+    if not target.force:
+        raise OutputRefused(f"{target.place} exists. Name another folder, or add --force.")
+    target.path.rename(old)
+    try:
+        new.rename(target.path)
+    except OSError:
+        old.rename(target.path)
+        raise
+
+
+def _beside(path: Path) -> Path:
+    # In the same folder, so that moving it is one step that cannot fail half-way.
+    return path.with_name(f".discreet-{secrets.token_hex(8)}.unfinished")
+
+
+def _flush(path: Path) -> None:
+    """Wait until the disk has it: a name must not be there before its content."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _told(place: str) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    else:
+        return
+    raise OutputRefused(f"{place} cannot be written: {reason}. Choose another place.")

@@ -1,0 +1,199 @@
+"""The place the user named, refused before any work is done for it."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from discreet.engines.address import POSTGRES, SPARK, take_parameter
+from discreet.errors import OutputRefused, WrongUsage, did_you_mean
+from discreet.writing import require_writable
+
+_COMPRESSIONS = {"": "uncompressed", ".gz": "gzip", ".zst": "zstd"}
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file is written: Parquet when it has no delimiter, else text with one."""
+
+    delimiter: str | None
+    compression: str
+
+
+FORMS = {
+    **{
+        ending + packed: Form(delimiter, compression)
+        for ending, delimiter in _DELIMITERS.items()
+        for packed, compression in _COMPRESSIONS.items()
+    },
+    ".parquet": Form(None, "zstd"),
+}
+
+
+@dataclass(frozen=True)
+class FileTarget:
+    """One file."""
+
+    path: Path
+    form: Form
+    force: bool
+
+    @property
+    def place(self) -> str:
+        """Return what messages call it."""
+        return str(self.path)
+
+    @property
+    def source(self) -> str:
+        """Return what `open_table` reads it back from."""
+        return str(self.path)
+
+
+@dataclass(frozen=True)
+class FolderTarget:
+    """A folder of Parquet files, which several machines can write at once."""
+
+    path: Path
+    force: bool
+
+    @property
+    def place(self) -> str:
+        """Return what messages call it."""
+        return f"{self.path}/"
+
+    @property
+    def source(self) -> str:
+        """Return what `open_table` reads it back from."""
+        return f"{glob.escape(str(self.path))}/*.parquet"
+
+
+@dataclass(frozen=True)
+class PostgresTarget:
+    """A table of a PostgreSQL database; the address may hold a password and is never shown."""
+
+    url: str = field(repr=False)
+    schema: str
+    table: str
+    force: bool
+
+    @property
+    def place(self) -> str:
+        """Return what messages call it."""
+        return f"table {self.schema}.{self.table}"
+
+    @property
+    def source(self) -> str:
+        """Return what `open_table` reads it back from."""
+        joint = "&" if "?" in self.url else "?"
+        return f"{self.url}{joint}table={self.schema}.{self.table}"
+
+
+@dataclass(frozen=True)
+class SparkTarget:
+    """A table of a Spark catalog."""
+
+    table: str
+    force: bool
+
+    @property
+    def place(self) -> str:
+        """Return what messages call it."""
+        return f"table {self.table}"
+
+    @property
+    def source(self) -> str:
+        """Return what `open_table` reads it back from."""
+        return f"{SPARK}{self.table}"
+
+
+Target: TypeAlias = FileTarget | FolderTarget | PostgresTarget | SparkTarget
+
+
+def parse_target(text: str | Path, *, force: bool) -> Target:
+    """Return the place that `text` names; a place that cannot be written is refused now.
+
+    >>> parse_target("released.csv", force=True).place
+    'released.csv'
+    """
+    name = str(text)
+    if name.startswith(POSTGRES):
+        return _postgres(name, force=force)
+    if name.startswith(SPARK):
+        return _spark(name, force=force)
+    if name.endswith(("/", os.sep)):
+        return _folder(Path(name), force=force)
+    return _file(Path(name), force=force)
+
+
+def _file(path: Path, *, force: bool) -> FileTarget:
+    form = _form(path)
+    require_writable(path, may_exist=force)
+    if path.exists() and not path.is_file():
+        raise OutputRefused(f"{path} is not a plain file. Choose another place.")
+    return FileTarget(path, form, force)
+
+
+def _form(path: Path) -> Form:
+    name = path.name.lower()
+    found = next((form for ending, form in FORMS.items() if name.endswith(ending)), None)
+    if found is not None:
+        return found
+    endings = [ending for ending in FORMS if ending.count(".") == 1]
+    if not path.suffix:
+        raise OutputRefused(
+            f"{path} has no ending that says how to write it.{did_you_mean('', endings)}"
+        )
+    raise OutputRefused(
+        f"{path}: no file is written as '{path.suffix}'."
+        f"{did_you_mean(path.suffix.lower(), endings)}"
+    )
+
+
+def _folder(path: Path, *, force: bool) -> FolderTarget:
+    if path.suffix.lower() != ".parquet":
+        raise OutputRefused(
+            f"A folder is written as Parquet files only: call it {path.name}.parquet/, or leave out "
+            "the slash at the end to write one file."
+        )
+    require_writable(path.absolute() / "file") if path.is_dir() else require_writable(path)
+    if path.exists() and not force:
+        raise OutputRefused(f"{path}/ exists. Name another folder, or add --force to replace it.")
+    if path.is_dir():
+        _require_parts_only(path)
+    return FolderTarget(path, force)
+
+
+def _require_parts_only(path: Path) -> None:
+    """Refuse to replace a folder that holds anything but such a release."""
+    if any(not _is_part(item) for item in path.iterdir()):
+        raise OutputRefused(
+            f"{path}/ holds other things than the parts of a table, which would be lost. "
+            "Name another folder."
+        )
+
+
+def _is_part(path: Path) -> bool:
+    return path.is_file() and (
+        path.suffix == ".parquet" or path.name == "_SUCCESS" or path.suffix == ".crc"
+    )
+
+
+def _postgres(text: str, *, force: bool) -> PostgresTarget:
+    url, name = take_parameter(text, "table")
+    if not name:
+        raise WrongUsage("Say which table to write: postgresql://user@host/database?table=NAME.")
+    schema, dot, table = name.rpartition(".")
+    return PostgresTarget(url, schema if dot else "public", table, force)
+
+
+def _spark(text: str, *, force: bool) -> SparkTarget:
+    name = text.removeprefix(SPARK)
+    if not name or "/" in name:
+        raise WrongUsage(
+            "Say which table to write: spark:catalog.table. For files, name a folder: out.parquet/."
+        )
+    return SparkTarget(name, force)
