@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from discreet.policy.document import Document
+    from discreet.policy.document import Document, Place
     from discreet.policy.hierarchy import Hierarchy
+    from discreet.policy.release import WrittenRelease
     from discreet.policy.schema import (
         WrittenColumn,
         WrittenCriterion,
@@ -79,7 +80,13 @@ def build_policy(
             for index, criterion in enumerate(table.criteria)
         )
         tables[name] = model.Table(
-            name, columns, table.source, table.unit, criteria, line=document.line(place)
+            name,
+            columns,
+            table.source,
+            table.unit,
+            criteria,
+            _release(table.release, document=document, place=(*place, "release")),
+            line=document.line(place),
         )
     return model.Policy(tables, path)
 
@@ -108,3 +115,26 @@ def _criterion(written: WrittenCriterion, *, line: int) -> model.Criterion:
     (name,) = written.model_fields_set
     parameters: dict[str, Any] = getattr(written, name).model_dump()
     return model.CRITERIA[name.replace("_", "-")](**parameters, line=line)
+
+
+def _release(written: WrittenRelease | None, *, document: Document, place: Place) -> model.Release:
+    if written is None:
+        return model.Release()
+    steps: list[model.Step] = []
+    for index, step in enumerate(written.steps):
+        (name,) = step.model_fields_set
+        found: dict[str, Any] = getattr(step, name).model_dump(exclude_none=True)
+        parameters: dict[str, Any] = {
+            key: tuple(v) if isinstance(v, list) else v for key, v in found.items()
+        }
+        kind = model.STEPS[name.replace("_", "-")]
+        steps.append(kind(**parameters, line=document.line((*place, "steps", index))))
+    return model.Release(
+        method=written.method,
+        suppress=written.suppress,
+        utility=written.utility,
+        weights=written.weights,
+        target=written.target,
+        steps=tuple(steps),
+        line=document.line(place),
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidHierarchy, SourceNotFound, did_you_mean
 from discreet.policy.build import build_hierarchy, split_reference
+from discreet.policy.hierarchies.values import NUMBER
 from discreet.policy.model import Role
 from discreet.policy.schema import WrittenHierarchy, read_as
 
@@ -26,6 +27,7 @@ class Sketch:
     unit: str | None
     columns: dict[str, dict[str, Any]]
     criteria: dict[tuple[int, str], dict[str, Any]]  # parameters by (number, name)
+    release: dict[str, Any]
 
     def role(self, column: str) -> str | None:
         """Return the role as written."""
@@ -45,18 +47,28 @@ def _sketch(name: str, table: Any) -> Sketch:
         column: {"role": written} if isinstance(written, str) else _mapping(written)
         for column, written in _mapping(table.get("columns")).items()
     }
-    criteria = table.get("criteria")
-    parameters = {
-        (index, criterion): _mapping(body)
-        for index, item in enumerate(criteria if isinstance(criteria, list) else [])
-        for criterion, body in _mapping(item).items()
-    }
+    parameters = _listed(table.get("criteria"))
     unit = table.get("unit")
-    return Sketch(("tables", name), unit if isinstance(unit, str) else None, columns, parameters)
+    return Sketch(
+        ("tables", name),
+        unit if isinstance(unit, str) else None,
+        columns,
+        parameters,
+        _mapping(table.get("release")),
+    )
 
 
 def _mapping(written: Any) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
+
+
+def _listed(written: Any) -> dict[tuple[int, str], dict[str, Any]]:
+    """Return the parameters of each named item of a list, by its place there and its name."""
+    return {
+        (index, name): _mapping(parameters)
+        for index, item in enumerate(written if isinstance(written, list) else [])
+        for name, parameters in _mapping(item).items()
+    }
 
 
 def build_hierarchies(
@@ -84,6 +96,7 @@ def check_tables(tables: dict[str, Sketch], *, faults: Faults) -> None:
         for (index, name), parameters in table.criteria.items():
             place = (*table.place, "criteria", index, name)
             _check_criterion(parameters, table=table, place=place, faults=faults)
+        _check_release(table, faults=faults)
 
 
 def _check_unit(table: Sketch, *, faults: Faults) -> None:
@@ -120,9 +133,7 @@ def _check_criterion(
     if not isinstance(column, str) or not column:
         return
     at = (*place, "column")
-    if column not in table.columns:
-        near = did_you_mean(column, table.columns)
-        faults.add(at, f"column '{column}' is not listed in table '{table.place[1]}'.{near}")
+    if not _is_listed(column, table=table, place=at, faults=faults):
         return
     role = table.role(column)
     if role in set(Role) - {Role.SENSITIVE}:
@@ -136,3 +147,55 @@ def _check_criterion(
             (*place, "distance"),
             f"distance 'hierarchical' needs a hierarchy. Add one to column '{column}'.",
         )
+
+
+def _is_listed(column: str, *, table: Sketch, place: Place, faults: Faults) -> bool:
+    """Return whether the table lists `column`; note it if not."""
+    if column in table.columns:
+        return True
+    near = did_you_mean(column, table.columns)
+    faults.add(place, f"column '{column}' is not listed in table '{table.place[1]}'.{near}")
+    return False
+
+
+def _check_release(table: Sketch, *, faults: Faults) -> None:
+    place = (*table.place, "release")
+    target = table.release.get("target")
+    if isinstance(target, str) and target:
+        _is_listed(target, table=table, place=(*place, "target"), faults=faults)
+    for column in _mapping(table.release.get("weights")):
+        at = (*place, "weights", column)
+        if not _is_listed(column, table=table, place=at, faults=faults):
+            continue
+        role = table.role(column)
+        if role in set(Role) - {Role.QUASI_IDENTIFIER}:
+            faults.add(
+                at,
+                f"column '{column}' has the role '{role}', but only quasi-identifiers lose "
+                "information. Leave out its weight.",
+            )
+    for (index, name), parameters in _listed(table.release.get("steps")).items():
+        at = (*place, "steps", index, name)
+        for key in ("column", "columns", "match"):
+            written = parameters.get(key)
+            for column in written if isinstance(written, list) else [written]:
+                if isinstance(column, str) and column:
+                    _check_step(name, column, table=table, place=(*at, key), faults=faults)
+
+
+def _check_step(name: str, column: str, *, table: Sketch, place: Place, faults: Faults) -> None:
+    if column == table.unit:
+        faults.add(place, f"column '{column}' says whose a row is. A step cannot change the unit.")
+        return
+    if not _is_listed(column, table=table, place=place, faults=faults) or name not in _NUMERIC:
+        return
+    written = table.columns[column]
+    values = written.get("values")
+    is_list = isinstance(values, list)
+    has_words = is_list and not all(isinstance(v, str) and NUMBER.fullmatch(v) for v in values)
+    if has_words or "calendar" in _mapping(written.get("hierarchy")):
+        holds = "values that are no numbers" if has_words else "dates"
+        faults.add(place, f"column '{column}' has {holds}, but the step needs numbers.")
+
+
+_NUMERIC = {"clip", "top-code", "bottom-code", "round", "microaggregate", "noise"}

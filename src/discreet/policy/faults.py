@@ -55,6 +55,12 @@ class Faults:
                 return f"criterion '{name}'{self._of(table)}: "
             case ("tables", table, "criteria", int(index), *_):
                 return f"criterion {index + 1}{self._of(table)}: "
+            case ("tables", table, "release", "steps", int(), str(name), *_):
+                return f"step '{name}'{self._of(table)}: "
+            case ("tables", table, "release", "steps", int(index), *_):
+                return f"step {index + 1}{self._of(table)}: "
+            case ("tables", table, "release", *_):
+                return f"release{self._of(table)}: "
             case ("tables", table, *_):
                 return f"table '{table}': "
             case _:
@@ -73,7 +79,7 @@ def _sentence(error: ErrorDetails) -> str:
     key = next((part for part in reversed(place) if isinstance(part, str)), "")
     match error["type"]:
         case "extra_forbidden":
-            what = "criterion" if place[-3:-2] == ("criteria",) else "key"
+            what = _LISTED.get(place[-3:-2], "key")
             return f"unknown {what} '{key}'.{did_you_mean(key, known_keys(place[:-1]))}"
         case "missing" if isinstance(place[-1], str):
             return f"the key '{key}' is missing. Add it."
@@ -86,11 +92,16 @@ def _sentence(error: ErrorDetails) -> str:
             return f"a policy begins with the key 'tables', not with {_shown(error)}."
         case "model_type" if place[-2:-1] == ("criteria",):
             return "write the criterion with its parameters, such as `k-anonymity: {k: 5}`."
+        case "model_type" if place[-2:-1] == ("steps",):
+            return (
+                "write the step with its parameters, such as `round: {column: income, base: 100}`."
+            )
         case kind:
             template = _TEMPLATES.get(kind, "'{key}' is not valid here.")
             return template.format(key=key, shown=_shown(error), **context)
 
 
+_LISTED: dict[tuple[str | int, ...], str] = {("criteria",): "criterion", ("steps",): "step"}
 _NO_WHOLE = "'{key}' must be a whole number, not {shown}."
 _NO_NUMBER = "'{key}' must be a number, not {shown}."
 _NO_MAPPING = "'{key}' must hold keys and values, not {shown}."

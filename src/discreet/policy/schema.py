@@ -5,13 +5,11 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -19,12 +17,9 @@ from pydantic_core import ErrorDetails
 
 from discreet.policy.hierarchies.calendar import Period
 from discreet.policy.model import Distance, DiversityKind, Role
+from discreet.policy.release import WrittenRelease
+from discreet.policy.written import Name, Number, Words, Written
 
-# An editor types what it sees: `values: [01, NO]` is a number and a boolean to it, text to us.
-Word = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
-Name = Annotated[str, Field(min_length=1), WithJsonSchema({"type": ["string", "number"]})]
-Number = Annotated[Decimal, WithJsonSchema({"type": "number"})]
-Words = Annotated[list[Word], Field(min_length=1)]
 Periods = Annotated[list[Period], Field(min_length=1)]
 
 
@@ -32,12 +27,6 @@ def _nested(written: Any) -> Any:
     """Return one list of cuts as the only level of a list of levels."""
     is_flat = isinstance(written, list) and not any(isinstance(item, list) for item in written)
     return [written] if is_flat else written
-
-
-class Written(BaseModel):
-    """A mapping of the file: unknown keys are faults."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class WrittenHierarchy(Written):
@@ -283,6 +272,7 @@ class WrittenTable(Written):
         description="The columns by name; `name: identifier` is short for `name: {role: identifier}`."
     )
     criteria: list[WrittenCriterion] = Field([], description="What the table must meet.")
+    release: WrittenRelease | None = Field(None, description="How the table is published.")
 
 
 class WrittenPolicy(Written):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from discreet.policy.hierarchies.values import yaml_number
-from discreet.policy.model import CRITERIA
+from discreet.policy.model import CRITERIA, Release, step_name
 
 if TYPE_CHECKING:
-    from discreet.policy.model import Column, Criterion, Policy, Table
+    from discreet.policy.model import Column, Criterion, Policy, Step, Table
 
 
 def flow_text(value: Any) -> str:
@@ -44,7 +45,37 @@ def _table_lines(table: Table) -> list[str]:
         for name, column in zip(names, table.columns, strict=True)
     ]
     criteria = [f"  - {flow_text(criterion_value(c))[1:-1]}" for c in table.criteria]
-    return [*source, *unit, "columns:", *columns, *(["criteria:"] if criteria else []), *criteria]
+    return [
+        *source,
+        *unit,
+        "columns:",
+        *columns,
+        *(["criteria:"] if criteria else []),
+        *criteria,
+        *_release_lines(table.release),
+    ]
+
+
+def _release_lines(release: Release) -> list[str]:
+    """Return the block, one line per key and step, without the keys that have their default."""
+    if release == Release():
+        return []
+    plain: dict[str, Any] = {
+        "method": release.method,
+        "suppress": _plain(release.suppress),
+        "utility": release.utility,
+        "weights": {name: _plain(weight) for name, weight in release.weights.items()},
+        "target": release.target,
+    }
+    usual = {"method": "local", "suppress": 0, "utility": "loss", "weights": {}, "target": None}
+    keys = [f"  {key}: {flow_text(v)}" for key, v in plain.items() if v != usual[key]]
+    steps = [f"    - {flow_text(step_value(step))[1:-1]}" for step in release.steps]
+    return ["release:", *keys, *(["  steps:"] if steps else []), *steps]
+
+
+def step_value(step: Step) -> dict[str, Any]:
+    """Return `step` under its name, without the parameters that have their default."""
+    return {step_name(step): _parameters(step)}
 
 
 def column_value(column: Column) -> dict[str, Any]:
@@ -64,14 +95,21 @@ def column_value(column: Column) -> dict[str, Any]:
 def criterion_value(criterion: Criterion) -> dict[str, Any]:
     """Return `criterion` under its name, without the parameters that have their default."""
     name = next(name for name, kind in CRITERIA.items() if isinstance(criterion, kind))
-    parameters = {
-        field.name: _plain(getattr(criterion, field.name))
-        for field in dataclasses.fields(criterion)
-        if field.name != "line" and getattr(criterion, field.name) != field.default
+    return {name: _parameters(criterion)}
+
+
+def _parameters(value: Criterion | Step) -> dict[str, Any]:
+    return {
+        field.name: _plain(getattr(value, field.name))
+        for field in dataclasses.fields(value)
+        if field.name != "line" and getattr(value, field.name) != field.default
     }
-    return {name: parameters}
 
 
-def _plain(parameter: str | float) -> str | float:
+def _plain(parameter: Any) -> Any:
+    if isinstance(parameter, tuple):
+        return [_plain(item) for item in parameter]
+    if isinstance(parameter, Decimal):
+        return yaml_number(parameter)
     is_whole = isinstance(parameter, float) and parameter.is_integer()
     return int(parameter) if is_whole else parameter
