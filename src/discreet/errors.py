@@ -123,10 +123,38 @@ class InvalidCriterion(DiscreetError):
     exit_code = 2
 
 
+class CriteriaUnreachable(DiscreetError):
+    """No recoding of this table meets the criteria; the message says how far one can get."""
+
+    code = "criteria-unreachable"
+    exit_code = 3
+
+
 class OutputRefused(DiscreetError):
     """Writing would replace something, or the place cannot be written."""
 
     code = "output-refused"
+    exit_code = 2
+
+
+class InvalidKey(DiscreetError):
+    """A secret key is missing, too short, readable by everyone, or not the one that is needed."""
+
+    code = "invalid-key"
+    exit_code = 2
+
+
+class UnkeyedHash(DiscreetError):
+    """A plain hash was asked for as a pseudonym; whoever can guess a value can undo it."""
+
+    code = "unkeyed-hash"
+    exit_code = 2
+
+
+class UnsuitableValues(DiscreetError):
+    """A column holds values that the chosen pseudonym cannot replace safely."""
+
+    code = "unsuitable-values"
     exit_code = 2
 
 

@@ -50,9 +50,9 @@ def measure_sensitive(
     verdicts: dict[model.Criterion, Verdict] = {}
     criteria = bound.policy.criteria if bound.policy else ()
     names = [column.name for column in bound.subject.sensitive]
-    overalls = [_overall(cells, bound, index) for index in range(len(names))]
+    overalls = [overall_of(cells, bound, index) for index in range(len(names))]
     for criterion in criteria:
-        _require_defined(criterion, dict(zip(names, overalls, strict=True)))
+        require_defined(criterion, dict(zip(names, overalls, strict=True)))
     for index, name in enumerate(names):
         progress("sensitive columns", index, len(names))
         mine = [c for c in criteria if getattr(c, "column", None) == name]
@@ -72,7 +72,8 @@ def measure_sensitive(
     return Measured(columns, verdicts)
 
 
-def _require_defined(criterion: model.Criterion, overalls: Mapping[str, Overall]) -> None:
+def require_defined(criterion: model.Criterion, overalls: Mapping[str, Overall]) -> None:
+    """Refuse a criterion about a column that is not sensitive, or by a distance it does not have."""
     column = getattr(criterion, "column", None)
     if column is None:
         return
@@ -96,7 +97,8 @@ def _require_defined(criterion: model.Criterion, overalls: Mapping[str, Overall]
         )
 
 
-def _overall(cells: Cells, bound: Bound, index: int) -> Overall:
+def overall_of(cells: Cells, bound: Bound, index: int) -> Overall:
+    """Return the whole table's distribution of the sensitive column at `index`."""
     domain = cells.sensitive[index]
     column = bound.policy.column(domain.column.name) if bound.policy else None
     counts = _people_per_value(cells, domain)

@@ -48,6 +48,11 @@ class Hierarchy(Protocol):
         ...
 
 
+def listed_domain(hierarchy: Hierarchy) -> ArrowArray | None:
+    """Return the values that a hierarchy lists one by one, None for a rule such as intervals."""
+    return getattr(hierarchy, "domain", None)
+
+
 def edge_labels(values: ArrowArray, level: int, *, height: int) -> ArrowArray | None:
     """Return the labels of level 0 and of the top, which all kinds share; None in between."""
     if not 0 <= level <= height:

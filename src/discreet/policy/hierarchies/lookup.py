@@ -38,6 +38,11 @@ class Lookup:
         """The number of columns after the first."""
         return len(self.columns) - 1
 
+    @property
+    def domain(self) -> ArrowArray:
+        """Every value that the file lists."""
+        return self.columns[0]
+
     def generalize(self, values: ArrowArray, level: int) -> ArrowArray:
         """Return the label that the file gives each value at `level`."""
         edge = edge_labels(values, level, height=self.height)

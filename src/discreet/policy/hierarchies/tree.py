@@ -49,6 +49,11 @@ class Tree:
         """The depth of the deepest group, and `*`."""
         return max(len(path) for path in self._paths.values()) + 1
 
+    @property
+    def domain(self) -> ArrowArray:
+        """Every value in the tree."""
+        return self._leaves
+
     def generalize(self, values: ArrowArray, level: int) -> ArrowArray:
         """Return the group of each value at `level`."""
         edge = edge_labels(values, level, height=self.height)

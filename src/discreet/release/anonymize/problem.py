@@ -1,0 +1,53 @@
+"""Everything a method needs: combinations, attributes, criteria, and what may be suppressed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.release.anonymize.attribute import Attribute
+    from discreet.release.anonymize.frequencies import Frequencies
+    from discreet.release.anonymize.judge import Judge
+
+
+@dataclass(frozen=True)
+class Population:
+    """The people the table was drawn from: distinct combinations, on the same codes, and counts."""
+
+    codes: NDArray[np.int32]
+    people: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A table to be recoded so that every class meets the criteria, with the least loss.
+
+    `limit` is the largest number of rows that may be suppressed.
+    """
+
+    table: Frequencies
+    attributes: tuple[Attribute, ...]
+    judge: Judge
+    limit: int = 0
+    population: Population | None = None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.table.rows.sum())
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """What each attribute's loss counts for; they add up to 1."""
+        weights = np.array([attribute.weight for attribute in self.attributes])
+        return weights / weights.sum()
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """The top node of the lattice: every attribute hidden."""
+        return tuple(attribute.height for attribute in self.attributes)

@@ -1,0 +1,276 @@
+"""From cells on the engine to a problem in memory: values become codes, hierarchies become levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.measure.encode import Listed
+from discreet.measure.sensitive import overall_of, require_defined
+from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.policy.hierarchies.values import text_of
+from discreet.policy.hierarchy import TOP, listed_domain, require_covers
+from discreet.release.anonymize.attribute import Attribute
+from discreet.release.anonymize.frequencies import Frequencies, Histogram, label, total
+from discreet.release.anonymize.judge import Judge
+from discreet.release.anonymize.problem import Problem
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.engines.engine import Engine
+    from discreet.measure.classes import Cells
+    from discreet.measure.encode import Domain
+    from discreet.measure.subject import Bound
+    from discreet.policy import model
+    from discreet.policy.hierarchy import Hierarchy
+
+RANGE_BINS = 32  # the finest step between the values of a range attribute and its halves
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A problem, and how its codes are written on the engine.
+
+    `values[j]` are the values of attribute j in the order of its codes, a missing one last;
+    `held[j]` their codes in the packing of the cells, `keys` the packed keys of each combination.
+    """
+
+    problem: Problem
+    cells: Cells
+    values: tuple[ArrowArray, ...]
+    held: tuple[NDArray[np.int64], ...]
+    keys: NDArray[np.int64]
+
+
+def read_problem(
+    cells: Cells,
+    bound: Bound,
+    criteria: Sequence[model.Criterion],
+    *,
+    suppress: float = 0.0,
+    weights: Mapping[str, float] | None = None,
+) -> Reading:
+    """Return the table of `cells` as a problem: meet `criteria`, suppressing at most a share.
+
+    Raises:
+        InvalidHierarchy: A hierarchy misses values of its column.
+        InvalidCriterion: A criterion is about a column that is not sensitive here.
+    """
+    engine = cells.subject.table.engine
+    names = [column.name for column in bound.subject.sensitive]
+    overalls = tuple(overall_of(cells, bound, index) for index in range(len(names)))
+    for criterion in criteria:
+        require_defined(criterion, dict(zip(names, overalls, strict=True)))
+    fetched = _fetch(cells)
+    owners, count = _combine([fetched[name] for name in cells.packing.keys])
+    first = np.empty(count, dtype=np.int64)
+    first[owners[::-1]] = np.arange(len(owners))[::-1]
+    keys = np.stack([fetched[name][first] for name in cells.packing.keys], axis=1)
+    coded = cells.packing.decode(keys)
+    held, codes = _dense(coded)
+    table = _frequencies(
+        fetched, owners, codes, len(names), has_units=bound.subject.unit is not None
+    )
+    values = tuple(
+        values_of(engine, domain, known)
+        for domain, known in zip(cells.packing.domains, held, strict=True)
+    )
+    attributes = tuple(
+        make_attribute(
+            domain,
+            known,
+            bound.policy.column(domain.column.name) if bound.policy else None,
+            rows=total(table.codes[:, j].astype(np.int64), table.rows, len(known)),
+            weight=(weights or {}).get(domain.column.name, 1.0),
+        )
+        for j, (domain, known) in enumerate(zip(cells.packing.domains, values, strict=True))
+    )
+    judge = Judge(tuple(criteria), tuple(names), overalls, bound.subject.unit is not None)
+    limit = int(suppress * int(table.rows.sum()) + 1e-9)
+    return Reading(Problem(table, attributes, judge, limit), cells, values, held, keys)
+
+
+def make_attribute(
+    domain: Domain,
+    values: ArrowArray,
+    column: model.Column | None,
+    *,
+    rows: NDArray[np.int64],
+    weight: float = 1.0,
+) -> Attribute:
+    """Return a quasi-identifier's levels: its hierarchy's, halves of its order, or keep and hide."""
+    hierarchy = column.hierarchy if column else None
+    name = domain.column.name
+    if hierarchy is not None:
+        require_covers(hierarchy, values, column=name)
+        return _hierarchical(name, values, hierarchy, weight=weight)
+    if domain.column.kind.is_ordered:
+        return _range(name, values, rows=rows, weight=weight)
+    size = len(values)
+    known = max(size - values.null_count, 1)
+    labels = [text_of(values), pa.array([TOP], pa.string())]
+    return Attribute(
+        name,
+        groups=(np.arange(size), np.zeros(size, dtype=np.int64)),
+        shares=(np.full(size, 1 / known), np.ones(1)),
+        leaf=1 / known,
+        weight=weight,
+        has_missing=values.null_count > 0,
+        labels=lambda level: labels[level],
+    )
+
+
+def _hierarchical(
+    name: str, values: ArrowArray, hierarchy: Hierarchy, *, weight: float
+) -> Attribute:
+    listed = listed_domain(hierarchy)
+    domain = values.drop_null() if listed is None else listed
+    groups: list[NDArray[np.int64]] = []
+    shares: list[NDArray[np.float64]] = []
+    labels: list[ArrowArray] = []
+    for level in range(hierarchy.height + 1):
+        encoded = pc.dictionary_encode(hierarchy.generalize(values, level), null_encoding="encode")
+        groups.append(encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+        labels.append(encoded.dictionary)
+        of_domain = domain if listed is None else hierarchy.generalize(domain, level)
+        shares.append(_covered(encoded, of_domain, values, is_listed=listed is not None))
+    # Values are apart on level 0, whatever their texts.
+    groups[0], labels[0] = np.arange(len(values)), text_of(values)
+    size = max(len(domain), 1)
+    shares[0] = np.full(len(values), 1 / size)
+    return Attribute(
+        name,
+        groups=tuple(groups),
+        shares=tuple(shares),
+        leaf=1 / size,
+        weight=weight,
+        has_missing=values.null_count > 0,
+        labels=lambda level: labels[level],
+    )
+
+
+def _covered(
+    encoded: ArrowArray, domain: ArrowArray, values: ArrowArray, *, is_listed: bool
+) -> NDArray[np.float64]:
+    """Return the share of the domain that each label of a level covers.
+
+    A missing value is outside the domain, and counts like one value of it.
+    """
+    size = max(len(domain), 1)
+    if not is_listed:  # the domain is what the table holds
+        indices = encoded.indices.to_numpy(zero_copy_only=False)
+        present = values.is_valid().to_numpy(zero_copy_only=False)
+        counts = np.bincount(indices[present], minlength=len(encoded.dictionary))
+    else:
+        found = pc.value_counts(domain)
+        places = pc.index_in(encoded.dictionary, value_set=found.field("values"))
+        known = pc.fill_null(places, 0).to_numpy(zero_copy_only=False)
+        counts = found.field("counts").to_numpy(zero_copy_only=False)[known]
+        counts = np.where(places.is_valid().to_numpy(zero_copy_only=False), counts, 0)
+    return np.maximum(counts, 1) / size
+
+
+def _range(name: str, values: ArrowArray, *, rows: NDArray[np.int64], weight: float) -> Attribute:
+    """Return an ordered attribute whose levels are halves of halves with about as many rows each."""
+    size = len(values)
+    known = size - values.null_count
+    cumulated = np.cumsum(rows[:known])
+    before = cumulated - rows[:known]
+    levels: list[NDArray[np.int64]] = [np.arange(size)]
+    finest = before * RANGE_BINS // max(int(cumulated[-1]) if known else 1, 1)
+    bins = RANGE_BINS
+    while bins > 1:
+        groups = np.unique(finest * bins // RANGE_BINS, return_inverse=True)[1]
+        if groups.max(initial=0) + 1 < known:
+            levels.append(np.append(groups, [groups.max(initial=-1) + 1] * (size - known)))
+        bins //= 2
+    levels = [level for index, level in enumerate(levels) if not index or level.max() > 0]
+    levels.append(np.zeros(size, dtype=np.int64))
+    leaf = 1 / max(known, 1)
+    shares = [np.bincount(level) * leaf for level in levels[:-1]]
+    return Attribute(
+        name,
+        groups=tuple(levels),
+        shares=(*shares, np.ones(1)),
+        leaf=leaf,
+        weight=weight,
+        is_range=True,
+        has_missing=size > known,
+    )
+
+
+def values_of(engine: Engine, domain: Domain, codes: NDArray[np.int64]) -> ArrowArray:
+    """Return the values behind ascending codes, NULL for the missing one."""
+    missing = domain.cardinality - 1 if domain.has_missing else -1
+    if isinstance(domain, Listed):
+        return domain.all_values(engine).take(pa.array(codes, mask=codes == missing))
+    return pa.array(codes + domain.low, mask=codes == missing)
+
+
+def _fetch(cells: Cells) -> dict[str, NDArray[np.int64]]:
+    """Return the columns of the cells; units become numbers."""
+    names = [*cells.packing.keys, *(f"s{index}" for index in range(len(cells.sensitive))), "rows"]
+    if cells.subject.unit is not None:
+        names.append("unit")
+    query = build.select(*(build.column(name) for name in names), source=cells.relation.copy())
+    found = cells.subject.table.engine.run(query)
+    fetched = {
+        name: found[name].to_numpy().astype(np.int64, copy=False)
+        for name in names
+        if name != "unit"
+    }
+    if cells.subject.unit is not None:
+        encoded = pc.dictionary_encode(
+            pa.chunked_array(found["unit"]).combine_chunks(), null_encoding="encode"
+        )
+        fetched["unit"] = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return fetched
+
+
+def _combine(keys: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], int]:
+    """Return the number of each cell's combination, in the order of the keys."""
+    columns: list[tuple[NDArray[np.int64], int]] = []
+    for key in keys:
+        known, places = np.unique(key, return_inverse=True)
+        columns.append((places, len(known)))
+    return label(columns)
+
+
+def _dense(coded: NDArray[np.int64]) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.int32]]:
+    """Return the codes that occur, by column, and all codes renumbered by them."""
+    held: list[NDArray[np.int64]] = []
+    codes = np.empty(coded.shape, dtype=np.int32)
+    for j in range(coded.shape[1]):
+        known, codes[:, j] = np.unique(coded[:, j], return_inverse=True)
+        held.append(known)
+    return tuple(held), codes
+
+
+def _frequencies(
+    fetched: Mapping[str, NDArray[np.int64]],
+    owners: NDArray[np.int64],
+    codes: NDArray[np.int32],
+    sensitive: int,
+    *,
+    has_units: bool,
+) -> Frequencies:
+    rows = total(owners, fetched["rows"], len(codes))
+    units = fetched["unit"] if has_units else None
+    # Every cell as an entry of its own: merging by the identity sorts and sums them.
+    loose = Frequencies(
+        codes=codes,
+        rows=rows,
+        histograms=tuple(
+            Histogram(owners, fetched[f"s{index}"], fetched["rows"], units)
+            for index in range(sensitive)
+        ),
+        people=None if units is None else (owners, units),
+    )
+    return loose.merge(np.arange(len(codes)), len(codes))
