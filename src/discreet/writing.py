@@ -25,6 +25,30 @@ def require_writable(path: Path, *, may_exist: bool = True) -> None:
         raise OutputRefused(f"{path} exists. Name another file, or add --force to replace it.")
 
 
+def write_private(path: Path, content: bytes, *, may_exist: bool) -> None:
+    """Write a secret that only its owner can read, whole or not at all."""
+    require_writable(path)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(opened, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # a lost key or mapping cannot be made again
+        if may_exist:
+            beside.replace(path)
+        else:
+            path.hardlink_to(beside)  # fails if somebody wrote the file meanwhile
+    except FileExistsError:
+        raise OutputRefused(f"{path} exists and is not replaced. Name another file.") from None
+    except OSError as error:
+        raise OutputRefused(
+            f"{path} cannot be written: {error.strerror}. Choose another place."
+        ) from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write `text` so that whoever opens `path` sees the old file or the new one, never a part."""
     require_writable(path)

@@ -1,0 +1,174 @@
+"""Dates moved by the same number of days for all rows of a person, on the engine."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import hmac
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.engines.engine import Kind
+from discreet.errors import UnsuitableValues
+from discreet.measure.encode import comparable
+from discreet.policy.hierarchies.values import text_of
+from discreet.release.replace import load_replacements
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.engines.engine import Column, Table
+    from discreet.policy.hierarchies.arrow import ArrowArray
+    from discreet.release.deidentify.keys import Key
+    from discreet.release.deidentify.kinds import DateShift
+
+_ALIAS = "person"
+# "No end", "not yet": moved, these would show everyone's shift.
+KEPT = (dt.date.min, dt.date.max)
+# Nothing but a date, or a date and a time: other text could hold a second date that stays.
+_ISO = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    "([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?( ?(Z|[+-][0-9]{2}(:?[0-9]{2})?))?)?$"
+)
+
+
+def shift_of(values: ArrowArray, *, shift: DateShift, key: Key) -> ArrowArray:
+    """Return how many days the dates of each person move: 1 to `days`, back or forth, never 0."""
+    secret = key.derive(f"date-shift {shift.days}", shift.domain)
+    found = [
+        int.from_bytes(hmac.digest(secret, text.encode(), hashlib.sha256), "big") % (2 * shift.days)
+        for text in text_of(values).to_pylist()
+    ]
+    moved = [number - shift.days + (number >= shift.days) for number in found]
+    return pa.array(moved, pa.int32())
+
+
+def shift_dates(
+    query: exp.Select,
+    table: Table,
+    names: Sequence[str],
+    *,
+    unit: Column,
+    shift: DateShift,
+    key: Key,
+    back: bool = False,
+) -> exp.Select:
+    """Return `query`, made by `replace_values` of `table`, with the named columns moved.
+
+    Args:
+        query: The query, in which the table is called `t`.
+        table: The table the query reads.
+        names: Columns of dates, timestamps, or texts that are all ISO dates.
+        unit: The column that names the person.
+        shift: How far dates move.
+        key: The secret that says by how many days.
+        back: Whether the dates are moved back to where they were.
+    """
+    columns = [column for column in table.columns if column.name in names]
+    _refuse_unsuitable(table, columns, unit=unit, days=0 if back else shift.days)
+    change: Callable[[ArrowArray], ArrowArray] = lambda values: shift_of(  # noqa: E731
+        values, shift=shift, key=key
+    )
+    shifts = load_replacements(table.engine, table.relation, unit, change)
+    days: exp.Expr = build.column("replacement", of=_ALIAS)
+    moved = {
+        column.name: _moved(column, exp.Neg(this=days.copy()) if back else days)
+        for column in columns
+    }
+    selected = [
+        build.named(moved[item.alias], item.alias) if item.alias in moved else item
+        for item in query.expressions
+    ]
+    joined = exp.Join(
+        this=build.aliased_table(shifts, _ALIAS),
+        side="LEFT",
+        on=exp.EQ(this=comparable(unit, of="t"), expression=build.column("value", of=_ALIAS)),
+    )
+    return query.select(*selected, append=False).join(joined)
+
+
+def _moved(column: Column, days: exp.Expr) -> exp.Expr:
+    value = build.column(column.name, of="t")
+    day = _day(column, of="t")
+    if column.kind is Kind.TIMESTAMP:
+        one_day = exp.Interval(this=build.text("1"), unit=exp.var("DAY"))
+        later: exp.Expr = exp.Add(
+            this=value, expression=exp.Mul(this=days.copy(), expression=one_day)
+        )
+    else:
+        later = exp.Add(this=day.copy(), expression=days.copy())
+    if column.kind is Kind.TEXT:
+        clock = exp.Substring(this=value.copy(), start=build.number(11))
+        later = exp.DPipe(this=exp.cast(exp.paren(later), "text"), expression=clock)
+    return exp.case().when(_is_kept(day), value.copy()).else_(later)
+
+
+def _day(column: Column, *, of: str | None = None) -> exp.Expr:
+    value = build.column(column.name, of=of)
+    if column.kind is Kind.DATE:
+        return value
+    if column.kind is Kind.TIMESTAMP:
+        return exp.cast(value, "date")
+    start = exp.Substring(this=value, start=build.number(1), length=build.number(10))
+    return exp.TryCast(this=start, to=exp.DataType.build("date"))
+
+
+def _is_kept(day: exp.Expr) -> exp.Expr:
+    return exp.In(this=day.copy(), expressions=[_date(kept) for kept in KEPT])
+
+
+def _date(day: dt.date) -> exp.Expr:
+    return exp.cast(build.text(day.isoformat()), "date")
+
+
+def _refuse_unsuitable(table: Table, columns: Sequence[Column], *, unit: Column, days: int) -> None:
+    for column in columns:
+        if column.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TEXT):
+            raise UnsuitableValues(
+                f"Column '{column.name}' holds no dates but {column.kind}s. Only dates, timestamps "
+                "and ISO texts (2024-02-29) can be shifted: remove it, or convert it first."
+            )
+    checks = [check for column in columns for check in _checks(column, unit=unit, days=days)]
+    counts = [
+        build.named(
+            build.total(exp.case().when(is_wrong, build.number(1)).else_(build.number(0))),
+            f"c{index}",
+        )
+        for index, (is_wrong, _) in enumerate(checks)
+    ]
+    found = table.engine.run(build.select(*counts, source=table.relation.copy())).to_pylist()[0]
+    for index, (_, message) in enumerate(checks):
+        if found[f"c{index}"]:
+            raise UnsuitableValues(f"{found[f'c{index}']:,} rows {message}")
+
+
+def _checks(column: Column, *, unit: Column, days: int) -> list[tuple[exp.Expr, str]]:
+    """Return conditions that no row may meet, each with what to say about the rows that do."""
+    value, day = build.column(column.name), _day(column)
+    known = exp.not_(build.is_null(value))
+    found: list[tuple[exp.Expr, str]] = []
+    if column.kind is Kind.TEXT:
+        is_iso = exp.RegexpLike(this=value.copy(), expression=build.text(_ISO))
+        wrong = exp.or_(exp.not_(is_iso), build.is_null(day.copy()))
+        message = (
+            f"have a text in column '{column.name}' that is no ISO date such as 2024-02-29. "
+            "Correct them, or remove the column."
+        )
+        found.append((exp.and_(known.copy(), wrong), message))
+    first, last = dt.date.min + dt.timedelta(days), dt.date.max - dt.timedelta(days)
+    early = exp.LT(this=day.copy(), expression=_date(first))
+    late = exp.GT(this=day.copy(), expression=_date(last))
+    message = (
+        f"have a date in column '{column.name}' that would leave the years 1 to 9999. Write "
+        "9999-12-31 for 'no end', which stays as it is, or make such dates missing."
+    )
+    found.append((exp.and_(exp.not_(_is_kept(day)), exp.or_(early, late)), message))
+    message = (
+        f"have a date in column '{column.name}' but no person in '{unit.name}', so that no shift "
+        "belongs to them. Fill in the person, or leave these rows out."
+    )
+    found.append((exp.and_(known.copy(), build.is_null(build.column(unit.name))), message))
+    return found

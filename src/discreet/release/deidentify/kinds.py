@@ -1,0 +1,112 @@
+"""What a pseudonym can be; each kind says what it promises and what it gives away."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from discreet.errors import WrongUsage, did_you_mean
+from discreet.release.deidentify.hashes import is_hash, refuse_unkeyed_hash
+
+
+def _require_bits(bits: int) -> None:
+    if bits % 8 or not 64 <= bits <= 256:
+        raise WrongUsage(f"A pseudonym has 64, 72 … or 256 bits, not {bits}. Leave it at 128.")
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """HMAC-SHA-256 of the value: the same everywhere, and nobody can undo it.
+
+    Promise: without the key, it tells nothing but which cells are equal. With it, guesses can be
+    tested. Two of n values share a pseudonym with a chance below n² / 2^(bits + 1).
+    """
+
+    name: ClassVar[str] = "keyed"
+    domain: str = ""
+    bits: int = 128
+
+    def __post_init__(self) -> None:
+        _require_bits(self.bits)
+
+
+@dataclass(frozen=True)
+class Reversible:
+    """AES-SIV of the value (Rogaway & Shrimpton 2006, RFC 5297): the holder of the key can undo it.
+
+    Promise: without the key, it tells which cells are equal and how long a value is, in steps of 16
+    bytes. No two values share a pseudonym.
+    """
+
+    name: ClassVar[str] = "reversible"
+    domain: str = ""
+
+
+@dataclass(frozen=True)
+class FormatPreserving:
+    """FF1 of the value (NIST SP 800-38G): the same form, and the holder of the key can undo it.
+
+    Promise: without the key, it tells which cells are equal and the form of each. No two values
+    share a pseudonym; a value may, by chance, be its own.
+    """
+
+    name: ClassVar[str] = "format-preserving"
+    domain: str = ""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A random text: nobody can undo it, unless the mapping was sealed for the holder of the key.
+
+    Promise: it tells which cells are equal, and nothing else, whoever has the key.
+    """
+
+    name: ClassVar[str] = "token"
+    domain: str = ""
+    bits: int = 128
+
+    def __post_init__(self) -> None:
+        _require_bits(self.bits)
+
+
+@dataclass(frozen=True)
+class DateShift:
+    """All dates of a person move by the same number of days, 1 to `days` back or forth.
+
+    Promise: intervals between dates of one person survive; without the key, a date is known to
+    within `days`. Who knows one true date of a person knows all of them.
+    """
+
+    name: ClassVar[str] = "date-shift"
+    domain: str = ""
+    days: int = 365
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.days <= 36_500:
+            raise WrongUsage(f"Dates are shifted by up to 1 to 36,500 days, not {self.days}.")
+
+
+Pseudonym: TypeAlias = Keyed | Reversible | FormatPreserving | Token | DateShift
+KINDS: dict[str, type[Pseudonym]] = {
+    kind.name: kind for kind in (Keyed, Reversible, FormatPreserving, Token, DateShift)
+}
+
+
+def read_pseudonym(text: str) -> Pseudonym:
+    """Return the pseudonym that `KIND` or `KIND:DOMAIN` names; a plain hash is refused.
+
+    >>> read_pseudonym("keyed:patients")
+    Keyed(domain='patients', bits=128)
+    """
+    name, _, domain = text.partition(":")
+    if is_hash(name):
+        refuse_unkeyed_hash(name)
+    if name not in KINDS:
+        raise WrongUsage(f"'{name}' is no kind of pseudonym.{did_you_mean(name, KINDS)}")
+    return KINDS[name](domain=domain)
+
+
+def describe_pseudonym(pseudonym: Pseudonym) -> dict[str, Any]:
+    """Return a pseudonym as plain values for a manifest; they hold no secret."""
+    return {"kind": pseudonym.name, **dataclasses.asdict(pseudonym)}

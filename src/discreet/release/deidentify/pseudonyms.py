@@ -1,0 +1,240 @@
+"""Pseudonyms for the columns of a table: the same value, the same pseudonym, on every engine."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from discreet.errors import InvalidKey, UnknownColumn, UnsuitableValues, WrongUsage, did_you_mean
+from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.policy.hierarchies.values import text_of
+from discreet.release.deidentify.base32 import write_base32
+from discreet.release.deidentify.dates import shift_dates
+from discreet.release.deidentify.kinds import (
+    DateShift,
+    FormatPreserving,
+    Keyed,
+    Pseudonym,
+    Reversible,
+    Token,
+    describe_pseudonym,
+)
+from discreet.release.deidentify.tokens import Tokens
+from discreet.release.replace import replace_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from sqlglot import exp
+
+    from discreet.engines.engine import Table
+    from discreet.release.deidentify.keys import Key
+
+
+@dataclass(frozen=True)
+class Pseudonymized:
+    """A query that gives the table with pseudonyms, and what was decided for it."""
+
+    query: exp.Select
+    columns: Mapping[str, Pseudonym]
+    unit: str | None
+    fingerprint: str | None
+    tokens: Tokens = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a manifest tells: kinds, domains and which key, but no secret."""
+        return {
+            "key": self.fingerprint,
+            "unit": self.unit,
+            "columns": {name: describe_pseudonym(kind) for name, kind in self.columns.items()},
+        }
+
+
+def pseudonymize(
+    table: Table,
+    columns: Mapping[str, Pseudonym],
+    *,
+    key: Key | None = None,
+    unit: str | None = None,
+    tokens: Tokens | None = None,
+    drop: Collection[str] = (),
+) -> Pseudonymized:
+    """Return the query of `table` with pseudonyms in the named columns; missing stays missing.
+
+    What the query reads is kept on the table's engine: give it a `Scratch`, and drop that after
+    the query ran.
+
+    Args:
+        table: The table, on any engine.
+        columns: The pseudonym of each column that gets one. Columns of the same domain join as
+            before.
+        key: The secret; only random tokens do without.
+        unit: The column that names the person, for date shifts.
+        tokens: Tokens drawn earlier, of which values that return get theirs again.
+        drop: Columns to leave out.
+    """
+    _require_columns(table, [*columns, *drop, *([unit] if unit else [])])
+    _require_key(columns, key)
+    book = tokens or Tokens()
+
+    def change(name: str, kind: Pseudonym) -> Callable[[ArrowArray], ArrowArray]:
+        def changed(values: ArrowArray) -> ArrowArray:
+            nonlocal book
+            if not isinstance(kind, Token):
+                return pseudonyms_of(values, kind, key=_given(key), column=name)
+            texts = text_of(values).to_pylist()
+            book = book.draw(texts, domain=kind.domain, bits=kind.bits)
+            return pa.array([book.by_domain[kind.domain][text] for text in texts], pa.string())
+
+        return changed
+
+    changes = {n: change(n, kind) for n, kind in columns.items() if not isinstance(kind, DateShift)}
+    query = replace_values(table, changes, drop=drop)
+    query = _with_dates(query, table, columns, unit=unit, key=key, back=False)
+    return Pseudonymized(
+        query=query,
+        columns=dict(columns),
+        unit=unit,
+        fingerprint=key.fingerprint if key else None,
+        tokens=book,
+    )
+
+
+def reidentify(
+    table: Table,
+    columns: Mapping[str, Pseudonym],
+    *,
+    key: Key,
+    unit: str | None = None,
+    tokens: Tokens | None = None,
+) -> exp.Select:
+    """Return the query that undoes `pseudonymize` for the holder of the key.
+
+    Values come back as text, in their one form (`30` for 30.0); format-preserving pseudonyms of
+    integers as integers. Dates need the unit's own values: give the unit in `columns` of an
+    earlier call, and undo dates in a second one.
+    """
+    _require_columns(table, [*columns, *([unit] if unit else [])])
+    forever = [name for name, kind in columns.items() if isinstance(kind, Keyed)]
+    if forever:
+        raise WrongUsage(
+            f"Column '{forever[0]}' has keyed pseudonyms, which nobody can undo. Leave it out, or "
+            "pseudonymize the original column again and join."
+        )
+
+    def change(name: str, kind: Pseudonym) -> Callable[[ArrowArray], ArrowArray]:
+        return lambda values: originals_of(values, kind, key=key, tokens=tokens, column=name)
+
+    changes = {n: change(n, kind) for n, kind in columns.items() if not isinstance(kind, DateShift)}
+    query = replace_values(table, changes)
+    return _with_dates(query, table, columns, unit=unit, key=key, back=True)
+
+
+def pseudonyms_of(values: ArrowArray, kind: Pseudonym, *, key: Key, column: str) -> ArrowArray:
+    """Return the keyed, reversible or format-preserving pseudonym of each value, none missing."""
+    if isinstance(kind, FormatPreserving):
+        from discreet.release.deidentify.formats import encrypt_formats
+
+        return encrypt_formats(values, key=key, domain=kind.domain, column=column)
+    texts = text_of(values).to_pylist()
+    if isinstance(kind, Reversible):
+        from discreet.release.deidentify.siv import encrypt_texts
+
+        return pa.array(encrypt_texts(texts, key=key, domain=kind.domain), pa.string())
+    if isinstance(kind, Keyed):
+        return _keyed(texts, kind, key=key, column=column)
+    raise WrongUsage(f"A {kind.name} is not made from the value alone. Use `pseudonymize`.")
+
+
+def originals_of(
+    values: ArrowArray, kind: Pseudonym, *, key: Key, tokens: Tokens | None, column: str
+) -> ArrowArray:
+    """Return the value behind each pseudonym; one that was not made so is refused."""
+    if isinstance(kind, FormatPreserving):
+        from discreet.release.deidentify.formats import decrypt_formats
+
+        return decrypt_formats(values, key=key, domain=kind.domain, column=column)
+    texts = text_of(values).to_pylist()
+    if isinstance(kind, Reversible):
+        from discreet.release.deidentify.siv import decrypt_texts
+
+        found = decrypt_texts(texts, key=key, domain=kind.domain)
+    else:
+        found = (tokens or Tokens()).lookup(texts, domain=kind.domain)
+    unknown = sum(text is None for text in found)
+    if unknown:
+        raise UnsuitableValues(
+            f"{unknown:,} of {len(found):,} values of column '{column}' are no pseudonyms of this "
+            f"key ({key.fingerprint}) and domain. Use those that the manifest names."
+        )
+    return pa.array(found, pa.string())
+
+
+def _keyed(texts: Sequence[str], kind: Keyed, *, key: Key, column: str) -> ArrowArray:
+    secret = key.derive("keyed", kind.domain)
+    size = kind.bits // 8
+    digests = [hmac.digest(secret, text.encode(), hashlib.sha256)[:size] for text in texts]
+    found = pa.array(write_base32(digests), pa.string())
+    if pc.count_distinct(found).as_py() < len(texts):
+        raise UnsuitableValues(
+            f"Two values of column '{column}' share a pseudonym of {kind.bits} bits. Use more bits."
+        )
+    return found
+
+
+def _with_dates(
+    query: exp.Select,
+    table: Table,
+    columns: Mapping[str, Pseudonym],
+    *,
+    unit: str | None,
+    key: Key | None,
+    back: bool,
+) -> exp.Select:
+    dates = {name: kind for name, kind in columns.items() if isinstance(kind, DateShift)}
+    if not dates:
+        return query
+    if unit is None:
+        raise WrongUsage(
+            f"Column '{next(iter(dates))}' is shifted by person, but no column names the person. "
+            "Give the unit."
+        )
+    shifts = set(dates.values())
+    if len(shifts) > 1:
+        raise WrongUsage(
+            "Date columns of one table have different shifts, so that intervals between them would "
+            "change. Give all of them the same days and domain."
+        )
+    person = table.column(unit)
+    if person is None:
+        raise UnknownColumn(f"There is no column '{unit}'.")
+    return shift_dates(
+        query, table, list(dates), unit=person, shift=shifts.pop(), key=_given(key), back=back
+    )
+
+
+def _require_columns(table: Table, names: Sequence[str]) -> None:
+    known = [column.name for column in table.columns]
+    for name in names:
+        if name not in known:
+            raise UnknownColumn(
+                f"Column '{name}' is not in {table.label}.{did_you_mean(name, known)}"
+            )
+
+
+def _require_key(columns: Mapping[str, Pseudonym], key: Key | None) -> None:
+    if any(not isinstance(kind, Token) for kind in columns.values()):
+        _given(key)
+
+
+def _given(key: Key | None) -> Key:
+    if key is None:
+        raise InvalidKey(
+            "These pseudonyms need a key. Name a key file or an environment variable; make a key "
+            "with: discreet key new FILE"
+        )
+    return key
