@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import secrets
 import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -13,7 +15,7 @@ from sqlglot import exp
 from discreet.engines import postgres_types
 from discreet.engines.arrow import normalized
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
-from discreet.engines.render import analyze_table, drop_table, render
+from discreet.engines.render import analyze_table, drop_table, rename_table, render
 from discreet.errors import EngineFailed, MissingExtra, SourceNotFound
 from discreet.sql import build
 
@@ -24,7 +26,7 @@ except ImportError as error:
     raise MissingExtra(what="PostgreSQL", extra="postgres") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from discreet.engines.postgres_types import Field
 
@@ -41,7 +43,7 @@ _SETTINGS = {
 
 
 class PostgreSQL:
-    """A session on a PostgreSQL server that reads, and writes temporary tables only."""
+    """A session on a PostgreSQL server that reads, and writes nothing that stays but by `save`."""
 
     name = "postgresql"
     dialect = "postgres"
@@ -89,14 +91,33 @@ class PostgreSQL:
         """Store Arrow data for this session and return its name."""
         reader = normalized(batches)
         relation = self._fresh_name("loaded")
-        columns = [postgres_types.definition(field) for field in reader.schema]
-        self._write(_create("TABLE", exp.Schema(this=relation.copy(), expressions=columns)))
-        statement = exp.Copy(
-            this=relation.copy(), kind=True, files=[exp.var("STDIN")], params=_csv_format()
-        )
-        withheld(lambda: self._copy_in(_sql(statement), reader))
+        self._write(_create("TABLE", _definition(relation, reader)))
+
+        def fill() -> None:
+            with self._writing() as cursor:
+                _copy_in(cursor, relation, reader)
+
+        withheld(fill)
         self._write(analyze_table(relation))
         return relation
+
+    def save(self, query: exp.Query, name: exp.Table, *, replace: bool) -> int:
+        """Store the result as a table that stays, whole or not at all, and count its rows."""
+
+        def fill(cursor: Any, beside: exp.Table) -> None:
+            cursor.execute(_sql(exp.Create(kind="TABLE", this=beside, expression=query.copy())))
+
+        return self._save(fill, name, replace=replace)
+
+    def save_rows(self, batches: ArrowReader, name: exp.Table, *, replace: bool) -> int:
+        """Store Arrow data as a table that stays, whole or not at all, and count its rows."""
+        reader = normalized(batches)
+
+        def fill(cursor: Any, beside: exp.Table) -> None:
+            cursor.execute(_sql(exp.Create(kind="TABLE", this=_definition(beside, reader))))
+            _copy_in(cursor, beside, reader)
+
+        return self._save(fill, name, replace=replace)
 
     def close(self) -> None:
         """End the session, and with it all that was kept."""
@@ -114,6 +135,12 @@ class PostgreSQL:
         self._write(_create("VIEW", view, build.select(*wanted, source=relation.copy())))
         columns = tuple(Column(field.name, field.kind) for field in fields)
         return Table(engine=self, relation=view, columns=columns, label=label)
+
+    @property
+    def address(self) -> tuple[object, ...]:
+        """Which database this session is in, and as whom."""
+        info = self._connection.info
+        return info.host, info.port, info.dbname, info.user
 
     def tables(self) -> list[tuple[str, str]]:
         """Return schema and name of the tables and views that this user may read."""
@@ -179,22 +206,35 @@ class PostgreSQL:
         spool.seek(0)
         return spool
 
-    def _copy_in(self, text: bytes, reader: ArrowReader) -> None:
-        options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    def _save(
+        self, fill: Callable[[Any, exp.Table], None], name: exp.Table, *, replace: bool
+    ) -> int:
+        beside = build.table(name.db, f"discreet_{secrets.token_hex(8)}")
+        count = _sql(build.select(build.count_rows(), source=beside.copy()))
+
+        def execute() -> int:
+            # The old table stays until the end: the query may read it.
+            with self._writing() as cursor:
+                fill(cursor, beside)
+                if replace:
+                    cursor.execute(_sql(drop_table(name)))
+                rows = cursor.execute(count).fetchone()[0]
+                cursor.execute(_sql(rename_table(beside, build.table(name.name))))
+                return rows
+
+        return withheld(execute)
+
+    @contextmanager
+    def _writing(self) -> Generator[Any]:
         with self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.execute(b"SET TRANSACTION READ WRITE")
-            with cursor.copy(text) as copy:
-                for batch in reader:
-                    buffer = io.BytesIO()
-                    csv.write_csv(batch, buffer, write_options=options)
-                    copy.write(buffer.getvalue())
+            yield cursor
 
     def _write(self, statement: exp.Expr) -> None:
         text = _sql(statement)
 
         def execute() -> None:
-            with self._connection.transaction(), self._connection.cursor() as cursor:
-                cursor.execute(b"SET TRANSACTION READ WRITE")
+            with self._writing() as cursor:
                 cursor.execute(text)
 
         withheld(execute)
@@ -222,6 +262,9 @@ def withheld(call: Callable[[], Answer]) -> Answer:
 
 
 _REMEDIES = {
+    "2BP01": " Something else, such as a view, depends on the table that would be replaced.",
+    "42P07": " A table of that name exists.",
+    "42809": " What would be replaced is no table.",
     "42501": " Ask for the right to read the table and to create temporary tables.",
     "25006": " The server is read-only; connect to one that allows temporary tables.",
     "53100": " The server's disk is full.",
@@ -254,6 +297,23 @@ def _where(url: str) -> str:
     port = f":{parts['port']}" if parts.get("port") else ""
     host = parts.get("host") or "the default host"
     return f"PostgreSQL at {host}{port}, database '{parts.get('dbname') or 'default'}'{user}"
+
+
+def _definition(relation: exp.Table, reader: ArrowReader) -> exp.Schema:
+    columns = [postgres_types.definition(field) for field in reader.schema]
+    return exp.Schema(this=relation.copy(), expressions=columns)
+
+
+def _copy_in(cursor: Any, relation: exp.Table, reader: ArrowReader) -> None:
+    statement = exp.Copy(
+        this=relation.copy(), kind=True, files=[exp.var("STDIN")], params=_csv_format()
+    )
+    options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    with cursor.copy(_sql(statement)) as copy:
+        for batch in reader:
+            buffer = io.BytesIO()
+            csv.write_csv(batch, buffer, write_options=options)
+            copy.write(buffer.getvalue())
 
 
 def _sql(statement: exp.Expr) -> bytes:

@@ -51,6 +51,14 @@ def drop_table(relation: exp.Table) -> exp.Expr:
     return _about(relation, "DROP TABLE IF EXISTS x")
 
 
+def rename_table(relation: exp.Table, name: exp.Table) -> exp.Expr:
+    """Return `ALTER TABLE relation RENAME TO name`."""
+    tree = parse_one("ALTER TABLE x RENAME TO y", dialect="postgres")
+    for found in list(tree.find_all(exp.Table)):
+        found.replace((relation if found.name == "x" else name).copy())
+    return tree
+
+
 def analyze_table(relation: exp.Table) -> exp.Expr:
     """Return `ANALYZE relation`: PostgreSQL does not look at temporary tables by itself."""
     return _about(relation, "ANALYZE x")

@@ -17,7 +17,7 @@ from sqlglot import exp
 from discreet.engines.arrow import normalized
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.names import refuse_duplicates
-from discreet.engines.render import render
+from discreet.engines.render import drop_table, rename_table, render
 from discreet.errors import EngineFailed, MissingExtra
 from discreet.sql import build
 
@@ -26,12 +26,12 @@ try:
     from pyspark import StorageLevel
     from pyspark.errors import PySparkException
     from pyspark.logger import PySparkLogger
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Observation, SparkSession, functions
 except ImportError as error:
     raise MissingExtra(what="Spark", extra="spark") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -48,6 +48,7 @@ _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("timestamp", "timestamp_ntz"), Kind.TIMESTAMP),
 }
 _LOCAL_PARTITIONS = "4"
+_PARTS = 32  # files of an export; a part of a hundred million rows is sorted in memory
 _SETTINGS = {
     "spark.app.name": "discreet",
     "spark.sql.ansi.enabled": "true",
@@ -147,6 +148,55 @@ class Spark:
         withheld(lambda: frame.createOrReplaceTempView(relation.name))
         return relation
 
+    def has_table(self, name: str) -> bool:
+        """Return whether the catalog has a table called `name`."""
+        return withheld(lambda: self.session.catalog.tableExists(name))
+
+    def save(self, query: exp.Query, name: str, *, replace: bool) -> int:
+        """Store the result as a table that stays, whole or not at all, and count its rows."""
+        parts = name.split(".")
+        table, beside = build.table(*parts), build.table(*parts[:-1], self._name("saved").name)
+        text = beside.sql(dialect=self.dialect)
+        try:
+            withheld(lambda: self._frame(query).write.saveAsTable(text))
+            rows = withheld(lambda: self.session.table(text).count())
+            if replace:
+                # The old table stays until the new one is whole: the query may read it.
+                self._execute(drop_table(table))
+            self._execute(rename_table(beside, table))
+        except BaseException:
+            with contextlib.suppress(EngineFailed):
+                self._execute(drop_table(beside))
+            raise
+        return rows
+
+    def export(
+        self, query: exp.Query, folder: Path, *, columns: Sequence[str], keys: Sequence[str]
+    ) -> int:
+        """Write the `columns` of a result as Parquet files, many at once, and count the rows.
+
+        Values decide which file a row goes to and, by `keys`, its place there: on every cluster the
+        same rows give the same files.
+        """
+        frame = self._frame(query)
+        place = withheld(lambda: frame.repartition(_PARTS, *map(_quoted, columns)))
+        order = [functions.col(_quoted(key)).asc_nulls_last() for key in keys]
+        counted = Observation()
+        rows = functions.count(functions.lit(1)).alias("rows")
+        sorted_ = withheld(
+            lambda: place.sortWithinPartitions(*order).select(*map(_quoted, columns))
+        )
+        with self._setting("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"):
+            withheld(
+                lambda: (
+                    sorted_.observe(counted, rows)
+                    .write.mode("overwrite")
+                    .option("compression", "zstd")
+                    .parquet(folder.as_uri())
+                )
+            )
+        return int(counted.get["rows"])
+
     def close(self) -> None:
         """Forget what was kept, and end the session if it was made here."""
         for name in list(self._frames):
@@ -184,6 +234,20 @@ class Spark:
     def _frame(self, query: exp.Query) -> DataFrame:
         text = render(query, dialect=self.dialect)
         return withheld(lambda: self.session.sql(text))
+
+    def _execute(self, statement: exp.Expr) -> None:
+        text = render(statement, dialect=self.dialect)
+        withheld(lambda: self.session.sql(text))
+
+    @contextlib.contextmanager
+    def _setting(self, name: str, value: str) -> Generator[None]:
+        """Let a setting of the session, which may be somebody else's, hold for a while."""
+        before = withheld(lambda: self.session.conf.get(name))
+        withheld(lambda: self.session.conf.set(name, value))
+        try:
+            yield
+        finally:
+            withheld(lambda: self.session.conf.set(name, str(before)))
 
     def _store(self, frame: DataFrame, *, hint: str) -> exp.Table:
         relation = self._name(hint)
@@ -270,6 +334,10 @@ def _silent() -> Generator[None]:
         finally:
             os.dup2(saved, 2)
             os.close(saved)
+
+
+def _quoted(name: str) -> str:
+    return build.column(name).sql(dialect="spark")
 
 
 def _numbered(frame: DataFrame) -> DataFrame:

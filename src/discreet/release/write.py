@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,20 +15,31 @@ from discreet.errors import Bug
 from discreet.release.output.files import (
     copy_options,
     file_digest,
+    folder_digest,
+    number_parts,
+    part_name,
+    require_rows,
     whole_file,
+    whole_folder,
 )
+from discreet.release.output.tables import save_to_postgres, save_to_spark, spark_of
 from discreet.release.output.target import (
+    FORMS,
     FileTarget,
+    FolderTarget,
+    PostgresTarget,
+    SparkTarget,
     Target,
     parse_target,
 )
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from discreet.engines.engine import Engine
+    from discreet.release.output.target import Form
 
     ArrowField: TypeAlias = Any  # pyarrow ships no types
 
@@ -53,11 +63,12 @@ def write_rows(
     *,
     order: Sequence[str] = (),
     hide: Collection[str] = (),
+    settled: Collection[str] = (),
 ) -> Written:
     """Write the rows of `query`, all of them or nothing, and say what was written.
 
-    Rows are sorted by the columns in `order` and then by every column that is written, so that the
-    order of the source leaves no trace and the same rows give the same bytes.
+    Rows are sorted by the columns in `order` and then by every column that is written, texts last,
+    so that the order of the source leaves no trace and the same rows give the same bytes.
 
     Args:
         engine: Where the query runs.
@@ -65,14 +76,21 @@ def write_rows(
         target: From `parse_target`.
         order: Columns of the query that come first in the order, such as the number of a class.
         hide: Columns of the query that are not written.
+        settled: Columns that are equal wherever all columns in `order` are, as quasi-identifiers are
+            in a class; sorting is quicker without them.
     """
     schema = schema_of(engine, query)
-    plan = _Plan(tuple(schema), tuple(order), frozenset(hide))
+    plan = _Plan(tuple(schema), tuple(order), frozenset(hide), frozenset(settled))
     match target:
         case FileTarget():
             return _write_file(engine, query, target, plan)
-        case _:
-            raise NotImplementedError
+        case FolderTarget():
+            return _write_folder(engine, query, target, plan)
+        case PostgresTarget():
+            rows = save_to_postgres(engine, plan.sorted(_inner(query)), target)
+        case SparkTarget():
+            rows = save_to_spark(engine, plan.sorted(_inner(query)), target)
+    return Written(target.place, rows)
 
 
 def sha256_of_source(path: Path) -> str:
@@ -87,48 +105,81 @@ class _Plan:
     fields: tuple[ArrowField, ...]
     order: tuple[str, ...]
     hide: frozenset[str]
+    settled: frozenset[str]
 
     def __post_init__(self) -> None:
-        unknown = {*self.order, *self.hide} - {field.name for field in self.fields}
+        unknown = {*self.order, *self.hide, *self.settled} - {field.name for field in self.fields}
         if unknown:
             raise Bug(f"The query to write has no column {', '.join(sorted(unknown))}.")
 
-    def over(self, source: exp.Expr) -> exp.Select:
-        """Return the query that reads `source`, leaves out what is hidden, and sorts."""
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are written."""
+        return tuple(field.name for field in self.fields if field.name not in self.hide)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that decide the order: every one that is written, so that no tie is left.
+
+        Texts come last: they cost most to compare, and are rarely reached.
+        """
+        others = [field for field in self.fields if field.name not in {*self.hide, *self.settled}]
+        others.sort(key=lambda field: pa.types.is_string(field.type))
+        return tuple(dict.fromkeys((*self.order, *(field.name for field in others))))
+
+    def unsorted(self, source: exp.Expr) -> exp.Select:
+        """Return the query that reads all columns of `source`, called r."""
+        return build.select(*map(_written, self.fields), source=source)
+
+    def sorted(self, source: exp.Expr) -> exp.Select:
+        """Return the query that reads `source`, called r, leaves out what is hidden, and sorts."""
         written = [field for field in self.fields if field.name not in self.hide]
-        wanted = [build.named(_one_zero(field), field.name) for field in written]
-        leading = dict.fromkeys((*self.order, *(field.name for field in written)))
-        return build.ordered(
-            build.select(*wanted, source=source), [build.column(name, of="r") for name in leading]
-        )
+        query = build.select(*map(_written, written), source=source)
+        return build.ordered(query, [build.column(name, of="r") for name in self.keys])
 
 
-def _one_zero(field: ArrowField) -> exp.Expr:
+def _written(field: ArrowField) -> exp.Expr:
     """Return a column without minus zero, which equals zero and yet is written otherwise.
 
     Where the two are equal in an order, the order of the source would decide between them.
     """
-    column = build.column(field.name, of="r")
-    if not pa.types.is_floating(field.type):
-        return column
-    kind = "FLOAT" if pa.types.is_float32(field.type) else "DOUBLE"
-    return exp.Add(this=column, expression=exp.cast(build.number(0), kind))
-
-
-@contextmanager
-def _near_duckdb(
-    engine: Engine, query: exp.Query, plan: _Plan
-) -> Generator[tuple[DuckDB, exp.Select]]:
-    """Give a DuckDB and the planned query on it: one writer makes the same file on every engine."""
-    home = innermost(engine)
-    if isinstance(home, DuckDB):
-        yield home, plan.over(build.subquery(query.copy(), "r"))
-        return
-    with on_duckdb(engine, query) as (writer, relation):
-        yield writer, plan.over(build.aliased_table(relation, "r"))
+    column: exp.Expr = build.column(field.name, of="r")
+    if pa.types.is_floating(field.type):
+        kind = "FLOAT" if pa.types.is_float32(field.type) else "DOUBLE"
+        column = exp.Add(this=column, expression=exp.cast(build.number(0), kind))
+    return build.named(column, field.name)
 
 
 def _write_file(engine: Engine, query: exp.Query, target: FileTarget, plan: _Plan) -> Written:
-    with whole_file(target) as beside, _near_duckdb(engine, query, plan) as (writer, ordered):
-        rows = writer.export(ordered, beside, options=copy_options(target.form))
+    with whole_file(target) as beside:
+        rows = _export(engine, query, plan, beside, form=target.form)
     return Written(target.place, rows, target.path.stat().st_size, file_digest(target.path))
+
+
+def _export(engine: Engine, query: exp.Query, plan: _Plan, path: Path, *, form: Form) -> int:
+    """Write one file. DuckDB writes and sorts for all engines, so that all give the same bytes."""
+    home = innermost(engine)
+    options = copy_options(form)
+    if isinstance(home, DuckDB):
+        return home.export(plan.sorted(_inner(query)), path, options=options)
+    with on_duckdb(engine, query) as (writer, relation):
+        rows = plan.sorted(build.aliased_table(relation, "r"))
+        return writer.export(rows, path, options=options)
+
+
+def _write_folder(engine: Engine, query: exp.Query, target: FolderTarget, plan: _Plan) -> Written:
+    spark = spark_of(engine)
+    with whole_folder(target) as beside:
+        if spark is None:
+            rows = _export(engine, query, plan, beside / part_name(0), form=FORMS[".parquet"])
+        else:
+            inner = plan.unsorted(_inner(query))
+            rows = spark.export(inner, beside.absolute(), columns=plan.columns, keys=plan.keys)
+            number_parts(beside)
+            require_rows(beside, rows)
+    sizes = sum(path.stat().st_size for path in target.path.iterdir())
+    return Written(target.place, rows, sizes, folder_digest(target.path))
+
+
+def _inner(query: exp.Query) -> exp.Subquery:
+    return build.subquery(query.copy(), "r")

@@ -9,6 +9,7 @@ import shutil
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from pyarrow import parquet
 from sqlglot import exp
 
 from discreet.errors import OutputRefused
@@ -70,6 +71,30 @@ def whole_folder(target: FolderTarget) -> Generator[Path]:
     finally:
         shutil.rmtree(beside, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def part_name(number: int) -> str:
+    """Return the name of a file in a folder."""
+    return f"part-{number:05d}.parquet"
+
+
+def number_parts(folder: Path) -> None:
+    """Give the files that Spark wrote names without chance in them, and drop what is no part."""
+    parts = sorted(folder.glob("part-*.parquet"))  # the number of its part begins each name
+    for path in set(folder.iterdir()) - set(parts):
+        path.unlink()
+    for path in parts:
+        path.rename(folder / part_name(int(path.name.split("-")[1])))
+
+
+def require_rows(folder: Path, rows: int) -> None:
+    """Refuse a folder that does not hold what was written to it."""
+    found = sum(parquet.read_metadata(path).num_rows for path in folder.iterdir())
+    if found != rows:
+        raise OutputRefused(
+            f"{rows} rows were written and {found} are in the folder: the machines of the cluster "
+            "do not share it. Choose a place that all of them see."
+        )
 
 
 def file_digest(path: Path) -> str:

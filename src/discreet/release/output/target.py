@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import OutputRefused, WrongUsage, did_you_mean
+from discreet.release.output.tables import require_room
 from discreet.writing import require_writable
 
 _COMPRESSIONS = {"": "uncompressed", ".gz": "gzip", ".zst": "zstd"}
@@ -159,16 +160,20 @@ def _folder(path: Path, *, force: bool) -> FolderTarget:
             f"A folder is written as Parquet files only: call it {path.name}.parquet/, or leave out "
             "the slash at the end to write one file."
         )
-    require_writable(path.absolute() / "file") if path.is_dir() else require_writable(path)
-    if path.exists() and not force:
-        raise OutputRefused(f"{path}/ exists. Name another folder, or add --force to replace it.")
     if path.is_dir():
-        _require_parts_only(path)
+        require_writable(path.parent / f"{path.name}.new")
+        _require_replaceable(path, force=force)
+        return FolderTarget(path, force)
+    require_writable(path)
+    if path.exists():
+        raise OutputRefused(f"{path} is a file. Leave out the slash at the end to replace it.")
     return FolderTarget(path, force)
 
 
-def _require_parts_only(path: Path) -> None:
-    """Refuse to replace a folder that holds anything but such a release."""
+def _require_replaceable(path: Path, *, force: bool) -> None:
+    """Refuse to replace a folder, unless asked to and it holds nothing but such a release."""
+    if not force:
+        raise OutputRefused(f"{path}/ exists. Name another folder, or add --force to replace it.")
     if any(not _is_part(item) for item in path.iterdir()):
         raise OutputRefused(
             f"{path}/ holds other things than the parts of a table, which would be lost. "
@@ -187,7 +192,9 @@ def _postgres(text: str, *, force: bool) -> PostgresTarget:
     if not name:
         raise WrongUsage("Say which table to write: postgresql://user@host/database?table=NAME.")
     schema, dot, table = name.rpartition(".")
-    return PostgresTarget(url, schema if dot else "public", table, force)
+    target = PostgresTarget(url, schema if dot else "public", table, force)
+    require_room(target)
+    return target
 
 
 def _spark(text: str, *, force: bool) -> SparkTarget:
