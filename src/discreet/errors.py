@@ -130,6 +130,20 @@ class CriteriaUnreachable(DiscreetError):
     exit_code = 3
 
 
+class InvalidStep(DiscreetError):
+    """A step of the policy does not fit the table, such as rounding a column of text."""
+
+    code = "invalid-step"
+    exit_code = 2
+
+
+class ReleaseFailed(DiscreetError):
+    """A release, read again after it was written, does not meet its criteria: it was taken back."""
+
+    code = "release-failed"
+    exit_code = 3
+
+
 class OutputRefused(DiscreetError):
     """Writing would replace something, or the place cannot be written."""
 

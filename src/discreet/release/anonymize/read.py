@@ -38,15 +38,12 @@ RANGE_BINS = 32  # the finest step between the values of a range attribute and i
 class Reading:
     """A problem, and how its codes are written on the engine.
 
-    `values[j]` are the values of attribute j in the order of its codes, a missing one last;
-    `held[j]` their codes in the packing of the cells, `keys` the packed keys of each combination.
+    `values[j]` are the values of attribute j in the order of its codes, a missing one last.
     """
 
     problem: Problem
     cells: Cells
     values: tuple[ArrowArray, ...]
-    held: tuple[NDArray[np.int64], ...]
-    keys: NDArray[np.int64]
 
 
 def read_problem(
@@ -94,7 +91,7 @@ def read_problem(
     )
     judge = Judge(tuple(criteria), tuple(names), overalls, bound.subject.unit is not None)
     limit = int(suppress * int(table.rows.sum()) + 1e-9)
-    return Reading(Problem(table, attributes, judge, limit), cells, values, held, keys)
+    return Reading(Problem(table, attributes, judge, limit), cells, values)
 
 
 def make_attribute(

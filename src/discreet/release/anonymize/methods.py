@@ -1,0 +1,60 @@
+"""The methods by the names a policy gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import WrongUsage
+from discreet.release.anonymize.reach import require_reachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.policy.model import Release
+    from discreet.release.anonymize.problem import Problem
+    from discreet.release.anonymize.recoding import Recoding
+
+    Progress = Callable[[int, int], None]
+
+
+def solve(
+    problem: Problem,
+    release: Release,
+    *,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> Recoding:
+    """Return how `problem` is recoded by the method that `release` names.
+
+    Raises:
+        CriteriaUnreachable: No recoding meets the criteria within the limit of suppression.
+    """
+    require_reachable(problem)
+    if release.utility != "loss" and release.method != "full-domain":
+        raise WrongUsage(
+            f"The utility {release.utility} is a goal of the method full-domain; the method "
+            f"{release.method} keeps the loss small. Choose --method full-domain or --utility loss."
+        )
+    match release.method:
+        case "full-domain":
+            from discreet.release.anonymize.full_domain import search
+            from discreet.release.anonymize.metrics import metric_named
+
+            metric = metric_named(release.utility, problem, target=release.target)
+            return search(problem, metric=metric, seconds=seconds, progress=progress)
+        case "mondrian":
+            from discreet.release.anonymize.mondrian import partition_strictly
+
+            return partition_strictly(problem, progress=progress)
+        case "relaxed-mondrian":
+            from discreet.release.anonymize.mondrian import partition_loosely
+
+            return partition_loosely(problem, progress=progress)
+        case "cells":
+            from discreet.release.anonymize.cells import suppress_cells_greedily
+
+            return suppress_cells_greedily(problem, progress=progress)
+        case "local":
+            from discreet.release.anonymize.local import recode_locally
+
+            return recode_locally(problem, seconds=seconds, progress=progress)

@@ -1,0 +1,61 @@
+"""What `anonymize` returns: what was published, what it proves, and what it cost. Keys are public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.measure.assessment import ClassView, Verdict
+    from discreet.measure.risk.sample import SampleRisk
+
+
+@dataclass(frozen=True)
+class Risks(Result):
+    """The chance of being found, in the source and in the release."""
+
+    before: SampleRisk
+    after: SampleRisk
+
+
+@dataclass(frozen=True)
+class Release(Result):
+    """A published table: how it was made, which criteria it meets when read again, what was lost.
+
+    `loss` is the mean share of a column's domain that a label covers, 0 for the values themselves
+    and 1 where everything is hidden (ARX's Loss, arithmetic mean); `losses` has it by column.
+    `suppressed` rows are hidden; `withheld` of them are not in the output at all. `diversity` lists,
+    by sensitive column, the classes with the fewest values.
+    """
+
+    source: str
+    output: str | None
+    verdict: str
+    method: str
+    rows: int
+    people: int
+    unit: str | None
+    k: int | None
+    classes: int
+    suppressed: int
+    withheld: int
+    loss: float
+    losses: Mapping[str, float]
+    criteria: tuple[Verdict, ...]
+    risk: Risks
+    search: Mapping[str, Any]
+    utility: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    steps: tuple[Mapping[str, Any], ...] = ()
+    left_out: tuple[str, ...] = ()
+    diversity: Mapping[str, tuple[ClassView, ...]] = field(
+        default_factory=dict[str, "tuple[ClassView, ...]"]
+    )
+    outliers: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    sha256: str | None = None
+    bytes: int | None = None
+    manifest: str | None = None

@@ -1,0 +1,133 @@
+"""What is to be done, decided once: words given with the call win over the policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import SourceNotFound, WrongUsage, did_you_mean
+from discreet.policy import model
+from discreet.policy.hierarchies.lookup import read_lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from discreet.policy.hierarchy import Hierarchy
+
+MARK = "_hierarchy_"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a caller asks for besides the policy; None leaves a matter to the policy.
+
+    A criterion given here replaces the policy's criteria of the same kind about the same column.
+    """
+
+    quasi: Sequence[str] | None = None
+    sensitive: Sequence[str] | None = None
+    unit: str | None = None
+    hierarchies: Path | None = None
+    criteria: Sequence[model.Criterion] = ()
+    method: model.Method | None = None
+    suppress: float | None = None
+    utility: model.Utility | None = None
+    weights: Mapping[str, float] = field(default_factory=dict[str, float])
+    target: str | None = None
+
+
+def settle(policy: model.Table | None, wishes: Wishes, *, name: str) -> model.Table:
+    """Return the table's policy as it is to be carried out.
+
+    Raises:
+        WrongUsage: Nobody says which columns outsiders may know, or which criteria must hold.
+    """
+    if policy is None and wishes.quasi is None:
+        raise WrongUsage(
+            "Say which columns outsiders may know: --quasi age,sex,zip, or a policy with --policy "
+            "(draft one with `discreet init`). Guessing is for assessing, not for publishing."
+        )
+    table = policy or model.Table(name, ())
+    table = replace(
+        table,
+        columns=_columns(table, wishes),
+        unit=wishes.unit or table.unit,
+        criteria=_criteria(table, wishes),
+        release=_release(table.release, wishes),
+    )
+    if not table.criteria:
+        raise WrongUsage(
+            "No criterion says when the table is safe. Add `criteria:` to the policy, or ask for "
+            "one: --k 5."
+        )
+    if table.release.utility == "classification" and table.release.target is None:
+        raise WrongUsage(
+            "The utility classification needs the column to predict: --target NAME, or `target:` "
+            "in the policy's release."
+        )
+    return table
+
+
+def read_hierarchies(folder: Path, names: Sequence[str]) -> dict[str, Hierarchy]:
+    """Return the hierarchies of the named columns: files `…_hierarchy_<column>.csv` in `folder`.
+
+    Raises:
+        SourceNotFound: There is no such folder, or no such file in it for any of the columns.
+    """
+    if not folder.is_dir():
+        raise SourceNotFound(f"There is no folder {folder} with hierarchies.")
+    files = {
+        path.stem.partition(MARK)[2]: path
+        for path in sorted(folder.glob("*.csv"))
+        if MARK in path.stem
+    }
+    found = {name: read_lookup(files[name]) for name in names if name in files}
+    if not found:
+        near = did_you_mean(names[0], files) if names else ""
+        raise SourceNotFound(
+            f"{folder} has no file named like people{MARK}{names[0] if names else 'age'}.csv for "
+            f"any quasi-identifier.{near}"
+        )
+    return found
+
+
+def _columns(table: model.Table, wishes: Wishes) -> tuple[model.Column, ...]:
+    columns = {column.name: column for column in table.columns}
+    for role, names in (
+        (model.Role.QUASI_IDENTIFIER, wishes.quasi),
+        (model.Role.SENSITIVE, wishes.sensitive),
+    ):
+        if names is None:
+            continue
+        for name, column in columns.items():
+            if column.role is role and name not in names:
+                columns[name] = replace(column, role=model.Role.INSENSITIVE)
+        for name in names:
+            known = columns.get(name)
+            columns[name] = replace(known, role=role) if known else model.Column(name, role)
+    if wishes.hierarchies is not None:
+        quasi = [n for n, c in columns.items() if c.role is model.Role.QUASI_IDENTIFIER]
+        for name, hierarchy in read_hierarchies(wishes.hierarchies, quasi).items():
+            columns[name] = replace(columns[name], hierarchy=hierarchy)
+    return tuple(columns.values())
+
+
+def _criteria(table: model.Table, wishes: Wishes) -> tuple[model.Criterion, ...]:
+    def matter(criterion: model.Criterion) -> tuple[type, object]:
+        return type(criterion), getattr(criterion, "column", None)
+
+    replaced = {matter(criterion) for criterion in wishes.criteria}
+    kept = [criterion for criterion in table.criteria if matter(criterion) not in replaced]
+    return (*kept, *wishes.criteria)
+
+
+def _release(release: model.Release, wishes: Wishes) -> model.Release:
+    given = {
+        "method": wishes.method,
+        "suppress": wishes.suppress,
+        "utility": wishes.utility,
+        "target": wishes.target,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return replace(release, **chosen, weights={**release.weights, **wishes.weights})

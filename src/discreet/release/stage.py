@@ -1,0 +1,74 @@
+"""A release is written beside its place, read again there, and only then moved to it."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import OutputRefused
+from discreet.release.output.target import FileTarget, FolderTarget
+from discreet.release.write import write_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from sqlglot import exp
+
+    from discreet.engines.engine import Engine
+    from discreet.release.output.target import Target
+    from discreet.release.write import Written
+
+
+@contextmanager
+def staged(
+    engine: Engine,
+    query: exp.Query,
+    target: Target,
+    *,
+    order: Sequence[str],
+    settled: Sequence[str],
+) -> Generator[tuple[str, Written]]:
+    """Write the rows, give the source they are read back from, and publish them at a good end.
+
+    An error inside leaves what was there before. A table in a database has no place beside it: it
+    is written at once, in one transaction.
+    """
+    if not isinstance(target, (FileTarget, FolderTarget)):
+        written = write_rows(engine, query, target, order=order, hide=order, settled=settled)
+        yield target.source, written
+        return
+    folder = target.path.parent / f".discreet-{secrets.token_hex(8)}"
+    aside = replace(target, path=folder / target.path.name)
+    try:
+        _make(folder)
+        written = write_rows(engine, query, aside, order=order, hide=order, settled=settled)
+        yield aside.source, replace(written, place=target.place)
+        _publish(target, aside.path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise OutputRefused(
+            f"Nothing can be written in {folder.parent}: {error.strerror}. Choose another place."
+        ) from None
+
+
+def _publish(target: FileTarget | FolderTarget, made: Path) -> None:
+    if target.path.exists() and not target.force:
+        raise OutputRefused(f"{target.place} exists. Name another file, or add --force.")
+    try:
+        if isinstance(target, FolderTarget) and target.path.exists():
+            target.path.rename(made.parent / "old")
+        made.replace(target.path)
+    except OSError as error:
+        raise OutputRefused(
+            f"{target.place} cannot be written: {error.strerror}. Choose another place."
+        ) from None

@@ -1,0 +1,72 @@
+"""The release measured afresh: from its written rows, never from what the search believed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.engines.connect import open_table
+from discreet.engines.scratch import Scratch
+from discreet.errors import ReleaseFailed
+from discreet.measure.assess import measure
+from discreet.measure.risk.sample import AT_RISK_ABOVE
+from discreet.measure.subject import bind, on_engine
+from discreet.policy import model
+
+if TYPE_CHECKING:
+    from discreet.engines.engine import Table
+    from discreet.measure.assessment import Assessment
+
+
+def measure_written(source: str, policy: model.Table, *, population: Table | None) -> Assessment:
+    """Return the assessment of what is read back from `source`; the unit is not in it."""
+    opened = open_table(source)
+    try:
+        return measure_table(opened, replace(policy, unit=None), population=population)
+    finally:
+        opened.engine.close()
+
+
+def measure_table(
+    table: Table, policy: model.Table, *, population: Table | None = None
+) -> Assessment:
+    """Return the assessment of a table by the criteria of `policy`."""
+    bound = bind(table, policy=_of_release(policy))
+    with Scratch(table.engine) as scratch:
+        return measure(
+            on_engine(bound, scratch),
+            population=population,
+            fraction=None,
+            depth=0,
+            threshold=AT_RISK_ABOVE,
+            progress=lambda *_: None,
+        )
+
+
+def require_holds(found: Assessment) -> None:
+    """Refuse a release that fails a criterion.
+
+    Raises:
+        ReleaseFailed: The message names the criteria and how many people they fail.
+    """
+    failed = [verdict for verdict in found.criteria if not verdict.holds]
+    if failed:
+        raise ReleaseFailed(
+            "Nothing was published: read again, the release fails "
+            + " and ".join(
+                f"{verdict.criterion} for {verdict.failing_people:,} people" for verdict in failed
+            )
+            + ". Allow more suppression, ask for less, or choose --method full-domain."
+        )
+
+
+def _of_release(policy: model.Table) -> model.Table:
+    """Return what the policy says about a release: labels have no hierarchy, identifiers are gone."""
+    columns = tuple(
+        replace(column, hierarchy=None, values=None, bounds=None)
+        if column.role is model.Role.QUASI_IDENTIFIER
+        else column
+        for column in policy.columns
+        if column.role is not model.Role.IDENTIFIER
+    )
+    return replace(policy, columns=columns)
