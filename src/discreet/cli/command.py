@@ -23,6 +23,7 @@ VERBS = {
     "demo": "Tell the whole story on a bundled, made-up hospital",
     "init": "Draft a policy: guess each column's role, and say why",
     "assess": "Measure how identifiable the people in a table are",
+    "deidentify": "Remove or replace what names people: Safe Harbor, expert, pseudonyms",
     "check": "Gate for CI: exit 3 unless the policy's criteria hold",
 }
 

@@ -1,0 +1,399 @@
+"""`discreet deidentify`: rows without what names people, by one of three methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from discreet.cli import options, output
+from discreet.errors import OutputRefused, WrongUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.measure.assess import Progress
+    from discreet.release.deidentify.expert import Determination
+    from discreet.release.deidentify.keys import Key
+    from discreet.release.deidentify.kinds import Pseudonym
+    from discreet.release.deidentify.opening import Reading
+    from discreet.release.deidentify.record import Deidentified
+    from discreet.result import Result
+
+EXAMPLES = """\b
+Examples:
+  discreet deidentify patients.csv --method safe-harbor --dry-run
+  discreet deidentify patients.csv --method safe-harbor -o shared.csv --report shared.html
+  discreet deidentify patients.csv --method safe-harbor -o shared.csv --class ref=H --keep score
+  discreet deidentify release.csv --method expert --policy policy.yaml --report expert.html
+  discreet deidentify visits.csv --method pseudonymize --key-file secret.key \\
+      --columns patient_id --shift-dates admitted --unit patient_id -o visits.parquet
+"""
+
+HELP = """Write SOURCE without what names people, and say what was found where.
+
+\b
+safe-harbor   Removes or coarsens the 18 classes of identifiers of HIPAA's
+              Safe Harbor, also inside free text, and warns of what still
+              singles people out.
+expert        Measures the risk of a release against a threshold, for an
+              expert's report; exit code 3 if it is above.
+pseudonymize  Replaces identifiers by keyed pseudonyms; joins survive.
+
+Columns are recognized by their names and their content. What is not recognized and differs for
+many people is removed, unless you keep it by name. Rows are written sorted, so that their order
+tells nothing, with a record of what was done beside them: OUT.release.json.
+"""
+
+SAFE_HARBOR, EXPERT, PSEUDONYMIZE = "safe-harbor", "expert", "pseudonymize"
+# Options that only some methods know, by their parameter's name.
+_ONLY = {
+    "as_of": (SAFE_HARBOR,),
+    "classes": (SAFE_HARBOR,),
+    "restricted_zips": (SAFE_HARBOR,),
+    "keep": (SAFE_HARBOR, PSEUDONYMIZE),
+    "unit": (SAFE_HARBOR, PSEUDONYMIZE),
+    **dict.fromkeys(("threshold", "adversary", "against", "fraction", "expert"), (EXPERT,)),
+    **dict.fromkeys(
+        ("key_file", "key_env", "columns", "format_preserving", "reversible", "tokens", "mapping"),
+        (PSEUDONYMIZE,),
+    ),
+    **dict.fromkeys(("shift_dates", "hash_name"), (PSEUDONYMIZE,)),
+}
+
+
+class Class(click.ParamType[tuple[str, str]]):
+    """A column and its class: `zip=B`; the last equals sign counts."""
+
+    name = "column=class"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Return the column and the letter."""
+        if isinstance(value, tuple):
+            return value
+        column, equals, letter = str(value).rpartition("=")
+        if not equals or not column or not letter:
+            self.fail("Write a column and its class, such as zip=B or remarks=text.", param, ctx)
+        return column, letter
+
+
+def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option(
+            "--restricted-zips",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Safe Harbor: three-digit ZIP areas of 20,000 people or fewer, one in each line.",
+        ),
+        click.option(
+            "--as-of",
+            type=click.IntRange(1900, 2200),
+            metavar="YEAR",
+            help="Safe Harbor: count ages to this year. Default: this year.",
+        ),
+        click.option(
+            "--keep",
+            type=options.NAMES,
+            help="Columns that stay as they are, on your word.",
+        ),
+        click.option(
+            "--class",
+            "classes",
+            type=Class(),
+            multiple=True,
+            metavar="COLUMN=CLASS",
+            help="Safe Harbor: a column's class, A to R or text; may be repeated.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _expert_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option(
+            "--expert", metavar="NAME", help="Expert: who signs; a line to sign on without it."
+        ),
+        click.option(
+            "--fraction",
+            type=click.FloatRange(0, 1, min_open=True),
+            metavar="SHARE",
+            help="Expert: the share of the population in the table.",
+        ),
+        click.option(
+            "--against",
+            metavar="SOURCE",
+            help="Expert: the population the people were drawn from.",
+        ),
+        click.option(
+            "--adversary",
+            type=click.Choice(["prosecutor", "journalist", "marketer"]),
+            default="prosecutor",
+            show_default=True,
+            help="Expert: whose risk counts. The journalist needs --against.",
+        ),
+        click.option(
+            "--threshold",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            metavar="RISK",
+            default=0.09,
+            show_default=True,
+            help="Expert: the greatest risk that is very small. 0.09 stands for 1/11.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    names: dict[str, Any] = {"type": options.NAMES, "default": ()}
+    for option in (
+        click.option("--hash", "hash_name", metavar="NAME", help="Refused, with the reason."),
+        click.option(
+            "--unit",
+            metavar="COLUMN",
+            help="Says whose row it is: for date shifts, and to count people in what is left.",
+        ),
+        click.option("--shift-dates", **names, help="Dates that move together for each person."),
+        click.option(
+            "--mapping",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Keep the random texts sealed here, to look people up and to reuse them.",
+        ),
+        click.option("--tokens", **names, help="Columns that get random texts."),
+        click.option("--reversible", **names, help="Columns the key can undo (AES-SIV)."),
+        click.option(
+            "--format-preserving", **names, help="Columns that keep their form (FF1); undone too."
+        ),
+        click.option("--columns", **names, help="Columns that get keyed pseudonyms (HMAC)."),
+        click.option("--key-env", metavar="VAR", help="The variable that holds the secret key."),
+        click.option(
+            "--key-file",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="The file that holds the secret key.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(help=HELP, epilog=EXAMPLES)
+@options.source_argument
+@click.option(
+    "--method",
+    type=click.Choice([SAFE_HARBOR, EXPERT, PSEUDONYMIZE]),
+    required=True,
+    help="How; see above.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="OUT",
+    callback=options.named,
+    help="Where rows go: FILE.csv, FILE.parquet, a folder or a table.",
+)
+@options.policy_option
+@_safe_harbor_options
+@_expert_options
+@_pseudonym_options
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done and write nothing.")
+@options.reading_options
+@options.report_option
+@options.json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    source: str,
+    method: str,
+    report: Path | None,
+    as_json: bool,
+    **choices: Any,
+) -> int:
+    """Write SOURCE without what names people."""
+    _refuse_foreign(context, method)
+    _refuse_collisions(source, report, choices)
+    write = _report_writer(report, method) if report is not None else None
+    run = {SAFE_HARBOR: _safe_harbor, EXPERT: _expert, PSEUDONYMIZE: _pseudonymize}[method]
+    with output.progress() as step:
+        found = run(source, choices, step)
+    if write is not None:
+        write(found)
+    _show(found, as_json=as_json)
+    if report is not None:
+        click.echo(f"Report written to {report}.", err=True)
+    return 0 if getattr(found, "holds", True) else 3
+
+
+def _refuse_foreign(context: click.Context, method: str) -> None:
+    """Refuse an option that the method would not heed: its user believes that it does."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and method not in _ONLY.get(name, (method,)):
+            raise WrongUsage(
+                f"{parameter.opts[0]} belongs to --method {' or '.join(_ONLY[name])}, not to {method}."
+            )
+
+
+def _refuse_collisions(source: str, report: Path | None, choices: dict[str, Any]) -> None:
+    target, dry_run = choices["target"], choices["dry_run"]
+    if dry_run and report is not None:
+        raise WrongUsage("--dry-run writes nothing. Leave out --report or --dry-run.")
+    places = [Path(target)] if target and "://" not in target else []
+    for place in (*places, *([report] if report else [])):
+        if place.exists() and Path(source).exists() and place.samefile(source):
+            raise OutputRefused(f"{place} is the source itself. Name another file.")
+    if report is not None and report in places:
+        raise OutputRefused(f"{report} cannot hold both the rows and the report.")
+
+
+def _reading(choices: dict[str, Any]) -> Reading:
+    from discreet.release.deidentify.opening import Reading
+
+    return Reading(
+        table=choices["table"],
+        delimiter=choices["delimiter"],
+        encoding=choices["encoding"],
+        memory_limit=choices["memory"],
+    )
+
+
+def _target(choices: dict[str, Any]) -> str | None:
+    """Return where rows go, nowhere in a dry run; a place that cannot be written is told even then."""
+    target: str | None = choices["target"]
+    if target is None:
+        if choices["dry_run"]:
+            return None
+        raise WrongUsage("Say where the rows go with -o OUT, or look first with --dry-run.")
+    if choices["dry_run"]:
+        from discreet.release.deidentify.deidentify import prepare_target
+
+        prepare_target(target, force=choices["force"])
+        return None
+    return target
+
+
+def _safe_harbor(source: str, choices: dict[str, Any], step: Progress) -> Deidentified:
+    from datetime import UTC, datetime
+
+    from discreet.release.deidentify.deidentify import safe_harbor
+    from discreet.release.deidentify.zip_areas import read_small_areas
+
+    restricted: Path | None = choices["restricted_zips"]
+    return safe_harbor(
+        source,
+        _target(choices),
+        as_of=choices["as_of"] or datetime.now(UTC).year,
+        policy=choices["policy"],
+        classes=dict(choices["classes"]),
+        keep=choices["keep"] or (),
+        unit=choices["unit"],
+        small=read_small_areas(restricted) if restricted else None,
+        force=choices["force"],
+        reading=_reading(choices),
+        progress=step,
+    )
+
+
+def _expert(source: str, choices: dict[str, Any], step: Progress) -> Determination:
+    from discreet.release.deidentify.deidentify import determine_source
+    from discreet.release.deidentify.expert import ExpertChoices
+
+    target = _target(choices) if choices["target"] is not None else None
+    names = ("threshold", "adversary", "against", "fraction", "expert")
+    decided = {name: choices[name] for name in names}
+    return determine_source(
+        source,
+        choices["policy"],
+        target,
+        # What would be written is judged, also in a dry run.
+        choices=ExpertChoices(**decided, remove_identifiers=choices["target"] is not None),
+        force=choices["force"],
+        reading=_reading(choices),
+        progress=step,
+    )
+
+
+def _pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> Deidentified:
+    from discreet.release.deidentify.deidentify import pseudonymize_source
+    from discreet.release.deidentify.pseudonymized import PseudonymChoices
+
+    if choices["hash_name"] is not None:
+        from discreet.release.deidentify.hashes import refuse_unkeyed_hash
+
+        refuse_unkeyed_hash(choices["hash_name"])
+    if choices["mapping"] is not None and not choices["tokens"]:
+        raise WrongUsage("--mapping keeps random texts. Name the columns that get them: --tokens.")
+    return pseudonymize_source(
+        source,
+        _target(choices),
+        choices=PseudonymChoices(
+            columns=_pseudonyms(choices),
+            key=_key(choices),
+            unit=choices["unit"],
+            keep=choices["keep"] or (),
+        ),
+        mapping=choices["mapping"],
+        policy=choices["policy"],
+        force=choices["force"],
+        reading=_reading(choices),
+        progress=step,
+    )
+
+
+def _pseudonyms(choices: dict[str, Any]) -> dict[str, Pseudonym]:
+    from discreet.release.deidentify import kinds
+
+    wanted: dict[str, type[Pseudonym]] = {
+        "columns": kinds.Keyed,
+        "reversible": kinds.Reversible,
+        "format_preserving": kinds.FormatPreserving,
+        "tokens": kinds.Token,
+        "shift_dates": kinds.DateShift,
+    }
+    found: dict[str, Pseudonym] = {}
+    for option, kind in wanted.items():
+        for name in choices[option]:
+            if name in found:
+                raise WrongUsage(f"Column '{name}' is named for two pseudonyms. Name it once.")
+            found[name] = kind()
+    return found
+
+
+def _key(choices: dict[str, Any]) -> Key | None:
+    from discreet.release.deidentify.keys import read_key_file, read_key_variable
+
+    if choices["key_file"] is not None and choices["key_env"] is not None:
+        raise WrongUsage("There are two keys. Give --key-file or --key-env, not both.")
+    if choices["key_file"] is not None:
+        return read_key_file(choices["key_file"])
+    return read_key_variable(choices["key_env"]) if choices["key_env"] is not None else None
+
+
+def _report_writer(path: Path, method: str) -> Callable[[Any], None]:
+    """Return what writes the report; a missing library or a wrong place is told before any work."""
+    from discreet.writing import require_writable
+
+    if method == EXPERT:
+        from discreet.report.expert import write_report
+    else:
+        from discreet.report.deidentified import write_report
+    require_writable(path)
+    return lambda found: write_report(found, path)
+
+
+def _show(found: Result, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(found)
+        return
+    from discreet.cli import deidentified
+
+    deidentified.show(found, output.console())

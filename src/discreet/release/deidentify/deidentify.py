@@ -1,0 +1,171 @@
+"""`deidentify`: a source in, its rows without identifiers written, and a record of what was done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import OutputRefused, WrongUsage
+from discreet.release.deidentify.expert import determine
+from discreet.release.deidentify.opening import Reading, opened
+from discreet.release.deidentify.prepared import UNIT
+from discreet.release.deidentify.pseudonymized import apply_pseudonyms
+from discreet.release.deidentify.record import record_path, write_record
+from discreet.release.deidentify.safe_harbor import SafeHarborChoices, apply_safe_harbor
+from discreet.release.deidentify.tokens import open_tokens, seal_tokens
+from discreet.release.write import parse_target, write_rows
+from discreet.sql import build
+from discreet.writing import require_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from discreet.engines.engine import Engine
+    from discreet.measure.assess import Progress
+    from discreet.policy.model import Policy
+    from discreet.release.deidentify.expert import Determination, ExpertChoices
+    from discreet.release.deidentify.prepared import Prepared
+    from discreet.release.deidentify.pseudonymized import PseudonymChoices
+    from discreet.release.deidentify.record import Deidentified
+    from discreet.release.deidentify.tokens import Tokens
+    from discreet.release.deidentify.zip_areas import SmallAreas
+    from discreet.release.output.target import Target
+
+
+def safe_harbor(  # noqa: PLR0913 -- the flags of the command
+    source: object,
+    output: str | Path | None = None,
+    *,
+    as_of: int,
+    policy: Policy | str | Path | None = None,
+    classes: Mapping[str, str] | None = None,
+    keep: Collection[str] = (),
+    unit: str | None = None,
+    small: SmallAreas | None = None,
+    force: bool = False,
+    reading: Reading | None = None,
+    progress: Progress | None = None,
+) -> Deidentified:
+    """Write `source` without the 18 classes of identifiers of HIPAA's Safe Harbor.
+
+    Args:
+        source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
+        output: Where the rows go; without it nothing is written.
+        as_of: The year to which ages are counted from dates: whoever is over 89 then, is `90+`.
+        policy: A policy or the path of its file; its identifiers are removed in any case.
+        classes: Columns whose class is known: a letter from A to R, or `text` for free text.
+        keep: Columns that stay as they are, on the custodian's word.
+        unit: The column that says whose rows they are, to count people in what is left.
+        small: The ZIP areas of 20,000 people or fewer; the list that is shipped when not given.
+        force: Replace what is at `output`.
+        reading: How the source is read.
+        progress: Called with a step's name, what is done and what there is to do.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"name": ["Ann Lee", "Bob Ray"], "age": [93, 41], "zip": ["10001", "03601"]})
+    >>> found = safe_harbor(people, as_of=2026)
+    >>> [(column.column, column.letter, column.action) for column in found.columns]
+    [('name', 'A', 'removed'), ('age', 'C', 'age up to 89'), ('zip', 'B', 'three digits')]
+    """
+    if not 1900 <= as_of <= 2200:
+        raise WrongUsage(f"The year {as_of} is none to count ages to. Give one such as 2026.")
+    target = prepare_target(output, force=force) if output is not None else None
+    choices = SafeHarborChoices(as_of, dict(classes or {}), tuple(keep), unit, small)
+    with opened(source, policy, reading or Reading()) as table:
+        prepared = apply_safe_harbor(table, choices, progress=progress or _silent)
+        if target is None:
+            return prepared.found
+        return write_prepared(prepared, table.table.engine, target, source=source)
+
+
+def pseudonymize_source(
+    source: object,
+    output: str | Path | None = None,
+    *,
+    choices: PseudonymChoices,
+    mapping: Path | None = None,
+    policy: Policy | str | Path | None = None,
+    force: bool = False,
+    reading: Reading | None = None,
+    progress: Progress | None = None,
+) -> Deidentified:
+    """Write `source` with pseudonyms in the columns of `choices`, other identifiers dropped.
+
+    Tokens are looked up in the sealed `mapping` and added to it before rows are written, so that no
+    token is ever published that its custodian could not look up.
+    """
+    target = prepare_target(output, force=force) if output is not None else None
+    if mapping is not None:
+        choices = replace(choices, tokens=_open_mapping(mapping, choices))
+    with opened(source, policy, reading or Reading()) as table:
+        prepared, tokens = apply_pseudonyms(table, choices, progress=progress or _silent)
+        if target is None:
+            return prepared.found
+        if mapping is not None and choices.key is not None:
+            seal_tokens(tokens, mapping, key=choices.key)
+        return write_prepared(prepared, table.table.engine, target, source=source)
+
+
+def _open_mapping(mapping: Path, choices: PseudonymChoices) -> Tokens:
+    if choices.key is None:
+        raise WrongUsage("A sealed mapping needs a key. Name it with --key-file or --key-env.")
+    require_writable(mapping)
+    return open_tokens(mapping, key=choices.key)
+
+
+def determine_source(
+    source: object,
+    policy: Policy | str | Path | None,
+    output: str | Path | None = None,
+    *,
+    choices: ExpertChoices,
+    force: bool = False,
+    reading: Reading | None = None,
+    progress: Progress | None = None,
+) -> Determination:
+    """Judge `source` by its measured risk; with `output`, without identifiers, and write it if it holds.
+
+    Nothing is written if the residual risk is above the threshold.
+    """
+    target = prepare_target(output, force=force) if output is not None else None
+    choices = replace(choices, remove_identifiers=choices.remove_identifiers or target is not None)
+    with opened(source, policy, reading or Reading()) as table:
+        found, judged = determine(table, choices, progress=progress or _silent)
+        if target is None or not found.holds:
+            return found
+        columns = [column.name for column in judged.columns if column.name != UNIT]
+        query = build.select(*map(build.column, columns), source=judged.relation.copy())
+        found = replace(found, output=write_rows(table.table.engine, query, target))
+        write_record(found, target, source=source)
+        return found
+
+
+def _silent(*_: object) -> None:
+    """Take note of no progress."""
+
+
+def prepare_target(output: str | Path, *, force: bool) -> Target:
+    """Return where rows go, refused now if it cannot be written or its record would be replaced."""
+    target = parse_target(output, force=force)
+    beside = record_path(target)
+    if beside is not None:
+        require_writable(beside, may_exist=force)
+    return target
+
+
+def write_prepared(
+    prepared: Prepared, engine: Engine, target: Target, *, source: object
+) -> Deidentified:
+    """Write the rows in an order that says nothing, and the record of what was done beside them."""
+    if not prepared.columns:
+        raise OutputRefused(
+            "Every column is an identifier: nothing is left to write. Give the columns you need a "
+            "class with --class, or keep them with --keep."
+        )
+    columns = [build.column(name) for name in prepared.columns]
+    query = build.select(*columns, source=prepared.relation.copy())
+    written = write_rows(engine, query, target)
+    found = replace(prepared.found, output=written)
+    write_record(found, target, source=source)
+    return found

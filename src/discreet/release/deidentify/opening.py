@@ -1,0 +1,88 @@
+"""A source opened for the length of one release, with what its policy says of it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.engines.connect import holds_tables, open_table
+from discreet.engines.engine import Table
+from discreet.engines.scratch import Scratch
+from discreet.errors import EmptySource, WrongUsage
+from discreet.measure.assess import load
+from discreet.measure.subject import select_table
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from discreet.policy import model
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a source is read: which table, and what a CSV file or a new DuckDB must be told."""
+
+    table: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    memory_limit: str | None = None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table on an engine that forgets what was kept, its rows, and the policy's view of it."""
+
+    table: Table
+    rows: int
+    policy: model.Table | None
+    path: str | None
+
+
+@contextmanager
+def opened(
+    source: object, policy: model.Policy | str | Path | None, reading: Reading
+) -> Generator[Opened]:
+    """Open `source` with its policy; refuse a table without rows."""
+    loaded = load(policy)
+    if reading.table is not None and loaded is None and not holds_tables(source):
+        raise WrongUsage(
+            f"There is no table '{reading.table}' to choose: the source is one table, and there is "
+            "no policy. Leave --table out."
+        )
+    is_ours = not isinstance(source, Table)
+    table = source if isinstance(source, Table) else _open(source, reading)
+    try:
+        with Scratch(table.engine) as scratch:
+            rows = _count_rows(table)
+            if rows == 0:
+                raise EmptySource(f"{table.label} has a header but no rows: there is nobody in it.")
+            stated = select_table(loaded, label=table.label, name=reading.table) if loaded else None
+            path = str(loaded.path) if loaded and loaded.path else None
+            yield Opened(replace(table, engine=scratch), rows, stated, path)
+    finally:
+        if is_ours:
+            table.engine.close()
+
+
+def _open(source: object, reading: Reading) -> Table:
+    names_its_table = isinstance(source, str) and (
+        source.startswith("spark:") or ("://" in source and "table=" in source)
+    )
+    # A file or an address that names its table leaves --table to the policy.
+    name = None if names_its_table or not holds_tables(source) else reading.table
+    return open_table(
+        source,
+        table=name,
+        delimiter=reading.delimiter,
+        encoding=reading.encoding,
+        memory_limit=reading.memory_limit,
+    )
+
+
+def _count_rows(table: Table) -> int:
+    counted = build.named(build.count_rows(), "rows")
+    found = table.engine.run(build.select(counted, source=table.relation.copy()))
+    return int(found["rows"][0].as_py())

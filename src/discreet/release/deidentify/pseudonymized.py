@@ -1,0 +1,169 @@
+"""Pseudonyms for the columns a custodian names; identifiers that are not named are dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import ConflictingRoles, WrongUsage
+from discreet.measure.describe import counted
+from discreet.measure.profile import guess_roles
+from discreet.measure.subject import require_column
+from discreet.policy.model import Role
+from discreet.release.deidentify.prepared import UNIT, Prepared, keep_rows
+from discreet.release.deidentify.pseudonyms import pseudonymize
+from discreet.release.deidentify.record import ColumnRecord, Deidentified
+from discreet.release.deidentify.remaining import measure_remaining
+from discreet.release.deidentify.tokens import Tokens
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from discreet.engines.engine import Table
+    from discreet.measure.assess import Progress
+    from discreet.policy import model
+    from discreet.release.deidentify.keys import Key
+    from discreet.release.deidentify.kinds import Pseudonym
+    from discreet.release.deidentify.opening import Opened
+
+METHOD = "pseudonymize"
+
+
+@dataclass(frozen=True)
+class PseudonymChoices:
+    """What the custodian decides: the pseudonym of each column, and the key behind them."""
+
+    columns: Mapping[str, Pseudonym]
+    key: Key | None = None
+    unit: str | None = None
+    keep: Collection[str] = ()
+    tokens: Tokens = field(default_factory=Tokens, repr=False)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What becomes of one column, and why."""
+
+    action: str
+    reason: str
+    role: Role | None
+
+
+def apply_pseudonyms(
+    source: Opened, choices: PseudonymChoices, *, progress: Progress
+) -> tuple[Prepared, Tokens]:
+    """Return the table with pseudonyms, what was done, and the tokens drawn for it.
+
+    Guarantee: no column that the policy (or, without one, its content) takes for an identifier
+    stays as it is unless the custodian keeps it by name. Pseudonymous rows are still personal data
+    (GDPR art. 4(5), recital 26): whoever holds the key, or knows enough about somebody, finds them.
+    """
+    table = source.table
+    _check(table, choices)
+    progress("columns", 0, 1)
+    parts = _parts(table, choices, source.policy)
+    gone = [name for name, part in parts.items() if part.action == "removed"]
+    unit = choices.unit or (source.policy.unit if source.policy else None)
+    made = pseudonymize(
+        table,
+        choices.columns,
+        key=choices.key,
+        unit=unit,
+        tokens=choices.tokens,
+        drop=gone,
+    )
+    released = keep_rows(table, made.query, unit=unit)
+    progress("columns", 1, 1)
+    quasi = [
+        name
+        for name, part in parts.items()
+        if part.action == "kept" and part.role is Role.QUASI_IDENTIFIER
+    ]
+    measured = measure_remaining(
+        released, quasi=quasi, unit=UNIT if unit else None, progress=progress
+    )
+    remaining, warnings = measured or (None, ())
+    found = Deidentified(
+        method=METHOD,
+        source=table.label,
+        verdict=_verdict(parts),
+        rows=source.rows,
+        columns=_records(table, parts),
+        classes=(),
+        settings={**made.to_dict(), "kept_on_request": sorted(choices.keep)},
+        remaining=remaining,
+        warnings=warnings,
+        cautions=(
+            (
+                "Pseudonymous rows are personal data: the key undoes them, and so does whoever knows "
+                "enough about somebody."
+            ),
+        ),
+    )
+    left = tuple(column.name for column in table.columns if column.name not in gone)
+    return Prepared(released.relation, left, found), made.tokens
+
+
+def _check(table: Table, choices: PseudonymChoices) -> None:
+    if not choices.columns:
+        raise WrongUsage(
+            "No column was named. Say which ones get pseudonyms: --columns, --reversible, "
+            "--format-preserving, --tokens or --shift-dates."
+        )
+    for name in (*choices.columns, *choices.keep):
+        require_column(table, name)
+    if both := sorted(set(choices.columns) & set(choices.keep)):
+        raise ConflictingRoles(
+            f"Column '{both[0]}' gets a pseudonym and is to be kept as it is. Name it once."
+        )
+
+
+def _parts(table: Table, choices: PseudonymChoices, policy: model.Table | None) -> dict[str, _Part]:
+    guesses = {} if policy else guess_roles(table)
+    found: dict[str, _Part] = {}
+    for column in table.columns:
+        stated = policy.column(column.name) if policy else None
+        role = stated.role if stated else None
+        reason = f"{role} by the policy" if role else "the policy says nothing about it"
+        if guess := guesses.get(column.name):
+            role, reason = guess.role, guess.reason
+        if kind := choices.columns.get(column.name):
+            found[column.name] = _Part(kind.name, "as you asked", role)
+        elif column.name in choices.keep:
+            found[column.name] = _Part("kept", "kept as it is on your word", role)
+        elif role in (None, Role.IDENTIFIER):
+            found[column.name] = _Part("removed", reason, role)
+        else:
+            found[column.name] = _Part("kept", reason, role)
+    return found
+
+
+def _records(table: Table, parts: Mapping[str, _Part]) -> tuple[ColumnRecord, ...]:
+    counts = [
+        build.named(exp.Count(this=build.column(column.name)), f"c{index}")
+        for index, column in enumerate(table.columns)
+    ]
+    row = table.engine.run(build.select(*counts, source=table.relation.copy())).to_pylist()[0]
+    return tuple(
+        ColumnRecord(
+            column=name,
+            letter=None,
+            action=part.action,
+            reason=part.reason,
+            cells=int(row[f"c{index}"]),
+            changed=0 if part.action in ("kept", "removed") else int(row[f"c{index}"]),
+            removed=int(row[f"c{index}"]) if part.action == "removed" else 0,
+            found={},
+        )
+        for index, (name, part) in enumerate(parts.items())
+    )
+
+
+def _verdict(parts: Mapping[str, _Part]) -> str:
+    actions = [part.action for part in parts.values()]
+    removed, kept = actions.count("removed"), actions.count("kept")
+    columns = counted(len(actions) - removed - kept, "column has", "columns have")
+    return f"{columns} pseudonyms, {removed:,} removed and {kept:,} kept."

@@ -1,0 +1,131 @@
+"""Columns recoded as their treatment says: each distinct value once, each row counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.measure.encode import comparable
+from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.policy.hierarchies.values import text_of
+from discreet.release.deidentify.ages import cap_ages, earliest_year, keep_years
+from discreet.release.deidentify.text import Names, redact
+from discreet.release.deidentify.treatments import Action, Treatment
+from discreet.release.deidentify.zip_areas import SmallAreas, shorten_zips
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.engines.engine import Column, Table
+
+# Dates, ages or ZIP codes that cannot be read for the most part are something else: they go.
+LEAST_READABLE = 0.5
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What recoding needs to know beside the values."""
+
+    as_of: int
+    small: SmallAreas
+    names: Names
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """A column's treatment, its new values by its old ones, and the cells that this touches."""
+
+    treatment: Treatment
+    cells: int
+    changed: int = 0
+    removed: int = 0
+    found: Mapping[str, int] = field(default_factory=dict[str, int])
+    values: ArrowArray = field(default=None, repr=False)
+    replacements: ArrowArray = field(default=None, repr=False)
+
+    def change(self, values: ArrowArray) -> ArrowArray:
+        """Return the new value of each old one."""
+        return self.replacements.take(pc.index_in(values, value_set=self.values))
+
+
+def recode(table: Table, column: Column, treatment: Treatment, setting: Setting) -> Recoded:
+    """Return how a column's values change; one that cannot be read for the most part is removed."""
+    if treatment.action in (Action.KEEP, Action.REMOVE):
+        cells = _count(table, column)
+        gone = cells if treatment.action is Action.REMOVE else 0
+        return Recoded(treatment, cells, removed=gone)
+    values, rows = _counted_values(table, column)
+    cells = int(rows.sum())
+    replacements, found = _replace(values, rows, treatment.action, setting)
+    is_gone = replacements.is_null().to_numpy(zero_copy_only=False)
+    removed = int(rows[is_gone].sum())
+    if cells and removed > (1 - LEAST_READABLE) * cells:
+        what = {Action.PREFIX: "ZIP codes", Action.AGE: "ages in years", Action.YEAR: "dates"}
+        reason = f"{removed:,} of {cells:,} values cannot be read as {what[treatment.action]}"
+        gone = replace(treatment, action=Action.REMOVE, reason=reason)
+        return Recoded(gone, cells, removed=cells)
+    is_same = pc.fill_null(pc.equal(replacements, text_of(values)), False)
+    kept = is_same.to_numpy(zero_copy_only=False) | is_gone
+    changed = int(rows[~kept].sum())
+    return Recoded(treatment, cells, changed, removed, found, values, replacements)
+
+
+def own_names(table: Table, treatments: Sequence[Treatment]) -> Names:
+    """Return the words of the names in the table's own columns of class A."""
+    named = [item.column for item in treatments if item.letter == "A"]
+    found: list[str | None] = []
+    for column in table.columns:
+        if column.name in named:
+            found += text_of(_counted_values(table, column)[0]).to_pylist()
+    return Names.of(found)
+
+
+def _replace(
+    values: ArrowArray, rows: NDArray[np.int64], action: Action, setting: Setting
+) -> tuple[ArrowArray, Mapping[str, int]]:
+    if action is Action.PREFIX:
+        return shorten_zips(values, small=setting.small.prefixes), {}
+    if action is Action.AGE:
+        return cap_ages(values), {}
+    if action is Action.YEAR:
+        return keep_years(values, as_of=setting.as_of), {}
+    # Each text as often as it occurs, so that identifiers are counted in rows, not in values.
+    every = pa.array(np.repeat(np.arange(len(rows)), rows))
+    cleaned = redact(
+        text_of(values).take(every),
+        names=setting.names,
+        restricted_zips=setting.small.prefixes,
+        earliest_year=earliest_year(setting.as_of),
+    )
+    first = pa.array(np.cumsum(rows) - rows)
+    return cleaned.texts.take(first).cast(pa.string()), cleaned.counts
+
+
+def _counted_values(table: Table, column: Column) -> tuple[ArrowArray, NDArray[np.int64]]:
+    value = comparable(column)
+    counted = (
+        build.select(
+            build.named(value, "value"),
+            build.named(build.count_rows(), "rows"),
+            source=table.relation.copy(),
+        )
+        .where(exp.not_(build.is_null(value.copy())))
+        .group_by(value.copy())
+    )
+    found = table.engine.run(counted)
+    values = pa.chunked_array(found["value"]).combine_chunks()
+    return values, found["rows"].to_numpy().astype(np.int64)
+
+
+def _count(table: Table, column: Column) -> int:
+    counted = build.named(exp.Count(this=build.column(column.name)), "cells")
+    return int(
+        table.engine.run(build.select(counted, source=table.relation.copy()))["cells"][0].as_py()
+    )

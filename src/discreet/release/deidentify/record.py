@@ -1,0 +1,106 @@
+"""What de-identification returns and what its record beside the output holds. Keys are public."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.release.write import Written, sha256_of_source
+from discreet.result import Result
+from discreet.writing import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.release.output.target import Target
+
+ENDING = ".release.json"
+
+
+@dataclass(frozen=True)
+class ColumnRecord(Result):
+    """What happened to one column; `found` counts identifiers inside its texts, by letter."""
+
+    column: str
+    letter: str | None
+    action: str
+    reason: str
+    cells: int  # that held a value
+    changed: int
+    removed: int
+    found: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ClassRecord(Result):
+    """One of the 18 classes of 45 CFR 164.514(b)(2)(i): where it was found, and how much of it."""
+
+    letter: str
+    kind: str
+    columns: tuple[str, ...]
+    changed: int
+    removed: int
+    in_text: int
+
+
+@dataclass(frozen=True)
+class Remaining(Result):
+    """How far people still stand out on what is left, columns outsiders may know taken together."""
+
+    quasi: tuple[str, ...]
+    people: int
+    unique: int
+    k: int | None
+    share_at_risk: float | None
+
+
+@dataclass(frozen=True)
+class Deidentified(Result):
+    """A table without its identifiers: what was done to every column, and what is left."""
+
+    method: str
+    source: str
+    verdict: str
+    rows: int
+    columns: tuple[ColumnRecord, ...]
+    classes: tuple[ClassRecord, ...]
+    settings: Mapping[str, Any]
+    remaining: Remaining | None
+    warnings: tuple[str, ...]
+    cautions: tuple[str, ...]
+    output: Written | None = None
+
+    def column(self, name: str) -> ColumnRecord:
+        """Return what happened to the column called `name`."""
+        return next(column for column in self.columns if column.column == name)
+
+
+def record_path(target: Target) -> Path | None:
+    """Return where the record of an output goes: beside a file or folder, nowhere for a table."""
+    path = getattr(target, "path", None)
+    return None if path is None else Path(f"{str(path).rstrip('/')}{ENDING}")
+
+
+def write_record(found: Result, target: Target, *, source: object) -> Path | None:
+    """Write what was done, with versions and digests, beside the output; it holds no key."""
+    place = record_path(target)
+    if place is None:
+        return None
+    content = {
+        "program": f"discreet {version('discreet')}",
+        "input": _input(source),
+        **found.to_dict(),
+    }
+    write_whole(place, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return place
+
+
+def _input(source: object) -> dict[str, Any]:
+    """Return the name and the digest of a file; of other sources nothing is certain."""
+    path = Path(source) if isinstance(source, (str, Path)) else None
+    if path is None or not path.is_file():
+        return {"name": None, "sha256": None}
+    return {"name": path.name, "sha256": sha256_of_source(path)}

@@ -1,0 +1,84 @@
+"""What still singles people out after the identifiers are gone: the custodian's actual knowledge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.measure.assess import measure
+from discreet.measure.describe import listed, percent
+from discreet.measure.risk.sample import AT_RISK_ABOVE
+from discreet.measure.subject import bind
+from discreet.release.deidentify.record import Remaining
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.engines.engine import Table
+    from discreet.measure.assess import Progress
+    from discreet.measure.assessment import Assessment
+
+_COLUMNS_NAMED = 5
+_SETS_NAMED = 3
+
+
+def measure_remaining(
+    table: Table, *, quasi: Sequence[str], unit: str | None, progress: Progress
+) -> tuple[Remaining, tuple[str, ...]] | None:
+    """Return how people stand out on the columns that are left, and what to say of it.
+
+    A release that meets Safe Harbor's list is de-identified only if its custodian has no actual
+    knowledge that somebody could be identified by what is left (45 CFR 164.514(b)(2)(ii)).
+    """
+    if not quasi:
+        return None
+    found = measure(
+        bind(table, quasi=quasi, sensitive=(), unit=unit),
+        population=None,
+        fraction=None,
+        depth=min(3, len(quasi)),
+        threshold=AT_RISK_ABOVE,
+        progress=progress,
+    )
+    remaining = Remaining(
+        quasi=found.quasi,
+        people=found.people,
+        unique=found.unique,
+        k=found.k,
+        share_at_risk=found.risk.prosecutor.share_at_risk,
+    )
+    return remaining, _warnings(found)
+
+
+def _warnings(found: Assessment) -> tuple[str, ...]:
+    told: list[str] = []
+    if found.unique:
+        told.append(
+            f"{found.verdict} Whoever knows these about somebody finds the row. If you know that "
+            "somebody could, the rule's list is not enough: 45 CFR 164.514(b)(2)(ii)."
+        )
+    elif found.k is not None and found.k < 1 / AT_RISK_ABOVE:
+        told.append(
+            f"The smallest group of people who look alike on {listed(found.quasi)} has {found.k:,}."
+        )
+    alone = sorted(found.columns, key=lambda column: -column.unique)[:_COLUMNS_NAMED]
+    told += [
+        f"'{column.column}' by itself singles out {_people(column.unique)} "
+        f"({percent(column.unique / max(found.people, 1))})."
+        for column in alone
+        if column.unique
+    ]
+    sets = found.combinations.most_exposing if found.combinations else ()
+    several = [entry for entry in sets if len(entry.columns) > 1 and entry.unique]
+    told += [
+        f"{_quoted(entry.columns)} together single out {_people(entry.unique)}."
+        for entry in several[:_SETS_NAMED]
+    ]
+    return tuple(told)
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return listed([f"'{name}'" for name in names])
+
+
+def _people(count: int) -> str:
+    return f"{count:,} {'person' if count == 1 else 'people'}"

@@ -1,0 +1,189 @@
+"""HIPAA Safe Harbor: the 18 classes of identifiers leave a table, as the rule says for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from discreet.measure.describe import counted, listed
+from discreet.measure.profile import guess_roles
+from discreet.measure.profile.identifiers import SAFE_HARBOR
+from discreet.policy.model import Role
+from discreet.release.deidentify.prepared import UNIT, Prepared, keep_rows
+from discreet.release.deidentify.recode import Recoded, Setting, own_names, recode
+from discreet.release.deidentify.record import ClassRecord, ColumnRecord, Deidentified
+from discreet.release.deidentify.remaining import measure_remaining
+from discreet.release.deidentify.treatments import Action, treat_columns
+from discreet.release.deidentify.zip_areas import SmallAreas, known_small_areas
+from discreet.release.replace import replace_values
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from discreet.measure.assess import Progress
+    from discreet.measure.profile import Guess
+    from discreet.release.deidentify.opening import Opened
+
+METHOD = "safe-harbor"
+
+
+@dataclass(frozen=True)
+class SafeHarborChoices:
+    """What the custodian decides: the year ages are counted to, and columns better known."""
+
+    as_of: int
+    classes: Mapping[str, str] = field(default_factory=dict[str, str])
+    keep: Collection[str] = ()
+    unit: str | None = None
+    small: SmallAreas | None = None
+
+
+def apply_safe_harbor(
+    source: Opened, choices: SafeHarborChoices, *, progress: Progress
+) -> Prepared:
+    """Return the table without the identifiers of 45 CFR 164.514(b)(2)(i), and what was done.
+
+    Guarantee: every column that is recognized as one of the classes A to R is removed, or recoded
+    as the rule allows; so is every column that is not recognized and on which a fifth of the rows
+    are alone. What is recognized is no more than names and values tell: read the table of columns.
+    """
+    table = source.table
+    small = choices.small or known_small_areas()
+    progress("columns", 0, len(table.columns))
+    guesses = guess_roles(table)
+    treatments = treat_columns(
+        table, guesses, classes=choices.classes, keep=choices.keep, policy=source.policy
+    )
+    setting = Setting(choices.as_of, small, own_names(table, treatments))
+    recoded: list[Recoded] = []
+    for column, treatment in zip(table.columns, treatments, strict=True):
+        recoded.append(recode(table, column, treatment, setting))
+        progress("columns", len(recoded), len(table.columns))
+    unit = choices.unit or (source.policy.unit if source.policy else None)
+    gone = [item.treatment.column for item in recoded if item.treatment.action is Action.REMOVE]
+    changes = {
+        item.treatment.column: item.change for item in recoded if item.replacements is not None
+    }
+    released = keep_rows(table, replace_values(table, changes, drop=gone), unit=unit)
+    quasi = _quasi(recoded, guesses, source)
+    measured = measure_remaining(
+        released, quasi=quasi, unit=UNIT if unit else None, progress=progress
+    )
+    remaining, warnings = measured or (None, ())
+    columns = tuple(_column_record(item) for item in recoded)
+    found = Deidentified(
+        method=METHOD,
+        source=table.label,
+        verdict=_verdict(recoded),
+        rows=source.rows,
+        columns=columns,
+        classes=_classes(columns),
+        settings={
+            "as_of": choices.as_of,
+            "small_areas": small.source,
+            "restricted_prefixes": sorted(small.prefixes),
+            "kept_on_request": sorted(choices.keep),
+        },
+        remaining=remaining,
+        warnings=warnings,
+        cautions=_cautions(recoded, guesses, is_own_list=choices.small is not None),
+    )
+    left = tuple(column.name for column in table.columns if column.name not in gone)
+    return Prepared(released.relation, left, found)
+
+
+def _quasi(
+    recoded: Sequence[Recoded], guesses: Mapping[str, Guess], source: Opened
+) -> tuple[str, ...]:
+    """Return the columns that are left and that outsiders may know; texts differ for everybody."""
+    stated = {column.name: column.role for column in source.policy.columns} if source.policy else {}
+    coarse = (Action.PREFIX, Action.YEAR, Action.AGE)
+    return tuple(
+        item.treatment.column
+        for item in recoded
+        if item.treatment.action in coarse
+        or (
+            item.treatment.action is Action.KEEP
+            and stated.get(item.treatment.column, guesses[item.treatment.column].role)
+            is Role.QUASI_IDENTIFIER
+        )
+    )
+
+
+def _column_record(item: Recoded) -> ColumnRecord:
+    treatment = item.treatment
+    is_kept = treatment.action is Action.KEEP
+    return ColumnRecord(
+        column=treatment.column,
+        letter=None if is_kept else treatment.letter,
+        action=str(treatment.action),
+        reason=treatment.reason,
+        cells=item.cells,
+        changed=item.changed,
+        removed=item.removed,
+        found=dict(item.found),
+    )
+
+
+def _classes(columns: Sequence[ColumnRecord]) -> tuple[ClassRecord, ...]:
+    """Return all 18 classes, also those that were not found: their absence is a finding."""
+    return tuple(
+        ClassRecord(
+            letter=letter,
+            kind=kind,
+            columns=tuple(
+                item.column for item in columns if item.letter == letter or letter in item.found
+            ),
+            changed=sum(item.changed for item in columns if item.letter == letter),
+            removed=sum(item.removed for item in columns if item.letter == letter),
+            in_text=sum(item.found.get(letter, 0) for item in columns),
+        )
+        for letter, kind in SAFE_HARBOR.items()
+    )
+
+
+def _verdict(recoded: Sequence[Recoded]) -> str:
+    def named(action: Action) -> int:
+        return sum(item.treatment.action is action for item in recoded)
+
+    coarse = sum(map(named, (Action.PREFIX, Action.YEAR, Action.AGE)))
+    parts = [
+        f"{counted(named(Action.REMOVE), 'column', 'columns')} removed",
+        f"{coarse:,} made coarser",
+        f"{named(Action.REDACT):,} redacted",
+        f"{named(Action.KEEP):,} kept",
+    ]
+    return f"Safe Harbor: {listed(parts)}."
+
+
+def _cautions(
+    recoded: Sequence[Recoded], guesses: Mapping[str, Guess], *, is_own_list: bool
+) -> tuple[str, ...]:
+    kept = [
+        f"'{item.treatment.column}' (class {letter})"
+        for item in recoded
+        if item.treatment.action is Action.KEEP
+        and (letter := guesses[item.treatment.column].safe_harbor)
+    ]
+    texts = [f"'{item.treatment.column}'" for item in recoded if item.found or _is_text(item)]
+    found: list[str] = []
+    if kept:
+        found.append(
+            f"{listed(kept)} stayed on your word. If that is what it looks like, the output is not "
+            "de-identified by Safe Harbor."
+        )
+    if texts:
+        found.append(
+            f"What was recognized in {listed(texts)} is gone; what was not, is still there. Read "
+            "samples, or remove free text from what you publish."
+        )
+    if not is_own_list and any(item.treatment.action is Action.PREFIX for item in recoded):
+        found.append(
+            "The list of small ZIP areas is that of the 2000 Census with additions. The rule asks for "
+            "current data: give yours with --restricted-zips."
+        )
+    return tuple(found)
+
+
+def _is_text(item: Recoded) -> bool:
+    return item.treatment.action is Action.REDACT

@@ -1,0 +1,295 @@
+"""What Safe Harbor asks of each column: its class, what is done to it, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from discreet.engines.engine import Kind
+from discreet.errors import ConflictingRoles, WrongUsage
+from discreet.measure.profile.identifiers import PATTERN, SAFE_HARBOR
+from discreet.measure.profile.vocabulary import recognize, words
+from discreet.measure.subject import require_column
+from discreet.policy.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from discreet.engines.engine import Table
+    from discreet.measure.profile import Guess
+    from discreet.policy import model
+
+# A column nobody knows, on which one person in five is alone, is a code of its own: class R.
+UNIQUE_SHARE = 0.2
+FREE_TEXT_SHARE = 0.2
+TEXT = "text"
+"""The word for free text, in the place of a class's letter."""
+
+_MOST_REGIONS = 60  # states, districts and territories of the United States
+_EMPLOYERS = """
+    employer company organization organisation firm arbeitgeber firma employeur entreprise empresa
+    empleador werkgever bedrijf datore azienda empregador
+"""
+_HOUSES = """
+    school university hospital clinic practice schule hochschule krankenhaus ecole hopital escuela
+    universidad ziekenhuis universita scuola ospedale escola
+"""
+_COUNTRIES = "country land herkunftsland geburtsland pay pays pais geboorteland paese nation"
+_TIMES = """
+    month day week weekday monat tag woche mon moi jour semaine mes dia semana maand dag mese giorno
+    hour minute
+"""
+_NOTES = """
+    note comment remark description narrative report summary message memo observation text anamnesis
+    bemerkung kommentar notiz beschreibung commentaire remarque nota comentario observacion opmerking
+    osservazione observacao complaint history impression finding
+"""
+
+
+def _any_word(name: str, known: str) -> bool:
+    return bool(set(words(name)) & set(known.split()))
+
+
+class Action(StrEnum):
+    """What is done to a column."""
+
+    KEEP = "kept"
+    REMOVE = "removed"
+    PREFIX = "three digits"
+    YEAR = "year"
+    AGE = "age up to 89"
+    REDACT = "redacted"
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """One column's class of the rule, what is done to it, and why; it quotes no cell."""
+
+    column: str
+    action: Action
+    letter: str | None
+    reason: str
+
+
+def treat_columns(
+    table: Table,
+    guesses: Mapping[str, Guess],
+    *,
+    classes: Mapping[str, str] | None = None,
+    keep: Collection[str] = (),
+    policy: model.Table | None = None,
+) -> tuple[Treatment, ...]:
+    """Return the treatment of every column of `table`, in the table's order.
+
+    Args:
+        table: The table.
+        guesses: What each column is taken to be.
+        classes: Columns whose class the custodian knows: a letter from A to R, or `text`.
+        keep: Columns that the custodian vouches for: they stay as they are.
+        policy: What the policy says of the table; its identifiers go in any case.
+    """
+    stated = _checked(table, classes or {}, keep)
+    roles = {column.name: column.role for column in policy.columns} if policy else {}
+    return tuple(
+        _treat(guesses[column.name], stated.get(column.name), column.name in keep, roles)
+        for column in table.columns
+    )
+
+
+def _checked(table: Table, classes: Mapping[str, str], keep: Collection[str]) -> dict[str, str]:
+    for name in (*classes, *keep):
+        require_column(table, name)
+    if both := sorted(set(classes) & set(keep)):
+        raise ConflictingRoles(
+            f"Column '{both[0]}' has a class and is to be kept as it is. Name it once."
+        )
+    found = {name: word if word == TEXT else word.upper() for name, word in classes.items()}
+    for name, letter in found.items():
+        if letter != TEXT and letter not in SAFE_HARBOR:
+            raise WrongUsage(
+                f"The class of column '{name}' is unknown. Give a letter from A to R of 45 CFR "
+                "164.514(b)(2)(i), or `text` for free text."
+            )
+    return found
+
+
+def _treat(guess: Guess, stated: str | None, keep: bool, roles: Mapping[str, Role]) -> Treatment:
+    name, role = guess.column, roles.get(guess.column)
+    if keep:
+        return Treatment(name, Action.KEEP, guess.safe_harbor, "kept as it is on your word")
+    if stated == TEXT:
+        return Treatment(name, Action.REDACT, None, "free text, as you said")
+    if stated is not None:
+        return _of_class(guess, stated)
+    if role is Role.IDENTIFIER:
+        letter = guess.safe_harbor or "R"
+        return Treatment(name, Action.REMOVE, letter, "an identifier by the policy")
+    for rule in _RULES:
+        if (found := rule(guess, role)) is not None:
+            return found
+    return _by_uniqueness(guess, role)
+
+
+def _of_class(guess: Guess, letter: str) -> Treatment:
+    """Return what the rule does to a class the custodian named."""
+    reason = f"class {letter}, as you said: {SAFE_HARBOR[letter]}"
+    action = Action.REMOVE
+    if (letter == "B" and guess.meaning == "postcode") or (letter == "B" and _could_be_zips(guess)):
+        action = Action.PREFIX
+    elif letter == "C":
+        action = Action.AGE if _could_be_ages(guess) else Action.YEAR
+    return Treatment(guess.column, action, letter, reason)
+
+
+def _could_be_zips(guess: Guess) -> bool:
+    kind, patterns = guess.evidence["kind"], guess.evidence["patterns"]
+    return kind is Kind.INTEGER or patterns.get("five digits", 0) >= 0.5 * _present(guess)
+
+
+def _could_be_ages(guess: Guess) -> bool:
+    return guess.meaning == "age" or (
+        guess.meaning not in ("year", "birth year") and guess.evidence["kind"] is Kind.INTEGER
+    )
+
+
+def _by_kind(guess: Guess, role: Role | None) -> Treatment | None:
+    """What cannot be looked into, goes; so does the time of day."""
+    del role
+    kind = guess.evidence["kind"]
+    if kind is Kind.OTHER:
+        letter = guess.safe_harbor or "R"
+        reason = "bytes, lists or nested values, which cannot be examined"
+        return Treatment(guess.column, Action.REMOVE, letter, reason)
+    if kind is Kind.TIME:
+        return Treatment(guess.column, Action.REMOVE, "C", "a time of day: an element of dates")
+    return None
+
+
+def _by_text(guess: Guess, role: Role | None) -> Treatment | None:
+    """Sentences may name anybody: what names people is taken out of them."""
+    del role
+    if guess.evidence["kind"] is not Kind.TEXT or _names_an_identifier(guess):
+        return None
+    share = _share(guess, "free text")
+    if share >= FREE_TEXT_SHARE:
+        reason = f"free text: {share:.0%} of the values have six words or more"
+        return Treatment(guess.column, Action.REDACT, None, reason)
+    if _any_word(guess.column, _NOTES) and guess.evidence["name_says"] is None:
+        return Treatment(guess.column, Action.REDACT, None, "free text by its name")
+    traces = [
+        name
+        for name in guess.evidence["patterns"]
+        if PATTERN[name].safe_harbor and 0 < _share(guess, name) < UNIQUE_SHARE
+    ]
+    if traces and (guess.role is not Role.IDENTIFIER or guess.meaning in traces):
+        return Treatment(guess.column, Action.REDACT, None, f"some values hold: {traces[0]}")
+    return None
+
+
+def _names_an_identifier(guess: Guess) -> bool:
+    """Whether the column's name says that it is an identifier, or its content and no sentences."""
+    concept = recognize(guess.column)
+    if concept is not None and concept.role is Role.IDENTIFIER:
+        return guess.role is Role.IDENTIFIER
+    is_sure = guess.role is Role.IDENTIFIER and guess.confidence == "high"
+    return is_sure and _share(guess, "free text") < FREE_TEXT_SHARE
+
+
+def _by_identifier(guess: Guess, role: Role | None) -> Treatment | None:
+    if guess.role is not Role.IDENTIFIER:
+        return None
+    if guess.meaning == "unique code" and guess.confidence != "high" and role is not None:
+        return None  # a human has looked at it, and takes it for something else
+    reason = guess.reason.partition("; ")[0]
+    return Treatment(guess.column, Action.REMOVE, guess.safe_harbor or "R", reason)
+
+
+def _by_place(guess: Guess, role: Role | None) -> Treatment | None:
+    del role
+    if guess.meaning == "postcode":
+        reason = "ZIP codes: the first three digits stay"
+        return Treatment(guess.column, Action.PREFIX, "B", reason)
+    reason = ""
+    if guess.safe_harbor == "B":
+        reason = f"{guess.meaning}: smaller than a state"
+    elif guess.meaning == "region" and guess.evidence["distinct"] > _MOST_REGIONS:
+        reason = f"{guess.evidence['distinct']:,} regions are more than there are states"
+    elif guess.meaning == "country" and not _any_word(guess.column, _COUNTRIES):
+        reason = "a place of birth may be smaller than a state"
+    elif _is_house(guess, _HOUSES):
+        reason = "a school or clinic tells where people live"
+    return Treatment(guess.column, Action.REMOVE, "B", reason) if reason else None
+
+
+def _by_employer(guess: Guess, role: Role | None) -> Treatment | None:
+    del role
+    if not _is_house(guess, _EMPLOYERS):
+        return None
+    return Treatment(guess.column, Action.REMOVE, "A", "names of employers are names as well")
+
+
+def _is_house(guess: Guess, known: str) -> bool:
+    return (
+        guess.meaning == "employer, school or clinic"
+        and guess.evidence["kind"] is Kind.TEXT
+        and _any_word(guess.column, known)
+    )
+
+
+def _by_time(guess: Guess, role: Role | None) -> Treatment | None:
+    del role
+    if guess.meaning == "age":
+        if _any_word(guess.column, _TIMES):
+            reason = "ages finer than years tell parts of the birth date"
+            return Treatment(guess.column, Action.REMOVE, "C", reason)
+        return Treatment(guess.column, Action.AGE, "C", "ages: 90 and more are one category")
+    if guess.meaning in ("birth year", "year"):
+        return Treatment(
+            guess.column, Action.YEAR, "C", "years stay unless they tell an age over 89"
+        )
+    if guess.safe_harbor != "C":
+        return None
+    is_written = guess.evidence["kind"] in (Kind.DATE, Kind.TIMESTAMP)
+    if not is_written and _any_word(guess.column, _TIMES) and not _holds_days(guess):
+        return Treatment(guess.column, Action.REMOVE, "C", "a part of a date other than its year")
+    return Treatment(guess.column, Action.YEAR, "C", "dates: the year stays")
+
+
+def _holds_days(guess: Guess) -> bool:
+    return _share(guess, "day") + _share(guess, "day in local order") >= 0.5
+
+
+def _by_uniqueness(guess: Guess, role: Role | None) -> Treatment:
+    """What is left stays if it is known or if it sets few people apart; in doubt it goes."""
+    alone = guess.evidence["unique"] / _present(guess)
+    is_known = guess.meaning not in (None, "unique code") or role is not None
+    if alone >= UNIQUE_SHARE and not is_known:
+        reason = (
+            f"not recognized, and {guess.evidence['unique']:,} of {_present(guess):,} values occur "
+            "once: taken for a code of its own"
+        )
+        return Treatment(guess.column, Action.REMOVE, "R", reason)
+    if alone >= UNIQUE_SHARE and guess.evidence["kind"] is Kind.TEXT:
+        reason = f"{guess.meaning or role}, in words of its own for many"
+        return Treatment(guess.column, Action.REDACT, None, reason)
+    about = guess.meaning or (f"{role} by the policy" if role else "few people stand out on it")
+    return Treatment(guess.column, Action.KEEP, None, f"in no class: {about}")
+
+
+def _present(guess: Guess) -> int:
+    return max(guess.evidence["rows"] - guess.evidence["missing"], 1)
+
+
+def _share(guess: Guess, pattern: str) -> float:
+    return guess.evidence["patterns"].get(pattern, 0) / _present(guess)
+
+
+_RULES: tuple[Callable[[Guess, Role | None], Treatment | None], ...] = (
+    _by_kind,
+    _by_text,
+    _by_identifier,
+    _by_place,
+    _by_employer,
+    _by_time,
+)

@@ -1,0 +1,137 @@
+"""A de-identified table as one page: what was found where, what was done, what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+from discreet.measure.describe import percent
+from discreet.report.assessment import Fact, file_name
+from discreet.report.page import Table, render_page
+from discreet.writing import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.release.deidentify.record import Deidentified
+
+TITLES = {"safe-harbor": "Safe Harbor de-identification", "pseudonymize": "Pseudonymization"}
+
+
+@dataclass(frozen=True)
+class DeidentifiedPage:
+    """Everything the page shows, in its order."""
+
+    title: str
+    source: str
+    on: date
+    verdict: str
+    facts: tuple[Fact, ...]
+    columns: Table
+    classes: Table | None
+    warnings: tuple[str, ...]
+    cautions: tuple[str, ...]
+    computed: tuple[tuple[str, str], ...]
+
+
+def write_report(found: Deidentified, path: Path) -> None:
+    """Write the report of `found` to `path`, replacing what was there, whole or not at all."""
+    write_whole(path, render(found))
+
+
+def render(found: Deidentified, *, on: date | None = None) -> str:
+    """Return the report of `found` as one HTML page, dated `on` (today when not given)."""
+    page = summarize(found, on=on or datetime.now(UTC).date())
+    return render_page("deidentified.html.j2", page=page)
+
+
+def summarize(found: Deidentified, *, on: date) -> DeidentifiedPage:
+    """Return what the page of `found` shows: names of columns and counts, no cell."""
+    return DeidentifiedPage(
+        title=TITLES[found.method],
+        source=file_name(found.source),
+        on=on,
+        verdict=found.verdict,
+        facts=_facts(found),
+        columns=_columns(found),
+        classes=_classes(found),
+        warnings=found.warnings,
+        cautions=found.cautions,
+        computed=_computed(found),
+    )
+
+
+def _facts(found: Deidentified) -> tuple[Fact, ...]:
+    removed = sum(column.removed for column in found.columns)
+    changed = sum(column.changed for column in found.columns)
+    facts = [
+        Fact(f"{found.rows:,}", "rows"),
+        Fact(f"{removed:,}", "cells removed"),
+        Fact(f"{changed:,}", "cells changed"),
+    ]
+    left = found.remaining
+    if left is not None:
+        share = percent(left.unique / max(left.people, 1))
+        label = f"people still unique on what is left ({share})"
+        facts.append(Fact(f"{left.unique:,}", label, is_alert=left.unique > 0))
+    return tuple(facts)
+
+
+def _columns(found: Deidentified) -> Table:
+    return Table(
+        caption="What was done to each column, and why",
+        header=("Column", "Class", "Done", "Cells", "Changed", "Removed", "Why"),
+        rows=tuple(
+            (
+                column.column,
+                column.letter or "–",
+                column.action,
+                f"{column.cells:,}",
+                f"{column.changed:,}",
+                f"{column.removed:,}",
+                column.reason,
+            )
+            for column in found.columns
+        ),
+        numbers=frozenset({3, 4, 5}),
+    )
+
+
+def _classes(found: Deidentified) -> Table | None:
+    if not found.classes:
+        return None
+    return Table(
+        caption="The 18 classes of 45 CFR 164.514(b)(2)(i)",
+        header=("Class", "Identifiers", "Found in", "Changed", "Removed", "In free text"),
+        rows=tuple(
+            (
+                item.letter,
+                item.kind,
+                ", ".join(item.columns) or "not found",
+                f"{item.changed:,}",
+                f"{item.removed:,}",
+                f"{item.in_text:,}",
+            )
+            for item in found.classes
+        ),
+        numbers=frozenset({3, 4, 5}),
+    )
+
+
+def _computed(found: Deidentified) -> tuple[tuple[str, str], ...]:
+    told = [("Source", file_name(found.source)), ("Rows", f"{found.rows:,}")]
+    settings = found.settings
+    if found.method == "safe-harbor":
+        told += [
+            ("Ages counted to", str(settings["as_of"])),
+            ("Small ZIP areas", str(settings["small_areas"])),
+        ]
+    elif settings.get("key"):
+        told.append(("Fingerprint of the key", str(settings["key"])))
+    if found.output is not None and found.output.sha256:
+        told += [
+            ("Output", file_name(found.output.place)),
+            ("SHA-256 of the output", found.output.sha256),
+        ]
+    return tuple(told)
