@@ -259,6 +259,29 @@ def test_a_release_that_is_interrupted_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+@pytest.mark.postgres
+def test_decimals_of_no_declared_size_keep_their_digits(tmp_path, postgres_url):
+    from discreet.engines.postgres import PostgreSQL
+
+    engine = PostgreSQL(postgres_url)
+    texts = pa.table(
+        {"n": ["1.50", "-20.125", None, "NaN"], "long": ["1", None, "1." + "3" * 39, "2"]}
+    )
+    loaded = engine.load(texts.to_reader())
+    kind = exp.DataType.build("NUMERIC", dialect="postgres")
+    columns = [
+        build.named(exp.Cast(this=build.column(name), to=kind.copy()), name)
+        for name in ("n", "long")
+    ]
+    query = build.select(*columns, source=loaded)
+    write_rows(engine, query, parse_target(tmp_path / "a.csv", force=False))
+    write_rows(engine, query, parse_target(tmp_path / "a.parquet", force=False))
+    engine.close()
+    long = "1." + "3" * 39
+    assert (tmp_path / "a.csv").read_text() == f"n,long\n-20.125,\n1.500,1\n,{long}\n,2\n"
+    assert pl.read_parquet(tmp_path / "a.parquet").schema["n"] == pl.Decimal(38, 3)
+
+
 CELLS = st.tuples(
     st.integers(-2, 2) | st.none(),
     st.floats() | st.none(),

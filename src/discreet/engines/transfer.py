@@ -26,6 +26,53 @@ def schema_of(engine: Engine, query: exp.Query) -> ArrowSchema:
     return pa.schema([pa.field(item.name, plain_type(item.type)) for item in schema])
 
 
+def fitted(engine: Engine, query: exp.Query) -> exp.Query:
+    """Return `query` with decimals of no declared size in one that holds all their digits.
+
+    PostgreSQL has them, as in a sum. What needs more than 38 digits becomes text.
+    """
+    schema = schema_of(engine, query)
+    wide = [item.name for item in schema if pa.types.is_decimal256(item.type)]
+    if not wide:
+        return query
+    sizes = [
+        build.named(exp.Max(this=exp.Length(this=_digits(name, part))), f"{position}.{part}")
+        for position, name in enumerate(wide)
+        for part in (1, 2)
+    ]
+    found = engine.run(build.select(*sizes, source=build.subquery(query.copy(), "q"))).to_pylist()[
+        0
+    ]
+    types = {
+        name: _fitting(found[f"{position}.1"] or 0, found[f"{position}.2"] or 0)
+        for position, name in enumerate(wide)
+    }
+    columns = [
+        build.named(exp.cast(_finite(item.name), types[item.name]), item.name)
+        if item.name in types
+        else build.column(item.name)
+        for item in schema
+    ]
+    return build.select(*columns, source=build.subquery(query.copy(), "q"))
+
+
+def _digits(name: str, part: int) -> exp.Expr:
+    """Return the digits of a number before its point (part 1) or after it (part 2)."""
+    text = exp.cast(exp.Abs(this=_finite(name)), "TEXT")
+    arguments = [text, build.text("."), build.number(part)]
+    return exp.Anonymous(this="split_part", expressions=arguments)
+
+
+def _finite(name: str) -> exp.Expr:
+    # Arrow's decimals know no NaN and no infinity.
+    odd = exp.cast(build.column(name), "TEXT").isin("NaN", "Infinity", "-Infinity")
+    return exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=build.column(name))
+
+
+def _fitting(before: int, after: int) -> str:
+    return f"DECIMAL(38, {after})" if before + after <= 38 else "TEXT"
+
+
 @contextmanager
 def reading(engine: Engine, query: exp.Query) -> Generator[ArrowReader]:
     """Give the result as a reader; a failure of `engine` comes out as it was, not as the reader's.

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.scratch import innermost
-from discreet.engines.transfer import on_duckdb, schema_of
+from discreet.engines.transfer import fitted, on_duckdb, schema_of
 from discreet.errors import Bug
 from discreet.release.output.files import (
     copy_options,
@@ -79,6 +79,8 @@ def write_rows(
         settled: Columns that are equal wherever all columns in `order` are, as quasi-identifiers are
             in a class; sorting is quicker without them.
     """
+    if isinstance(target, (FileTarget, FolderTarget)):
+        query = fitted(engine, query)
     schema = schema_of(engine, query)
     plan = _Plan(tuple(schema), tuple(order), frozenset(hide), frozenset(settled))
     match target:

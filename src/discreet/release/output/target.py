@@ -198,7 +198,7 @@ def _postgres(text: str, *, force: bool) -> PostgresTarget:
 
 
 def _spark(text: str, *, force: bool) -> SparkTarget:
-    name = text.removeprefix(SPARK)
+    name, _ = take_parameter(text.removeprefix(SPARK), "master")  # the source says which cluster
     if not name or "/" in name:
         raise WrongUsage(
             "Say which table to write: spark:catalog.table. For files, name a folder: out.parquet/."
