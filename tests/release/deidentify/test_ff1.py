@@ -60,7 +60,6 @@ def test_all_million_numbers_of_six_digits_are_permuted():
     assert len(np.unique(found)) == LEAST_DOMAIN
     assert found.min() == 0
     assert found.max() == LEAST_DOMAIN - 1
-    assert (ff1.decrypt(found, domain) == numbers).all()
 
 
 @st.composite

@@ -18,12 +18,13 @@ from discreet.release.replace import load_replacements
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from discreet.engines.engine import Column, Table
     from discreet.policy.hierarchies.arrow import ArrowArray
     from discreet.release.deidentify.keys import Key
     from discreet.release.deidentify.kinds import DateShift
+    from discreet.release.replace import Change
 
 _ALIAS = "person"
 # "No end", "not yet": moved, these would show everyone's shift.
@@ -35,7 +36,7 @@ _ISO = (
 )
 
 
-def shift_of(values: ArrowArray, *, shift: DateShift, key: Key) -> ArrowArray:
+def shifts_of(values: ArrowArray, *, shift: DateShift, key: Key) -> ArrowArray:
     """Return how many days the dates of each person move: 1 to `days`, back or forth, never 0."""
     secret = key.derive(f"date-shift {shift.days}", shift.domain)
     found = [
@@ -52,9 +53,8 @@ def shift_dates(
     names: Sequence[str],
     *,
     unit: Column,
-    shift: DateShift,
-    key: Key,
-    back: bool = False,
+    days: int,
+    change: Change,
 ) -> exp.Select:
     """Return `query`, made by `replace_values` of `table`, with the named columns moved.
 
@@ -63,21 +63,14 @@ def shift_dates(
         table: The table the query reads.
         names: Columns of dates, timestamps, or texts that are all ISO dates.
         unit: The column that names the person.
-        shift: How far dates move.
-        key: The secret that says by how many days.
-        back: Whether the dates are moved back to where they were.
+        days: How far a date may move at most.
+        change: From people to the days that their dates move, such as `shifts_of`.
     """
     columns = [column for column in table.columns if column.name in names]
-    _refuse_unsuitable(table, columns, unit=unit, days=0 if back else shift.days)
-    change: Callable[[ArrowArray], ArrowArray] = lambda values: shift_of(  # noqa: E731
-        values, shift=shift, key=key
-    )
+    _refuse_unsuitable(table, columns, unit=unit, days=days)
     shifts = load_replacements(table.engine, table.relation, unit, change)
-    days: exp.Expr = build.column("replacement", of=_ALIAS)
-    moved = {
-        column.name: _moved(column, exp.Neg(this=days.copy()) if back else days)
-        for column in columns
-    }
+    by = build.column("replacement", of=_ALIAS)
+    moved = {column.name: _moved(column, by) for column in columns}
     selected = [
         build.named(moved[item.alias], item.alias) if item.alias in moved else item
         for item in query.expressions
@@ -158,7 +151,9 @@ def _checks(column: Column, *, unit: Column, days: int) -> list[tuple[exp.Expr, 
             "Correct them, or remove the column."
         )
         found.append((exp.and_(known.copy(), wrong), message))
-    first, last = dt.date.min + dt.timedelta(days), dt.date.max - dt.timedelta(days)
+    # One day more than a shift, so that no date is moved onto one that stays as it is.
+    room = dt.timedelta(days + 1)
+    first, last = dt.date.min + room, dt.date.max - room
     early = exp.LT(this=day.copy(), expression=_date(first))
     late = exp.GT(this=day.copy(), expression=_date(last))
     message = (

@@ -53,7 +53,7 @@ def _permuted(
     for form, first, last in zip(known, starts[:-1], starts[1:], strict=True):
         rows = order[first:last]
         found[rows] = form.texts(_walk(form, form.numbers(given[rows].tolist()), permute))
-    if pa.types.is_signed_integer(values.type):
+    if pa.types.is_integer(values.type) and values.type != pa.uint64():
         return _integers(found, column)
     return pa.array(found.tolist(), pa.string())
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 from discreet.errors import UnkeyedHash
 
 if TYPE_CHECKING:
+    from discreet.engines.engine import Column, Table
     from discreet.policy.hierarchies.arrow import ArrowArray
 
 _GUESSES_PER_SECOND = (
@@ -42,10 +43,11 @@ def count_guesses(values: ArrowArray) -> int:
 
 
 def refuse_unkeyed_hash(
-    name: str, *, column: str | None = None, guesses: int | None = None
+    name: str, *, table: Table | None = None, column: Column | None = None
 ) -> NoReturn:
     """Refuse a hash without a key, with the reason and how many guesses undo it."""
-    what = f"column '{column}'" if column else "a column"
+    what = f"column '{column.name}'" if column else "a column"
+    guesses = count_guesses(_distinct(table, column)) if table and column else None
     if guesses is not None and guesses < _COUNTABLE:
         price = (
             f"{guesses:,} guesses undo all of {what}: {_duration(guesses)} on a laptop, "
@@ -61,6 +63,18 @@ def refuse_unkeyed_hash(
         f"all and looks {what} up ({price}). A public salt changes nothing. Use a keyed pseudonym "
         "with a key file, or random tokens."
     )
+
+
+def _distinct(table: Table, column: Column) -> ArrowArray:
+    import pyarrow as pa
+
+    from discreet.measure.encode import comparable
+    from discreet.sql import build
+
+    value = comparable(column)
+    query = build.select(build.named(value, "value"), source=table.relation.copy()).distinct()
+    found = pa.chunked_array(table.engine.run(query)["value"]).combine_chunks()
+    return found.drop_null()
 
 
 def _duration(guesses: int) -> str:

@@ -23,7 +23,7 @@ _MOST_BYTES = 4096
 # 16 random bytes have fewer than 8 different ones with a chance of 10**-12; phrases often do.
 _LEAST_DISTINCT = 8
 _EXPECTED = "Expected are 16 bytes or more: raw, or as one line of hexadecimal or base64 text."
-_REMEDY = "Make one with: discreet key new FILE"
+HOW_TO_MAKE_ONE = "Make one with: (umask 077; openssl rand -hex 32 > FILE)"
 _HEXADECIMAL = re.compile(rb"[0-9a-fA-F]+")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
 
@@ -37,10 +37,10 @@ class Key:
     def __post_init__(self) -> None:
         if len(self.secret) < LEAST_BYTES:
             raise InvalidKey(
-                f"The key has {8 * len(self.secret)} bits; 128 are needed. {_EXPECTED} {_REMEDY}"
+                f"The key has {8 * len(self.secret)} bits; 128 are needed. {_EXPECTED} {HOW_TO_MAKE_ONE}"
             )
         if len(set(self.secret)) < _LEAST_DISTINCT:
-            raise InvalidKey(f"The key repeats itself: it is not random. {_REMEDY}")
+            raise InvalidKey(f"The key repeats itself: it is not random. {HOW_TO_MAKE_ONE}")
 
     @property
     def fingerprint(self) -> str:
@@ -74,7 +74,7 @@ def read_key_file(path: str | Path) -> Key:
             mode = os.fstat(file.fileno()).st_mode
             content = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
-        raise InvalidKey(f"There is no key file {path}. {_REMEDY}") from None
+        raise InvalidKey(f"There is no key file {path}. {HOW_TO_MAKE_ONE}") from None
     except OSError as error:
         raise InvalidKey(
             f"The key file {path} cannot be read: {error.strerror}. Name one that you may read."
@@ -95,7 +95,7 @@ def read_key_variable(name: str = VARIABLE) -> Key:
     if found is None:
         raise InvalidKey(
             f"The environment variable {name} is not set. Set it to a key in hexadecimal or "
-            f"base64, or name a key file. {_REMEDY}"
+            f"base64, or name a key file. {HOW_TO_MAKE_ONE}"
         )
     return Key(_decoded(os.fsencode(found), where=f"The environment variable {name}"))
 
@@ -122,7 +122,7 @@ def _decoded(content: bytes, *, where: str) -> bytes:
             raise InvalidKey(f"{where} is cut off: no base64. {_EXPECTED}") from None
     if _is_text(content):
         # Words have far fewer bits than letters, and can be guessed.
-        raise InvalidKey(f"{where} holds words, not a key. {_EXPECTED} {_REMEDY}")
+        raise InvalidKey(f"{where} holds words, not a key. {_EXPECTED} {HOW_TO_MAKE_ONE}")
     return content
 
 

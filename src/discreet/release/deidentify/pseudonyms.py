@@ -13,7 +13,8 @@ from discreet.errors import InvalidKey, UnknownColumn, UnsuitableValues, WrongUs
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.base32 import write_base32
-from discreet.release.deidentify.dates import shift_dates
+from discreet.release.deidentify.dates import shift_dates, shifts_of
+from discreet.release.deidentify.keys import HOW_TO_MAKE_ONE
 from discreet.release.deidentify.kinds import (
     DateShift,
     FormatPreserving,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from discreet.engines.engine import Table
+    from discreet.engines.engine import Column, Table
     from discreet.release.deidentify.keys import Key
 
 
@@ -77,7 +78,8 @@ def pseudonymize(
         tokens: Tokens drawn earlier, of which values that return get theirs again.
         drop: Columns to leave out.
     """
-    _require_columns(table, [*columns, *drop, *([unit] if unit else [])])
+    for name in (*columns, *drop):
+        _column(table, name)
     _require_key(columns, key)
     book = tokens or Tokens()
 
@@ -94,7 +96,16 @@ def pseudonymize(
 
     changes = {n: change(n, kind) for n, kind in columns.items() if not isinstance(kind, DateShift)}
     query = replace_values(table, changes, drop=drop)
-    query = _with_dates(query, table, columns, unit=unit, key=key, back=False)
+    shift = _date_shift(columns, unit)
+    if shift is not None and unit is not None:
+        query = shift_dates(
+            query,
+            table,
+            _dates(columns),
+            unit=_column(table, unit),
+            days=shift.days,
+            change=lambda people: shifts_of(people, shift=shift, key=_given(key)),
+        )
     return Pseudonymized(
         query=query,
         columns=dict(columns),
@@ -115,10 +126,11 @@ def reidentify(
     """Return the query that undoes `pseudonymize` for the holder of the key.
 
     Values come back as text, in their one form (`30` for 30.0); format-preserving pseudonyms of
-    integers as integers. Dates need the unit's own values: give the unit in `columns` of an
-    earlier call, and undo dates in a second one.
+    integers as integers. Dates move back by the shift of their person: name the unit, and its
+    pseudonym among `columns` unless the unit still has its own values.
     """
-    _require_columns(table, [*columns, *([unit] if unit else [])])
+    for name in columns:
+        _column(table, name)
     forever = [name for name, kind in columns.items() if isinstance(kind, Keyed)]
     if forever:
         raise WrongUsage(
@@ -131,7 +143,16 @@ def reidentify(
 
     changes = {n: change(n, kind) for n, kind in columns.items() if not isinstance(kind, DateShift)}
     query = replace_values(table, changes)
-    return _with_dates(query, table, columns, unit=unit, key=key, back=True)
+    shift = _date_shift(columns, unit)
+    if shift is None or unit is None:
+        return query
+
+    def back(people: ArrowArray) -> ArrowArray:
+        originals = changes[unit](people) if unit in changes else people
+        return pc.negate(shifts_of(originals, shift=shift, key=key))
+
+    person = _column(table, unit)
+    return shift_dates(query, table, _dates(columns), unit=person, days=0, change=back)
 
 
 def pseudonyms_of(values: ArrowArray, kind: Pseudonym, *, key: Key, column: str) -> ArrowArray:
@@ -186,44 +207,32 @@ def _keyed(texts: Sequence[str], kind: Keyed, *, key: Key, column: str) -> Arrow
     return found
 
 
-def _with_dates(
-    query: exp.Select,
-    table: Table,
-    columns: Mapping[str, Pseudonym],
-    *,
-    unit: str | None,
-    key: Key | None,
-    back: bool,
-) -> exp.Select:
-    dates = {name: kind for name, kind in columns.items() if isinstance(kind, DateShift)}
-    if not dates:
-        return query
-    if unit is None:
+def _dates(columns: Mapping[str, Pseudonym]) -> list[str]:
+    return [name for name, kind in columns.items() if isinstance(kind, DateShift)]
+
+
+def _date_shift(columns: Mapping[str, Pseudonym], unit: str | None) -> DateShift | None:
+    """Return the one shift of all dates, None when no dates are shifted."""
+    shifts = {kind for kind in columns.values() if isinstance(kind, DateShift)}
+    if shifts and unit is None:
         raise WrongUsage(
-            f"Column '{next(iter(dates))}' is shifted by person, but no column names the person. "
+            f"Column '{_dates(columns)[0]}' is shifted by person, but no column names the person. "
             "Give the unit."
         )
-    shifts = set(dates.values())
     if len(shifts) > 1:
         raise WrongUsage(
             "Date columns of one table have different shifts, so that intervals between them would "
             "change. Give all of them the same days and domain."
         )
-    person = table.column(unit)
-    if person is None:
-        raise UnknownColumn(f"There is no column '{unit}'.")
-    return shift_dates(
-        query, table, list(dates), unit=person, shift=shifts.pop(), key=_given(key), back=back
-    )
+    return next(iter(shifts), None)
 
 
-def _require_columns(table: Table, names: Sequence[str]) -> None:
+def _column(table: Table, name: str) -> Column:
     known = [column.name for column in table.columns]
-    for name in names:
-        if name not in known:
-            raise UnknownColumn(
-                f"Column '{name}' is not in {table.label}.{did_you_mean(name, known)}"
-            )
+    found = table.column(name)
+    if found is None:
+        raise UnknownColumn(f"Column '{name}' is not in {table.label}.{did_you_mean(name, known)}")
+    return found
 
 
 def _require_key(columns: Mapping[str, Pseudonym], key: Key | None) -> None:
@@ -234,7 +243,7 @@ def _require_key(columns: Mapping[str, Pseudonym], key: Key | None) -> None:
 def _given(key: Key | None) -> Key:
     if key is None:
         raise InvalidKey(
-            "These pseudonyms need a key. Name a key file or an environment variable; make a key "
-            "with: discreet key new FILE"
+            "These pseudonyms need a key. Name a key file or an environment variable. "
+            f"{HOW_TO_MAKE_ONE}"
         )
     return key
