@@ -64,7 +64,7 @@ def match_population(cells: Cells, classes: exp.Table, population: Table) -> Mat
             has the table's unit as well.
     """
     engine = cells.subject.table.engine
-    people = _bring(population, cells.subject, engine)
+    people = bring_population(population, cells.subject, engine)
     total = build.total(build.column("people"))
     everyone = engine.run(build.select(build.named(total, "n"), source=people.copy()))
     n = int(everyone["n"][0].as_py() or 0)
@@ -85,7 +85,7 @@ def match_population(cells: Cells, classes: exp.Table, population: Table) -> Mat
     return Matched(relation, n, found[0], found[1], found[2], n - inside)
 
 
-def _bring(population: Table, subject: Subject, engine: Engine) -> exp.Table:
+def bring_population(population: Table, subject: Subject, engine: Engine) -> exp.Table:
     """Return the population as `q0 … qn, people`, grouped, on the table's own engine."""
     _require_people(population)
     columns = [_same_column(population, column) for column in subject.quasi]

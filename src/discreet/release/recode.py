@@ -19,6 +19,8 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from numpy.typing import NDArray
+
     from discreet.engines.engine import Column
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
@@ -142,17 +144,20 @@ def _labels(reading: Reading, recoding: Recoding, j: int) -> ArrowArray:
     attribute = reading.problem.attributes[j]
     levels, lows, highs = recoding.levels[:, j], recoding.lows[:, j], recoding.highs[:, j]
     if attribute.is_range or attribute.labels is None:
-        texts = text_of(reading.values[j])
-        low, high = texts.take(pa.array(lows)), texts.take(pa.array(highs))
-        spans = pc.binary_join_element_wise(
-            pc.binary_join_element_wise("[", low, ""),
-            pc.binary_join_element_wise(high, "]", ""),
-            ", ",
-        )
-        single = pc.if_else(pa.array(lows == highs), low, spans)
-        return pc.if_else(pa.array(levels == attribute.height), TOP, single)
+        spans = span_texts(reading.values[j], lows, highs)
+        return pc.if_else(pa.array(levels == attribute.height), TOP, spans)
     result = np.empty(len(recoding), dtype=object)
     for level in np.unique(levels):
         on = levels == level
         result[on] = attribute.labels(int(level)).take(pa.array(lows[on])).to_pylist()
     return pa.array(result, pa.string())
+
+
+def span_texts(values: ArrowArray, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> ArrowArray:
+    """Return `[low, high]` for pairs of codes of `values`, the value itself where both are one."""
+    texts = text_of(values)
+    low, high = texts.take(pa.array(lows)), texts.take(pa.array(highs))
+    opened = pc.binary_join_element_wise("[", low, "")
+    closed = pc.binary_join_element_wise(high, "]", "")
+    spans = pc.binary_join_element_wise(opened, closed, ", ")
+    return pc.if_else(pa.array(lows == highs), low, spans)

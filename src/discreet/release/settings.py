@@ -69,7 +69,7 @@ def settle(policy: model.Table | None, wishes: Wishes, *, name: str) -> model.Ta
     return table
 
 
-def read_hierarchies(folder: Path, names: Sequence[str]) -> dict[str, Hierarchy]:
+def read_hierarchies(folder: Path, names: Sequence[str]) -> Mapping[str, Hierarchy]:
     """Return the hierarchies of the named columns: files `…_hierarchy_<column>.csv` in `folder`.
 
     Raises:

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.policy.model import Release
+    from discreet.release.anonymize.metrics import Metric
     from discreet.release.anonymize.problem import Problem
     from discreet.release.anonymize.recoding import Recoding
 
-    Progress = Callable[[int, int], None]
+    Progress = Callable[[str, int, int], None]
 
 
 def solve(
@@ -38,10 +39,10 @@ def solve(
     match release.method:
         case "full-domain":
             from discreet.release.anonymize.full_domain import search
-            from discreet.release.anonymize.metrics import metric_named
 
-            metric = metric_named(release.utility, problem, target=release.target)
-            return search(problem, metric=metric, seconds=seconds, progress=progress)
+            return search(
+                problem, metric=_metric(problem, release), seconds=seconds, progress=progress
+            )
         case "mondrian":
             from discreet.release.anonymize.mondrian import partition_strictly
 
@@ -58,3 +59,16 @@ def solve(
             from discreet.release.anonymize.local import recode_locally
 
             return recode_locally(problem, seconds=seconds, progress=progress)
+
+
+def _metric(problem: Problem, release: Release) -> Metric:
+    from discreet.release.anonymize.metrics import METRICS, classification
+
+    if release.utility != "classification":
+        return METRICS[release.utility]
+    if release.target not in problem.judge.columns:
+        raise WrongUsage(
+            f"The column to predict, '{release.target}', must be one of the sensitive columns. Give "
+            "it the role sensitive."
+        )
+    return classification(problem.judge.columns.index(release.target))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from discreet.policy.hierarchy import TOP, listed_domain, require_covers
 from discreet.release.anonymize.attribute import Attribute
 from discreet.release.anonymize.frequencies import Frequencies, Histogram, label, total
 from discreet.release.anonymize.judge import Judge
+from discreet.release.anonymize.population import code_population, join_values, read_population
 from discreet.release.anonymize.problem import Problem
 from discreet.sql import build
 
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.engines.engine import Engine
-    from discreet.measure.classes import Cells
+    from discreet.engines.engine import Engine, Table
+    from discreet.measure.classes import Cells, Subject
     from discreet.measure.encode import Domain
     from discreet.measure.subject import Bound
     from discreet.policy import model
     from discreet.policy.hierarchy import Hierarchy
+    from discreet.release.anonymize.problem import Population
 
 RANGE_BINS = 32  # the finest step between the values of a range attribute and its halves
 
@@ -53,8 +55,11 @@ def read_problem(
     *,
     suppress: float = 0.0,
     weights: Mapping[str, float] | None = None,
+    population: Table | None = None,
 ) -> Reading:
     """Return the table of `cells` as a problem: meet `criteria`, suppressing at most a share.
+
+    `population` is needed by k-map and δ-presence only.
 
     Raises:
         InvalidHierarchy: A hierarchy misses values of its column.
@@ -70,15 +75,17 @@ def read_problem(
     first = np.empty(count, dtype=np.int64)
     first[owners[::-1]] = np.arange(len(owners))[::-1]
     keys = np.stack([fetched[name][first] for name in cells.packing.keys], axis=1)
-    coded = cells.packing.decode(keys)
-    held, codes = _dense(coded)
+    held, codes = _dense(cells.packing.decode(keys))
     table = _frequencies(
         fetched, owners, codes, len(names), has_units=bound.subject.unit is not None
     )
-    values = tuple(
+    values = [
         values_of(engine, domain, known)
         for domain, known in zip(cells.packing.domains, held, strict=True)
-    )
+    ]
+    people = None
+    if population is not None:
+        values, table, people = _with_population(bound.subject, population, values, table)
     attributes = tuple(
         make_attribute(
             domain,
@@ -91,7 +98,25 @@ def read_problem(
     )
     judge = Judge(tuple(criteria), tuple(names), overalls, bound.subject.unit is not None)
     limit = int(suppress * int(table.rows.sum()) + 1e-9)
-    return Reading(Problem(table, attributes, judge, limit), cells, values)
+    return Reading(Problem(table, attributes, judge, limit, people), cells, tuple(values))
+
+
+def _with_population(
+    subject: Subject, population: Table, values: Sequence[ArrowArray], table: Frequencies
+) -> tuple[list[ArrowArray], Frequencies, Population]:
+    """Return the values of table and population together, the table on their codes, and the population."""
+    found = read_population(subject, population)
+    joined: list[ArrowArray] = []
+    codes: list[NDArray[np.int32]] = []
+    others: list[NDArray[np.int64]] = []
+    for j, own in enumerate(values):
+        theirs = pa.chunked_array(found[f"q{j}"]).combine_chunks()
+        known, mine, their_codes = join_values(own, theirs, column=subject.quasi[j].name)
+        joined.append(known)
+        codes.append(mine[table.codes[:, j]].astype(np.int32))
+        others.append(their_codes)
+    recoded = replace(table, codes=np.stack(codes, axis=1))
+    return joined, recoded, code_population(found, others)
 
 
 def make_attribute(

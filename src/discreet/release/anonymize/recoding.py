@@ -100,7 +100,7 @@ def at_node(
         own = attribute.groups[level][codes[:, j]]
         levels[:, j], lows[:, j], highs[:, j] = level, own, own
         if attribute.is_range and level < attribute.height:
-            low, high = _spans(attribute, level)
+            low, high = spans_of(attribute, level)
             levels[:, j], lows[:, j], highs[:, j] = 0, low[own], high[own]
     result = np.full(len(labels), SUPPRESSED, dtype=np.int64)
     result[~suppressed] = np.searchsorted(kept, labels[~suppressed])
@@ -173,7 +173,7 @@ def _common(
     return levels, groups, groups.copy()
 
 
-def _spans(attribute: Attribute, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def spans_of(attribute: Attribute, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first and the last code of each group on a level of a range attribute."""
     codes = np.arange(attribute.size)
     low = np.full(attribute.cardinalities[level], attribute.size, dtype=np.int64)

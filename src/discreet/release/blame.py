@@ -1,0 +1,44 @@
+"""Who forces everybody into coarse classes: outliers, by column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.release.anonymize.frequencies import total
+from discreet.release.anonymize.recoding import attribute_losses
+from discreet.release.outliers import find_outliers
+
+if TYPE_CHECKING:
+    from discreet.release.anonymize.read import Reading
+    from discreet.release.anonymize.recoding import Recoding
+    from discreet.release.outliers import Outliers
+
+# A column that lost less than this was not made coarse by anybody.
+_LOST = 0.05
+_FEW = 0.05  # outliers are a small part of the people
+
+
+def blamed(reading: Reading, recoding: Recoding) -> tuple[Outliers, ...]:
+    """Return the outliers of columns of numbers that were generalized, with the clipping that helps."""
+    problem = reading.problem
+    lost = attribute_losses(problem, recoding)
+    found: list[Outliers] = []
+    for j, (attribute, values) in enumerate(zip(problem.attributes, reading.values, strict=True)):
+        is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+        is_number |= pa.types.is_decimal(values.type)
+        if lost[j] < _LOST or not is_number:
+            continue
+        counts = total(problem.table.codes[:, j].astype(np.int64), problem.table.rows, len(values))
+        known = values.is_valid().to_numpy(zero_copy_only=False) & (counts > 0)
+        one = find_outliers(
+            values.filter(pa.array(known)).to_pylist(),
+            counts[known],
+            k=problem.judge.k,
+            column=attribute.name,
+        )
+        if one is not None and one.below + one.above <= _FEW * one.people:
+            found.append(one)
+    return tuple(found)

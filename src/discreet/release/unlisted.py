@@ -1,0 +1,53 @@
+"""Columns nobody gave a role: what looks like an identifier is never published by oversight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.measure.describe import listed
+from discreet.policy.model import Role
+
+if TYPE_CHECKING:
+    from discreet.engines.engine import Table
+    from discreet.policy import model
+
+
+@dataclass(frozen=True)
+class Unlisted:
+    """The columns without a role that are left out, and what to say about the others."""
+
+    left_out: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+
+def unlisted_columns(table: Table, policy: model.Table) -> Unlisted:
+    """Return what becomes of the columns that neither the policy nor the call names.
+
+    They are published as they are, except what is guessed to be an identifier.
+    """
+    known = {column.name for column in policy.columns} | {policy.unit}
+    unknown = tuple(column for column in table.columns if column.name not in known)
+    if not unknown:
+        return Unlisted()
+    from discreet.measure.profile import guess_roles
+
+    guesses = guess_roles(replace(table, columns=unknown))
+    identifiers = [n for n, guess in guesses.items() if guess.role is Role.IDENTIFIER]
+    exposing = [n for n, guess in guesses.items() if guess.role is Role.QUASI_IDENTIFIER]
+    cautions: list[str] = []
+    if identifiers:
+        cautions.append(
+            f"Left out, because it looks like an identifier and has no role: {_names(identifiers)}. "
+            "Give it a role in a policy to publish it."
+        )
+    if exposing:
+        cautions.append(
+            f"Published as it is, though outsiders may well know it: {_names(exposing)}. Name it "
+            "with --quasi, or give it a role in a policy."
+        )
+    return Unlisted(tuple(identifiers), tuple(cautions))
+
+
+def _names(names: list[str]) -> str:
+    return listed([f"'{name}'" for name in names])

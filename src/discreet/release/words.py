@@ -1,0 +1,78 @@
+"""A release in sentences: what was published, and what to be careful about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.measure.describe import counted, percent
+from discreet.policy import model
+from discreet.release.anonymize.judge import holds_as_one
+from discreet.release.anonymize.recoding import SUPPRESSED
+
+if TYPE_CHECKING:
+    from discreet.release.anonymize.read import Reading
+    from discreet.release.anonymize.recoding import Recoding
+    from discreet.release.release import Release
+
+
+def sentence(release: Release) -> str:
+    """Return the release in one sentence or two."""
+    people = counted(release.people, "person", "people")
+    if release.k is None:
+        return f"Every row of {release.source} is suppressed: nothing is told about {people}."
+    kept = "nothing suppressed"
+    if release.suppressed:
+        share = percent(release.suppressed / max(release.rows, 1))
+        kept = f"{counted(release.suppressed, 'row', 'rows')} ({share}) suppressed"
+    return (
+        f"{counted(release.rows, 'row', 'rows')} of {release.source} in "
+        f"{counted(release.classes, 'class', 'classes')}: everybody looks like at least "
+        f"{release.k - 1:,} others (k = {release.k:,}). {percent(release.loss)} of the detail of the "
+        f"quasi-identifiers is lost, {kept}."
+    )
+
+
+def warn(
+    reading: Reading, recoding: Recoding, policy: model.Table, *, drops: bool
+) -> tuple[str, ...]:
+    """Return what a custodian must know beyond the criteria."""
+    problem = reading.problem
+    found: list[str] = []
+    hidden = problem.table.take(recoding.classes == SUPPRESSED)
+    people = int(hidden.sizes(np.zeros(len(hidden), dtype=np.int64), 1)[0]) if len(hidden) else 0
+    if people and drops:
+        found.append(
+            f"{counted(people, 'suppressed person is', 'suppressed people are')} left out of the "
+            "output altogether."
+        )
+    elif people and not holds_as_one(problem.judge, hidden):
+        found.append(
+            f"Whoever fits no class is one of the {people:,} suppressed people, and together they do "
+            "not meet the criteria. Leave them out with --suppressed drop."
+        )
+    if any(not isinstance(c, (model.KAnonymity, model.KMap)) for c in problem.judge.criteria):
+        found.append(
+            "Criteria about sensitive values were enforced by a known rule: who knows the rule may "
+            "reason from what it did (minimality attack). See docs/explanation/local-recoding.md."
+        )
+    plain = [
+        attribute.name
+        for attribute in problem.attributes
+        if not attribute.is_range
+        and attribute.size > 2
+        and _has_no_hierarchy(policy, attribute.name)
+    ]
+    if plain:
+        names = ", ".join(f"'{name}'" for name in plain[:5])
+        found.append(
+            f"Without a hierarchy, a value can only be kept or hidden: {names}. Add `hierarchy:` in "
+            "the policy, or --hierarchies, to lose less."
+        )
+    return tuple(found)
+
+
+def _has_no_hierarchy(policy: model.Table, name: str) -> bool:
+    column = policy.column(name)
+    return column is None or column.hierarchy is None
