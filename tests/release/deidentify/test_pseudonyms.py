@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import subprocess
+import sys
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -29,6 +32,9 @@ from discreet.release.deidentify.kinds import (
 )
 from discreet.release.deidentify.pseudonyms import pseudonymize, pseudonyms_of, reidentify
 from discreet.sql import build
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KEY, OTHER = Key(bytes(range(32))), Key(bytes(range(1, 33)))
 VALUE_KINDS = [Keyed(), Reversible()]
@@ -218,6 +224,37 @@ def test_what_is_no_pseudonym_of_this_key_is_refused(engine: DuckDB, kind: Pseud
 
 def moment(*parts: int) -> dt.datetime:
     return dt.datetime(*parts)  # noqa: DTZ001 -- the zone is that of the column
+
+
+WITHOUT = """
+import sys
+sys.modules["cryptography"] = None  # as if it were not installed
+import pyarrow as pa
+from discreet.errors import MissingExtra
+from discreet.release.deidentify import kinds, tokens
+from discreet.release.deidentify.keys import Key
+from discreet.release.deidentify.pseudonyms import pseudonyms_of
+key, values = Key(bytes(range(32))), pa.array(["1234567"])
+pseudonyms_of(values, kinds.Keyed(), key=key, column="id")
+for fail in (
+    lambda: pseudonyms_of(values, kinds.Reversible(), key=key, column="id"),
+    lambda: pseudonyms_of(values, kinds.FormatPreserving(), key=key, column="id"),
+    lambda: tokens.seal_tokens(tokens.Tokens(), "mapping", key=key),
+    lambda: tokens.open_tokens("mapping", key=key),
+):
+    try:
+        fail()
+    except MissingExtra as error:
+        print(error)
+"""
+
+
+def test_keyed_pseudonyms_need_no_library_and_the_others_name_the_extra(tmp_path: Path):
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.stderr == ""
+    assert ran.stdout.count("pip install 'discreet[pseudonyms]'") == 4
 
 
 PEOPLE = {

@@ -108,56 +108,56 @@ class FF1:
         """Run the rounds: encryption adds to the left half, decryption subtracts from the right."""
         is_fast = domain.sizes[1] < _FAST_HALF
         given = numbers.astype(np.int64 if is_fast else object)
-        add = self._words if is_fast else self._large_numbers
+        to_bytes, to_numbers = (_bytes, _rests) if is_fast else (_large_bytes, _large_numbers)
         seed = self._encrypt_blocks(domain.first_block())
         left, right = given // domain.sizes[1], given % domain.sizes[1]
         for index in rounds:
             moved, kept = (left, right) if sign > 0 else (right, left)
-            moved = (moved + sign * add(kept, domain, seed, index)) % domain.sizes[index % 2]
+            size = domain.sizes[index % 2]
+            stream = self._stream(to_bytes(kept, domain.half_bytes), domain, seed, index)
+            moved = (moved + sign * to_numbers(stream, size)) % size
             left, right = (kept, moved) if sign > 0 else (moved, kept)
         return left * domain.sizes[1] + right
 
-    def _words(
-        self, half: NDArray[np.int64], domain: Domain, seed: bytes, index: int
-    ) -> NDArray[np.int64]:
-        """Return what a round adds to each half, with one call of the cipher for all of them."""
+    def _stream(
+        self, halves: NDArray[np.uint8], domain: Domain, seed: bytes, index: int
+    ) -> NDArray[np.uint8]:
+        """Return the random bytes of a round: one call of the cipher serves all values."""
         prefix = np.frombuffer(domain.prefix(index), dtype=np.uint8)
-        padded = np.empty((len(half), len(prefix) + domain.half_bytes), dtype=np.uint8)
-        padded[:, : len(prefix)] = prefix
-        padded[:, len(prefix) :] = (
-            half.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - domain.half_bytes :]
-        )
+        padded = np.hstack((np.broadcast_to(prefix, (len(halves), len(prefix))), halves))
         state = np.frombuffer(seed, dtype=np.uint8).reshape(1, _BLOCK)
         for start in range(0, padded.shape[1], _BLOCK):
-            mixed = state ^ padded[:, start : start + _BLOCK]
-            state = np.frombuffer(self._encrypt_blocks(mixed.tobytes()), np.uint8)
-            state = state.reshape(-1, _BLOCK)
-        taken = np.ascontiguousarray(state[:, : domain.number_bytes])
-        words = taken.view(">u4").astype(np.uint64)
-        modulus = np.uint64(domain.sizes[index % 2])
-        rest = np.zeros(len(half), dtype=np.uint64)
-        for position in range(words.shape[1]):
-            rest = ((rest << np.uint64(32)) + words[:, position]) % modulus
-        return rest.astype(np.int64)
+            state = self._encrypted(state ^ padded[:, start : start + _BLOCK])
+        blocks = [state]
+        for number in range(1, -(-domain.number_bytes // _BLOCK)):
+            counter = np.frombuffer(number.to_bytes(_BLOCK, "big"), dtype=np.uint8)
+            blocks.append(self._encrypted(state ^ counter))
+        return np.ascontiguousarray(np.hstack(blocks)[:, : domain.number_bytes])
 
-    def _large_numbers(self, half: Numbers, domain: Domain, seed: bytes, index: int) -> Numbers:
-        """Return what a round adds to each half, whatever its size."""
-        prefix = domain.prefix(index)
-        found = np.empty(len(half), dtype=object)
-        for position, number in enumerate(half):
-            padded = prefix + int(number).to_bytes(domain.half_bytes, "big")
-            found[position] = self._large_number(padded, domain, seed)
-        return found
-
-    def _large_number(self, padded: bytes, domain: Domain, seed: bytes) -> int:
-        state = seed
-        for start in range(0, len(padded), _BLOCK):
-            state = self._encrypt_blocks(_xor(state, padded[start : start + _BLOCK]))
-        more = range(1, -(-domain.number_bytes // _BLOCK))
-        counted = b"".join(_xor(state, number.to_bytes(_BLOCK, "big")) for number in more)
-        stream = state + self._encrypt_blocks(counted)
-        return int.from_bytes(stream[: domain.number_bytes], "big")
+    def _encrypted(self, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        found = np.frombuffer(self._encrypt_blocks(blocks.tobytes()), dtype=np.uint8)
+        return found.reshape(-1, _BLOCK)
 
 
-def _xor(left: bytes, right: bytes) -> bytes:
-    return (int.from_bytes(left, "big") ^ int.from_bytes(right, "big")).to_bytes(_BLOCK, "big")
+def _bytes(halves: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    return halves.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - width :]
+
+
+def _large_bytes(halves: Numbers, width: int) -> NDArray[np.uint8]:
+    joined = b"".join(int(half).to_bytes(width, "big") for half in halves)
+    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, width)
+
+
+def _rests(stream: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
+    """Return the number that each row writes, modulo `size`, word by word."""
+    words = stream.view(">u4").astype(np.uint64)
+    rest = np.zeros(len(stream), dtype=np.uint64)
+    for position in range(words.shape[1]):
+        rest = ((rest << np.uint64(32)) + words[:, position]) % np.uint64(size)
+    return rest.astype(np.int64)
+
+
+def _large_numbers(stream: NDArray[np.uint8], size: int) -> Numbers:
+    found = np.empty(len(stream), dtype=object)
+    found[:] = [int.from_bytes(row.tobytes(), "big") % size for row in stream]
+    return found

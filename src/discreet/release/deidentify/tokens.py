@@ -55,9 +55,9 @@ def seal_tokens(tokens: Tokens, path: str | Path, *, key: Key) -> None:
 
 def open_tokens(path: str | Path, *, key: Key) -> Tokens:
     """Return the tokens of a sealed file, none when there is no such file yet."""
+    cipher = _cipher(key)
     from cryptography.exceptions import InvalidTag
 
-    cipher = _cipher(key)
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
