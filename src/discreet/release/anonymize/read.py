@@ -211,7 +211,7 @@ def _range(name: str, values: ArrowArray, *, rows: NDArray[np.int64], weight: fl
     while bins > 1:
         groups = np.unique(finest * bins // RANGE_BINS, return_inverse=True)[1]
         if groups.max(initial=0) + 1 < known:
-            levels.append(np.append(groups, [groups.max(initial=-1) + 1] * (size - known)))
+            levels.append(np.append(groups, np.full(size - known, groups.max(initial=-1) + 1)))
         bins //= 2
     levels = [level for index, level in enumerate(levels) if not index or level.max() > 0]
     levels.append(np.zeros(size, dtype=np.int64))
