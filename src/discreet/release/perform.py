@@ -44,7 +44,8 @@ def perform(
 def _suppress_cells(
     table: Table, step: model.SuppressCells, policy: model.Table
 ) -> tuple[Table, Done]:
-    from discreet.release.anonymize.cells import suppress_cells_greedily, suppress_cells_optimally
+    from discreet.release.anonymize.cells import suppress_cells_greedily
+    from discreet.release.anonymize.optimal_cells import suppress_cells_optimally
 
     names = step.columns or policy.with_role(model.Role.QUASI_IDENTIFIER)
     if not names:
