@@ -43,6 +43,13 @@ def test_too_few_people_for_two_ends_are_no_outliers() -> None:
     assert find_outliers([], [], k=2, column="age") is None
 
 
+def test_what_is_not_finite_is_left_aside() -> None:
+    values = [-np.inf, 1, 10, 20, 99, np.inf, np.nan]
+    found = find_outliers(values, [9, 1, 9, 9, 1, 9, 9], k=5, column="age")
+    assert found is not None
+    assert found.clip.bounds == (10, 20)
+
+
 @given(ages, st.integers(2, 10))
 def test_after_clipping_either_end_is_shared_by_k_people(people: list[int], k: int) -> None:
     values, counts = np.unique(people, return_counts=True)

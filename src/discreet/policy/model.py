@@ -273,11 +273,11 @@ class Noise:
 
 @dataclass(frozen=True)
 class SuppressCells:
-    """Cells are emptied until `k` people agree; without `columns`, those of the quasi-identifiers."""
+    """Cells become `*` until `k` people agree; without `columns`, those of the quasi-identifiers."""
 
     promise: ClassVar[str] = (
-        "Every row agrees with at least k people on the columns, where an emptied cell agrees with "
-        "every value. It promises nothing about what the other columns say of those people."
+        "Each combination of the columns, in which a hidden cell is `*` and equal to hidden cells only, "
+        "is shared by at least k people. It promises nothing about what the other columns say of them."
     )
     k: int
     columns: tuple[str, ...] = ()

@@ -142,7 +142,7 @@ class WrittenNoise(Written):
 
 
 class WrittenSuppressCells(Written):
-    """Cells are emptied until k people agree."""
+    """Cells become `*` until k people agree."""
 
     k: Annotated[int, Field(ge=2, description="The fewest people who agree.")]
     columns: Names | None = Field(None, description="Default: the quasi-identifiers.")

@@ -62,13 +62,15 @@ def find_outliers(
     """Return the bounds that leave at least `k` people at either end, or None if there are such now.
 
     `values` are different numbers in ascending order, none missing, and `counts` the people who have
-    them. Clipped to the bounds, the smallest and the largest number are shared by `k` people or more.
+    them; infinite ones and NaN are left aside. Clipped to the bounds, the smallest and the largest number are shared by `k` people or more.
     None as well where too few people are there for two ends.
 
     >>> find_outliers([17, 30, 40, 90], [1, 5, 6, 2], k=5, column="age").words
     "In column 'age' 1 person below 30 and 2 people above 40 are on 86 % of the range: too few at either end for a class of 5. Consider the step `clip: {column: age, bounds: [30, 40]}`."
     """
-    people = np.asarray(counts, dtype=np.int64)
+    is_finite = np.isfinite(np.asarray(values, dtype=np.float64))
+    values = [value for value, finite in zip(values, is_finite, strict=True) if finite]
+    people = np.asarray(counts, dtype=np.int64)[is_finite]
     total = int(people.sum())
     if total < 2 * k:
         return None
