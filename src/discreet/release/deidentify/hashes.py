@@ -50,13 +50,13 @@ def refuse_unkeyed_hash(
     guesses = count_guesses(_distinct(table, column)) if table and column else None
     if guesses is not None and guesses < _COUNTABLE:
         price = (
-            f"{guesses:,} guesses undo all of {what}: {_duration(guesses)} on a laptop, "
-            "and less on a graphics card"
+            f"{guesses:,} guesses undo all of {what}: {_duration(guesses)} at a million a second, "
+            "which a laptop can do"
         )
     else:
         price = (
-            f"all 18,278,000 possible taxi medallions took {_duration(18_278_000)}, and lists of "
-            f"names, addresses and numbers are as short"
+            f"all 18,278,000 possible taxi medallions take {_duration(18_278_000)} at a million a "
+            "second, and lists of names, addresses and numbers are not much longer"
         )
     raise UnkeyedHash(
         f"{name} without a key is no pseudonym: whoever can list the possible values hashes them "
