@@ -144,6 +144,13 @@ class ReleaseFailed(DiscreetError):
     exit_code = 3
 
 
+class InvalidManifest(DiscreetError):
+    """A manifest cannot be read, or what it was made from has changed."""
+
+    code = "invalid-manifest"
+    exit_code = 2
+
+
 class OutputRefused(DiscreetError):
     """Writing would replace something, or the place cannot be written."""
 

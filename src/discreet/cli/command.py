@@ -25,6 +25,7 @@ VERBS = {
     "assess": "Measure how identifiable the people in a table are",
     "deidentify": "Remove or replace what names people: Safe Harbor, expert, pseudonyms",
     "check": "Gate for CI: exit 3 unless the policy's criteria hold",
+    "anonymize": "Publish rows that meet the criteria, with the least loss",
 }
 
 HELP = """\b

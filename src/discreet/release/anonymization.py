@@ -22,6 +22,7 @@ from discreet.release.anonymize.population import generalized_population
 from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses, loss
 from discreet.release.blame import blamed
+from discreet.release.frontier import trace_frontier
 from discreet.release.output.target import FileTarget, FolderTarget
 from discreet.release.perform import perform
 from discreet.release.recode import CLASS, recode
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from discreet.measure.risk.sample import SampleRisk
     from discreet.measure.subject import Bound
     from discreet.policy.model import Policy
+    from discreet.release.anonymize.problem import Problem
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
     from discreet.release.output.target import Target
@@ -80,6 +82,8 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     delimiter: str | None = None,
     encoding: str | None = None,
     memory_limit: str | None = None,
+    frontier: bool = False,
+    minimal: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Publish the rows of `source` so that they meet the criteria, with the least loss.
@@ -99,6 +103,8 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
         delimiter: What separates the columns of a CSV source.
         encoding: The encoding of a CSV source.
         memory_limit: How much memory the engine may use, such as `4GB`.
+        frontier: Also tell what other values of k would cost.
+        minimal: Also list every minimal full-domain generalization.
         progress: Called with a step's name, what is done and what there is to do.
 
     Raises:
@@ -120,7 +126,16 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     try:
         asked = _settle(given, opened, wishes or Wishes())
         with Scratch(opened.engine) as scratch:
-            plan = _Plan(asked, given, suppressed, seconds, key, progress or (lambda *_: None))
+            plan = _Plan(
+                asked,
+                given,
+                suppressed,
+                seconds,
+                key,
+                frontier=frontier,
+                minimal=minimal,
+                progress=progress or (lambda *_: None),
+            )
             return _publish(plan, replace(opened, engine=scratch), target)
     finally:
         opened.engine.close()
@@ -153,6 +168,8 @@ class _Plan:
     suppressed: Suppressed
     seconds: float | None
     key: bytes | None
+    frontier: bool
+    minimal: bool
     progress: Progress
 
 
@@ -189,6 +206,8 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
     result = _result(plan, chosen, written, found)
     return replace(
         result,
+        frontier=trace_frontier(reading.problem, plan.asked.release) if plan.frontier else (),
+        minimal=_minimal(reading.problem) if plan.minimal else (),
         steps=tuple(step.to_dict() for step in done),
         left_out=tuple(c.name for c in table.columns if c.name in leave_out),
         cautions=(*cautions, *(c for c in found.cautions if c not in cautions)),
@@ -297,8 +316,16 @@ def _result(plan: _Plan, chosen: _Chosen, written: Written | None, found: Assess
         outliers=tuple(one.words for one in blamed(chosen.reading, recoding)),
         sha256=written.sha256 if written else None,
         bytes=written.bytes if written else None,
+        _policy=plan.asked,
     )
     return replace(result, verdict=sentence(result))
+
+
+def _minimal(problem: Problem) -> tuple[dict[str, int], ...]:
+    from discreet.release.anonymize.minimal import minimal_nodes
+
+    names = [attribute.name for attribute in problem.attributes]
+    return tuple(dict(zip(names, node, strict=True)) for node in minimal_nodes(problem))
 
 
 def _risk(reading: Reading) -> SampleRisk:

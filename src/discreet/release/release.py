@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import Bug
 from discreet.result import Result
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from discreet.measure.assessment import ClassView, Verdict
     from discreet.measure.risk.sample import SampleRisk
+    from discreet.policy import model
 
 
 @dataclass(frozen=True)
@@ -59,3 +61,13 @@ class Release(Result):
     sha256: str | None = None
     bytes: int | None = None
     manifest: str | None = None
+    frontier: tuple[Mapping[str, Any], ...] = ()
+    minimal: tuple[Mapping[str, int], ...] = ()
+    _policy: model.Table | None = None
+
+    @property
+    def policy(self) -> model.Table:
+        """The policy as it was carried out."""
+        if self._policy is None:
+            raise Bug("A release has lost its policy.")
+        return self._policy

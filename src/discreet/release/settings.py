@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from discreet.errors import SourceNotFound, WrongUsage, did_you_mean
+from discreet.errors import (
+    InvalidCriterion,
+    InvalidPolicy,
+    SourceNotFound,
+    WrongUsage,
+    did_you_mean,
+)
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import read_lookup
 
@@ -22,7 +28,8 @@ MARK = "_hierarchy_"
 class Wishes:
     """What a caller asks for besides the policy; None leaves a matter to the policy.
 
-    A criterion given here replaces the policy's criteria of the same kind about the same column.
+    A criterion given here replaces the policy's criteria of the same kind about the same column; one
+    whose column is empty is about every sensitive column.
     """
 
     quasi: Sequence[str] | None = None
@@ -49,9 +56,9 @@ def settle(policy: model.Table | None, wishes: Wishes, *, name: str) -> model.Ta
             "(draft one with `discreet init`). Guessing is for assessing, not for publishing."
         )
     table = policy or model.Table(name, ())
+    table = replace(table, columns=_columns(table, wishes))
     table = replace(
         table,
-        columns=_columns(table, wishes),
         unit=wishes.unit or table.unit,
         criteria=_criteria(table, wishes),
         release=_release(table.release, wishes),
@@ -114,12 +121,50 @@ def _columns(table: model.Table, wishes: Wishes) -> tuple[model.Column, ...]:
 
 
 def _criteria(table: model.Table, wishes: Wishes) -> tuple[model.Criterion, ...]:
-    def matter(criterion: model.Criterion) -> tuple[type, object]:
-        return type(criterion), getattr(criterion, "column", None)
+    wanted = [one for criterion in wishes.criteria for one in _for_each(criterion, table)]
+    for criterion in wanted:
+        _require_valid(criterion)
+    replaced = {(type(one), getattr(one, "column", None)) for one in wanted}
+    kept = [
+        criterion
+        for criterion in table.criteria
+        if (type(criterion), getattr(criterion, "column", None)) not in replaced
+    ]
+    return (*kept, *wanted)
 
-    replaced = {matter(criterion) for criterion in wishes.criteria}
-    kept = [criterion for criterion in table.criteria if matter(criterion) not in replaced]
-    return (*kept, *wishes.criteria)
+
+def _for_each(criterion: model.Criterion, table: model.Table) -> list[model.Criterion]:
+    """Return a criterion without a column as one for each sensitive column."""
+    if isinstance(criterion, (model.KAnonymity, model.KMap, model.DeltaPresence)):
+        return [criterion]
+    if criterion.column:
+        return [criterion]
+    names = table.with_role(model.Role.SENSITIVE)
+    if not names:
+        raise WrongUsage(
+            "A criterion about sensitive values was asked for, and no column is sensitive. Name "
+            "one: --sensitive diagnosis."
+        )
+    return [replace(criterion, column=name) for name in names]
+
+
+def _require_valid(criterion: model.Criterion) -> None:
+    """Refuse parameters that a policy may not have, in the policy's words."""
+    if isinstance(criterion, (model.KAnonymity, model.KMap)) and criterion.k >= 1:
+        return  # without loading what reads policies
+    from discreet.policy.load import parse_policy
+    from discreet.policy.write import criterion_value, flow_text
+
+    column = getattr(criterion, "column", None)
+    table = {
+        "columns": {column or "column": "sensitive", "other column": "quasi-identifier"},
+        "criteria": [criterion_value(criterion)],
+    }
+    try:
+        parse_policy(flow_text({"tables": {"table": table}}))
+    except InvalidPolicy as error:
+        sentences = [fault.partition(": ")[2] or fault for fault in error.faults]
+        raise InvalidCriterion("\n".join(sentences)) from None
 
 
 def _release(release: model.Release, wishes: Wishes) -> model.Release:

@@ -1,0 +1,181 @@
+"""`discreet anonymize`: publish rows that meet the criteria, with the least loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options, output
+from discreet.cli.wishes import Seconds, Share, Weights, criteria_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.release.release import Release
+
+METHODS = ("local", "full-domain", "mondrian", "relaxed-mondrian", "cells")
+UTILITIES = (
+    "loss",
+    "discernibility",
+    "class-size",
+    "entropy",
+    "precision",
+    "height",
+    "classification",
+)
+
+HELP = """Publish the rows of SOURCE so that every class meets the criteria.
+
+\b
+local             each class is called by what its members share; least loss (default)
+full-domain       one level per column for all rows; the proven optimum
+mondrian          cuts the table in parts that do not overlap
+relaxed-mondrian  the same, with more even parts that may overlap
+cells             hides single cells, generalizes nothing
+
+Identifiers are left out, quasi-identifiers get the labels of their class, everything else stays as
+it is. Rows are sorted by class, so that their order tells nothing. The written file is read again
+and measured before it is published, and a manifest, release.json, is written beside it.
+"""
+
+EXAMPLES = """\b
+Examples:
+  discreet anonymize people.csv --policy policy.yaml -o released.csv
+  discreet anonymize people.csv --policy policy.yaml -o released.parquet --k 10 --report r.html
+  discreet anonymize people.csv --quasi age,sex,zip --sensitive diagnosis --hierarchies DIR \\
+      --k 5 --l 3 --t 0.3 -o released.csv
+  discreet anonymize people.csv --policy policy.yaml --method full-domain --suppress 5% -o out.csv
+  discreet anonymize people.csv --policy policy.yaml --dry-run --frontier
+  discreet anonymize --replay release.json -o again.csv
+"""
+
+
+def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option(
+            "--suppressed",
+            type=click.Choice(["keep", "drop"]),
+            default="keep",
+            show_default=True,
+            help="Suppressed rows stay as `*`, or are left out.",
+        ),
+        click.option(
+            "--time",
+            "seconds",
+            type=Seconds(),
+            help="How long a search may take, such as 30s; it then says how far from the best it is.",
+        ),
+        click.option("--target", metavar="COLUMN", help="What a classifier is to predict."),
+        click.option("--weights", type=Weights(), help="What columns count for, such as age=2."),
+        click.option(
+            "--utility",
+            type=click.Choice(UTILITIES),
+            help="What full-domain keeps small. Default: loss.",
+        ),
+        click.option(
+            "--suppress", type=Share(), help="Share of rows that may be suppressed, such as 5%."
+        ),
+        click.option("--method", type=click.Choice(METHODS), help="How classes are made."),
+    ):
+        command = option(command)
+    return command
+
+
+def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option(
+            "--replay",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Make the release of a manifest again, and compare.",
+        ),
+        click.option(
+            "--manifest",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Where the manifest goes. Default: release.json beside the output.",
+        ),
+        click.option("--dry-run", is_flag=True, help="Search and tell, write nothing."),
+        click.option("--force", is_flag=True, help="Replace what is at the output."),
+        click.option(
+            "-o",
+            "--output",
+            "out",
+            metavar="OUT",
+            callback=options.named,
+            help="A .csv, .tsv or .parquet file, a folder/, a postgresql:// URL or spark:table.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(help=HELP, epilog=EXAMPLES)
+@click.argument("source", metavar="SOURCE", required=False, callback=options.named)
+@options.policy_option
+@options.role_options
+@click.option(
+    "--hierarchies",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A folder of files named …_hierarchy_<column>.csv.",
+)
+@_output_options
+@criteria_options
+@_method_options
+@click.option("--against", metavar="SOURCE", help="The population, for --k-map and --presence.")
+@click.option("--frontier", is_flag=True, help="Also tell what other values of k would cost.")
+@click.option("--minimal", is_flag=True, help="Also list every minimal full-domain generalization.")
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The secret that makes steps with chance repeatable.",
+)
+@options.reading_options
+@options.report_option
+@options.json_option
+def command(
+    source: str | None, replay: Path | None, report: Path | None, as_json: bool, **choices: Any
+) -> None:
+    """Publish rows that meet the criteria."""
+    write = _report_writer(report) if report is not None else None
+    found = _replay(replay, choices, source) if replay is not None else _publish(source, choices)
+    if write is not None:
+        write(found)
+    if as_json:
+        output.print_json(found)
+    else:
+        from discreet.cli.released import show
+
+        show(found, output.console())
+    if report is not None:
+        click.echo(f"Report written to {report}.", err=True)
+
+
+def _publish(source: str | None, choices: dict[str, Any]) -> Release:
+    if source is None:
+        raise click.UsageError("Name the SOURCE, or a manifest with --replay.")
+    if choices["out"] is None and not choices["dry_run"]:
+        raise click.UsageError("Say where the release goes with -o, or add --dry-run.")
+    from discreet.cli.releasing import publish
+
+    return publish(source, choices)
+
+
+def _replay(path: Path, choices: dict[str, Any], source: str | None) -> Release:
+    if source is not None:
+        raise click.UsageError("A manifest names its source. Leave SOURCE out with --replay.")
+    from discreet.cli.releasing import replay
+
+    return replay(path, choices)
+
+
+def _report_writer(path: Path) -> Callable[[Release], None]:
+    from discreet.report.release import write_report
+    from discreet.writing import require_writable
+
+    require_writable(path)
+    return lambda found: write_report(found, path)

@@ -1,0 +1,132 @@
+"""A release from the words of the command line, with its manifest, and from a manifest again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import output
+from discreet.cli.wishes import Level, criteria_of
+from discreet.errors import ReleaseFailed, WrongUsage
+
+if TYPE_CHECKING:
+    from discreet.release.release import Release
+
+# What the manifest keeps of a call; the rest says where things go and how they are shown.
+_KEPT = (
+    *("policy", "quasi", "sensitive", "unit", "hierarchies", "table", "delimiter", "encoding"),
+    *("k", "l", "t", "alpha", "beta", "disclosure", "k_map", "presence", "against"),
+    *("method", "suppress", "utility", "weights", "target", "seconds", "suppressed"),
+)
+
+
+def publish(source: str, choices: dict[str, Any]) -> Release:
+    """Return the release that the words ask for, written with its manifest."""
+    from discreet.release.anonymization import anonymize
+    from discreet.release.manifest import manifest_path
+    from discreet.release.settings import Wishes
+    from discreet.writing import require_writable
+
+    arguments = {"source": source, **{name: _plain(choices[name]) for name in _KEPT}}
+    out = None if choices["dry_run"] else choices["out"]
+    manifest = choices["manifest"] or (manifest_path(out) if out is not None else None)
+    if manifest is not None:
+        require_writable(manifest)
+    wishes = Wishes(
+        criteria=criteria_of(choices),
+        weights=choices["weights"] or {},
+        **{
+            name: choices[name]
+            for name in (
+                *("quasi", "sensitive", "unit", "hierarchies"),
+                *("method", "suppress", "utility", "target"),
+            )
+        },
+    )
+    with output.progress() as step:
+        found = anonymize(
+            source,
+            choices["policy"],
+            output=out,
+            wishes=wishes,
+            key=_key(choices["key_file"]),
+            memory_limit=choices["memory"],
+            progress=step,
+            **{
+                name: choices[name]
+                for name in (
+                    *("table", "against", "suppressed", "seconds", "force"),
+                    *("delimiter", "encoding", "frontier", "minimal"),
+                )
+            },
+        )
+    return _with_manifest(found, manifest, arguments) if out is not None else found
+
+
+def replay(path: Path, choices: dict[str, Any]) -> Release:
+    """Make the release of a manifest again; a file that differs is an error."""
+    from discreet.cli.anonymize import command
+    from discreet.release.manifest import read_manifest, require_unchanged
+
+    manifest = read_manifest(path)
+    require_unchanged(manifest)
+    arguments = dict(manifest.arguments)
+    source = arguments.pop("source", None)
+    if not isinstance(source, str):
+        raise WrongUsage(f"{path} does not name a source that can be read again.")
+    out = choices["out"] or manifest.output
+    context = click.Context(command)
+    types = {parameter.name: parameter for parameter in command.params}
+    restored = {
+        name: types[name].type_cast_value(context, value) if value is not None else value
+        for name, value in arguments.items()
+        if name in _KEPT
+    }
+    again = {**choices, **restored, "out": out}
+    if choices["manifest"] is None and Path(str(out)) == Path(str(manifest.output)):
+        again["manifest"] = path
+    found = publish(source, again)
+    if manifest.sha256 is not None and found.sha256 != manifest.sha256:
+        raise ReleaseFailed(
+            f"{found.output} was written, but it is not the file of {path}: its SHA-256 differs. A "
+            "step with chance needs the same --key-file, and another version may decide otherwise."
+        )
+    return found
+
+
+def _with_manifest(found: Release, path: Path | None, arguments: dict[str, Any]) -> Release:
+    from discreet.release.manifest import digests, write_manifest
+
+    if path is None:
+        return found
+    files = digests(
+        found.policy,
+        source=arguments["source"],
+        policy_file=Path(arguments["policy"]) if arguments["policy"] else None,
+        against=arguments["against"],
+    )
+    made = datetime.now(UTC).replace(microsecond=0).isoformat()
+    found = replace(found, manifest=str(path))
+    write_manifest(path, found, found.policy, arguments=arguments, files=files, made=made)
+    return found
+
+
+def _key(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    from discreet.release.deidentify.keys import read_key_file
+
+    return read_key_file(path).secret
+
+
+def _plain(value: object) -> Any:
+    """Return a choice as JSON keeps it, and as its option reads it again."""
+    if isinstance(value, (Path, Level)):
+        return str(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value

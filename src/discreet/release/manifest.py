@@ -1,0 +1,154 @@
+"""The manifest of a release: what was done, from what, with what proof; enough to do it again."""
+
+from __future__ import annotations
+
+import glob
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InvalidManifest, SourceNotFound
+from discreet.policy.hierarchies.lookup import Lookup
+from discreet.policy.model import Policy
+from discreet.policy.write import write_policy
+from discreet.release.write import sha256_of_source
+from discreet.writing import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.policy import model
+    from discreet.release.release import Release
+
+NAME = "release.json"
+FORMAT = 1
+# Classes by their values are for the custodian's eyes, and a manifest goes with the release.
+_PRIVATE = ("diversity",)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a manifest says that is needed to make the release again."""
+
+    arguments: Mapping[str, Any]
+    files: Mapping[str, str]
+    output: str | None
+    sha256: str | None
+
+
+def manifest_path(output: str | Path) -> Path:
+    """Return where the manifest of an output goes: `release.json` beside it.
+
+    Where that is the manifest of another output, the output's own name comes first.
+    """
+    place = Path(str(output).rstrip("/"))
+    is_file = "://" not in str(output) and not str(output).startswith("spark:")
+    folder = place.parent if is_file else Path()
+    usual = folder / NAME
+    if not usual.exists() or not is_file or _output_of(usual) in (str(output), None):
+        return usual
+    return folder / f"{place.name}.{NAME}"
+
+
+def write_manifest(
+    path: Path,
+    release: Release,
+    policy: model.Table,
+    *,
+    arguments: Mapping[str, Any],
+    files: Mapping[str, str],
+    made: str | None = None,
+) -> None:
+    """Write what was done, with digests of all that it read and wrote; no key, no seed, no row."""
+    told = {name: value for name, value in release.to_dict().items() if name not in _PRIVATE}
+    told["criteria"] = [
+        {name: value for name, value in verdict.items() if name != "worst"}
+        for verdict in told["criteria"]
+    ]
+    told["manifest"] = str(path)
+    content = {
+        "program": f"discreet {version('discreet')}",
+        "format": FORMAT,
+        "made": made,
+        "arguments": dict(arguments),
+        "files": dict(files),
+        "policy": write_policy(Policy({policy.name: policy})),
+        "release": told,
+    }
+    write_whole(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Return what the manifest in `path` says.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        InvalidManifest: It is not a manifest of `anonymize`.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        release = content["release"]
+        manifest = Manifest(
+            dict(content["arguments"]), dict(content["files"]), release["output"], release["sha256"]
+        )
+    except FileNotFoundError:
+        raise SourceNotFound(f"There is no manifest {path}.") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InvalidManifest(
+            f"{path} is no manifest of `discreet anonymize`. Name the release.json it wrote."
+        ) from None
+    if content.get("format") != FORMAT:
+        raise InvalidManifest(
+            f"{path} was written by {content.get('program')}, whose manifests this version cannot "
+            "replay. Use that version."
+        )
+    return manifest
+
+
+def digests(
+    policy: model.Table, *, source: object, policy_file: Path | None, against: object = None
+) -> dict[str, str]:
+    """Return the SHA-256 of every file that a release reads, by name; databases have none."""
+    found = [path for place in (source, policy_file, against) for path in _files(place)]
+    folder = policy_file.parent if policy_file is not None else Path()
+    for column in policy.columns:
+        if isinstance(column.hierarchy, Lookup):
+            named = Path(column.hierarchy.file)
+            found += _files(named) or _files(folder / named)
+    return {str(path): sha256_of_source(path) for path in found}
+
+
+def require_unchanged(manifest: Manifest) -> None:
+    """Refuse to replay a release whose files have changed since.
+
+    Raises:
+        InvalidManifest: The message names the files.
+    """
+    changed = [
+        name
+        for name, digest in manifest.files.items()
+        if not Path(name).is_file() or sha256_of_source(Path(name)) != digest
+    ]
+    if changed:
+        raise InvalidManifest(
+            f"The release cannot be replayed: {', '.join(changed)} changed since, or cannot be "
+            "read. Bring back what the manifest's digests say, and run from the same folder."
+        )
+
+
+def _files(place: object) -> list[Path]:
+    if not isinstance(place, (str, Path)) or "://" in str(place):
+        return []
+    path = Path(place)
+    if path.is_file():
+        return [path]
+    return [Path(found) for found in sorted(glob.glob(str(place))) if Path(found).is_file()]  # noqa: PTH207
+
+
+def _output_of(path: Path) -> str | None:
+    try:
+        return read_manifest(path).output
+    except (InvalidManifest, SourceNotFound):
+        return ""
