@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.errors import WrongUsage
+from discreet.errors import InvalidKey
 from discreet.release.steps.chance import secret_generator
 
 KEY = b"0123456789abcdef"
@@ -24,5 +24,5 @@ def test_without_a_key_no_two_generators_are_alike() -> None:
 
 
 def test_a_short_key_is_refused() -> None:
-    with pytest.raises(WrongUsage, match="can be guessed"):
+    with pytest.raises(InvalidKey, match="can be guessed"):
         secret_generator(b"secret")

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from discreet.errors import WrongUsage
+from discreet.errors import InvalidKey
 
 _FEWEST_BYTES = 16
 
@@ -21,7 +21,7 @@ def secret_generator(key: bytes | None) -> np.random.Generator:
     get its key from its numbers, though it is not a cipher made to withstand that.
 
     Raises:
-        WrongUsage: The key is too short to be secret.
+        InvalidKey: The key is too short to be secret.
 
     >>> first, again = (secret_generator(b"sixteen bytes or more") for _ in range(2))
     >>> bool(first.random() == again.random())
@@ -30,7 +30,7 @@ def secret_generator(key: bytes | None) -> np.random.Generator:
     if key is None:
         secret = os.urandom(48)
     elif len(key) < _FEWEST_BYTES:
-        raise WrongUsage(
+        raise InvalidKey(
             f"The key has {len(key)} bytes, which can be guessed. Use at least {_FEWEST_BYTES} "
             "random bytes, such as those of `openssl rand -hex 32`."
         )
