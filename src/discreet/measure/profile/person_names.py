@@ -107,8 +107,9 @@ def fold(text: str) -> str:
     return "".join(sign for sign in split if not unicodedata.combining(sign)).lower()
 
 
-_GIVEN_NAMES = frozenset(_GIVEN.split())
-_NAMES = _GIVEN_NAMES | frozenset(_FAMILY.split())
+GIVEN_NAMES = frozenset(_GIVEN.split())
+FAMILY_NAMES = frozenset(_FAMILY.split())
+_NAMES = GIVEN_NAMES | FAMILY_NAMES
 _FULL = re.compile(r"[^\W\d_][\w.'’-]*,?(?: [^\W\d_][\w.'’-]*){1,3}")
 _SINGLE = re.compile(r"[^\W\d_][^\W\d_'’-]{1,20}")
 
@@ -135,4 +136,4 @@ def looks_like_people(values: Sequence[str]) -> bool:
 def _starts_with_a_name(value: str) -> bool:
     """Return whether `Anna Meier` or `Meier, Anna` has its given name where it belongs."""
     words = value.replace(",", " ").split()
-    return (words[-1] if "," in value else words[0]) in _GIVEN_NAMES
+    return (words[-1] if "," in value else words[0]) in GIVEN_NAMES

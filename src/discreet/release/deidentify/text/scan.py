@@ -5,15 +5,113 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from discreet.release.deidentify.text import contacts, dates, names, numbers, places
+from discreet.release.deidentify.text.own_names import Names
 from discreet.release.deidentify.text.spans import Span, resolve
 
 if TYPE_CHECKING:
-    from discreet.release.deidentify.text.own_names import Names
+    from collections.abc import Iterator
 
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}+")
+# What redaction writes is never read again as an identifier.
+_TAG = re.compile(
+    r"\[(?:NAME|PLACE|ZIP: \d{3}\*\*|DATE(?:: (?:\d{4}|'\d\d))?|AGE: 90\+|PHONE|FAX|EMAIL|SSN|MRN|PLAN|ACCOUNT|LICENSE|VEHICLE"
+    r"|DEVICE|URL|IP|BIOMETRIC|PHOTO|ID)\]"
+)
+_MASK = "\x00"  # no pattern takes it, so that nothing found reaches into what was found before
+_WORD = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
+_NONE = Names()
+_TITLES = ("dr", "mr", "mrs", "ms", "prof")
 
 
-def scan(text: str, names: Names | None = None) -> list[Span]:
-    """Return the identifiers of `text`, disjoint and in its order."""
-    del names
-    return resolve(Span(*found.span(), "F", "EMAIL") for found in _EMAIL.finditer(text))
+def scan(text: str, own: Names | None = None) -> list[Span]:
+    """Return the identifiers of `text`, disjoint and in its order.
+
+    The text is scanned again with what was found masked until nothing more turns up, so that
+    redacting twice changes nothing.
+    """
+    found: list[Span] = []
+    rest = _TAG.sub(lambda tag: _MASK * len(tag[0]), text) if "[" in text else text
+    while spans := resolve(_candidates(rest, own or _NONE)):
+        found += spans
+        rest = _mask(rest, spans)
+    return sorted(found, key=lambda span: span.start)
+
+
+def _mask(text: str, spans: list[Span]) -> str:
+    parts: list[str] = []
+    end = 0
+    for span in spans:
+        parts += (text[end : span.start], _MASK * (span.end - span.start))
+        end = span.end
+    parts.append(text[end:])
+    return "".join(parts)
+
+
+def _candidates(text: str, own: Names) -> Iterator[Span]:
+    """Return what every finder sees whose signs or words occur in the text at all."""
+    written = set(_WORD.findall(text))
+    words = {word.lower() for word in written}
+    lower = _lower(text)
+    towns = list(places.find_towns(text))
+    yield from towns
+    for span in names.find_names(text, own.words):
+        # `lives in Jackson`: the words before it say which of the two it is.
+        if not any(town.start <= span.start and span.end <= town.end for town in towns):
+            yield span
+    yield from _by_words(text, lower, written, words)
+    yield from _by_signs(text, lower)
+    if _DIGIT.search(text):
+        yield from _with_digits(text, lower, words)
+
+
+def _lower(text: str) -> str:
+    """Return the text in lower case with every letter in its place (`İ` would become two)."""
+    lower = text.lower()
+    return (
+        lower
+        if len(lower) == len(text)
+        else "".join(s.lower() if len(s.lower()) == 1 else s for s in text)
+    )
+
+
+def _by_words(text: str, lower: str, written: set[str], words: set[str]) -> Iterator[Span]:
+    yield from places.find_towns_with_states(text, written)
+    yield from places.find_institutions(text, written)
+    yield from names.find_lower_names(text, written)
+    if not words.isdisjoint(_TITLES):
+        yield from names.find_titled_names(text)
+    yield from dates.find_written_dates(text, lower)
+    if not words.isdisjoint(dates.HOLIDAY_WORDS):
+        yield from dates.find_holidays(text)
+    if not words.isdisjoint(dates.AGE_WORDS):
+        yield from dates.find_old_words(text)
+
+
+def _by_signs(text: str, lower: str) -> Iterator[Span]:
+    if "@" in text:
+        yield from contacts.find_mail(text)
+    if "at]" in lower or "at)" in lower:
+        yield from contacts.find_hidden_mail(text)
+    if "://" in text or "www." in lower:
+        yield from contacts.find_addresses(text)
+    if "." in text:
+        yield from contacts.find_images(text)
+        yield from contacts.find_sites(text)
+    if ":" in text:
+        yield from contacts.find_ipv6(text)
+
+
+def _with_digits(text: str, lower: str, words: set[str]) -> Iterator[Span]:
+    yield from contacts.find_phones(text)
+    yield from contacts.find_short_phones(text)
+    yield from contacts.find_ipv4(text)
+    yield from numbers.find_numbers(text)
+    yield from numbers.find_grouped_numbers(text)
+    yield from dates.find_numeric_dates(text)
+    yield from dates.find_days(text)
+    yield from dates.find_ages(text)
+    if not words.isdisjoint(dates.BIRTH_WORDS):
+        yield from dates.find_birth_years(text)
+    yield from places.find_addresses(text, lower, words)
+    yield from places.find_postcodes(text, words)

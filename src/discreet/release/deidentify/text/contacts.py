@@ -1,0 +1,187 @@
+"""Ways to reach a person: telephone, fax, e-mail, web and network addresses, file names of images.
+
+Patterns begin with the sign that is rare in prose, or with a digit, and look behind it afterwards:
+so the search runs at the speed of a scan for that sign. Every repeat is bounded.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING
+
+from discreet.release.deidentify.text.context import word_before
+from discreet.release.deidentify.text.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MAILBOX = re.compile(r"[\w.%+'-]{1,64}\Z")
+_DOMAIN = re.compile(r"@[\w-]{1,63}+(?:\.[\w-]{1,63}+){0,8}+")
+_HANDLE = re.compile(r"@[A-Za-z_]\w{2,30}+(?![\w@])")
+_OBFUSCATED = re.compile(
+    r"(?<![\w.])[\w.+-]{1,64}+ ?[\[(]at[\])] ?[\w-]{1,63}+(?: ?(?:\.|[\[(]dot[\])]) ?[\w-]{1,63}+){1,4}+",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"(?:https?|ftps?|sftp)://[^\s<>\"\x00]{1,2000}|www\.[^\s<>\"\x00]{3,2000}", re.I)
+_SITE = re.compile(
+    r"\.(?:com|org|net|edu|gov|info|health|io|co\.uk|org\.uk|ac\.uk|nhs\.uk|de|fr|ca|us)(?![\w-])"
+    r"(?:[/?][^\s<>\"\x00]{0,2000})?",
+    re.IGNORECASE,
+)
+_HOST = re.compile(r"(?<![\w.@-])[A-Za-z0-9][\w-]{0,62}(?:\.[\w-]{1,63}){0,3}\Z")
+_TAIL = ".,;:!?)]}'\"’”"
+
+_IPV4 = re.compile(r"\d(?<![\w.]\d)\d{0,2}+(?:\.\d{1,3}+){3}(?:[/:]\d{1,5}+)?(?![\w]|\.\d)")
+_IPV6 = re.compile(
+    r"(?<![\w:.])[0-9A-Fa-f]{0,4}+(?::[0-9A-Fa-f]{0,4}+){2,8}+(?:%\w{1,15}|/\d{1,3})?+(?![\w:])"
+)
+_VERSION = re.compile(
+    r"(?:version|ver|v|firmware|software|build|release|rev|os|ios|section|fw)[.: ]{0,3}\Z", re.I
+)
+
+_EXTENSION = r"(?:[ ,;]{0,3}(?:ext|extn|extension|x)[.: ]{0,3}\d{1,6})?+"
+_PHONE = re.compile(
+    r"[(\d+](?<![\w./+-].)(?:(?<=\+)|(?<=\d)|(?<=\())"
+    r"(?:(?<=\+)1[-. ]{0,2}\(?[2-9]\d\d|(?<=1)[-. ]{1,2}\(?[2-9]\d\d|(?<=[2-9])\d\d|(?<=\()[2-9]\d\d)"
+    r"\)?[-. /–\u2011]{0,3}\d{3}[-. –\u2011]{1,3}\d{4}(?!\d|[-.]\d)" + _EXTENSION,
+    re.IGNORECASE,
+)
+_INTERNATIONAL = re.compile(
+    r"\+(?<!\w\+)(?=[\d ().-]{8,22})\d{1,3}(?:[ .-]{0,2}\(?\d{1,5}\)?){2,7}(?![\w])" + _EXTENSION,
+    re.I,
+)
+_NATIONAL = re.compile(
+    r"[(0](?<![\w./+-].)(?:(?<=0)|0)\d{1,4}\)?[ /-]{1,2}(?:\d{3,4}[ -]?\d{3,4}|\d{6,8}|\d{2}(?:[ .]\d{2}){3})(?!\d)"
+    + _EXTENSION,
+    re.IGNORECASE,
+)
+_LOCAL = re.compile(
+    r"\d(?<![\w./+-]\d)(?:\d{2}[-. –]\d{4}|\d{9}|\d{3,6})(?![\w]|[-./]\d)" + _EXTENSION, re.I
+)
+_CALL = re.compile(
+    r"(?:phone|telephone|tel|cell|cellphone|mobile|pager|paged|beeper|ph|call|called|callback|call back|dial|reach(?:ed)?"
+    r"|contact|text(?:ed)?|landline|hotline|home|work|fax|facsimile|ext|extension)(?:[ ]?\((?:home|work|cell|h|w|c|m)\))?"
+    r"(?: (?:number|no|line|back|him|her|them|us|me|the|his|my|office|clinic|nurse|on|at|is|was|to|or|#)){0,4}[ .:#-]{1,4}\Z",
+    re.IGNORECASE,
+)
+_STRONG_CALL = re.compile(
+    r"(?:phone|telephone|tel|cell|mobile|pager|beeper|ph|landline|hotline|fax|facsimile|ext|extension|call|dial)"
+    r"(?: (?:number|no|is|at|#)){0,2}[ .:#-]{1,4}\Z",
+    re.IGNORECASE,
+)
+_CALL_WORDS = """
+phone telephone tel cell cellphone mobile pager paged beeper ph call called callback dial reach reached contact text texted
+landline hotline home work fax facsimile ext extension number no line back him her them us me the his my office clinic nurse
+on at is was to or
+"""
+_CALL_ENDS = frozenset(_CALL_WORDS.split()) | {
+    "",
+    "(home",
+    "(work",
+    "(cell",
+    "home)",
+    "work)",
+    "cell)",
+    "h)",
+    "w)",
+    "c)",
+    "m)",
+}
+_FAX = re.compile(
+    r"(?:fax|facsimile|telefax)(?: (?:number|no|is|was|at|to|#|it|them|results|records|sent|machine|line)){0,4}[ .:#)-]{0,4}\(?\Z",
+    re.I,
+)
+_FAX_AFTER = re.compile(r" ?\(?(?:fax|f)\)", re.IGNORECASE)
+_IMAGE = re.compile(r"\.(?:jpe?g|png|gif|tiff?|bmp|heic|webp|dcm|nef|raw)(?!\w)", re.IGNORECASE)
+_FILE = re.compile(r"[\w~()-][\w~()./\\-]{0,120}\Z")
+
+
+def find_mail(text: str) -> Iterator[Span]:
+    """Return e-mail addresses (F) and handles (R)."""
+    for found in _DOMAIN.finditer(text):
+        before = _MAILBOX.search(text, max(0, found.start() - 64), found.start())
+        if before is not None:
+            start = before.start() + len(before[0]) - len(before[0].lstrip(".'%+-"))
+            if start < found.start():
+                yield Span(start, found.end(), "F", "EMAIL")
+        elif (handle := _HANDLE.match(text, found.start())) is not None:
+            yield Span(*handle.span(), "R", "ID")
+
+
+def find_hidden_mail(text: str) -> Iterator[Span]:
+    """Return addresses written as `kim [at] example [dot] org`."""
+    return (Span(*found.span(), "F", "EMAIL") for found in _OBFUSCATED.finditer(text))
+
+
+def find_addresses(text: str) -> Iterator[Span]:
+    """Return URLs with their protocol or `www` (N)."""
+    for found in _URL.finditer(text):
+        end = found.start() + len(found[0].rstrip(_TAIL))
+        yield Span(found.start(), end, "N", "URL")
+
+
+def find_sites(text: str) -> Iterator[Span]:
+    """Return sites written without their protocol (N)."""
+    for found in _SITE.finditer(text):
+        host = _HOST.search(text, max(0, found.start() - 128), found.start())
+        if host is not None:
+            end = found.start() + len(found[0].rstrip(_TAIL))
+            yield Span(host.start(), end, "N", "URL")
+
+
+def find_images(text: str) -> Iterator[Span]:
+    """Return names of image files (Q): a face may be in them."""
+    for found in _IMAGE.finditer(text):
+        name = _FILE.search(text, max(0, found.start() - 121), found.start())
+        if name is not None:
+            yield Span(name.start(), found.end(), "Q", "PHOTO")
+
+
+def find_ipv4(text: str) -> Iterator[Span]:
+    """Return IPv4 addresses (O), never version numbers."""
+    for found in _IPV4.finditer(text):
+        octets = re.split(r"[/:]", found[0])[0].split(".")
+        is_version = _VERSION.search(text, max(0, found.start() - 14), found.start())
+        if all(int(octet) < 256 for octet in octets) and not is_version:
+            yield Span(*found.span(), "O", "IP")
+
+
+def find_ipv6(text: str) -> Iterator[Span]:
+    """Return IPv6 addresses (O), never times of day."""
+    if "::" in text or text.count(":") > 6:
+        for found in _IPV6.finditer(text):
+            if _is_ipv6(re.split(r"[%/]", found[0])[0]):
+                yield Span(*found.span(), "O", "IP")
+
+
+def _is_ipv6(address: str) -> bool:
+    try:
+        ipaddress.IPv6Address(address)
+    except ValueError:
+        return False
+    return sum(sign.isdigit() for sign in address) > 0 and len(address) > 3
+
+
+def find_phones(text: str) -> Iterator[Span]:
+    """Return telephone (D) and fax numbers (E); short ones only after a word such as `call`."""
+    for pattern in (_PHONE, _INTERNATIONAL, _NATIONAL):
+        for found in pattern.finditer(text):
+            yield _phone(text, *found.span())
+
+
+def find_short_phones(text: str) -> Iterator[Span]:
+    """Return local numbers, extensions and pagers after a word that announces them."""
+    for found in _LOCAL.finditer(text):
+        start = found.start()
+        if word_before(text, start) not in _CALL_ENDS:
+            continue
+        digits = sum(sign.isdigit() for sign in found[0])
+        cue = _CALL if digits >= 7 else _STRONG_CALL
+        if cue.search(text, max(0, start - 48), start) is not None:
+            yield _phone(text, *found.span())
+
+
+def _phone(text: str, start: int, end: int) -> Span:
+    is_fax = _FAX.search(text, max(0, start - 40), start) or _FAX_AFTER.match(text, end)
+    return Span(start, end, "E", "FAX") if is_fax else Span(start, end, "D", "PHONE")

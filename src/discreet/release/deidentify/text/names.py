@@ -1,0 +1,278 @@
+"""Names of people (A): by lists, by the words around them, and by the table's own name columns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.measure.profile.person_names import fold
+from discreet.release.deidentify.text import lexicon
+from discreet.release.deidentify.text.context import word_before
+from discreet.release.deidentify.text.spans import Span
+from discreet.release.deidentify.text.words import Kind, Word, find_runs, is_own
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_RELATIVES = (
+    r"daughters?|sons?|wife|husband|mother|father|mom|dad|mum|brothers?|sisters?|partner|spouse|nieces?|nephews?|aunt|uncle|cousins?"
+    r"|grand(?:son|daughter|mother|father|child)|stepson|stepdaughter|friend|neighbou?r|roommate|caregiver|guardian|boyfriend"
+    r"|girlfriend|fianc[eé]e?|twins?|baby|infant|child|proxy|sponsor|boss|co-?worker|ex-?husband|ex-?wife|landlord|hcp|poa"
+)
+_ROLES = (
+    r"patient|pt|client|nurse|therapist|surgeon|physician|attending|resident|fellow|intern|provider|pharmacist|social worker|case manager"
+    r"|counsel(?:l)?or|chaplain|interpreter|dieti[ct]ian|nutritionist|midwife|hospitalist|\w{4,16}ologist|psychiatrist|pediatrician"
+    r"|anesthetist|specialist|assistant|coordinator|officer|teacher|attorney|lawyer|doctor|pcp|gp|np|rn|pa|md|tech|technician|student"
+    r"|scribe|aide|veteran|detective|judge|pastor|rabbi|sister|father|reverend|professor|sergeant|captain|lieutenant|miss|imam"
+)
+_BEFORE = re.compile(
+    r"(?:(?:\b(?:dr|drs|mr|mrs|ms|mx|prof|rev|hon|sgt|lt|capt|herr|frau|se[nñ]ora?|monsieur|madame|mme|mlle|dra)\.?[ \u00a0]{0,2})"
+    rf"|\b(?:{_RELATIVES})(?:-in-law)?(?:['’]s)?,? {{0,2}}(?:is |was |are |were |named |called |whose name is |name is |named |\(|, ?)?[\"“]?"
+    rf"|\b(?:{_ROLES})(?:['’]s name)?,?(?: is| was| named| called| name)? {{1,2}}[\"“(]?"
+    r"|\b(?:seen|signed|dictated|evaluated|examined|referred|reviewed|transcribed|performed|accompanied|interviewed|prescribed|authored|entered"
+    r"|verified|witnessed|brought(?: in| here)?|raised|cared for|assisted|followed|managed|admitted|treated|approved|ordered|written|read|completed"
+    r"|supervised|recommended|adopted|completed|placed|requested|obtained|provided|countersigned|cosigned|attested|authenticated|assessed|counsel+ed"
+    r"|staffed|discussed|spoke|speaking|talked|met|consulted|conferred|lives|living|lived|reviewed|conversation|call|visit|appointment|follow[ -]?up|f/u"
+    r"|meeting|stays|staying|agree|agrees)(?: \w{2,12})? (?:by|with|to|from) {1,2}"
+    r"|\b(?:told|asked|called|contacted|paged|notified|informed|thanked?|per|saw|attn|dear|hi|hello|hey|named|alias|a\.?k\.?a\.?|n[ée]e|goes by|nicknamed"
+    r"|known as|name is|names are|thanks|regards|sincerely|signed|respectfully|cordially|cc|by|introduced|met|visited|phoned|texted|emailed|messaged"
+    r"|reached|updated|ask|tell|call|contact|notify|page)[,:]?[ \n]{1,3}[\"“]?"
+    rf"|\b(?:(?:{_RELATIVES}|{_ROLES}|name|full name|(?:first|last|middle|maiden|family|given)[ -]name|surname|contact|next of kin|nok|guarantor|subscriber|author|signed|from|to|re"
+    r"|by|cc|attn|kin|emergency contact|legal guardian|informant|insured|member|dictator|signature|witness|examiner|consultant|operator|anesthesia)"
+    r"(?:[ ]?(?:name|\(s\)))?[ \t]{0,2}[:=#][ \t]{0,6})"
+    r")\Z",
+    re.IGNORECASE,
+)
+_SIGNATURE = re.compile(r"(?:\n|\A)[ \t]{0,4}(?:--?|—|–|/s/|~|\*)[ \t]{0,3}\Z")
+_AFTER = re.compile(
+    r",? {0,2}(?:\(?(?:M\.?D|D\.?O|R\.?N|N\.?P|PA-?C|Ph\.?D|LCSW|LICSW|LPN|CRNA|DPT|PT|OTR(?:/L)?|OT|PharmD|RPh|DDS|DMD|DPM|FNP(?:-?[BC]{1,2})?|APRN|MSW|RD|CNM|CNA|MPH"
+    r"|FACP|FACS|MBBS|BSN|MSN|DNP|CNS|SLP|CCC-SLP|RRT|EMT|CMA|Esq|Jr|Sr|III|II)\b)"
+)
+# Verbs that people do in notes, in forms that no heading has.
+_ACTS = (
+    r"reports|denies|states|says|said|lives|complains|endorses|admits|feels|returns|tells|told|wants|agrees|agreed|declines|declined|refuses"
+    r"|refused|asks|asked|thinks|believes|recalls|lived|works|worked|smokes|drinks|takes|prefers|understands|verbalized|verbalizes|walked"
+    r"|called|calls|phoned|visits|visited|brought|drove|cares|requests|requested|notes that|noticed|mentions|mentioned|describes|described|explains"
+    r"|explained|arrived|presents|presented|expressed|insists|insisted|wishes|plans to|tolerated|underwent|continues to|appears|looks|seems|sat|slept"
+    r"|ate|fell|woke|cried|signed|attended|accompanied|stopped by|came|went|is (?:a|an|the|her|his|their|doing|here|feeling|seen|able|aware|in|not|at|on|my|our)"
+    r"|was (?:seen|a|an|born|admitted|discharged|doing|brought|found|started|given|told|advised|last|able|in|at|not|very|here|evaluated|referred|transferred)"
+    r"|has (?:been|a|had|no|not|two|three|done|lost)|had (?:a|been|no)|will (?:be|call|return|follow|need|see|continue)|did not|does not|can"
+)
+_DOES = re.compile(
+    rf"['’]?(?:,? (?:who|and (?:his|her))|(?: also| then| still| again| now| further| currently| today)? (?:{_ACTS}))\b",
+    re.IGNORECASE,
+)
+_STRICT = re.compile(
+    r" (?:reports|denies|states|says|said|lives|complains|endorses|admits to|feels|tells|told|wants|agrees|smokes|drinks|recalls|insists|asked|asks"
+    r"|thinks|believes|was (?:seen|born|admitted|discharged|brought|advised)|called|phoned|and (?:his|her)|is (?:a|an) \d)\b",
+    re.IGNORECASE,
+)
+_OWNS = re.compile(
+    rf"['’]s? (?:{_RELATIVES}|room|chart|family|care|house|home|bed|case|labs|results|appointment|parents|children|hospital|condition|surgery)\b",
+    re.IGNORECASE,
+)
+_HEADS = re.compile(
+    r"(?:['’]s?)?(?:[ -]{1,2}(?:[A-Z][a-zé]{1,14}[ -])?)(?:diseases?|syndrome|palsy|sign|test|scores?|scale|lymphoma|thyroiditis|contracture|criteria|man(?:oeu|eu)ver|esophagus"
+    r"|fractures?|catheter|procedure|classification|stain|formula|equation|sarcoma|tumou?r|cells?|bod(?:y|ies)|phenomenon|reflex|anemia|nodes?|dementia"
+    r"|chorea|purpura|ulcers?|cysts?|hernia|diverticul(?:um|a|itis)|malformation|anomaly|tetralogy|triad|encephalopathy|aphasia|psychosis|respirations?"
+    r"|drain|tube|valve|line|port|stage|stages|index|coma|nephropathy|vasculitis|granulomatosis|esophagitis|tears?|operation|repair|incision|method"
+    r"|traction|splint|gait|law|rule|bands?|spots?|ataxia|dystrophy|atrophy|parkinsonism|negative|positive|medium|agar|duct|canal|artery|muscle|ligament|lesion|deformity|spine|ring|web|pouch|flap|graft|wires?|clips?)\b",
+)
+_DEVICES = (
+    "foley doppler babinski romberg valsalva apgar glasgow hickman swan ganz gram gleason snellen"
+)
+_ALONE = frozenset(_DEVICES.split())
+_CUE_WORDS = """
+dr drs mr mrs ms mx prof rev hon sgt lt capt herr frau señor señora senor senora monsieur madame mme mlle dra
+daughter daughters son sons wife husband mother father mom dad mum brother brothers sister sisters partner spouse niece nieces nephew
+nephews aunt uncle cousin cousins grandson granddaughter grandmother grandfather grandchild stepson stepdaughter friend neighbor
+neighbour roommate caregiver guardian boyfriend girlfriend fiance fiancé fiancee fiancée twin twins baby infant child proxy sponsor boss
+coworker co-worker ex-husband ex-wife landlord hcp poa is was are were named called name
+patient pt client nurse therapist surgeon physician attending resident fellow intern provider pharmacist worker manager counselor
+counsellor chaplain interpreter dietitian dietician nutritionist midwife hospitalist psychiatrist pediatrician anesthetist specialist
+assistant coordinator officer teacher attorney lawyer doctor pcp gp np rn pa md tech technician student scribe aide veteran detective
+judge pastor rabbi reverend professor sergeant captain lieutenant miss imam
+by with to from told asked contacted paged notified informed thank thanked per saw attn dear hi hello hey alias aka a.k.a nee née
+nicknamed as thanks regards sincerely signed respectfully cordially cc introduced met visited phoned texted emailed messaged reached
+updated ask tell call contact notify page surname kin nok guarantor subscriber author re informant insured member dictator signature
+witness examiner consultant operator anesthesia contact(s) names name(s) first last middle maiden
+"""
+_CUE_ENDS = frozenset(_CUE_WORDS.split())
+_OPENS = re.compile(r"(?:\A|[.!?:;\n•*>|]|\n[ \t]{0,8}[-–]|\d\))[ \t\"“'(\[]{0,4}\Z")
+_AND = re.compile(
+    r"(?:['’]s?)?(?:, | and | & | or |, and | / |/|; )(?:(?:his|her|their) \w{3,12},? )?\Z"
+)
+_LIMIT = 5  # a longer run of capitals is a heading
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run of words that may be a name, with what stands around it."""
+
+    text: str
+    words: list[Word]
+    follows: bool  # a name stands before it, joined by `and` or a comma
+
+    @property
+    def start(self) -> int:
+        return self.words[0].start
+
+    @property
+    def end(self) -> int:
+        return self.words[-1].end
+
+    @property
+    def is_cued(self) -> bool:
+        return (
+            self.follows
+            or _is_announced(self.text, self.start)
+            or _SIGNATURE.search(self.text, max(0, self.start - 12), self.start) is not None
+            or _AFTER.match(self.text, self.end) is not None
+        )
+
+    @property
+    def is_eponym(self) -> bool:
+        """Return whether an illness, sign or device is named, not a person."""
+        last = self.words[-1]
+        if _HEADS.match(self.text, last.end):
+            return not any(
+                word.kind & Kind.GIVEN and not word.kind & Kind.EPONYM for word in self.words
+            )
+        if len(self.words) > 1 or not last.kind & Kind.EPONYM:
+            return False
+        alone = fold(self.text[last.start : last.end]) in _ALONE
+        return alone or (last.possessive and not _OWNS.match(self.text, last.end))
+
+    @property
+    def opens_sentence(self) -> bool:
+        return _OPENS.search(self.text, max(0, self.start - 8), self.start) is not None
+
+    @property
+    def acts(self) -> bool:
+        pattern = _STRICT if self.opens_sentence else _DOES
+        return bool(pattern.match(self.text, self.end) or _OWNS.match(self.text, self.end))
+
+
+def _is_announced(text: str, start: int) -> bool:
+    """Return whether a title, a relative, a role or a verb before `start` announces a name."""
+    word = word_before(text, start)
+    if word not in _CUE_ENDS and not word.endswith(("ologist", "in-law", "'s", "’s")):
+        return False
+    return _BEFORE.search(text, max(0, start - 60), start) is not None
+
+
+def find_names(text: str, own: Collection[str]) -> Iterator[Span]:
+    """Return names of people; `own` are the words of the table's name columns, folded."""
+    last_end = -1
+    for words in find_runs(text, own):
+        follows = last_end >= 0 and _AND.match(text, last_end, words[0].start) is not None
+        run = _Run(text, words, follows)
+        start, end = _name_in(run)
+        if end > start:
+            yield Span(start, end, "A", "NAME")
+            last_end = end
+    if own:
+        yield from _find_own_lower(text, own)
+
+
+def _name_in(run: _Run) -> tuple[int, int]:
+    """Return where the name stands in a run; an empty place for none."""
+    words = run.words
+    if len(words) > _LIMIT:
+        sure = [word for word in words if word.is_sure]
+        return (sure[0].start, sure[-1].end) if sure else (0, 0)
+    if any(word.kind & Kind.OWN and not word.kind & Kind.ORDINARY for word in words):
+        return run.start, run.end
+    if run.is_eponym:
+        return 0, 0
+    accepted = _is_single(run) if len(words) == 1 else _is_several(run)
+    return (run.start, run.end) if accepted else (0, 0)
+
+
+def _is_single(run: _Run) -> bool:
+    """Return whether one capitalized word is a name."""
+    word = run.words[0]
+    if word.kind & Kind.INITIAL:
+        return False
+    if word.kind & Kind.UPPER:
+        return bool(word.is_sure and (word.end - word.start > 3 or run.is_cued)) or (
+            bool(word.kind & Kind.NAME) and run.is_cued
+        )
+    if word.is_sure and not (word.kind & Kind.EPONYM and not word.kind & Kind.GIVEN):
+        return True
+    if word.kind & Kind.OWN and not run.opens_sentence:
+        return not _is_month(run)
+    return (run.is_cued and not _is_month(run)) or run.acts
+
+
+def _is_several(run: _Run) -> bool:
+    """Return whether neighboring capitalized words are one name."""
+    words = [word for word in run.words if not word.kind & Kind.INITIAL]
+    upper = [word for word in words if word.kind & Kind.UPPER]
+    if not words:
+        return False
+    if any(word.is_sure for word in words):
+        return len(upper) < 2 or any(word.is_sure and word.end - word.start > 2 for word in upper)
+    if run.is_cued:
+        return True
+    if upper:
+        return False
+    if len(words) < len(run.words):  # initials: `J. Brzezicki`, `Rose T. Young`
+        return "." in run.text[run.start : run.end] or len(words) > 1
+    if words[0].kind & Kind.GIVEN and words[-1].kind & (Kind.FAMILY | Kind.UNKNOWN):
+        return True
+    return all(
+        word.kind & (Kind.UNKNOWN | Kind.NAME) and word.end - word.start > 1 for word in words
+    )
+
+
+def _is_month(run: _Run) -> bool:
+    """Return whether `May`, `April`, `June` or `August` is the month."""
+    word = fold(run.text[run.start : run.end])
+    return word in ("may", "april", "june", "august", "march") and not re.compile(
+        r"\b(?:mrs?|ms|miss|dr|daughter|wife|sister|mother|named|name is|nurse|patient)\.?,? \Z",
+        re.IGNORECASE,
+    ).search(run.text, max(0, run.start - 14), run.start)
+
+
+def find_lower_names(text: str, words: set[str]) -> Iterator[Span]:
+    """Return full names in small letters, both words known and neither an everyday word.
+
+    `words` are the text's distinct words as written.
+    """
+    for given in sorted(
+        word for word in words & lexicon.given_names() if not lexicon.is_ordinary(word)
+    ):
+        for found in re.finditer(rf"\b{given} (?P<family>[a-z]{{2,20}})\b", text):
+            family = found["family"]
+            if family in lexicon.family_names() and not lexicon.is_ordinary(family):
+                yield Span(*found.span(), "A", "NAME")
+
+
+_TITLED = re.compile(
+    r"\b(?:dr|mr|mrs|ms|prof)\.? (?P<name>[a-z]{3,20})(?! ?[a-z]*(?:ologist|office))(?!\w)"
+)
+
+
+def find_titled_names(text: str) -> Iterator[Span]:
+    """Return names in small letters after a title: `dr. smith`."""
+    for found in _TITLED.finditer(text):
+        word = found["name"]
+        if (
+            word in lexicon.family_names()
+            or word in lexicon.given_names()
+            or not lexicon.is_ordinary(word)
+        ):
+            yield Span(*found.span("name"), "A", "NAME")
+
+
+def _find_own_lower(text: str, own: Collection[str]) -> Iterator[Span]:
+    """Return the table's own names in small letters, unless they are everyday words."""
+    for found in _OWN_WORD.finditer(text):
+        word = found[0]
+        if len(word) > 2 and is_own(word, own) and not lexicon.is_ordinary(fold(word)):
+            yield Span(*found.span(), "A", "NAME")
+
+
+_OWN_WORD = re.compile(r"[^\W\d_A-Z](?<!\w.)(?:[^\W\d_]|[\u0300-\u036f]|['’-](?=[^\W\d_]{2}))*+")

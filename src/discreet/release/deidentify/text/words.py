@@ -1,0 +1,148 @@
+"""Capitalized words of a text, each with what the lists know of it, and the runs they form."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from discreet.measure.profile.person_names import fold
+from discreet.release.deidentify.text import lexicon
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+# A letter that is no lower-case ASCII letter begins it; marks and inner apostrophes and hyphens
+# belong to it. The look behind comes after the first sign, so that the search can skip prose.
+_CAPITAL = re.compile(r"[^\W\d_a-z](?<!\w.)(?:[\w\u0300-\u036f]|['’\u2011-](?=[^\W\d_]))*+")
+_PARTS = re.compile(r"[^\W\d_]+")
+_POSSESSIVE = re.compile(r"['’]s?\Z|(?<=[sS])['’]\Z")
+_PARTICLE = re.compile(
+    r"[ \u00a0](?:(?:de|van|der|den|von|la|las|los|del|della|da|di|do|dos|bin|ibn|al|el|y|e|le|du|ten|ter|zu|zur|af|av)[ \u00a0]){1,3}\Z"
+    r"|[ ](?:d|o|l|dell)['’]\Z",
+    re.IGNORECASE,
+)
+_TITLE_WORDS = """
+dr drs mr mrs ms mx prof rev hon sgt lt capt col maj herr frau senor senora sra
+monsieur madame mme mlle dra
+"""
+_TITLES = frozenset(_TITLE_WORDS.split())
+
+
+class Kind:
+    """What a capitalized word may be, several at once: plain bits, since every word is asked."""
+
+    GIVEN = 1
+    FAMILY = 2
+    ORDINARY = 4
+    EPONYM = 8
+    INITIAL = 16
+    TITLE = 32
+    UPPER = 64
+    UNKNOWN = 128
+    OWN = 256
+    NAME = GIVEN | FAMILY | OWN
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A capitalized word at `text[start:end]`, its possessive ending left out."""
+
+    start: int
+    end: int
+    kind: int
+    possessive: bool = False
+
+    @property
+    def is_sure(self) -> bool:
+        """Return whether the word is a name on its own account."""
+        return bool(self.kind & Kind.NAME) and not self.kind & Kind.ORDINARY
+
+    @property
+    def may_be_name(self) -> bool:
+        """Return whether the word may stand inside a name."""
+        return bool(self.kind & (Kind.NAME | Kind.UNKNOWN | Kind.INITIAL))
+
+
+@lru_cache(maxsize=65536)
+def classify(word: str) -> int:
+    """Return what the lists know of a capitalized word.
+
+    >>> classify("Rose") == Kind.GIVEN | Kind.FAMILY | Kind.ORDINARY
+    True
+    """
+    plain = fold(word)
+    if len(plain) == 1:
+        return Kind.INITIAL
+    if plain in _TITLES and not word.isupper():
+        return Kind.TITLE
+    if any(sign.isdigit() or sign == "_" for sign in word):
+        return 0
+    kind = Kind.UPPER if word.isupper() else 0
+    parts = [plain.replace("'", "").replace("’", ""), *_PARTS.findall(plain)]
+    kind |= Kind.GIVEN if any(part in lexicon.given_names() for part in parts) else 0
+    kind |= Kind.FAMILY if any(part in lexicon.family_names() for part in parts) else 0
+    kind |= Kind.EPONYM if any(part in lexicon.eponyms() for part in parts) else 0
+    if all(lexicon.is_ordinary(part) for part in parts[1:]):
+        kind |= Kind.ORDINARY
+    if not kind & (Kind.NAME | Kind.ORDINARY) and word[0].isupper():
+        kind |= Kind.UNKNOWN
+    return kind
+
+
+def find_words(text: str, own: Collection[str]) -> Iterator[Word]:
+    """Return the capitalized words of a text; `own` are the words of the table's name columns."""
+    for found in _CAPITAL.finditer(text):
+        word = found[0]
+        ending = _POSSESSIVE.search(word)
+        if ending:
+            word = word[: ending.start()]
+        kind = classify(word)
+        if own and is_own(word, own):
+            kind |= Kind.OWN
+        yield Word(found.start(), found.start() + len(word), kind, ending is not None)
+
+
+def is_own(word: str, own: Collection[str]) -> bool:
+    """Return whether any part of a word is in the table's name columns, accents and case aside."""
+    plain = word.lower() if word.isascii() else fold(word)
+    if plain in own:
+        return True
+    if plain.isalpha():
+        return False
+    parts = _PARTS.findall(plain)
+    return "".join(parts) in own or any(len(part) > 1 and part in own for part in parts)
+
+
+def find_runs(text: str, own: Collection[str]) -> Iterator[list[Word]]:
+    """Return runs of words that may form one name: neighbors, with initials and particles between."""
+    run: list[Word] = []
+    for word in find_words(text, own):
+        if not word.may_be_name or word.kind & Kind.TITLE:
+            if run:
+                yield run
+            run = []
+            continue
+        if run and not _joins(text, run, word):
+            yield run
+            run = []
+        run.append(word)
+    if run:
+        yield run
+
+
+def _joins(text: str, run: list[Word], word: Word) -> bool:
+    last = run[-1]
+    gap = text[last.end : word.start]
+    if last.possessive or len(gap) > 16:
+        return False
+    if gap in (" ", "\u00a0", "  ", "-", "\t"):
+        return True
+    if gap in (". ", ".", ".-") and last.kind & Kind.INITIAL:
+        return True
+    if gap in (", ", ","):
+        # `Smith, John`: a family name first, then a given name that is no everyday word.
+        backwards = len(run) <= 2 and not last.kind & Kind.INITIAL
+        return backwards and bool(word.kind & (Kind.GIVEN | Kind.OWN)) and word.is_sure
+    return _PARTICLE.search(gap) is not None
