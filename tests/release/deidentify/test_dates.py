@@ -107,7 +107,7 @@ def test_only_the_day_of_a_text_moves(engine: DuckDB):
 )
 def test_a_text_that_is_no_date_is_refused_and_not_quoted(engine: DuckDB, text: str):
     table = pa.table({"person": ["a", "b"], "text": ["2024-02-29", text]})
-    with pytest.raises(UnsuitableValues, match=r"1 rows have a text in column 'text'") as refused:
+    with pytest.raises(UnsuitableValues, match=r"1 row has a text in column 'text'") as refused:
         shifted(engine, table, "text")
     assert not text or f"'{text}'" not in str(refused.value)
 
@@ -125,7 +125,7 @@ def test_dates_that_would_leave_the_calendar_are_refused(engine: DuckDB):
 
 def test_a_date_of_nobody_is_refused(engine: DuckDB):
     table = pa.table({"person": ["a", None, None], "day": [None, dt.date(2024, 1, 1), None]})
-    with pytest.raises(UnsuitableValues, match="1 rows have a date in column 'day' but no person"):
+    with pytest.raises(UnsuitableValues, match="1 row has a date in column 'day' but no person"):
         shifted(engine, table, "day")
 
 

@@ -90,7 +90,7 @@ def test_separators_stay_where_they_are():
 
 @pytest.mark.parametrize("value", ["12345", "ABCD", "A1234", "", "-", "1A2b"])
 def test_values_that_are_too_short_are_refused_with_column_count_and_remedy(value: str):
-    with pytest.raises(UnsuitableValues, match=r"1 values of column 'id' are too short.*keyed"):
+    with pytest.raises(UnsuitableValues, match=r"In column 'id', 1 value is too short.*keyed"):
         encrypted(["1234567", value])
 
 

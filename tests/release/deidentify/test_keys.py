@@ -84,6 +84,8 @@ def test_a_key_may_be_raw_hexadecimal_or_base64(tmp_path: Path, content: bytes):
         (bytes(32), "not random|words"),
         (b"00" * 32, "not random"),
         (b"abcde", "cut off"),
+        (b"abcdx", "cut off"),
+        (SECRET.hex().encode()[:-1], "cut off"),
         (b"\xfe" * 5000, "larger"),
     ],
 )

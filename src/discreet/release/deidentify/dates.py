@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from discreet.engines.engine import Kind
 from discreet.errors import UnsuitableValues
+from discreet.measure.describe import counted
 from discreet.measure.encode import comparable
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.replace import load_replacements
@@ -135,7 +136,8 @@ def _refuse_unsuitable(table: Table, columns: Sequence[Column], *, unit: Column,
     found = table.engine.run(build.select(*counts, source=table.relation.copy())).to_pylist()[0]
     for index, (_, message) in enumerate(checks):
         if found[f"c{index}"]:
-            raise UnsuitableValues(f"{found[f'c{index}']:,} rows {message}")
+            count = counted(found[f"c{index}"], "row has", "rows have")
+            raise UnsuitableValues(f"{count} {message}")
 
 
 def _checks(column: Column, *, unit: Column, days: int) -> list[tuple[exp.Expr, str]]:
@@ -147,7 +149,7 @@ def _checks(column: Column, *, unit: Column, days: int) -> list[tuple[exp.Expr, 
         is_iso = exp.RegexpLike(this=value.copy(), expression=build.text(_ISO))
         wrong = exp.or_(exp.not_(is_iso), build.is_null(day.copy()))
         message = (
-            f"have a text in column '{column.name}' that is no ISO date such as 2024-02-29. "
+            f"a text in column '{column.name}' that is no ISO date such as 2024-02-29. "
             "Correct them, or remove the column."
         )
         found.append((exp.and_(known.copy(), wrong), message))
@@ -157,13 +159,13 @@ def _checks(column: Column, *, unit: Column, days: int) -> list[tuple[exp.Expr, 
     early = exp.LT(this=day.copy(), expression=_date(first))
     late = exp.GT(this=day.copy(), expression=_date(last))
     message = (
-        f"have a date in column '{column.name}' that would leave the years 1 to 9999. Write "
+        f"a date in column '{column.name}' that would leave the years 1 to 9999. Write "
         "9999-12-31 for 'no end', which stays as it is, or make such dates missing."
     )
     found.append((exp.and_(exp.not_(_is_kept(day)), exp.or_(early, late)), message))
     message = (
-        f"have a date in column '{column.name}' but no person in '{unit.name}', so that no shift "
-        "belongs to them. Fill in the person, or leave these rows out."
+        f"a date in column '{column.name}' but no person in '{unit.name}', so that no shift "
+        "applies. Fill in the person, or leave these rows out."
     )
     found.append((exp.and_(known.copy(), build.is_null(build.column(unit.name))), message))
     return found

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import UnsuitableValues
+from discreet.measure.describe import counted
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.ff1 import FF1, LEAST_DOMAIN, Domain
@@ -81,14 +82,15 @@ def _refuse_unsuitable(
     foreign = pc.sum(pc.match_substring_regex(texts, _NOT_KEPT)).as_py() or 0
     if foreign:
         raise UnsuitableValues(
-            f"{foreign:,} values of column '{column}' have letters or digits outside A–Z, a–z and "
-            f"0–9, which a format-preserving pseudonym would leave in place. {_REMEDY}"
+            f"In column '{column}', {counted(foreign, 'value has', 'values have')} letters or digits "
+            f"outside A–Z, a–z and 0–9, which a format-preserving pseudonym would leave in place. {_REMEDY}"
         )
     is_small = np.array([form.size < LEAST_DOMAIN for form in forms], dtype=bool)
     short = int(is_small[codes].sum()) if len(codes) else 0
     if short:
         raise UnsuitableValues(
-            f"{short:,} values of column '{column}' are too short to be format-preserving: fewer "
+            f"In column '{column}', {counted(short, 'value is', 'values are')} too short to be "
+            f"format-preserving: fewer "
             f"than a million values look alike (six digits, or five letters, are enough). {_REMEDY}"
         )
 

@@ -112,7 +112,9 @@ def new_key_file(path: str | Path) -> Key:
 
 def _decoded(content: bytes, *, where: str) -> bytes:
     text = content.strip()
-    if _HEXADECIMAL.fullmatch(text) and len(text) % 2 == 0:
+    if _HEXADECIMAL.fullmatch(text):
+        if len(text) % 2:
+            raise InvalidKey(f"{where} is cut off: an odd number of digits. {_EXPECTED}")
         return bytes.fromhex(text.decode("ascii"))
     if _BASE64.fullmatch(text):
         bare = text.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
