@@ -202,7 +202,9 @@ def _by_identifier(guess: Guess, role: Role | None) -> Treatment | None:
     if guess.meaning == "unique code" and guess.confidence != "high" and role is not None:
         return None  # a human has looked at it, and takes it for something else
     reason = guess.reason.partition("; ")[0]
-    return Treatment(guess.column, Action.REMOVE, guess.safe_harbor or "R", reason)
+    named = recognize(guess.column)  # a fax number looks like any other
+    letter = named.safe_harbor if named and named.role is Role.IDENTIFIER else guess.safe_harbor
+    return Treatment(guess.column, Action.REMOVE, letter or "R", reason)
 
 
 def _by_place(guess: Guess, role: Role | None) -> Treatment | None:
