@@ -1,0 +1,305 @@
+"""One node of the lattice checked: its classes, what must be suppressed, what that says of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import Bug
+from discreet.measure.criteria.evaluate import TOLERANCE
+from discreet.policy import model
+from discreet.release.anonymize.frequencies import number, total
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.measure.classes import Groups
+    from discreet.measure.criteria.evaluate import Trial
+    from discreet.release.anonymize.frequencies import Frequencies
+    from discreet.release.anonymize.problem import Population, Problem
+
+    Node = tuple[int, ...]
+
+_KEY_LIMIT = 2**62
+# Merged tables kept for rolling up, in groups and combinations: some 100 MB.
+_KEPT = 2**24
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The table at a node: `home` is the group of each combination, `codes[j]` those of one member.
+
+    `table` is None where rows are all that is asked for.
+    """
+
+    node: Node
+    codes: NDArray[np.int32]
+    home: NDArray[np.int64] | None
+    rows: NDArray[np.int64]
+    table: Frequencies | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a node does: `held[g]` says whether group g may be published.
+
+    `sure[g]` says that no part of a failing group can be published on any lower level either. Of
+    the other failing groups, `missing[g]` rows at least must go before what is left can be.
+    `is_whole` is false when the people of the population who fit no class make the node fail.
+    """
+
+    node: Node
+    parent: Merged
+    labels: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    held: NDArray[np.bool_]
+    sure: NDArray[np.bool_]
+    missing: NDArray[np.float64] | None = None
+    is_whole: bool = True
+
+    @cached_property
+    def home(self) -> NDArray[np.int64]:
+        """The group of each combination."""
+        home = self.parent.home
+        return self.labels if home is None else self.labels[home]
+
+    @cached_property
+    def lost(self) -> NDArray[np.int64]:
+        """The combinations that are suppressed."""
+        return _members(~self.held, self.home)
+
+    @cached_property
+    def surely_lost(self) -> NDArray[np.int64]:
+        """The combinations that are suppressed on this node and on every lower one."""
+        if np.array_equal(self.sure, ~self.held):
+            return self.lost
+        return _members(self.sure, self.home)
+
+    @cached_property
+    def lost_rows(self) -> int:
+        """The number of rows that are suppressed."""
+        return int(self.rows[~self.held].sum())
+
+    @cached_property
+    def least_lost(self) -> float:
+        """A number of rows that every lower node suppresses at least."""
+        surely = float(self.rows[self.sure].sum())
+        return surely if self.missing is None else surely + float(self.missing.sum())
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """A member of each group among those of the parent."""
+        first = np.empty(len(self.rows), dtype=np.int64)
+        first[self.labels[::-1]] = np.arange(len(self.labels))[::-1]
+        return first
+
+
+class Checker:
+    """Checks nodes of a problem; each is rolled up from the smallest table below it."""
+
+    def __init__(self, problem: Problem, *, needs_values: bool = False) -> None:
+        self.problem = problem
+        self.checked = 0
+        judge = problem.judge
+        self._levels = [
+            [groups.astype(np.int64, copy=False) for groups in attribute.groups]
+            for attribute in problem.attributes
+        ]
+        self._is_simple = not judge.trials and not judge.has_units and not needs_values
+        self._bottom = Merged(
+            node=(0,) * len(problem.attributes),
+            codes=np.ascontiguousarray(problem.table.codes.T),
+            home=None,
+            rows=problem.table.rows,
+            table=None if self._is_simple else problem.table,
+        )
+        self._kept: list[Merged] = [self._bottom]
+        self._nodes = np.array([self._bottom.node], dtype=np.int16)
+        self._lengths = np.array([len(self._bottom)])
+        self._room = _KEPT
+
+    def check(self, node: Node) -> Check:
+        """Return what happens at `node`."""
+        self.checked += 1
+        parent = self._nearest(node)
+        labels, count = self._label(parent.codes, node)
+        rows = total(labels, parent.rows, count)
+        if self._is_simple:
+            held = rows >= self.problem.judge.k
+            check = Check(node, parent, labels, rows, held, ~held)
+        else:
+            check = self._judge(node, parent, labels, rows)
+        if self.problem.population is not None:
+            check = self._against(check, self.problem.population)
+        self._keep(check)
+        return check
+
+    def holds(self, check: Check) -> bool:
+        """Return whether the node is a solution: within the limit, and not all suppressed in vain."""
+        return check.is_whole and check.lost_rows <= self.problem.limit
+
+    def excludes_lower(self, check: Check) -> bool:
+        """Return whether no lower node can be a solution, given this one.
+
+        Without suppression that is monotonicity; with it, rows that are lost on every lower node.
+        """
+        judge = self.problem.judge
+        if check.least_lost > self.problem.limit + TOLERANCE:
+            return True
+        if judge.is_monotone and not check.is_whole:
+            return True
+        return judge.is_monotone and self.problem.limit == 0 and not self.holds(check)
+
+    def _nearest(self, node: Node) -> Merged:
+        below = (self._nodes <= node).all(axis=1)
+        return self._kept[int(np.argmin(np.where(below, self._lengths, 2**62)))]
+
+    def _label(
+        self, codes: NDArray[np.int32], node: Sequence[int]
+    ) -> tuple[NDArray[np.int64], int]:
+        keys, bound = np.zeros(codes.shape[1], dtype=np.int64), 1
+        for j, level in enumerate(node):
+            cardinality = self.problem.attributes[j].cardinalities[level]
+            if cardinality <= 1:
+                continue
+            if bound * cardinality >= _KEY_LIMIT:
+                keys, bound = number(keys, bound)
+            own = self._levels[j][level].take(codes[j])
+            if bound > 1:
+                keys *= cardinality
+                keys += own
+            else:
+                keys = own
+            bound *= cardinality
+        return number(keys, bound)
+
+    def _judge(
+        self, node: Node, parent: Merged, labels: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> Check:
+        judge, table, count = self.problem.judge, _table(parent), len(rows)
+        sizes = rows if table.people is None else table.sizes(labels, count)
+        held = sizes >= judge.k
+        sure, missing = ~held, np.zeros(count)
+        for index, test in judge.trials:
+            if not held.any():
+                break
+            chosen = held[labels]
+            numbers = np.cumsum(held) - 1
+            some = table if chosen.all() else table.take(chosen)
+            groups = some.groups(
+                index, numbers[labels[chosen]], int(numbers[-1]) + 1, sizes=sizes[held]
+            )
+            scores = test.measure.score(groups, judge.overalls[index])
+            passed = test.holds(groups, scores)
+            candidates = np.flatnonzero(held)
+            held[candidates] = passed
+            failed = candidates[~passed]
+            if _is_distinct(test):
+                sure[failed] = True
+            elif not judge.has_units:
+                share = _missing_share(test, groups, scores)[~passed]
+                missing[failed] = np.maximum(missing[failed], share * rows[failed])
+        return Check(node, parent, labels, rows, held, sure, missing)
+
+    def _against(self, check: Check, population: Population) -> Check:
+        """Return the check with the criteria about the population tested as well."""
+        problem = self.problem
+        codes = np.concatenate([check.parent.codes[:, check.first], population.codes.T], axis=1)
+        labels, count = self._label(codes, check.node)
+        groups, members = labels[: len(check.rows)], labels[len(check.rows) :]
+        around = total(members, population.people, count)
+        among = around[groups]
+        table = problem.table if check.parent.table is None else check.parent.table
+        people = check.rows
+        if table.people is not None:
+            people = table.sizes(check.labels, len(check.rows))
+        held, sure = check.held.copy(), check.sure.copy()
+        missing = np.zeros(len(held)) if check.missing is None else check.missing.copy()
+        is_whole = True
+        for criterion in problem.judge.population:
+            if isinstance(criterion, model.KMap):
+                failed = among < criterion.k
+                sure |= failed
+            else:
+                most = (criterion.upper + TOLERANCE) * among
+                failed = (people > most) | (people < (criterion.lower - TOLERANCE) * among)
+                sure |= among == 0  # nobody of the population: parts have nobody either
+                if not problem.judge.has_units:
+                    missing = np.maximum(missing, people - most)
+            held &= ~failed
+        missing[held | sure] = 0.0
+        if any(
+            isinstance(c, model.DeltaPresence) and c.lower > 0 for c in problem.judge.population
+        ):
+            covered = np.zeros(count, dtype=np.bool_)
+            covered[groups] = held
+            is_whole = bool(covered[around > 0].all())
+        return Check(
+            check.node, check.parent, check.labels, check.rows, held, sure, missing, is_whole
+        )
+
+    def _keep(self, check: Check) -> None:
+        """Remember a table that is much smaller than what it came from."""
+        size = len(check.rows)
+        if size * 2 > len(check.parent):
+            return
+        home = check.home
+        if self._room < len(home) + size * len(check.node):
+            self._kept, self._room = [self._bottom], _KEPT
+            self._nodes, self._lengths = self._nodes[:1], self._lengths[:1]
+        self._room -= len(home) + size * len(check.node)
+        merged = Merged(
+            node=check.node,
+            codes=np.ascontiguousarray(check.parent.codes[:, check.first]),
+            home=home,
+            rows=check.rows,
+            table=None if self._is_simple else _table(check.parent).merge(check.labels, size),
+        )
+        self._kept.append(merged)
+        self._nodes = np.concatenate([self._nodes, np.array([check.node], dtype=np.int16)])
+        self._lengths = np.append(self._lengths, size)
+
+
+def _members(groups: NDArray[np.bool_], home: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.flatnonzero(groups[home]) if groups.any() else np.empty(0, dtype=np.int64)
+
+
+def _table(merged: Merged) -> Frequencies:
+    if merged.table is None:
+        raise Bug("A table without values was asked for them.")
+    return merged.table
+
+
+def _is_distinct(test: Trial) -> bool:
+    criterion = test.criterion
+    return isinstance(criterion, model.LDiversity) and criterion.kind == "distinct"
+
+
+def _missing_share(test: Trial, groups: Groups, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of each failing class that must go before its parts can be published.
+
+    Suppose the parts that are published hold. Their union does too, and the class is a mixture of
+    it with the share s that went. Distances and largest shares are convex and at most 1, so that
+    score <= (1 - s) * bound + s, and s >= (score - bound) / (1 - bound).
+    """
+    criterion = test.criterion
+    if isinstance(criterion, model.TCloseness):
+        bound, worst = criterion.t, scores
+    elif isinstance(criterion, model.AlphaK):
+        bound, worst = criterion.alpha, scores
+    elif isinstance(criterion, model.LDiversity) and criterion.kind == "probabilistic":
+        bound, worst = 1 / criterion.l, 1 / scores
+    else:
+        return np.zeros(len(groups))
+    bound += TOLERANCE * 2
+    if bound >= 1:
+        return np.zeros(len(groups))
+    return np.maximum(worst - bound, 0.0) / (1 - bound) * (1 - TOLERANCE)

@@ -1,0 +1,105 @@
+"""Full-domain recoding: one level for each attribute, the best of all nodes of the lattice."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.release.anonymize.anytime import branch_and_bound
+from discreet.release.anonymize.checks import Checker
+from discreet.release.anonymize.incumbent import Incumbent
+from discreet.release.anonymize.lattice import Lattice, projections, size_of
+from discreet.release.anonymize.metrics import loss
+from discreet.release.anonymize.reach import unreachable
+from discreet.release.anonymize.recoding import at_node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.release.anonymize.metrics import Metric
+    from discreet.release.anonymize.problem import Problem
+    from discreet.release.anonymize.recoding import Recoding
+
+# Up to this many nodes, a bound for each is held, and all learn from each check.
+HELD_NODES = 200_000
+# A larger lattice may take for ever to prove, so that its search ends unless told otherwise.
+DEFAULT_SECONDS = 30.0
+
+
+def search(
+    problem: Problem,
+    *,
+    metric: Metric = loss,
+    seconds: float | None = None,
+    progress: Callable[[int, float], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Recoding:
+    """Return the recoding of the node with the least score, some rows suppressed within the limit.
+
+    Of nodes with the same score, the one with the least sum of levels wins, then the first.
+
+    Args:
+        problem: The table, its attributes and criteria.
+        metric: What to minimize.
+        seconds: When to stop; then the best so far is returned, with how far from the optimum it
+            can be. Without it, small lattices are searched to the end, large ones for 30 s.
+        progress: Called now and then with the number of checked nodes and the best score so far.
+        clock: Tells the time in seconds.
+
+    Returns:
+        A recoding whose notes have `metric`, `score`, `node` (level by attribute), `optimal`,
+        `gap` (the score minus a bound on all others), `checked` and `lattice` (numbers of nodes).
+
+    Raises:
+        CriteriaUnreachable: No node holds within the limit of suppression.
+    """
+    gauge = metric.gauge(problem)
+    best = Incumbent(Checker(problem, needs_values=gauge.needs_values), gauge)
+    is_small = size_of(problem.heights) <= HELD_NODES
+    if seconds is None and not is_small:
+        seconds = DEFAULT_SECONDS
+    end = np.inf if seconds is None else clock() + seconds
+
+    def is_over() -> bool:
+        if progress is not None:
+            progress(best.checker.checked, gauge.score(best.potential))
+        return end < np.inf and clock() >= end
+
+    # The last resort comes first, so that a search that runs out of time has something to return.
+    best.visit(problem.heights)
+    (_best_first if is_small else branch_and_bound)(problem, best, is_over)
+    if best.check is None:
+        raise unreachable(problem)
+    suppressed = np.zeros(len(problem.table), dtype=np.bool_)
+    suppressed[best.check.lost] = True
+    return at_node(problem, best.check.node, suppressed, notes=_notes(problem, metric, best))
+
+
+def _best_first(problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -> None:
+    """Check nodes in the order of their bounds, until no bound is below the best."""
+    lattice = Lattice(problem.heights, best.gauge)
+    for node in projections(problem.heights, 2):
+        if lattice.is_open(node):
+            lattice.learn(best.visit(node), best.checker)
+    while (chosen := lattice.next(best)) is not None:
+        if is_over():
+            best.least = lattice.least
+            return
+        lattice.learn(best.visit(chosen), best.checker)
+    best.least = best.potential
+
+
+def _notes(problem: Problem, metric: Metric, best: Incumbent) -> dict[str, Any]:
+    node = best.check.node if best.check else problem.heights
+    gap = best.gap
+    return {
+        "metric": metric.name,
+        "score": best.gauge.score(best.potential),
+        "node": {a.name: level for a, level in zip(problem.attributes, node, strict=True)},
+        "optimal": gap == 0,
+        "gap": gap,
+        "checked": best.checker.checked,
+        "lattice": size_of(problem.heights),
+    }

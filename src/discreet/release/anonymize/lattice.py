@@ -1,0 +1,94 @@
+"""A lattice small enough to hold: a bound for every node, sharpened by each check."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.release.anonymize.checks import Check, Checker, Node
+    from discreet.release.anonymize.incumbent import Incumbent
+    from discreet.release.anonymize.metrics import Gauge
+
+
+class Lattice:
+    """For each node a bound on its potential: infinite once it is checked or cannot be a solution."""
+
+    def __init__(self, heights: Sequence[int], gauge: Gauge) -> None:
+        self.shape = tuple(height + 1 for height in heights)
+        self.gauge = gauge
+        self.bounds = outer(gauge.start())
+        self._flat = self.bounds.reshape(-1)
+        self._sums = outer([np.arange(n, dtype=np.float64) for n in self.shape]).reshape(-1)
+
+    @property
+    def least(self) -> float:
+        """A bound on the potential of every node that was not checked."""
+        return float(self._flat.min())
+
+    def learn(self, check: Check, checker: Checker) -> None:
+        """Close a checked node, and apply what it says about lower and higher ones."""
+        below = tuple(slice(0, level + 1) for level in check.node)
+        if checker.excludes_lower(check):
+            self.bounds[below] = np.inf
+        elif (parts := self.gauge.below(check)) is not None:
+            np.maximum(self.bounds[below], outer(parts), out=self.bounds[below])
+        floor = self.gauge.above(check)
+        if floor > -np.inf:
+            above = self.bounds[tuple(slice(level, None) for level in check.node)]
+            np.maximum(above, floor, out=above)
+        self.bounds[check.node] = np.inf
+
+    def is_open(self, node: Node) -> bool:
+        """Return whether a node was neither checked nor excluded."""
+        return bool(self.bounds[node] < np.inf)
+
+    def next(self, best: Incumbent) -> Node | None:
+        """Return the most promising node that may be better than the best, None when none may."""
+        least = self.least
+        if least == np.inf or least > best.potential + best.tolerance:
+            return None
+        # Of several that promise the same, the one that would win: lowest, then first.
+        near = (
+            np.flatnonzero(self._flat <= max(least, best.potential) + best.tolerance)
+            if (least >= best.potential - best.tolerance)
+            else np.flatnonzero(self._flat <= least)
+        )
+        index = int(near[np.argmin(self._sums[near])])
+        node = tuple(int(level) for level in np.unravel_index(index, self.shape))
+        return node if best.beats(least, (sum(node), node)) else None
+
+
+def size_of(heights: Sequence[int]) -> int:
+    """Return the number of nodes of a lattice."""
+    return prod(height + 1 for height in heights)
+
+
+def outer(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the sums of one number from each part, in an array with an axis for each."""
+    sums = np.zeros(())
+    for part in parts:
+        sums = sums[..., None] + part
+    return sums
+
+
+def projections(heights: Sequence[int], most: int) -> Iterator[Node]:
+    """Yield the nodes with at most `most` attributes below their top, those with fewest first.
+
+    They are tables of few columns, quick to check, and what must be suppressed there must be on
+    every node below (LeFevre, DeWitt & Ramakrishnan 2005, Incognito).
+    """
+    for count in range(most + 1):
+        for chosen in combinations(range(len(heights)), count):
+            for levels in product(*(range(heights[j]) for j in chosen)):
+                node = list(heights)
+                for j, level in zip(chosen, levels, strict=True):
+                    node[j] = level
+                yield tuple(node)
