@@ -243,6 +243,13 @@ def test_the_matrix_of_pram_is_told_with_its_values() -> None:
     assert told["pram"] == {"column": "flag", "keep": 0.6}
 
 
+def test_pram_leaves_what_is_missing() -> None:
+    found = column_of(numbers(*[1.5, NAN, None, 2.5] * 20), "x", Pram("x", 0.5))
+    assert all(math.isnan(value) for value in found[1::4])
+    assert set(found[2::4]) == {None}
+    assert set(found[::4]) == set(found[3::4]) == {1.5, 2.5}
+
+
 def test_pram_of_nearly_unique_values_is_refused() -> None:
     with pytest.raises(InvalidStep, match="1,001 different values"):
         column_of(numbers(*range(1_001)), "x", Pram("x", 0.5))

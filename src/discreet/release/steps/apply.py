@@ -140,6 +140,8 @@ def _check(step: Step, table: Table) -> None:
                 f"The step {name} needs {needed}, but column '{column.name}' of {table.label} holds "
                 f"{column.kind.value} values. Name another column, or convert it first."
             )
+        if isinstance(step, _CODINGS):
+            coded(step, column)  # refuses numbers that the column cannot hold
 
 
 def _misfit(step: Step, column: Column) -> str | None:

@@ -74,24 +74,21 @@ def _pram(
     step: Pram, columns: Mapping[str, ArrowArray], *, generator: np.random.Generator
 ) -> Changed:
     column = columns[step.column]
-    listed = pc.drop_null(pc.unique(column))
+    is_present = pa.array(_is_present(column))
+    values = column.filter(is_present)
+    listed = pc.unique(values)
     if len(listed) > MOST_VALUES:
         raise InvalidStep(
             f"Column '{step.column}' has {len(listed):,} different values; pram takes at most "
             f"{MOST_VALUES:,}. Group the values first, or swap the column."
         )
-    texts = text_of(listed)
-    listed = listed.take(pc.array_sort_indices(texts))
-    codes = pc.index_in(column, value_set=listed)
-    present = np.flatnonzero(np.asarray(pc.is_valid(column)))
-    if not len(present):
+    if not len(listed):
         return {step.column: column}, {"values": [], "matrix": []}
-    old = np.asarray(codes.drop_null(), dtype=np.int64)
+    listed = listed.take(pc.array_sort_indices(text_of(listed)))
+    old = np.asarray(pc.index_in(values, value_set=listed), dtype=np.int64)
     matrix = invariant_matrix(np.bincount(old, minlength=len(listed)), keep=step.keep)
     new = replace_codes(old, matrix, generator=generator)
-    taken = np.zeros(len(column), dtype=np.int64)
-    taken[present] = new
-    result = listed.take(pa.array(taken, mask=np.asarray(pc.is_null(column))))
+    result = pc.replace_with_mask(column, is_present, listed.take(pa.array(new)))
     details: dict[str, object] = {
         "values": text_of(listed).to_pylist(),
         "matrix": matrix.tolist(),
@@ -116,10 +113,7 @@ def _rank_swap(
     step: RankSwap, columns: Mapping[str, ArrowArray], *, generator: np.random.Generator
 ) -> Changed:
     column = columns[step.column]
-    is_present = np.asarray(pc.is_valid(column))
-    if pa.types.is_floating(column.type):
-        is_present &= ~np.isnan(_reals(column))
-    present = np.flatnonzero(is_present)
+    present = np.flatnonzero(_is_present(column))
     # Rows that tie have no ranks of their own: the stable sort leaves them as they are shuffled.
     shuffled = generator.permutation(present)
     ranked = shuffled[np.asarray(pc.array_sort_indices(column.take(pa.array(shuffled))))]
@@ -142,6 +136,13 @@ def _noise(
     numbers[finite] += generator.normal(0, step.scale * deviation, int(finite.sum()))
     # The deviation is of the data, and would tell of its outliers: the manifest does not get it.
     return {step.column: _typed(numbers, column)}, {}
+
+
+def _is_present(column: ArrowArray) -> NDArray[np.bool_]:
+    """Return which values are neither missing nor NaN."""
+    if pa.types.is_floating(column.type):
+        return ~np.isnan(_reals(column))
+    return np.asarray(pc.is_valid(column))
 
 
 def _reals(column: ArrowArray) -> NDArray[np.float64]:
