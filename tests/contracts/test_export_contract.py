@@ -111,7 +111,7 @@ def test_a_hidden_column_orders_and_is_not_written(any_engine: Engine, tmp_path:
 
 
 def test_a_query_that_fails_midway_leaves_the_old_file(any_engine: Engine, tmp_path: Path) -> None:
-    place = tmp_path / "a.csv"
+    place, folder = tmp_path / "a.csv", f"{tmp_path}/b.parquet/"
     place.write_text("old")
     words = pa.table({"word": ["1"] * 5000 + ["Alice"]})
     with Scratch(any_engine) as scratch:
@@ -120,6 +120,8 @@ def test_a_query_that_fails_midway_leaves_the_old_file(any_engine: Engine, tmp_p
         query = build.select(build.named(number, "n"), source=relation)
         with pytest.raises(EngineFailed) as failure:
             write_rows(scratch, query, parse_target(place, force=True))
+        with pytest.raises(EngineFailed):
+            write_rows(scratch, query, parse_target(folder, force=False))
     assert "Alice" not in str(failure.value)
     assert any_engine.name in str(failure.value).lower()
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -243,20 +245,30 @@ def test_a_folder_without_rights_is_refused(tmp_path):
         parse_target(tmp_path / "a.csv", force=False)
 
 
-def test_a_release_that_is_interrupted_leaves_nothing(tmp_path):
-    code = FULL.replace("write_rows(engine, query, target)", "raise_later()").replace(
-        "try:",
-        "import _thread, threading\n"
-        "def raise_later():\n"
-        "    threading.Timer(0.3, _thread.interrupt_main).start()\n"
-        "    while True: write_rows(engine, query, target)\n"
-        "try:",
+FOREVER = FULL.replace("write_rows(", "while True: write_rows(")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=lambda how: how.name)
+def test_a_release_that_is_stopped_leaves_a_whole_file(tmp_path, how):
+    place = tmp_path / "a.parquet"
+    write(PEOPLE, place)
+    process = subprocess.Popen(
+        [sys.executable, "-c", FOREVER, str(place), "-"], stderr=subprocess.DEVNULL
     )
-    (tmp_path / "a.parquet").write_text("old")
-    command = [sys.executable, "-c", code, str(tmp_path / "a.parquet"), "-"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode != 0
-    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+    while process.poll() is None and not list(tmp_path.glob(".discreet-*.unfinished")):
+        time.sleep(0.01)
+    process.send_signal(how)
+    assert process.wait(timeout=60) != 0
+    assert pl.read_parquet(place).height in (3, 500_000)
+    left = {path.suffix for path in tmp_path.iterdir()} - {".parquet"}
+    assert left <= ({".unfinished"} if how is signal.SIGKILL else set())
+
+
+def test_a_replaced_file_is_readable_by_the_same_people(tmp_path):
+    place = tmp_path / "a.csv"
+    place.touch(mode=0o600)
+    write(PEOPLE, place, force=True)
+    assert place.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.postgres

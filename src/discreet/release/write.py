@@ -113,6 +113,8 @@ class _Plan:
         unknown = {*self.order, *self.hide, *self.settled} - {field.name for field in self.fields}
         if unknown:
             raise Bug(f"The query to write has no column {', '.join(sorted(unknown))}.")
+        if self.settled and not self.order:
+            raise Bug("Columns are settled by the order of others, and none are given.")
 
     @property
     def columns(self) -> tuple[str, ...]:

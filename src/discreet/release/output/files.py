@@ -49,6 +49,8 @@ def whole_file(target: FileTarget) -> Generator[Path]:
             yield beside
             _flush(beside)
             require_writable(target.path, may_exist=target.force)
+            if target.path.exists():
+                shutil.copymode(target.path, beside)  # who could not read the old one still cannot
             beside.replace(target.path)
             _flush(target.path.parent)
     finally:

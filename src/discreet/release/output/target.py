@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import quote
 
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import OutputRefused, WrongUsage, did_you_mean
@@ -90,7 +91,7 @@ class PostgresTarget:
     def source(self) -> str:
         """Return what `open_table` reads it back from."""
         joint = "&" if "?" in self.url else "?"
-        return f"{self.url}{joint}table={self.schema}.{self.table}"
+        return f"{self.url}{joint}table={quote(f'{self.schema}.{self.table}')}"
 
 
 @dataclass(frozen=True)
