@@ -1,0 +1,134 @@
+"""Rows that no class could be found for: they join others, or are suppressed where that is allowed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.release.anonymize.frequencies import number, total
+from discreet.release.anonymize.reach import unreachable
+from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.release.anonymize.problem import Problem
+    from discreet.release.anonymize.referee import Referee
+    from discreet.release.anonymize.spread import Space
+
+
+def merge_rest(
+    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the classes after combinations without one became a class that holds.
+
+    The classes nearest to it are merged into it until it does. The rest is suppressed instead where
+    the limit allows it and that costs less, or where even all rows in one class do not hold.
+
+    Raises:
+        CriteriaUnreachable: Neither is possible.
+    """
+    rest = np.flatnonzero(classes == SUPPRESSED)
+    if not len(rest):
+        return classes
+    merged = _merged(space, referee, classes, rest)
+    may_hide = int(problem.table.rows[rest].sum()) <= problem.limit
+    if merged is None:
+        if not may_hide:
+            raise unreachable(problem)
+        return classes
+    if may_hide and _loss(problem, classes) < _loss(problem, merged):
+        return classes
+    return merged
+
+
+def hide_outliers(
+    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the classes after combinations were suppressed whose leaving makes others lose less.
+
+    A suppressed row loses everything, so that this pays only where one row widens the label of many;
+    those first that gain most, while the limit allows it.
+    """
+    result = classes.copy()
+    left = problem.limit - int(space.rows[classes == SUPPRESSED].sum())
+    if left <= 0:
+        return result
+    weights = problem.weights
+    price = sum(w for w, a in zip(weights, problem.attributes, strict=True) if a.leaf < 1)
+    gains, members = _leaving(space, classes, price, k=referee.k)
+    for i in np.lexsort((members, -gains)).tolist():
+        rows = int(space.rows[members[i]])
+        rest = np.flatnonzero(result == classes[members[i]])
+        rest = rest[rest != members[i]]
+        if gains[i] > 0 and rows <= left and len(rest) and referee.hold([rest])[0]:
+            result[members[i]] = SUPPRESSED
+            left -= rows
+    return result
+
+
+def _leaving(
+    space: Space, classes: NDArray[np.int64], price: float, *, k: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return for each class what it gains if the best of its members is hidden, and which that is."""
+    gains: list[float] = []
+    found: list[int] = []
+    kept = np.flatnonzero(classes != SUPPRESSED)
+    order = kept[np.argsort(classes[kept], kind="stable")]
+    starts = np.flatnonzero(np.diff(classes[order], prepend=-1, append=-1))
+    for low, high in pairwise(starts.tolist()):
+        members = order[low:high]
+        rows = space.rows[members]
+        if high - low < 2 or rows.sum() - rows.min() < k:
+            continue
+        places = space.places[members]
+        own = space.parts(places.min(axis=0), places.max(axis=0)).sum()
+        left = rows.sum() - rows
+        gain = own * rows.sum() - space.without_each(members).sum(axis=1) * left - rows * price
+        gain[left < k] = 0
+        best = int(gain.argmax())
+        gains.append(float(gain[best]))
+        found.append(int(members[best]))
+    return np.array(gains), np.array(found, dtype=np.int64)
+
+
+def _loss(problem: Problem, classes: NDArray[np.int64]) -> float:
+    return loss(problem, tighten(problem, classes))
+
+
+def _merged(
+    space: Space, referee: Referee, classes: NDArray[np.int64], rest: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    kept = np.flatnonzero(classes != SUPPRESSED)
+    numbers, count = number(classes[kept], int(classes.max(initial=-1)) + 1)
+    order = _by_nearness(space, classes, rest)
+    ranks = np.empty(count, dtype=np.int64)
+    ranks[order] = np.arange(count)
+    taken = 0
+    while True:
+        group = np.concatenate([rest, kept[ranks[numbers] < taken]])
+        if referee.hold([group])[0]:
+            result = classes.copy()
+            result[group] = int(classes.max(initial=-1)) + 1
+            return result
+        if taken >= count:
+            return None
+        taken = min(max(2 * taken, 1), count)
+
+
+def _by_nearness(
+    space: Space, classes: NDArray[np.int64], rest: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the classes, numbered by their order, from the one that costs least to merge."""
+    kept = classes != SUPPRESSED
+    numbers = classes.copy()
+    numbers[kept], count = number(classes[kept], int(classes.max(initial=-1)) + 1)
+    rows = total(numbers[kept], space.rows[kept], count)
+    lows, highs = space.ends(numbers, count)
+    own = space.parts(lows, highs).sum(axis=1) * rows
+    places = space.places[rest]
+    lows, highs = np.minimum(lows, places.min(axis=0)), np.maximum(highs, places.max(axis=0))
+    wide = space.parts(lows, highs).sum(axis=1) * (rows + int(space.rows[rest].sum()))
+    return np.argsort(wide - own, kind="stable")

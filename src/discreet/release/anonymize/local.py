@@ -1,0 +1,176 @@
+"""Local recoding: every class has a label of its own, as tight as its members allow.
+
+The default method. Rows that are alike keep their values; only those that stand out are given
+wider labels, so that classes may overlap.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import Bug, WrongUsage
+from discreet.release.anonymize.blocks import cut_into_blocks
+from discreet.release.anonymize.board import Board
+from discreet.release.anonymize.frequencies import label, number
+from discreet.release.anonymize.gather import gather
+from discreet.release.anonymize.leftovers import hide_outliers, merge_rest
+from discreet.release.anonymize.peel import best_node, peel
+from discreet.release.anonymize.reach import require_reachable
+from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten
+from discreet.release.anonymize.referee import Referee
+from discreet.release.anonymize.refine import Refiner
+from discreet.release.anonymize.spread import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.measure.assess import Progress
+    from discreet.release.anonymize.problem import Problem
+    from discreet.release.anonymize.recoding import Recoding
+
+# A lattice of more nodes is not walked; classes are gathered around rows instead.
+MOST_NODES = 30_000
+# What refinement may cost, in sums of single numbers; more rows are refined in smaller blocks.
+WORK = 4_000_000_000
+MOST_SWEEPS = 4
+LEAST_BLOCK = 256
+
+
+def recode_locally(
+    problem: Problem, *, seconds: float | None = None, progress: Progress | None = None
+) -> Recoding:
+    """Return the local recoding of a problem: little loss, classes that may overlap.
+
+    With `seconds`, refinement ends after so long, and the result depends on the machine's speed.
+
+    Guarantee: every class meets the criteria, and at most `problem.limit` rows are suppressed.
+
+    Raises:
+        WrongUsage: A criterion is about the population.
+        CriteriaUnreachable: No recoding meets the criteria within the limit of suppression.
+    """
+    if problem.judge.population:
+        raise WrongUsage(
+            "The method local gives overlapping labels, and how many people of the population are "
+            "behind one of them is not defined. Choose --method full-domain for k-map and "
+            "delta-presence."
+        )
+    require_reachable(problem)
+    # In the order of their codes, so that ties fall alike however the combinations were listed.
+    ranks, count = label(
+        [(problem.table.codes[:, j], one.size) for j, one in enumerate(problem.attributes)]
+    )
+    ordered = replace(problem, table=problem.table.merge(ranks, count))
+    classes = _search(ordered, seconds=seconds, progress=progress) if count else ranks
+    return tighten(problem, classes[ranks], notes={"method": "local"})
+
+
+def _search(
+    problem: Problem, *, seconds: float | None, progress: Progress | None
+) -> NDArray[np.int64]:
+    deadline = None if seconds is None else time.monotonic() + seconds
+    space, referee = Space(problem), Referee(problem.table, problem.judge)
+
+    def report(left: int) -> None:
+        if progress is not None:
+            progress("classes", len(problem.table) - left, len(problem.table))
+
+    def improve(classes: NDArray[np.int64]) -> NDArray[np.int64]:
+        better = _refine(space, referee, classes, is_over=is_over)
+        better = merge_rest(problem, space, referee, better)
+        return hide_outliers(problem, space, referee, better)
+
+    def is_over() -> bool:
+        return deadline is not None and time.monotonic() >= deadline
+
+    if prod(height + 1 for height in problem.heights) > MOST_NODES:
+        classes = improve(gather(space, referee, report=report))
+    else:
+        classes = improve(peel(problem, report=report))
+        reached = loss(problem, tighten(problem, classes))
+        other = best_node(problem, below=reached)
+        classes = classes if other is None else improve(other)
+    return _checked(problem, space, referee, classes)
+
+
+def _refine(
+    space: Space,
+    referee: Referee,
+    classes: NDArray[np.int64],
+    *,
+    is_over: Callable[[], bool],
+) -> NDArray[np.int64]:
+    """Return better classes; combinations without one join others where that is allowed."""
+    kept = np.flatnonzero(classes != SUPPRESSED)
+    if not len(kept):
+        return classes
+    numbers = classes.copy()
+    numbers[kept], count = number(classes[kept], int(classes.max()) + 1)
+    lows, _ = space.ends(numbers, count)
+    loose = np.flatnonzero(classes == SUPPRESSED)
+    most = max(WORK // (len(classes) * len(space.sizes)), LEAST_BLOCK)
+    result, begin = np.full(len(classes), SUPPRESSED, dtype=np.int64), 0
+    items = np.concatenate([lows, space.places[loose]])
+    for block in cut_into_blocks(items, space.spreads, most=most):
+        chosen = np.zeros(len(items), dtype=np.bool_)
+        chosen[block] = True
+        own = np.where(numbers >= 0, chosen[numbers], False)
+        own[loose] = chosen[count:]
+        members = np.flatnonzero(own)
+        found, used = _refine_block(space, referee, members, numbers[members], is_over=is_over)
+        result[members] = np.where(found >= 0, found + begin, SUPPRESSED)
+        begin += used
+    return result
+
+
+def _refine_block(
+    space: Space,
+    referee: Referee,
+    members: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    *,
+    is_over: Callable[[], bool],
+) -> tuple[NDArray[np.int64], int]:
+    kept = classes >= 0
+    if not kept.any():
+        return classes, 0
+    numbers = classes.copy()
+    numbers[kept], count = number(classes[kept], int(classes.max()) + 1)
+    board = Board(space, members, numbers, count)
+    refiner = Refiner(board, referee, is_over)
+    refiner.place(np.flatnonzero(~kept).tolist())
+    sweeps = WORK // (len(members) * count * len(space.sizes))
+    for _ in range(min(max(sweeps, 1), MOST_SWEEPS)):
+        if not refiner.sweep():
+            break
+    return board.classes, count
+
+
+def _checked(
+    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the classes after asking the judge about them as they are called.
+
+    Classes with equal labels are one class. Where people have several rows, that may be one that
+    does not hold: it takes in others until it does.
+    """
+    while True:
+        recoding = tighten(problem, classes)
+        kept = recoding.classes != SUPPRESSED
+        table = problem.table if kept.all() else problem.table.take(kept)
+        held = problem.judge.holds(table, recoding.classes[kept], len(recoding))
+        if held.all():
+            return recoding.classes
+        if len(recoding) == 1 or problem.judge.is_monotone:
+            raise Bug("Local recoding made a class that does not meet the criteria.")
+        failing = np.flatnonzero(~held)[0]
+        classes = recoding.classes.copy()
+        classes[classes == failing] = SUPPRESSED
+        classes = merge_rest(problem, space, referee, classes)
