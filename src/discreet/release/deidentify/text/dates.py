@@ -36,7 +36,7 @@ _MONTH = re.compile(
     re.IGNORECASE,
 )
 _DAY_BEFORE = re.compile(
-    rf"(?<![\w./])(?P<weekday>{_WEEKDAY})?(?:the )?(?P<day>\d{{1,2}})(?:{_ORDINAL}|\.|º)?(?:[ ]?(?:-|–|to|and) ?\d{{1,2}}{_ORDINAL}?)?"
+    rf"(?<![\w./:])(?P<weekday>{_WEEKDAY})?(?:the )?(?P<day>\d{{1,2}})(?:{_ORDINAL}|(?P<dot>\.)|º)?(?:[ ]?(?:-|–|to|and) ?\d{{1,2}}{_ORDINAL}?)?"
     r"(?: of| day of| de)?[ \t-]{0,2}\Z",
     re.IGNORECASE,
 )
@@ -166,6 +166,14 @@ def _written(text: str, found: re.Match[str]) -> Span | None:
         or ""
     )
     before = _DAY_BEFORE.search(text, max(0, start - 40), start)
+    if (
+        before is not None
+        and before["dot"]
+        and not year
+        and found["month"].istitle()
+        and found["month"] == "May"
+    ):
+        before = None  # a sentence that begins with the verb
     if before is not None and 1 <= int(before["day"]) <= 31:
         start = before.start()
         if not year:

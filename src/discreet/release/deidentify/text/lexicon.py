@@ -50,7 +50,7 @@ def is_ordinary(word: str) -> bool:
     words = _ordinary()
     if word in words:
         return True
-    if word in given_names() or word in family_names():
+    if word in given_names() or word in family_names() or word in eponyms():
         return False
     for ending in ("s", "es", "ed", "d", "ing", "ly", "er"):
         if word.endswith(ending) and word.removesuffix(ending) in words:

@@ -65,7 +65,7 @@ _DOES = re.compile(
 )
 _STRICT = re.compile(
     r" (?:reports|denies|states|says|said|lives|complains|endorses|admits to|feels|tells|told|wants|agrees|smokes|drinks|recalls|insists|asked|asks"
-    r"|thinks|believes|was (?:seen|born|admitted|discharged|brought|advised)|called|phoned|and (?:his|her)|is (?:a|an) \d)\b",
+    r"|thinks|believes|was (?:seen|born|admitted|discharged|brought|advised)|called|phoned|and (?:his|her)|is (?:a|an) \d{1,3})\b",
     re.IGNORECASE,
 )
 _OWNS = re.compile(
@@ -196,8 +196,9 @@ def _is_single(run: _Run) -> bool:
     if word.kind & Kind.INITIAL:
         return False
     if word.kind & Kind.UPPER:
-        return bool(word.is_sure and (word.end - word.start > 3 or run.is_cued)) or (
-            bool(word.kind & Kind.NAME) and run.is_cued
+        length = word.end - word.start
+        return (word.is_sure and length > 3) or (
+            bool(word.kind & Kind.NAME) and length > 2 and run.is_cued
         )
     if word.is_sure and not (word.kind & Kind.EPONYM and not word.kind & Kind.GIVEN):
         return True
@@ -217,9 +218,9 @@ def _is_several(run: _Run) -> bool:
     if run.is_cued:
         return True
     if upper:
-        return False
+        return run.acts and all(word.end - word.start > 2 for word in words)
     if len(words) < len(run.words):  # initials: `J. Brzezicki`, `Rose T. Young`
-        return "." in run.text[run.start : run.end] or len(words) > 1
+        return run.acts or len(words) > 1
     if words[0].kind & Kind.GIVEN and words[-1].kind & (Kind.FAMILY | Kind.UNKNOWN):
         return True
     return all(
@@ -227,13 +228,18 @@ def _is_several(run: _Run) -> bool:
     )
 
 
+_MONTHS = frozenset(("may", "april", "june", "august", "march"))
+_SINCE_WORDS = """
+in since last next until till by early late mid this of during from to through before after around past previous every between
+and or for
+"""
+_SINCE = frozenset(_SINCE_WORDS.split())
+
+
 def _is_month(run: _Run) -> bool:
     """Return whether `May`, `April`, `June` or `August` is the month."""
     word = fold(run.text[run.start : run.end])
-    return word in ("may", "april", "june", "august", "march") and not re.compile(
-        r"\b(?:mrs?|ms|miss|dr|daughter|wife|sister|mother|named|name is|nurse|patient)\.?,? \Z",
-        re.IGNORECASE,
-    ).search(run.text, max(0, run.start - 14), run.start)
+    return word in _MONTHS and word_before(run.text, run.start) in _SINCE
 
 
 def find_lower_names(text: str, words: set[str]) -> Iterator[Span]:

@@ -154,8 +154,10 @@ _PUBLIC = re.compile(
     re.IGNORECASE,
 )
 _DATE_LIKE = re.compile(
-    r"\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?|(?:19|20)\d\d(?:[-/]\d{2,4})?|\d{1,3}(?:\.\d{1,2})?[a-zA-Z]{0,4}"
+    r"\d{1,2}[-/.]\d{1,2}(?:[-/.](?:\d\d|\d{4}))?|(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}|(?:19|20)\d\d(?:[-/]\d{2,4})?"
+    r"|\d{1,3}(?:\.\d{1,2})?[a-zA-Z]{0,4}"
 )
+_PLATE_END = re.compile(r" (?:[A-Z]{1,4}|\d{2,4})\b")
 
 
 def find_numbers(text: str) -> Iterator[Span]:
@@ -193,7 +195,7 @@ def _judge(text: str, start: int, token: str, digits: int) -> Iterator[Span]:
         kind = _kind_of_shape(text, start, token) if digits >= 4 else None
     elif not _is_number(token, digits, is_sure=is_sure):
         kind = None
-    elif (groups := _GROUPS.match(text, end)) is not None:
+    elif groups := (_PLATE_END if kind == "L" else _GROUPS).match(text, end):
         end = groups.end()
     if kind is not None:
         kind = "G" if _SSN.fullmatch(token) else _kind_of_checks(token) or kind

@@ -126,6 +126,17 @@ Elementary Academy Manor Living System Shelter Prison Jail Synagogue Mosque Comm
 Precinct Municipality
 """
 _INSTITUTION_WORDS = frozenset(_INSTITUTION_NAMES.split())
+_IN_TOWN = re.compile(rf",? in (?P<town>{_TOWN})")
+_TAILS = """
+falls heights creek hollow mills springs beach park city hills valley ridge grove lake river rapids harbor harbour port village
+junction bay island point bridge ferry landing crossing corner corners green hill wood woods field fields ford
+"""
+_TOWN_TAILS = frozenset(_TAILS.split())
+_PATRONS_TEXT = """
+mercy hope grace memorial general saint st mount sacred holy good samaritan providence regional baptist methodist
+presbyterian lutheran trinity deaconess veterans county valley
+"""
+_PATRONS = frozenset(_PATRONS_TEXT.split())
 _TITLE_STATES = frozenset(("MD", "PA", "MA", "DO", "OR", "IN", "ME", "OK", "HI", "MS"))
 
 
@@ -146,9 +157,11 @@ def find_addresses(text: str, lower: str, words: set[str]) -> Iterator[Span]:
         patterns.append(_BOX)
     if "apt" in words or "apartment" in words:
         patterns.append(_APARTMENT)
-    for pattern in patterns:
-        for found in pattern.finditer(text):
-            yield Span(*found.span(), "B", "PLACE")
+    for found in (match for pattern in patterns for match in pattern.finditer(text)):
+        yield Span(*found.span(), "B", "PLACE")
+        town = _IN_TOWN.match(text, found.end())
+        if town and (length := _end_of_town(town["town"])):
+            yield Span(town.start("town"), town.start("town") + length, "B", "PLACE")
 
 
 def find_postcodes(text: str, words: set[str]) -> Iterator[Span]:
@@ -185,21 +198,18 @@ def find_towns_with_states(text: str, words: set[str]) -> Iterator[Span]:
 def _town(found: re.Match[str], *, sure: bool) -> Span | None:
     """Return the town that ends a run of capitalized words, without ordinary words before it."""
     words = list(_WORDS.finditer(found["town"]))
-    while (
-        words
-        and lexicon.is_ordinary(fold(words[0][0]))
-        and len(words) > 1
-        and fold(found["town"]) not in lexicon.cities()
-    ):
+    offset = found.start("town")
+    is_whole = (
+        found.string[max(0, offset - 2) : offset] == ", " or fold(found["town"]) in lexicon.cities()
+    )
+    while len(words) > 1 and not is_whole and lexicon.is_ordinary(fold(words[0][0])):
         words.pop(0)
     if not words:
         return None
-    town = found["town"][words[0].start() :]
-    is_known = fold(town) in lexicon.cities()
+    town = fold(found["town"][words[0].start() :])
     is_word = all(lexicon.is_ordinary(fold(word[0])) for word in words)
-    if not is_known and (is_word or not sure):
+    if town not in lexicon.cities() and (is_word or not sure):
         return None
-    offset = found.start("town")
     return Span(offset + words[0].start(), offset + len(found["town"]), "B", "PLACE")
 
 
@@ -219,10 +229,34 @@ def find_towns(text: str) -> Iterator[Span]:
         known = _longest_known(found[0])
         if known and _PREPOSITION.search(text, max(0, start - 24), start):
             yield Span(start, start + known, "B", "PLACE")
-        elif _LIVES.search(text, max(0, start - 64), start):
+        elif _LIVES.search(text, max(0, start - 64), start) or _is_strange(text, found):
             end = _end_of_town(found[0])
             if end:
                 yield Span(start, start + end, "B", "PLACE")
+
+
+def _is_strange(text: str, found: re.Match[str]) -> bool:
+    """Return whether `in`, `from`, `near` or `at` stands before a word that no list knows."""
+    start = found.start()
+    if text[start - 1 : start] != " " or word_before(text, start) not in (
+        "in",
+        "from",
+        "near",
+        "at",
+    ):
+        return False
+    first = _WORDS.match(found[0])
+    if (
+        first is None
+        or len(first[0]) < 4
+        or not first[0].istitle()
+        or "'" in first[0]
+        or "’" in first[0]
+    ):
+        return False
+    plain = fold(first[0])
+    known = (lexicon.given_names(), lexicon.family_names(), lexicon.eponyms())
+    return not lexicon.is_ordinary(plain) and not any(plain in names for names in known)
 
 
 def _longest_known(town: str) -> int:
@@ -235,21 +269,22 @@ def _longest_known(town: str) -> int:
 
 
 def _end_of_town(town: str) -> int:
-    """Return where the name of an unknown town ends: before the first ordinary word, 0 if there is none."""
+    """Return where the name of an unknown town ends, 0 if the words are no town's name.
+
+    `Cedar Hollow` and `Port Almsbury` have ordinary words in them, `Emergency Department` only such.
+    """
+    words = list(_WORDS.finditer(town))
+    plain = [fold(word[0]) for word in words]
     end = 0
-    for number, word in enumerate(_WORDS.finditer(town)):
-        plain = fold(word[0])
-        if lexicon.is_ordinary(plain) and not (number == 0 and _continues(town, word.end())):
-            break
+    for number, word in enumerate(words):
         if word[0].isupper() and len(word[0]) > 1:
             break
+        if lexicon.is_ordinary(plain[number]) and plain[number] not in _TOWN_TAILS:
+            following = plain[number + 1] if number == 0 and len(plain) > 1 else ""
+            if not following or (lexicon.is_ordinary(following) and following not in _TOWN_TAILS):
+                break
         end = word.end()
-    return end
-
-
-def _continues(town: str, end: int) -> bool:
-    """Return whether an ordinary first word, as in `Cedar Hollow`, has a second one."""
-    return bool(_WORDS.search(town, end))
+    return 0 if end and plain[0] in _TOWN_TAILS and end == words[0].end() else end
 
 
 def find_institutions(text: str, words: set[str]) -> Iterator[Span]:
@@ -261,7 +296,7 @@ def find_institutions(text: str, words: set[str]) -> Iterator[Span]:
         return
     for found in _INSTITUTION.finditer(text):
         parts = [word for word in _WORDS.finditer(found[0]) if word[0][0].isupper()]
-        if any(not lexicon.is_ordinary(fold(word[0])) for word in parts):
+        if any(_is_proper(fold(word[0])) for word in parts):
             first = next(word for word in parts if not _opens(fold(word[0])))
             yield Span(found.start() + first.start(), found.end(), "B", "PLACE")
     for found in _COUNTY.finditer(text):
@@ -272,21 +307,15 @@ def find_institutions(text: str, words: set[str]) -> Iterator[Span]:
             yield Span(*found.span(), "B", "PLACE")
 
 
+def _is_proper(word: str) -> bool:
+    """Return whether a word belongs to an institution's own name, not to what it does."""
+    return word in _PATRONS or not lexicon.is_ordinary(word)
+
+
+_OPENING_WORDS = "the at in from to admitted seen transferred patient follow contact call her his"
+_OPENING = frozenset(_OPENING_WORDS.split())
+
+
 def _opens(word: str) -> bool:
     """Return whether a word before an institution's name is only the start of the sentence."""
-    return word in {
-        "the",
-        "at",
-        "in",
-        "from",
-        "to",
-        "admitted",
-        "seen",
-        "transferred",
-        "patient",
-        "follow",
-        "contact",
-        "call",
-        "her",
-        "his",
-    }
+    return word in _OPENING
