@@ -106,7 +106,7 @@ def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=Class(),
             multiple=True,
             metavar="COLUMN=CLASS",
-            help="Safe Harbor: a column's class, A to R or text; may be repeated.",
+            help="Safe Harbor: a column's class, A to R, zip, age or text; may be repeated.",
         ),
     ):
         command = option(command)

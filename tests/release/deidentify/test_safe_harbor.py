@@ -121,6 +121,26 @@ def test_a_column_of_unreadable_dates_is_removed():
     assert (found.action, found.letter, found.removed) == ("removed", "C", 15)
 
 
+def test_days_of_a_month_are_not_kept_as_ages():
+    table = pa.table({"visited": [3, 28] * 20, "sex": ["F", "M"] * 20})
+    assert safe_harbor(table, as_of=2026, classes={"visited": "C"}).column("visited").action == (
+        "removed"
+    )
+
+
+def test_blank_texts_are_missing_not_unreadable():
+    table = pa.table({"visit_date": [" "] * 30 + ["2020-01-01"] * 9 + ["2020-02-01"]})
+    found = safe_harbor(table, as_of=2026).column("visit_date")
+    assert (found.action, found.cells, found.changed, found.removed) == ("year", 10, 10, 0)
+
+
+def test_dates_after_the_year_of_ages_are_told_of():
+    table = pa.table({"visit_date": ["2024-01-01"] * 10, "age": [30] * 10})
+    found = safe_harbor(table, as_of=2020)
+    assert any("'visit_date'" in text and "--as-of" in text for text in found.cautions)
+    assert any("year of birth" in text for text in found.cautions)
+
+
 def test_a_few_unreadable_values_go_and_the_column_stays(tmp_path: Path):
     table = pa.table({"visit_date": ["soon"] + ["2020-01-01"] * 9})
     found = safe_harbor(table, tmp_path / "out.csv", as_of=2026).column("visit_date")

@@ -134,6 +134,15 @@ def test_the_custodian_knows_better():
     assert treated(values, keep=["ref"])["ref"].action is Action.KEEP
 
 
+def test_whole_numbers_of_a_stated_class_are_not_taken_for_zip_codes_or_ages():
+    values = {"district": [1, 50] * 30, "visited": [3, 28] * 30}
+    found = treated(values, classes={"district": "B", "visited": "C"})
+    assert found["district"].action is Action.REMOVE
+    assert found["visited"].action is Action.YEAR  # in which nothing can be read
+    found = treated(values, classes={"district": "zip", "visited": "age"})
+    assert (found["district"].action, found["visited"].action) == (Action.PREFIX, Action.AGE)
+
+
 def test_the_policy_has_a_say_but_not_against_the_rule():
     values = {"q1": ["yes", "no"] * 30, "q2": codes("{}%"), "email": codes("p{}@example.org")}
     roles = {"q1": Role.IDENTIFIER, "q2": Role.SENSITIVE, "email": Role.INSENSITIVE}

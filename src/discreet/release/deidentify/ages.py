@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
@@ -97,22 +96,3 @@ def _numbers(texts: ArrowArray, pattern: str, *names: str) -> tuple[ArrowArray, 
     fields = pc.extract_regex(texts, pattern)
     first, *rest = [pc.struct_field(fields, name).cast(pa.int64()) for name in names]
     return first, (rest[0] if rest else first)
-
-
-def readable_share(values: ArrowArray, replaced: ArrowArray) -> float:
-    """Return the share of values that have a replacement: 1 when there are none.
-
-    >>> readable_share(pa.array(["a", "b"]), pa.array(["a", None]))
-    0.5
-    """
-    known = len(values) - values.null_count
-    return (len(replaced) - replaced.null_count) / known if known else 1.0
-
-
-def whole_numbers(values: ArrowArray) -> tuple[int, int] | None:
-    """Return the least and the greatest of whole numbers, None when some value is none."""
-    texts = pc.utf8_trim_whitespace(text_of(values))
-    if not len(texts) or not pc.all(pc.match_substring_regex(texts, r"^[0-9]{1,9}$")).as_py():
-        return None
-    found = texts.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return int(np.min(found)), int(np.max(found))

@@ -54,7 +54,7 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
         output: Where the rows go; without it nothing is written.
         as_of: The year to which ages are counted from dates: whoever is over 89 then, is `90+`.
         policy: A policy or the path of its file; its identifiers are removed in any case.
-        classes: Columns whose class is known: a letter from A to R, or `text` for free text.
+        classes: Columns whose class is known: a letter from A to R, `zip`, `age` or `text`.
         keep: Columns that stay as they are, on the custodian's word.
         unit: The column that says whose rows they are, to count people in what is left.
         small: The ZIP areas of 20,000 people or fewer; the list that is shipped when not given.

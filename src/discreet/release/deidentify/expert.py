@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sqlglot import exp
 
+from discreet.engines.scratch import innermost
 from discreet.errors import WrongUsage
 from discreet.measure.assess import measure, open_population
 from discreet.measure.describe import counted, listed, percent
@@ -105,7 +106,9 @@ def determine(
     held = _identifiers(source.table, policy)
     removed = _to_remove(source.table, policy) if choices.remove_identifiers else ()
     table, bound = _bound(source, policy, removed)
-    population = open_population(choices.against, table) if choices.against is not None else None
+    # Beside the table itself, where both can be joined.
+    beside = replace(table, engine=innermost(table.engine))
+    population = open_population(choices.against, beside) if choices.against is not None else None
     found = measure(
         bound,
         population=population,

@@ -19,7 +19,7 @@ from discreet.release.deidentify.zip_areas import SmallAreas, shorten_zips
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # Dates, ages or ZIP codes that cannot be read for the most part are something else: they go.
 LEAST_READABLE = 0.5
+_READ_AS = {Action.PREFIX: "ZIP codes", Action.AGE: "ages in years", Action.YEAR: "dates"}
 
 
 @dataclass(frozen=True)
@@ -56,33 +57,36 @@ class Recoded:
 
 
 def recode(table: Table, column: Column, treatment: Treatment, setting: Setting) -> Recoded:
-    """Return how a column's values change; one that cannot be read for the most part is removed."""
-    if treatment.action in (Action.KEEP, Action.REMOVE):
-        cells = _count(table, column)
-        gone = cells if treatment.action is Action.REMOVE else 0
-        return Recoded(treatment, cells, removed=gone)
+    """Return how a column's values change; one that cannot be read for the most part is removed.
+
+    Blank texts count as missing.
+    """
     values, rows = _counted_values(table, column)
-    cells = int(rows.sum())
+    texts = text_of(values)
+    told = pc.match_substring_regex(texts, r"\S").to_numpy(zero_copy_only=False)
+    cells = int(rows[told].sum())
     replacements, found = _replace(values, rows, treatment.action, setting)
     is_gone = replacements.is_null().to_numpy(zero_copy_only=False)
-    removed = int(rows[is_gone].sum())
+    removed = int(rows[told & is_gone].sum())
     if cells and removed > (1 - LEAST_READABLE) * cells:
-        what = {Action.PREFIX: "ZIP codes", Action.AGE: "ages in years", Action.YEAR: "dates"}
-        reason = f"{removed:,} of {cells:,} values cannot be read as {what[treatment.action]}"
+        reason = f"{removed:,} of {cells:,} values cannot be read as {_READ_AS[treatment.action]}"
         gone = replace(treatment, action=Action.REMOVE, reason=reason)
         return Recoded(gone, cells, removed=cells)
-    is_same = pc.fill_null(pc.equal(replacements, text_of(values)), False)
-    kept = is_same.to_numpy(zero_copy_only=False) | is_gone
-    changed = int(rows[~kept].sum())
+    is_same = pc.fill_null(pc.equal(replacements, texts), False).to_numpy(zero_copy_only=False)
+    changed = int(rows[told & ~is_same & ~is_gone].sum())
     return Recoded(treatment, cells, changed, removed, found, values, replacements)
 
 
-def own_names(table: Table, treatments: Sequence[Treatment]) -> Names:
-    """Return the words of the names in the table's own columns of class A."""
-    named = [item.column for item in treatments if item.letter == "A"]
+def leave_or_remove(treatment: Treatment, *, cells: int) -> Recoded:
+    """Return what happens to a column that stays or goes as a whole."""
+    return Recoded(treatment, cells, removed=cells if treatment.action is Action.REMOVE else 0)
+
+
+def own_names(table: Table, columns: Collection[str]) -> Names:
+    """Return the words of the names in the table's own columns of names."""
     found: list[str | None] = []
     for column in table.columns:
-        if column.name in named:
+        if column.name in columns:
             found += text_of(_counted_values(table, column)[0]).to_pylist()
     return Names.of(found)
 
@@ -122,10 +126,3 @@ def _counted_values(table: Table, column: Column) -> tuple[ArrowArray, NDArray[n
     found = table.engine.run(counted)
     values = pa.chunked_array(found["value"]).combine_chunks()
     return values, found["rows"].to_numpy().astype(np.int64)
-
-
-def _count(table: Table, column: Column) -> int:
-    counted = build.named(exp.Count(this=build.column(column.name)), "cells")
-    return int(
-        table.engine.run(build.select(counted, source=table.relation.copy()))["cells"][0].as_py()
-    )

@@ -9,17 +9,20 @@ from discreet.measure.describe import counted, listed
 from discreet.measure.profile import guess_roles
 from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.policy.model import Role
+from discreet.release.deidentify.ages import OVER_89
 from discreet.release.deidentify.prepared import UNIT, Prepared, keep_rows
-from discreet.release.deidentify.recode import Recoded, Setting, own_names, recode
+from discreet.release.deidentify.recode import Recoded, Setting, leave_or_remove, own_names, recode
 from discreet.release.deidentify.record import ClassRecord, ColumnRecord, Deidentified
 from discreet.release.deidentify.remaining import measure_remaining
-from discreet.release.deidentify.treatments import Action, treat_columns
+from discreet.release.deidentify.text import Names
+from discreet.release.deidentify.treatments import Action, Treatment, treat_columns
 from discreet.release.deidentify.zip_areas import SmallAreas, known_small_areas
 from discreet.release.replace import replace_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from discreet.engines.engine import Table
     from discreet.measure.assess import Progress
     from discreet.measure.profile import Guess
     from discreet.release.deidentify.opening import Opened
@@ -54,11 +57,8 @@ def apply_safe_harbor(
     treatments = treat_columns(
         table, guesses, classes=choices.classes, keep=choices.keep, policy=source.policy
     )
-    setting = Setting(choices.as_of, small, own_names(table, treatments))
-    recoded: list[Recoded] = []
-    for column, treatment in zip(table.columns, treatments, strict=True):
-        recoded.append(recode(table, column, treatment, setting))
-        progress("columns", len(recoded), len(table.columns))
+    setting = Setting(choices.as_of, small, _names(table, treatments, guesses))
+    recoded = _recode(table, treatments, guesses, setting, progress)
     unit = choices.unit or (source.policy.unit if source.policy else None)
     gone = [item.treatment.column for item in recoded if item.treatment.action is Action.REMOVE]
     changes = {
@@ -86,10 +86,43 @@ def apply_safe_harbor(
         },
         remaining=remaining,
         warnings=warnings,
-        cautions=_cautions(recoded, guesses, is_own_list=choices.small is not None),
+        cautions=(
+            *_cautions(recoded, guesses, is_own_list=choices.small is not None),
+            *_cautions_of_time(recoded, as_of=choices.as_of),
+        ),
     )
     left = tuple(column.name for column in table.columns if column.name not in gone)
     return Prepared(released.relation, left, found)
+
+
+def _names(table: Table, treatments: Sequence[Treatment], guesses: Mapping[str, Guess]) -> Names:
+    """Return the table's own names of people, if it has a text to look for them in."""
+    if all(item.action is not Action.REDACT for item in treatments):
+        return Names()
+    named = [
+        item.column
+        for item in treatments
+        if item.letter == "A" and guesses[item.column].meaning in ("person name", None)
+    ]
+    return own_names(table, named)
+
+
+def _recode(
+    table: Table,
+    treatments: Sequence[Treatment],
+    guesses: Mapping[str, Guess],
+    setting: Setting,
+    progress: Progress,
+) -> list[Recoded]:
+    recoded: list[Recoded] = []
+    for column, treatment in zip(table.columns, treatments, strict=True):
+        if treatment.action in (Action.KEEP, Action.REMOVE):
+            counts = guesses[column.name].evidence
+            recoded.append(leave_or_remove(treatment, cells=counts["rows"] - counts["missing"]))
+        else:
+            recoded.append(recode(table, column, treatment, setting))
+        progress("columns", len(recoded), len(table.columns))
+    return recoded
 
 
 def _quasi(
@@ -187,3 +220,28 @@ def _cautions(
 
 def _is_text(item: Recoded) -> bool:
     return item.treatment.action is Action.REDACT
+
+
+def _cautions_of_time(recoded: Sequence[Recoded], *, as_of: int) -> tuple[str, ...]:
+    years = [item for item in recoded if item.treatment.action is Action.YEAR]
+    later = [
+        f"'{item.treatment.column}'"
+        for item in years
+        if any(year != OVER_89 and int(year) > as_of for year in _distinct(item))
+    ]
+    found: list[str] = []
+    if later:
+        found.append(
+            f"There are dates after {as_of}, the year to which ages are counted, in {listed(later)}. "
+            "Give the year of the release with --as-of."
+        )
+    if years and any(item.treatment.action is Action.AGE for item in recoded):
+        found.append(
+            "An age and the year it was taken tell a year of birth: whoever was 85 in 2010 is over 89 "
+            "today. Remove one of them, if that matters here."
+        )
+    return tuple(found)
+
+
+def _distinct(item: Recoded) -> list[str]:
+    return [year for year in item.replacements.unique().to_pylist() if year is not None]

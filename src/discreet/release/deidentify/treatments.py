@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # A column nobody knows, on which one person in five is alone, is a code of its own: class R.
 UNIQUE_SHARE = 0.2
 FREE_TEXT_SHARE = 0.2
-TEXT = "text"
-"""The word for free text, in the place of a class's letter."""
+TEXT, AGES, ZIPS = "text", "age", "zip"
+"""Words in the place of a class's letter: free text, ages in years (C), ZIP codes (B)."""
 
 _MOST_REGIONS = 60  # states, districts and territories of the United States
 _EMPLOYERS = """
@@ -62,6 +62,13 @@ class Action(StrEnum):
     REDACT = "redacted"
 
 
+_STATED = {
+    TEXT: (Action.REDACT, None, "free text, as you said"),
+    AGES: (Action.AGE, "C", "ages in years, as you said"),
+    ZIPS: (Action.PREFIX, "B", "ZIP codes, as you said"),
+}
+
+
 @dataclass(frozen=True)
 class Treatment:
     """One column's class of the rule, what is done to it, and why; it quotes no cell."""
@@ -85,7 +92,8 @@ def treat_columns(
     Args:
         table: The table.
         guesses: What each column is taken to be.
-        classes: Columns whose class the custodian knows: a letter from A to R, or `text`.
+        classes: Columns whose class the custodian knows: a letter from A to R, or `zip`, `age` or
+            `text` for columns of these.
         keep: Columns that the custodian vouches for: they stay as they are.
         policy: What the policy says of the table; its identifiers go in any case.
     """
@@ -104,12 +112,12 @@ def _checked(table: Table, classes: Mapping[str, str], keep: Collection[str]) ->
         raise ConflictingRoles(
             f"Column '{both[0]}' has a class and is to be kept as it is. Name it once."
         )
-    found = {name: word if word == TEXT else word.upper() for name, word in classes.items()}
+    found = {name: word if word in _STATED else word.upper() for name, word in classes.items()}
     for name, letter in found.items():
-        if letter != TEXT and letter not in SAFE_HARBOR:
+        if letter not in (*_STATED, *SAFE_HARBOR):
             raise WrongUsage(
                 f"The class of column '{name}' is unknown. Give a letter from A to R of 45 CFR "
-                "164.514(b)(2)(i), or `text` for free text."
+                "164.514(b)(2)(i), or one of the words zip, age and text."
             )
     return found
 
@@ -118,8 +126,8 @@ def _treat(guess: Guess, stated: str | None, keep: bool, roles: Mapping[str, Rol
     name, role = guess.column, roles.get(guess.column)
     if keep:
         return Treatment(name, Action.KEEP, guess.safe_harbor, "kept as it is on your word")
-    if stated == TEXT:
-        return Treatment(name, Action.REDACT, None, "free text, as you said")
+    if stated in _STATED:
+        return Treatment(name, *_STATED[stated])
     if stated is not None:
         return _of_class(guess, stated)
     if role is Role.IDENTIFIER:
@@ -134,23 +142,13 @@ def _treat(guess: Guess, stated: str | None, keep: bool, roles: Mapping[str, Rol
 def _of_class(guess: Guess, letter: str) -> Treatment:
     """Return what the rule does to a class the custodian named."""
     reason = f"class {letter}, as you said: {SAFE_HARBOR[letter]}"
+    # Whole numbers may be days, months or districts: only what looks like it is coarsened.
     action = Action.REMOVE
-    if (letter == "B" and guess.meaning == "postcode") or (letter == "B" and _could_be_zips(guess)):
+    if letter == "B" and (guess.meaning == "postcode" or _share(guess, "five digits") >= 0.5):
         action = Action.PREFIX
     elif letter == "C":
-        action = Action.AGE if _could_be_ages(guess) else Action.YEAR
+        action = Action.AGE if guess.meaning == "age" else Action.YEAR
     return Treatment(guess.column, action, letter, reason)
-
-
-def _could_be_zips(guess: Guess) -> bool:
-    kind, patterns = guess.evidence["kind"], guess.evidence["patterns"]
-    return kind is Kind.INTEGER or patterns.get("five digits", 0) >= 0.5 * _present(guess)
-
-
-def _could_be_ages(guess: Guess) -> bool:
-    return guess.meaning == "age" or (
-        guess.meaning not in ("year", "birth year") and guess.evidence["kind"] is Kind.INTEGER
-    )
 
 
 def _by_kind(guess: Guess, role: Role | None) -> Treatment | None:

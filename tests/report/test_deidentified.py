@@ -1,0 +1,48 @@
+"""Pages of deidentify: they tell what was done, show no cell, and run nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+
+from discreet.policy.model import Column, Policy, Role, Table
+from discreet.release.deidentify.deidentify import determine_source, safe_harbor
+from discreet.release.deidentify.expert import ExpertChoices
+from discreet.report import deidentified, expert
+
+ON = dt.date(2026, 5, 17)
+PEOPLE = pa.table(
+    {
+        "name": [f"Zebulon Quackenbush {n}" for n in range(30)],
+        "sex": ["F", "M"] * 15,
+        "<b>ward": ["xylophone", "surgery"] * 15,
+    }
+)
+
+
+def test_the_page_tells_all_classes_and_shows_no_cell():
+    page = deidentified.render(safe_harbor(PEOPLE, as_of=2026), on=ON)
+    assert "2026-05-17" in page
+    assert "full-face photographs" in page
+    assert "Zebulon" not in page
+    assert "xylophone" not in page
+
+
+def test_names_of_columns_are_no_markup():
+    page = deidentified.render(safe_harbor(PEOPLE, as_of=2026), on=ON)
+    assert "<b>ward" not in page
+    assert "&lt;b&gt;ward" in page
+    assert "<script" not in page
+
+
+def test_the_expert_page_has_risks_attacks_assumptions_and_a_place_to_sign():
+    policy = Policy(
+        {"t": Table("t", (Column("sex", Role.QUASI_IDENTIFIER), Column("name", Role.IDENTIFIER)))}
+    )
+    choices = ExpertChoices(expert="Ada <Byron>", remove_identifiers=True, fraction=0.1)
+    page = expert.render(determine_source(PEOPLE, policy, choices=choices), on=ON)
+    for words in ("Prosecutor (decides)", "Attacks not tried", "Assumptions", "Signature"):
+        assert words in page
+    assert "Ada &lt;Byron&gt;" in page
+    assert "Zebulon" not in page
