@@ -112,7 +112,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
     opened = (
         open_table(
             source,
-            table=None if _names_its_table(source) else table,
+            table=None if names_its_table(source) else table,
             delimiter=delimiter,
             encoding=encoding,
             memory_limit=memory_limit,
@@ -146,7 +146,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
             opened.engine.close()
 
 
-def _names_its_table(source: object) -> bool:
+def names_its_table(source: object) -> bool:
     """Return whether the source itself says which table, so that `table` means the policy's."""
     return isinstance(source, str) and (
         source.startswith("spark:") or ("://" in source and "table=" in source)

@@ -12,7 +12,7 @@ from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch
 from discreet.errors import Bug, EmptySource, WrongUsage
-from discreet.measure.assess import load, open_population
+from discreet.measure.assess import load, names_its_table, open_population
 from discreet.measure.classes import group
 from discreet.measure.risk.sample import sample_risk
 from discreet.measure.subject import bind, select_table
@@ -120,8 +120,17 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     """
     target = parse_target(output, force=force) if output is not None else None
     given = Input(source, policy, table, against, delimiter, encoding, memory_limit)
-    opened = open_table(
-        source, table=table, delimiter=delimiter, encoding=encoding, memory_limit=memory_limit
+    is_ours = not isinstance(source, Table)
+    opened = (
+        open_table(
+            source,
+            table=None if names_its_table(source) else table,
+            delimiter=delimiter,
+            encoding=encoding,
+            memory_limit=memory_limit,
+        )
+        if is_ours
+        else source
     )
     try:
         asked = _settle(given, opened, wishes or Wishes())
@@ -138,7 +147,8 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
             )
             return _publish(plan, replace(opened, engine=scratch), target)
     finally:
-        opened.engine.close()
+        if is_ours:
+            opened.engine.close()
 
 
 def _settle(given: Input, opened: Table, wishes: Wishes) -> model.Table:
