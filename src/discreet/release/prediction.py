@@ -1,0 +1,143 @@
+"""A column that a classifier is to predict: read with its combinations, judged before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import Bug, WrongUsage
+from discreet.measure.classes import group
+from discreet.measure.subject import require_column
+from discreet.measure.utility.tasks import (
+    UNKNOWN,
+    Classification,
+    cross_validate,
+    require_classifier,
+    split,
+)
+from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.release.anonymize.frequencies import label
+from discreet.release.anonymize.read import read_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.engines.engine import Column
+    from discreet.measure.subject import Bound
+    from discreet.measure.utility.distances import Labeled
+    from discreet.release.anonymize.read import Reading
+
+MOST_VALUES = 50
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The column to predict: `rows[i]` rows of combination `owners[i]` have `values[i]`.
+
+    `place` is its place among the quasi-identifiers, if it is one.
+    """
+
+    column: str
+    owners: NDArray[np.int64]
+    values: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    place: int | None = None
+
+
+def read_goal(reading: Reading, bound: Bound, name: str) -> Goal:
+    """Return the column called `name` with the combinations of `reading`.
+
+    Raises:
+        MissingExtra: Nothing is installed that could be trained.
+        UnknownColumn: There is no such column.
+        WrongUsage: It has too many values, or nothing is left to predict it from.
+    """
+    require_classifier()
+    problem = reading.problem
+    column = require_column(bound.subject.table, name)
+    names = [attribute.name for attribute in problem.attributes]
+    if name in names:
+        place = names.index(name)
+        values = problem.table.codes[:, place].astype(np.int64)
+        goal = Goal(name, np.arange(len(values)), values, problem.table.rows, place)
+    elif name in problem.judge.columns and bound.subject.unit is None:
+        histogram = problem.table.histograms[problem.judge.columns.index(name)]
+        goal = Goal(name, histogram.owners, histogram.codes, histogram.counts)
+    else:
+        goal = _read_apart(reading, bound, column)
+    count = len(np.unique(goal.values))
+    if count > MOST_VALUES:
+        raise WrongUsage(
+            f"The column to predict, '{name}', has {count:,} values; a classifier can tell "
+            f"{MOST_VALUES} apart at most. Choose another --target, or group its values first."
+        )
+    if names == [name]:
+        raise WrongUsage(
+            f"'{name}' is the only quasi-identifier, so that there is nothing to predict it from. "
+            "Choose another --target."
+        )
+    return goal
+
+
+def classify(goal: Goal, columns: Sequence[Labeled]) -> Classification:
+    """Return how well the goal is predicted from the quasi-identifiers, before and after.
+
+    The same rows are in the same folds before and after. A goal that is a quasi-identifier itself is
+    told to the trainer where a row keeps its value; what is predicted is always the true one.
+    """
+    features = [column.take(goal.owners) for j, column in enumerate(columns) if j != goal.place]
+    folds = split(goal.values, goal.rows)
+    rows = np.bincount(goal.values, weights=folds.sum(axis=1))
+    told = None
+    if goal.place is not None:
+        column = columns[goal.place]
+        told = np.where(_is_exact(column)[column.labels], column.values, UNKNOWN)
+    return Classification(
+        target=goal.column,
+        majority=float(rows.max() / rows.sum()),
+        before=cross_validate(
+            np.stack([column.values for column in features], axis=1), goal.values, folds
+        ),
+        after=cross_validate(
+            np.stack([column.labels for column in features], axis=1), goal.values, folds, told=told
+        ),
+        rows=int(rows.sum()),
+    )
+
+
+def _is_exact(column: Labeled) -> NDArray[np.bool_]:
+    """Return, for each label, whether it is a value."""
+    own = np.zeros(column.count, dtype=np.float64)
+    own[column.labels] = column.spread(np.eye(column.count))[column.values, column.labels]
+    return own == 1.0
+
+
+def _read_apart(reading: Reading, bound: Bound, column: Column) -> Goal:
+    """Read a column that no criterion is about, by a GROUP BY of its own."""
+    subject = replace(bound.subject, sensitive=(column,), unit=None)
+    other = read_problem(group(subject), replace(bound, subject=subject), ())
+    mine, theirs = reading.problem.table.codes, other.problem.table.codes
+    codes = np.stack(
+        [_places(other.values[j], values)[theirs[:, j]] for j, values in enumerate(reading.values)],
+        axis=1,
+    )
+    both = np.concatenate([mine, codes])
+    labels, count = label([(both[:, j], len(values)) for j, values in enumerate(reading.values)])
+    owners = np.full(count, -1, dtype=np.int64)
+    owners[labels[: len(mine)]] = np.arange(len(mine))
+    found = owners[labels[len(mine) :]]
+    if (found < 0).any():
+        raise Bug("A combination of quasi-identifiers was read once, and not again.")
+    histogram = other.problem.table.histograms[0]
+    return Goal(column.name, found[histogram.owners], histogram.codes, histogram.counts)
+
+
+def _places(values: ArrowArray, known: ArrowArray) -> NDArray[np.int64]:
+    places = pc.index_in(values, value_set=known)
+    if places.null_count:
+        raise Bug("A value of a quasi-identifier was read once, and not again.")
+    return places.to_numpy(zero_copy_only=False).astype(np.int64)
