@@ -25,11 +25,13 @@ from discreet.release.blame import blamed
 from discreet.release.frontier import trace_frontier
 from discreet.release.output.target import FileTarget, FolderTarget
 from discreet.release.perform import perform
+from discreet.release.prediction import read_goal
 from discreet.release.recode import CLASS, recode
 from discreet.release.release import Release, Risks
 from discreet.release.settings import Wishes, settle
 from discreet.release.stage import staged
 from discreet.release.unlisted import unlisted_columns
+from discreet.release.utility import measure_utility
 from discreet.release.verify import measure_table, measure_written, require_holds
 from discreet.release.words import sentence, warn
 from discreet.release.write import parse_target
@@ -199,6 +201,8 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
     table, done = perform(table, plan.asked.release.steps, plan.asked, key=plan.key)
     bound = bind(table, policy=plan.asked)
     reading = _read(plan, bound)
+    predicted = plan.asked.release.target
+    goal = read_goal(reading, bound, predicted) if predicted is not None else None
     plan.progress("classes", 1, 1)
     recoding = solve(
         reading.problem,
@@ -216,6 +220,7 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
     result = _result(plan, chosen, written, found)
     return replace(
         result,
+        utility=measure_utility(reading, recoding, goal=goal).to_dict(),
         frontier=trace_frontier(reading.problem, plan.asked.release) if plan.frontier else (),
         minimal=_minimal(reading.problem) if plan.minimal else (),
         steps=tuple(step.to_dict() for step in done),
