@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from discreet.cli import options, output
 from discreet.cli.wishes import Seconds, Share, Weights, criteria_options
@@ -71,13 +72,13 @@ def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--weights", type=Weights(), help="What columns count for, such as age=2."),
         click.option(
             "--utility",
-            type=click.Choice(UTILITIES),
+            type=options.Word(UTILITIES),
             help="What full-domain keeps small. Default: loss.",
         ),
         click.option(
             "--suppress", type=Share(), help="Share of rows that may be suppressed, such as 5%."
         ),
-        click.option("--method", type=click.Choice(METHODS), help="How classes are made."),
+        click.option("--method", type=options.Word(METHODS), help="How classes are made."),
     ):
         command = option(command)
     return command
@@ -97,7 +98,7 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             help="Where the manifest goes. Default: release.json beside the output.",
         ),
-        click.option("--dry-run", is_flag=True, help="Search and tell, write nothing."),
+        click.option("--dry-run", is_flag=True, help="Search and tell, publish nothing."),
         click.option("--force", is_flag=True, help="Replace what is at the output."),
         click.option(
             "-o",
@@ -141,6 +142,9 @@ def command(
     source: str | None, replay: Path | None, report: Path | None, as_json: bool, **choices: Any
 ) -> None:
     """Publish rows that meet the criteria."""
+    choices["report"] = report
+    if choices["dry_run"] and choices["manifest"] is not None:
+        raise click.UsageError("--dry-run publishes nothing that a --manifest could prove.")
     write = _report_writer(report) if report is not None else None
     found = _replay(replay, choices, source) if replay is not None else _publish(source, choices)
     if write is not None:
@@ -168,8 +172,13 @@ def _publish(source: str | None, choices: dict[str, Any]) -> Release:
 def _replay(path: Path, choices: dict[str, Any], source: str | None) -> Release:
     if source is not None:
         raise click.UsageError("A manifest names its source. Leave SOURCE out with --replay.")
-    from discreet.cli.releasing import replay
+    from discreet.cli.releasing import KEPT, replay
 
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        if is_given and parameter.name in KEPT:
+            raise click.UsageError(f"The manifest says it all: leave {parameter.opts[0]} out.")
     return replay(path, choices)
 
 

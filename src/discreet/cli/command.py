@@ -23,9 +23,9 @@ VERBS = {
     "demo": "Tell the whole story on a bundled, made-up hospital",
     "init": "Draft a policy: guess each column's role, and say why",
     "assess": "Measure how identifiable the people in a table are",
-    "deidentify": "Remove or replace what names people: Safe Harbor, expert, pseudonyms",
     "check": "Gate for CI: exit 3 unless the policy's criteria hold",
     "anonymize": "Publish rows that meet the criteria, with the least loss",
+    "deidentify": "Remove or replace what names people: Safe Harbor, expert, pseudonyms",
 }
 
 HELP = """\b
@@ -34,7 +34,7 @@ discreet stands between sensitive data and the people who want it.
 \b
 Five jobs, one policy file that says what is protected:
   assess    how identifiable are the people in this table?
-  release   publish rows safely, with the least loss         (coming)
+  release   publish rows safely, with the least loss
   answer    SQL under differential privacy, with a budget    (coming)
   attack    play the adversary before the world does         (coming)
   guard     who may see what, proven by a journal            (coming)
@@ -46,6 +46,8 @@ Start here:
   discreet init people.csv -o policy.yaml   write down what is protected
   discreet assess people.csv --policy policy.yaml --report people.html
   discreet check people.csv --policy policy.yaml
+  discreet anonymize people.csv --policy policy.yaml -o released.csv
+  discreet deidentify people.csv --method safe-harbor -o shared.csv
 """
 
 EPILOG = """\b

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.errors import did_you_mean
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,6 +30,16 @@ class Names(click.ParamType[tuple[str, ...]]):
         if not names or any(not name.strip() for name in names):
             self.fail("Write column names separated by commas, such as age,sex,zip.", param, ctx)
         return tuple(name.strip() for name in names)
+
+
+class Word(click.Choice[str]):
+    """One of a few words; a slip is answered with the word that was meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word."""
+        if value not in self.choices:
+            self.fail(f"There is no '{value}'.{did_you_mean(str(value), self.choices)}", param, ctx)
+        return str(value)
 
 
 class Memory(click.ParamType[str]):

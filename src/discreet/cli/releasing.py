@@ -10,32 +10,38 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli import output
+from discreet.cli.places import refuse_collisions
 from discreet.cli.wishes import Level, criteria_of
-from discreet.errors import ReleaseFailed, WrongUsage
+from discreet.engines.address import without_password
+from discreet.errors import InvalidManifest, OutputRefused, WrongUsage
 
 if TYPE_CHECKING:
     from discreet.release.release import Release
 
 # What the manifest keeps of a call; the rest says where things go and how they are shown.
-_KEPT = (
+KEPT = (
     *("policy", "quasi", "sensitive", "unit", "hierarchies", "table", "delimiter", "encoding"),
     *("k", "l", "t", "alpha", "beta", "disclosure", "k_map", "presence", "against"),
     *("method", "suppress", "utility", "weights", "target", "seconds", "suppressed"),
 )
 
 
-def publish(source: str, choices: dict[str, Any]) -> Release:
-    """Return the release that the words ask for, written with its manifest."""
-    from discreet.release.anonymization import anonymize
-    from discreet.release.manifest import manifest_path
-    from discreet.release.settings import Wishes
-    from discreet.writing import require_writable
+def publish(source: str, choices: dict[str, Any], *, expected: str | None = None) -> Release:
+    """Return the release that the words ask for, written with its manifest.
 
-    arguments = {"source": source, **{name: _plain(choices[name]) for name in _KEPT}}
+    With `expected`, nothing is published unless the file has that SHA-256.
+    """
+    from discreet.release.anonymization import anonymize
+    from discreet.release.settings import Wishes
+
+    arguments = {"source": _plain(source), **{name: _plain(choices[name]) for name in KEPT}}
     out = None if choices["dry_run"] else choices["out"]
-    manifest = choices["manifest"] or (manifest_path(out) if out is not None else None)
-    if manifest is not None:
-        require_writable(manifest)
+    manifest = _manifest(choices) if out is not None else None
+    refuse_collisions(
+        (choices["policy"], choices["against"], choices["key_file"]),
+        {"the rows": out, "the manifest": manifest, "the report": choices["report"]},
+        source=source,
+    )
     wishes = Wishes(
         criteria=criteria_of(choices),
         weights=choices["weights"] or {},
@@ -54,6 +60,7 @@ def publish(source: str, choices: dict[str, Any]) -> Release:
             output=out,
             wishes=wishes,
             key=_key(choices["key_file"]),
+            expected=expected,
             memory_limit=choices["memory"],
             progress=step,
             **{
@@ -76,26 +83,27 @@ def replay(path: Path, choices: dict[str, Any]) -> Release:
     require_unchanged(manifest)
     arguments = dict(manifest.arguments)
     source = arguments.pop("source", None)
-    if not isinstance(source, str):
+    if not isinstance(source, str) or source == "-":
         raise WrongUsage(f"{path} does not name a source that can be read again.")
     out = choices["out"] or manifest.output
+    if out is None or out.startswith("table "):
+        raise WrongUsage(f"The release of {path} went to {out or 'no file'}. Say where with -o.")
+    if manifest.sha256 is not None and Path(out).suffixes != Path(str(manifest.output)).suffixes:
+        raise WrongUsage(
+            f"The release of {path} is {manifest.output}: a file of another kind cannot be the same. "
+            "Name one with the same ending."
+        )
     context = click.Context(command)
     types = {parameter.name: parameter for parameter in command.params}
     restored = {
         name: types[name].type_cast_value(context, value) if value is not None else value
         for name, value in arguments.items()
-        if name in _KEPT
+        if name in KEPT
     }
     again = {**choices, **restored, "out": out}
     if choices["manifest"] is None and Path(str(out)) == Path(str(manifest.output)):
         again["manifest"] = path
-    found = publish(source, again)
-    if manifest.sha256 is not None and found.sha256 != manifest.sha256:
-        raise ReleaseFailed(
-            f"{found.output} was written, but it is not the file of {path}: its SHA-256 differs. A "
-            "step with chance needs the same --key-file, and another version may decide otherwise."
-        )
-    return found
+    return publish(source, again, expected=manifest.sha256)
 
 
 def _with_manifest(found: Release, path: Path | None, arguments: dict[str, Any]) -> Release:
@@ -115,6 +123,23 @@ def _with_manifest(found: Release, path: Path | None, arguments: dict[str, Any])
     return found
 
 
+def _manifest(choices: dict[str, Any]) -> Path:
+    """Return where the manifest goes; another file is not replaced by it, unless --force says so."""
+    from discreet.release.manifest import manifest_path, read_manifest
+    from discreet.writing import require_writable
+
+    path: Path = choices["manifest"] or manifest_path(choices["out"])
+    require_writable(path)
+    if choices["manifest"] is not None and path.exists() and not choices["force"]:
+        try:
+            read_manifest(path)
+        except InvalidManifest:
+            raise OutputRefused(
+                f"{path} exists and is no manifest. Name another file, or add --force to replace it."
+            ) from None
+    return path
+
+
 def _key(path: Path | None) -> bytes | None:
     if path is None:
         return None
@@ -127,6 +152,8 @@ def _plain(value: object) -> Any:
     """Return a choice as JSON keeps it, and as its option reads it again."""
     if isinstance(value, (Path, Level)):
         return str(value)
+    if isinstance(value, str):
+        return without_password(value)
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return value

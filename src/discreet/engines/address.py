@@ -10,6 +10,22 @@ POSTGRES = ("postgresql://", "postgres://")
 SPARK = "spark:"
 
 
+def without_password(place: str) -> str:
+    """Return a source's address as it may be written down: a password in it is left out.
+
+    >>> without_password("postgresql://ann:secret@db/clinic?table=visits&password=secret")
+    'postgresql://ann@db/clinic?table=visits'
+    >>> without_password("patients.csv")
+    'patients.csv'
+    """
+    if not place.startswith(POSTGRES):
+        return place
+    address, _ = take_parameter(place, "password")
+    parts = urlsplit(address)
+    user, at, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + host))
+
+
 def take_parameter(url: str, key: str) -> tuple[str, str | None]:
     """Return `url` without the parameter `key`, and that parameter's value.
 

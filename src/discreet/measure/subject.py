@@ -117,8 +117,8 @@ def _require_policy_columns(table: Table, policy: model.Table, path: str | None)
         # What is published has lost its identifiers, and its policy need not forget them.
         if column.role is not Role.IDENTIFIER and table.column(column.name) is None:
             near = did_you_mean(column.name, (other.name for other in table.columns))
-            place = f"{path}:{column.line}: " if path and column.line else ""
-            faults.append(f"{place}column '{column.name}' is not in {table.label}.{near}")
+            start = f"{path}:{column.line}: column" if path and column.line else "Column"
+            faults.append(f"{start} '{column.name}' is not in {table.label}.{near}")
     if faults:
         raise UnknownColumn("\n".join(faults))
 

@@ -32,7 +32,7 @@ from discreet.release.settings import Wishes, settle
 from discreet.release.stage import staged
 from discreet.release.unlisted import unlisted_columns
 from discreet.release.utility import measure_utility
-from discreet.release.verify import measure_table, measure_written, require_holds
+from discreet.release.verify import measure_table, measure_written, require_holds, require_same
 from discreet.release.words import sentence, warn
 from discreet.release.write import parse_target
 from discreet.sql import build
@@ -80,6 +80,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     suppressed: Suppressed = "keep",
     seconds: float | None = None,
     key: bytes | None = None,
+    expected: str | None = None,
     force: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -101,6 +102,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
             always left out: whoever fits no class would be one of them.
         seconds: How long a search may take where the whole lattice is too large.
         key: The secret that makes steps with chance repeatable.
+        expected: The SHA-256 that the file must have, or it is not published.
         force: Replace what is at `output`.
         delimiter: What separates the columns of a CSV source.
         encoding: The encoding of a CSV source.
@@ -111,7 +113,8 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
 
     Raises:
         CriteriaUnreachable: No recoding meets the criteria; the message says how far one can get.
-        ReleaseFailed: The written rows, read again, fail a criterion; nothing was published.
+        ReleaseFailed: The written rows, read again, fail a criterion, or are not those expected;
+            nothing was published.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 47, 48], "ill": ["flu", "flu", "gout", "flu"]})
@@ -143,6 +146,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
                 suppressed,
                 seconds,
                 key,
+                expected,
                 frontier=frontier,
                 minimal=minimal,
                 progress=progress or (lambda *_: None),
@@ -180,6 +184,7 @@ class _Plan:
     suppressed: Suppressed
     seconds: float | None
     key: bytes | None
+    expected: str | None
     frontier: bool
     minimal: bool
     progress: Progress
@@ -280,7 +285,8 @@ def _write(
         # The unit is not published, so that people are counted here, before it goes.
         relation = engine.keep(query)
         columns = engine.columns(relation)
-        kept = Table(engine, relation, columns, subject.table.label)
+        told = tuple(column for column in columns if column.name != CLASS)
+        kept = Table(engine, relation, told, subject.table.label)
         found = measure_table(kept, plan.asked, population=population)
         require_holds(found)
         names = [column.name for column in columns if column.name not in unit]
@@ -291,6 +297,7 @@ def _write(
         if found is None:
             found = measure_written(place, plan.asked, population=population)
             require_holds(found)
+        require_same(written.sha256, plan.expected)
     return written, found
 
 

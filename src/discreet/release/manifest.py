@@ -6,9 +6,10 @@ import glob
 import json
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import InvalidManifest, SourceNotFound
 from discreet.policy.hierarchies.lookup import Lookup
 from discreet.policy.model import Policy
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 NAME = "release.json"
 FORMAT = 1
-# Classes by their values are for the custodian's eyes, and a manifest goes with the release.
-_PRIVATE = ("diversity",)
+# Classes by their values, and who is alone at the end of a column, are for the custodian's eyes: a
+# manifest goes with the release.
+_PRIVATE = ("diversity", "outliers")
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,18 @@ def manifest_path(output: str | Path) -> Path:
 
     Where that is the manifest of another output, the output's own name comes first.
     """
-    place = Path(str(output).rstrip("/"))
-    is_file = "://" not in str(output) and not str(output).startswith("spark:")
-    folder = place.parent if is_file else Path()
+    text = str(output)
+    table = text.removeprefix(SPARK) if text.startswith(SPARK) else None
+    if text.startswith(POSTGRES):
+        table = take_parameter(text, "table")[1] or "table"
+    name = PurePath(table or text).name
+    folder = Path() if table else Path(text).parent
     usual = folder / NAME
-    if not usual.exists() or not is_file or _output_of(usual) in (str(output), None):
+    known = _output_of(usual) if usual.exists() else name
+    # A manifest stands beside its output, so that the name says which one it is of.
+    if PurePath(known).name in (name, f"table {name}", f"table public.{name}"):
         return usual
-    return folder / f"{place.name}.{NAME}"
+    return folder / f"{name}.{NAME}"
 
 
 def write_manifest(
@@ -147,8 +154,8 @@ def _files(place: object) -> list[Path]:
     return [Path(found) for found in sorted(glob.glob(str(place))) if Path(found).is_file()]  # noqa: PTH207
 
 
-def _output_of(path: Path) -> str | None:
+def _output_of(path: Path) -> str:
     try:
-        return read_manifest(path).output
+        return read_manifest(path).output or ""
     except (InvalidManifest, SourceNotFound):
         return ""

@@ -9,6 +9,7 @@ from discreet.errors import (
     InvalidCriterion,
     InvalidPolicy,
     SourceNotFound,
+    UnknownColumn,
     WrongUsage,
     did_you_mean,
 )
@@ -49,6 +50,7 @@ def settle(policy: model.Table | None, wishes: Wishes, *, name: str) -> model.Ta
 
     Raises:
         WrongUsage: Nobody says which columns outsiders may know, or which criteria must hold.
+        UnknownColumn: A weight is given to a column that is no quasi-identifier.
     """
     if policy is None and wishes.quasi is None:
         raise WrongUsage(
@@ -68,12 +70,22 @@ def settle(policy: model.Table | None, wishes: Wishes, *, name: str) -> model.Ta
             "No criterion says when the table is safe. Add `criteria:` to the policy, or ask for "
             "one: --k 5."
         )
+    _require_weighed(wishes.weights, table.with_role(model.Role.QUASI_IDENTIFIER))
     if table.release.utility == "classification" and table.release.target is None:
         raise WrongUsage(
             "The utility classification needs the column to predict: --target NAME, or `target:` "
             "in the policy's release."
         )
     return table
+
+
+def _require_weighed(weights: Mapping[str, float], quasi: Sequence[str]) -> None:
+    for name in weights:
+        if name not in quasi:
+            near = did_you_mean(name, quasi)
+            raise UnknownColumn(
+                f"A weight is given to '{name}', which is no quasi-identifier.{near}"
+            )
 
 
 def read_hierarchies(folder: Path, names: Sequence[str]) -> Mapping[str, Hierarchy]:

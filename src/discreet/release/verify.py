@@ -60,6 +60,20 @@ def require_holds(found: Assessment) -> None:
         )
 
 
+def require_same(digest: str | None, expected: str | None) -> None:
+    """Refuse a release made again that came out otherwise; tables have no digest.
+
+    Raises:
+        ReleaseFailed: The digests differ.
+    """
+    if expected is not None and digest is not None and digest != expected:
+        raise ReleaseFailed(
+            "Nothing was published: the rows made again are not those of the manifest, their SHA-256 "
+            "differs. A step with chance needs the same --key-file, and another version of discreet "
+            "may decide otherwise."
+        )
+
+
 def _of_release(policy: model.Table) -> model.Table:
     """Return what the policy says about a release: labels have no hierarchy, identifiers are gone."""
     columns = tuple(

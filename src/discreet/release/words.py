@@ -9,12 +9,15 @@ import numpy as np
 from discreet.measure.describe import counted, percent
 from discreet.policy import model
 from discreet.release.anonymize.judge import holds_as_one
-from discreet.release.anonymize.recoding import SUPPRESSED
+from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses
 
 if TYPE_CHECKING:
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
     from discreet.release.release import Release
+
+
+MUCH = 0.05  # a column that lost less needs no advice
 
 
 def sentence(release: Release) -> str:
@@ -57,11 +60,13 @@ def warn(
             "Criteria about sensitive values were enforced by a known rule: who knows the rule may "
             "reason from what it did (minimality attack). See docs/explanation/local-recoding.md."
         )
+    lost = attribute_losses(problem, recoding)
     plain = [
         attribute.name
-        for attribute in problem.attributes
+        for j, attribute in enumerate(problem.attributes)
         if not attribute.is_range
         and attribute.size > 2
+        and lost[j] >= MUCH
         and _has_no_hierarchy(policy, attribute.name)
     ]
     if plain:
