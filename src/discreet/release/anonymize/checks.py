@@ -14,8 +14,6 @@ from discreet.policy import model
 from discreet.release.anonymize.frequencies import number, total
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from discreet.measure.classes import Groups
@@ -25,7 +23,10 @@ if TYPE_CHECKING:
 
     Node = tuple[int, ...]
 
-_KEY_LIMIT = 2**62
+# Keys below this are 32 bits wide.
+_NARROW = 2**31
+# A table of counts may have this many slots per entry.
+_WIDEST = 8
 # Merged tables kept for rolling up, in groups and combinations: some 100 MB.
 _KEPT = 2**24
 
@@ -109,10 +110,6 @@ class Checker:
         self.problem = problem
         self.checked = 0
         judge = problem.judge
-        self._levels = [
-            [groups.astype(np.int64, copy=False) for groups in attribute.groups]
-            for attribute in problem.attributes
-        ]
         self._is_simple = not judge.trials and not judge.has_units and not needs_values
         self._bottom = Merged(
             node=(0,) * len(problem.attributes),
@@ -121,6 +118,7 @@ class Checker:
             rows=problem.table.rows,
             table=None if self._is_simple else problem.table,
         )
+        self._columns: dict[tuple[int, int], NDArray[np.int32]] = {}
         self._kept: list[Merged] = [self._bottom]
         self._nodes = np.array([self._bottom.node], dtype=np.int16)
         self._lengths = np.array([len(self._bottom)])
@@ -130,8 +128,7 @@ class Checker:
         """Return what happens at `node`."""
         self.checked += 1
         parent = self._nearest(node)
-        labels, count = self._label(parent.codes, node)
-        rows = total(labels, parent.rows, count)
+        labels, rows = _gather(*self._keys(parent.codes, node), parent.rows)
         if self._is_simple:
             held = rows >= self.problem.judge.k
             check = Check(node, parent, labels, rows, held, ~held)
@@ -143,7 +140,7 @@ class Checker:
         return check
 
     def holds(self, check: Check) -> bool:
-        """Return whether the node is a solution: within the limit, and not all suppressed in vain."""
+        """Return whether the node is a solution: within the limit, and no one left out in vain."""
         return check.is_whole and check.lost_rows <= self.problem.limit
 
     def excludes_lower(self, check: Check) -> bool:
@@ -162,24 +159,47 @@ class Checker:
         below = (self._nodes <= node).all(axis=1)
         return self._kept[int(np.argmin(np.where(below, self._lengths, 2**62)))]
 
-    def _label(
-        self, codes: NDArray[np.int32], node: Sequence[int]
-    ) -> tuple[NDArray[np.int64], int]:
-        keys, bound = np.zeros(codes.shape[1], dtype=np.int64), 1
-        for j, level in enumerate(node):
-            cardinality = self.problem.attributes[j].cardinalities[level]
+    def _keys(self, codes: NDArray[np.int32], node: Node) -> tuple[NDArray[np.integer], int]:
+        """Return a key for the group of each member of a table, and a bound on them.
+
+        Columns with many groups come first, and keys are renumbered before they spread too wide:
+        then a table of counts can be filled, which is quicker than to sort.
+        """
+        attributes = self.problem.attributes
+        wide = sorted(
+            ((attributes[j].cardinalities[level], j, level) for j, level in enumerate(node)),
+            reverse=True,
+        )
+        keys: NDArray[np.integer] = np.zeros(codes.shape[1], dtype=np.int32)
+        bound, most = 1, _WIDEST * codes.shape[1] + 1024
+        for cardinality, j, level in wide:
             if cardinality <= 1:
-                continue
-            if bound * cardinality >= _KEY_LIMIT:
-                keys, bound = number(keys, bound)
-            own = self._levels[j][level].take(codes[j])
-            if bound > 1:
-                keys *= cardinality
-                keys += own
-            else:
-                keys = own
+                break
+            if bound > 1 and bound * cardinality > most:
+                keys, bound = number(keys.astype(np.int64, copy=False), bound)
+            if bound * cardinality >= _NARROW and keys.dtype != np.int64:
+                keys = keys.astype(np.int64)
+            own = self._column(codes, j, level)
+            keys = keys * cardinality + own if bound > 1 else own
             bound *= cardinality
-        return number(keys, bound)
+        return keys, bound
+
+    def _column(self, codes: NDArray[np.int32], j: int, level: int) -> NDArray[np.int32]:
+        """Return the group of each member on a level of attribute j; remembered for the bottom."""
+        if level == 0:
+            return codes[j]
+        if codes is not self._bottom.codes:
+            return self._levels[j][level].take(codes[j])
+        if (j, level) not in self._columns:
+            self._columns[j, level] = self._levels[j][level].take(codes[j])
+        return self._columns[j, level]
+
+    @cached_property
+    def _levels(self) -> list[list[NDArray[np.int32]]]:
+        return [
+            [groups.astype(np.int32) for groups in attribute.groups]
+            for attribute in self.problem.attributes
+        ]
 
     def _judge(
         self, node: Node, parent: Merged, labels: NDArray[np.int64], rows: NDArray[np.int64]
@@ -213,7 +233,8 @@ class Checker:
         """Return the check with the criteria about the population tested as well."""
         problem = self.problem
         codes = np.concatenate([check.parent.codes[:, check.first], population.codes.T], axis=1)
-        labels, count = self._label(codes, check.node)
+        keys, bound = self._keys(codes, check.node)
+        labels, count = number(keys.astype(np.int64, copy=False), bound)
         groups, members = labels[: len(check.rows)], labels[len(check.rows) :]
         around = total(members, population.people, count)
         among = around[groups]
@@ -266,6 +287,20 @@ class Checker:
         self._kept.append(merged)
         self._nodes = np.concatenate([self._nodes, np.array([check.node], dtype=np.int16)])
         self._lengths = np.append(self._lengths, size)
+
+
+def _gather(
+    keys: NDArray[np.integer], bound: int, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the label of each key and the rows of each label."""
+    if bound > _WIDEST * len(keys) + 1024:
+        labels, count = number(keys.astype(np.int64, copy=False), bound)
+        return labels, total(labels, rows, count)
+    sums = np.bincount(keys, weights=rows, minlength=bound)
+    held = np.flatnonzero(sums)
+    labels = np.empty(bound, dtype=np.int64)
+    labels[held] = np.arange(len(held))
+    return labels[keys], sums[held].astype(np.int64)
 
 
 def _members(groups: NDArray[np.bool_], home: NDArray[np.int64]) -> NDArray[np.int64]:

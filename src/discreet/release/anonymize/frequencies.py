@@ -117,8 +117,17 @@ def number(keys: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], int]
         seen[keys] = 1
         places = np.cumsum(seen)
         return places[keys] - 1, int(places[-1]) if bound else 0
-    known, labels = np.unique(keys, return_inverse=True)
-    return labels.astype(np.int64, copy=False), len(known)
+    bits = len(keys).bit_length()
+    if bound >= _KEY_LIMIT >> bits:
+        known, labels = np.unique(keys, return_inverse=True)
+        return labels.astype(np.int64, copy=False), len(known)
+    # Sorting one packed number is twice as quick as sorting places by their keys.
+    packed = (keys << bits) | np.arange(len(keys))
+    packed.sort()
+    places = np.cumsum(_changes(packed >> bits))
+    labels = np.empty(len(keys), dtype=np.int64)
+    labels[packed & ((1 << bits) - 1)] = places - 1
+    return labels, int(places[-1])
 
 
 def label(columns: Sequence[tuple[NDArray[Any], int]]) -> tuple[NDArray[np.int64], int]:

@@ -16,14 +16,17 @@ from discreet.release.anonymize.reach import unreachable
 from discreet.release.anonymize.recoding import at_node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from discreet.release.anonymize.checks import Node
     from discreet.release.anonymize.metrics import Metric
     from discreet.release.anonymize.problem import Problem
     from discreet.release.anonymize.recoding import Recoding
 
 # Up to this many nodes, a bound for each is held, and all learn from each check.
 HELD_NODES = 200_000
+# How far up a path the first node is tried, and then of the rest the next: found by trying.
+_STEP = 0.75
 # A larger lattice may take for ever to prove, so that its search ends unless told otherwise.
 DEFAULT_SECONDS = 30.0
 
@@ -78,17 +81,37 @@ def search(
 
 
 def _best_first(problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -> None:
-    """Check nodes in the order of their bounds, until no bound is below the best."""
+    """Close the node that promises most, again and again, until none promises more than the best.
+
+    A node is closed by its own check, or sooner by that of a higher one: what must be suppressed
+    there must be here. High nodes close many others at once, so that they are tried first, on a path
+    upward from the node, ever nearer to it.
+    """
     lattice = Lattice(problem.heights, best.gauge)
-    for node in projections(problem.heights, 2):
+    # Where nothing may be suppressed, two columns alone exclude much.
+    for node in projections(problem.heights, 1 if problem.limit else 2):
         if lattice.is_open(node):
             lattice.learn(best.visit(node), best.checker)
     while (chosen := lattice.next(best)) is not None:
-        if is_over():
-            best.least = lattice.least
-            return
-        lattice.learn(best.visit(chosen), best.checker)
+        for node in _downward(lattice.path(chosen, best)):
+            if is_over():
+                best.least = lattice.least
+                return
+            if lattice.is_open(node):
+                lattice.learn(best.visit(node), best.checker)
+            if not lattice.is_open(chosen, best):
+                break
     best.least = best.potential
+
+
+def _downward(path: list[Node]) -> Iterator[Node]:
+    """Yield a node high on the path, then ever lower ones, the first of the path last."""
+    place = len(path) - 1
+    while place > 0:
+        place = int(place * _STEP)
+        yield path[place]
+    if len(path) == 1:
+        yield path[0]
 
 
 def _notes(problem: Problem, metric: Metric, best: Incumbent) -> dict[str, Any]:

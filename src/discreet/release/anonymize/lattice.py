@@ -46,24 +46,40 @@ class Lattice:
             np.maximum(above, floor, out=above)
         self.bounds[check.node] = np.inf
 
-    def is_open(self, node: Node) -> bool:
-        """Return whether a node was neither checked nor excluded."""
-        return bool(self.bounds[node] < np.inf)
+    def is_open(self, node: Node, best: Incumbent | None = None) -> bool:
+        """Return whether a node was neither checked nor excluded; nor, given the best, is worse."""
+        bound = self.bounds[node]
+        return bool(bound < np.inf and (best is None or bound <= best.potential + best.tolerance))
 
     def next(self, best: Incumbent) -> Node | None:
         """Return the most promising node that may be better than the best, None when none may."""
         least = self.least
         if least == np.inf or least > best.potential + best.tolerance:
             return None
-        # Of several that promise the same, the one that would win: lowest, then first.
-        near = (
-            np.flatnonzero(self._flat <= max(least, best.potential) + best.tolerance)
-            if (least >= best.potential - best.tolerance)
-            else np.flatnonzero(self._flat <= least)
+        # Where only as good a node is left, the lowest of these wins, then the first.
+        is_level = least >= best.potential - best.tolerance
+        near = np.flatnonzero(
+            self._flat <= (best.potential + best.tolerance if is_level else least)
         )
         index = int(near[np.argmin(self._sums[near])])
         node = tuple(int(level) for level in np.unravel_index(index, self.shape))
         return node if best.beats(least, (sum(node), node)) else None
+
+    def path(self, node: Node, best: Incumbent) -> list[Node]:
+        """Return nodes from `node` upward, each the most promising of those just above the last."""
+        path = [node]
+        while True:
+            higher = [
+                (*path[-1][:j], level + 1, *path[-1][j + 1 :])
+                for j, level in enumerate(path[-1])
+                if level + 1 < self.shape[j]
+            ]
+            bound, following = min(
+                ((self.bounds[one], one) for one in higher), default=(np.inf, node)
+            )
+            if not bound < best.potential:
+                return path
+            path.append(following)
 
 
 def size_of(heights: Sequence[int]) -> int:

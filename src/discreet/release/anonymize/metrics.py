@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -80,9 +81,14 @@ class _PerAttribute:
         self.weights = problem.weights if weights is None else weights
         self.is_geometric = is_geometric
 
-    def penalties(self, check: Check, lost: NDArray[np.int64]) -> Parts | None:
-        """Return what suppressing combinations adds on each level up to the node's."""
-        del check, lost
+    def penalties(self, check: Check) -> NDArray[np.float64] | float:
+        """Return what suppression adds to each attribute's loss at the node."""
+        del check
+        return 0.0
+
+    def sure(self, check: Check) -> Parts | None:
+        """Return what the rows add on lower nodes that are lost there as well."""
+        del check
         return None
 
     def unsure(self, check: Check) -> Parts | None:
@@ -94,17 +100,15 @@ class _PerAttribute:
         return [self._weigh(j, base) for j, base in enumerate(self.base)]
 
     def potential(self, check: Check) -> float:
-        extra = self.penalties(check, check.lost) if len(check.lost) else None
-        found = [
-            base[level] + (0.0 if extra is None else extra[j][level])
-            for j, (base, level) in enumerate(zip(self.base, check.node, strict=True))
-        ]
-        return float(sum(float(self._weigh(j, value)) for j, value in enumerate(found)))
+        losses = np.array([base[level] for base, level in zip(self.base, check.node, strict=True)])
+        if not check.held.all():
+            losses += self.penalties(check)
+        return float(self.weights @ (np.log1p(losses) if self.is_geometric else losses))
 
     def below(self, check: Check) -> Parts | None:
         parts = [base[: level + 1] for base, level in zip(self.base, check.node, strict=True)]
         extra = [
-            self.penalties(check, check.surely_lost) if len(check.surely_lost) else None,
+            self.sure(check) if check.sure.any() else None,
             self.unsure(check) if check.missing is not None and check.missing.any() else None,
         ]
         known = [one for one in extra if one is not None]
@@ -139,26 +143,44 @@ class _PerRow(_PerAttribute):
         rows, codes = problem.table.rows, problem.table.codes
         self.rows = max(problem.rows, 1)
         sizes = [attribute.size for attribute in problem.attributes]
-        base = [
-            costs[j] @ total(codes[:, j].astype(np.int64), rows, size) / self.rows
-            for j, size in enumerate(sizes)
-        ]
+        counts = [total(codes[:, j].astype(np.int64), rows, size) for j, size in enumerate(sizes)]
+        base = [_times(cost, held) / self.rows for cost, held in zip(costs, counts, strict=True)]
         super().__init__(problem, base, is_geometric=is_geometric)
+        self.counts = np.concatenate(counts)
         self.saved = [most[j] - cost for j, cost in enumerate(costs)]
         self.starts = np.concatenate([[0], np.cumsum(sizes)])
         self.flat = codes + self.starts[:-1]
-        # What a row of a group still saves on a lower level, at least.
-        self.least = [
+
+    @cached_property
+    def least(self) -> list[list[NDArray[np.float64]]]:
+        """What a row of a group saves at least, for each attribute, level of groups, and level."""
+        return [
             [_least(saved[: level + 1], groups) for level, groups in enumerate(attribute.groups)]
-            for saved, attribute in zip(self.saved, problem.attributes, strict=True)
+            for saved, attribute in zip(self.saved, self.problem.attributes, strict=True)
         ]
 
-    def penalties(self, check: Check, lost: NDArray[np.int64]) -> Parts | None:
-        places = self.flat[lost]
-        rows = np.repeat(self.problem.table.rows[lost], places.shape[1])
-        counts = np.bincount(places.ravel(), weights=rows, minlength=self.starts[-1]) / self.rows
+    def penalties(self, check: Check) -> NDArray[np.float64] | float:
+        lost = np.flatnonzero(~check.held)
+        rows = check.rows[lost]
+        codes = check.parent.codes[:, check.first[lost]]
+        saved = [
+            float((self.saved[j][level][codes[j]] * rows).sum())
+            for j, level in enumerate(check.node)
+        ]
+        return np.array(saved) / self.rows
+
+    def sure(self, check: Check) -> Parts | None:
+        lost = check.surely_lost
+        is_most = 2 * len(lost) > len(self.flat)
+        if is_most:  # it is quicker to count the others
+            others = np.ones(len(self.flat), dtype=np.bool_)
+            others[lost] = False
+            lost = np.flatnonzero(others)
+        rows = np.repeat(self.problem.table.rows[lost], self.flat.shape[1])
+        counts = np.bincount(self.flat[lost].ravel(), weights=rows, minlength=self.starts[-1])
+        counts = (self.counts - counts if is_most else counts) / self.rows
         return [
-            self.saved[j][: level + 1] @ counts[self.starts[j] : self.starts[j + 1]]
+            _times(self.saved[j][: level + 1], counts[self.starts[j] : self.starts[j + 1]])
             for j, level in enumerate(check.node)
         ]
 
@@ -169,10 +191,12 @@ class _PerRow(_PerAttribute):
         rows = check.missing[some] / self.rows
         members = check.first[some]
         return [
-            self.least[j][level][
-                :, self.problem.attributes[j].groups[level][check.parent.codes[j, members]]
-            ]
-            @ rows
+            _times(
+                self.least[j][level][
+                    :, self.problem.attributes[j].groups[level][check.parent.codes[j, members]]
+                ],
+                rows,
+            )
             for j, level in enumerate(check.node)
         ]
 
@@ -190,23 +214,33 @@ class _Entropy(_PerAttribute):
             base.append(np.array([_n_log_n(held) - _n_log_n(counts) for held in groups]))
         super().__init__(problem, base, weights=weights)
 
-    def penalties(self, check: Check, lost: NDArray[np.int64]) -> Parts | None:
+    def penalties(self, check: Check) -> NDArray[np.float64] | float:
+        if not self.penalizes:
+            return 0.0
+        lost = np.flatnonzero(~check.held)
+        rows, codes = check.rows[lost], check.parent.codes[:, check.first[lost]]
+        whole = _n_log_n(rows.sum(keepdims=True))
+        groups = [
+            attribute.groups[level][codes[j]]
+            for j, (attribute, level) in enumerate(
+                zip(self.problem.attributes, check.node, strict=True)
+            )
+        ]
+        return np.array([whole - _n_log_n(np.bincount(own, weights=rows)) for own in groups])
+
+    def sure(self, check: Check) -> Parts | None:
         if not self.penalizes:
             return None
-        codes, rows = self.problem.table.codes[lost], self.problem.table.rows[lost]
+        table = self.problem.table
+        codes, rows = table.codes[check.surely_lost], table.rows[check.surely_lost]
         whole = _n_log_n(rows.sum(keepdims=True))
         parts: Parts = []
         for j, level in enumerate(check.node):
             attribute = self.problem.attributes[j]
             counts = total(codes[:, j].astype(np.int64), rows, attribute.size)
-            parts.append(
-                np.array(
-                    [
-                        whole - _n_log_n(np.bincount(groups, weights=counts))
-                        for groups in attribute.groups[: level + 1]
-                    ]
-                )
-            )
+            levels = attribute.groups[: level + 1]
+            kept = [_n_log_n(np.bincount(groups, weights=counts)) for groups in levels]
+            parts.append(whole - np.array(kept))
         return parts
 
 
@@ -238,7 +272,7 @@ class _PerClass:
 class _Discernibility(_PerClass):
     def potential(self, check: Check) -> float:
         kept = check.rows[check.held].astype(np.float64)
-        return float(kept @ kept) + float(self.rows) * check.lost_rows
+        return float((kept * kept).sum()) + float(self.rows) * check.lost_rows
 
     def least(self, check: Check) -> float:
         lost = check.least_lost
@@ -246,7 +280,7 @@ class _Discernibility(_PerClass):
 
     def above(self, check: Check) -> float:
         sizes = check.rows.astype(np.float64)
-        return float(sizes @ sizes)
+        return float((sizes * sizes).sum())
 
 
 class _ClassSize(_PerClass):
@@ -377,6 +411,11 @@ def _least(saved: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.
     for level, values in enumerate(saved):
         np.minimum.at(least[level], groups, values)
     return least
+
+
+def _times(matrix: NDArray[np.float64], vector: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the matrix product; threads of a BLAS would cost more than they bring here."""
+    return np.einsum("ij,j->i", matrix, vector)
 
 
 def _n_log_n(counts: NDArray[np.int64] | NDArray[np.float64]) -> float:
