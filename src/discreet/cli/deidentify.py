@@ -24,27 +24,20 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  discreet deidentify patients.csv --method safe-harbor --dry-run
-  discreet deidentify patients.csv --method safe-harbor -o shared.csv --report shared.html
-  discreet deidentify patients.csv --method safe-harbor -o shared.csv --class ref=H --keep score
-  discreet deidentify release.csv --method expert --policy policy.yaml --report expert.html
+  discreet deidentify patients.csv --method safe-harbor -o shared.csv
+  discreet deidentify release.csv --method expert --policy policy.yaml
   discreet deidentify visits.csv --method pseudonymize --key-file secret.key \\
-      --columns patient_id --shift-dates admitted --unit patient_id -o visits.parquet
+      --columns patient_id -o visits.parquet
 """
 
-HELP = """Write SOURCE without what names people, and say what was found where.
-
-\b
-safe-harbor   Removes or coarsens the 18 classes of identifiers of HIPAA's
-              Safe Harbor, also inside free text, and warns of what still
-              singles people out.
-expert        Measures the risk of a release against a threshold, for an
-              expert's report; exit code 3 if it is above.
-pseudonymize  Replaces identifiers by keyed pseudonyms; joins survive.
-
-Columns are recognized by their names and their content. What is not recognized and differs for
-many people is removed, unless you keep it by name. Rows are written sorted, so that their order
-tells nothing, with a record of what was done beside them: OUT.release.json.
+HELP = """\b
+Write SOURCE without what names people, by one of three methods:
+  safe-harbor   removes or coarsens HIPAA's 18 classes of identifiers, also in
+                free text, and columns not recognized that differ for many;
+                warns of what still singles people out
+  expert        measures the risk of a release against a threshold, for an
+                expert to sign; exit code 3 if it is above
+  pseudonymize  replaces identifiers by keyed pseudonyms; joins survive
 """
 
 SAFE_HARBOR, EXPERT, PSEUDONYMIZE = "safe-harbor", "expert", "pseudonymize"
@@ -87,18 +80,18 @@ def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--restricted-zips",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="Safe Harbor: three-digit ZIP areas of 20,000 people or fewer, one in each line.",
+            help="Safe Harbor: small ZIP areas, one in each line.",
         ),
         click.option(
             "--as-of",
             type=click.IntRange(1900, 2200),
             metavar="YEAR",
-            help="Safe Harbor: count ages to this year. Default: this year.",
+            help="Safe Harbor: count ages to it.",
         ),
         click.option(
             "--keep",
             type=options.NAMES,
-            help="Columns that stay as they are, on your word.",
+            help="Columns that stay as they are.",
         ),
         click.option(
             "--class",
@@ -106,7 +99,7 @@ def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=Class(),
             multiple=True,
             metavar="COLUMN=CLASS",
-            help="Safe Harbor: a column's class, A to R, zip, age or text; may be repeated.",
+            help="Safe Harbor: A to R, zip, age or text.",
         ),
     ):
         command = option(command)
@@ -115,34 +108,31 @@ def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _expert_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option(
-            "--expert", metavar="NAME", help="Expert: who signs; a line to sign on without it."
-        ),
+        click.option("--expert", metavar="NAME", help="Expert: who signs."),
         click.option(
             "--fraction",
             type=click.FloatRange(0, 1, min_open=True),
             metavar="SHARE",
-            help="Expert: the share of the population in the table.",
+            help="Expert: share of the population.",
         ),
         click.option(
             "--against",
             metavar="SOURCE",
-            help="Expert: the population the people were drawn from.",
+            help="Expert: the population of the people.",
         ),
         click.option(
             "--adversary",
             type=click.Choice(["prosecutor", "journalist", "marketer"]),
+            metavar="WHO",
             default="prosecutor",
-            show_default=True,
-            help="Expert: whose risk counts. The journalist needs --against.",
+            help="Expert: prosecutor, journalist or marketer.",
         ),
         click.option(
             "--threshold",
             type=click.FloatRange(0, 1, min_open=True, max_open=True),
             metavar="RISK",
             default=0.09,
-            show_default=True,
-            help="Expert: the greatest risk that is very small. 0.09 stands for 1/11.",
+            help="Expert: greatest risk, 0.09 is 1/11.",
         ),
     ):
         command = option(command)
@@ -152,31 +142,29 @@ def _expert_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
     names: dict[str, Any] = {"type": options.NAMES, "default": ()}
     for option in (
-        click.option("--hash", "hash_name", metavar="NAME", help="Refused, with the reason."),
+        click.option("--hash", "hash_name", metavar="NAME", hidden=True),  # refused
         click.option(
             "--unit",
             metavar="COLUMN",
-            help="Says whose row it is: for date shifts, and to count people in what is left.",
+            help="Says whose row it is.",
         ),
-        click.option("--shift-dates", **names, help="Dates that move together for each person."),
+        click.option("--shift-dates", **names, help="Dates that move together by person."),
         click.option(
             "--mapping",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="Keep the random texts sealed here, to look people up and to reuse them.",
+            help="Keep random texts sealed, and reuse them.",
         ),
-        click.option("--tokens", **names, help="Columns that get random texts."),
-        click.option("--reversible", **names, help="Columns the key can undo (AES-SIV)."),
-        click.option(
-            "--format-preserving", **names, help="Columns that keep their form (FF1); undone too."
-        ),
-        click.option("--columns", **names, help="Columns that get keyed pseudonyms (HMAC)."),
-        click.option("--key-env", metavar="VAR", help="The variable that holds the secret key."),
+        click.option("--tokens", **names, help="Random texts instead."),
+        click.option("--reversible", **names, help="Pseudonyms that the key undoes."),
+        click.option("--format-preserving", **names, help="Pseudonyms of the same form."),
+        click.option("--columns", **names, help="Keyed pseudonyms that nobody undoes."),
+        click.option("--key-env", metavar="VAR", help="The variable with the secret key."),
         click.option(
             "--key-file",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="The file that holds the secret key.",
+            help="The file with the secret key.",
         ),
     ):
         command = option(command)
@@ -188,8 +176,9 @@ def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--method",
     type=click.Choice([SAFE_HARBOR, EXPERT, PSEUDONYMIZE]),
+    metavar="METHOD",
     required=True,
-    help="How; see above.",
+    help="One of the three.",
 )
 @click.option(
     "-o",
@@ -197,14 +186,14 @@ def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "target",
     metavar="OUT",
     callback=options.named,
-    help="Where rows go: FILE.csv, FILE.parquet, a folder or a table.",
+    help="Where rows go; OUT.release.json tells how.",
 )
 @options.policy_option
 @_safe_harbor_options
 @_expert_options
 @_pseudonym_options
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, write nothing.")
 @options.reading_options
 @options.report_option
 @options.json_option
