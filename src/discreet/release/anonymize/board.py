@@ -38,7 +38,8 @@ class Board:
         self.table_members = members
         self.places = space.places[members]
         rows = space.rows[members]
-        self.weights: list[float] = rows.tolist()
+        self.row_weights = rows.astype(np.float64)
+        self.weights: list[float] = self.row_weights.tolist()
         self.classes = classes.copy()
         kept = np.flatnonzero(classes >= 0)
         order = kept[np.argsort(classes[kept], kind="stable")]
@@ -54,7 +55,9 @@ class Board:
         self.totals = self.losses * self.rows
         self._joints = _join(space.sizes)
         self._tables = [self._table(joint) for joint in self._joints]
-        self._entries = self._look_up()
+        entries = self._look_up()
+        self._entries: list[list[int]] = entries.tolist()
+        self._columns = [column.copy() for column in entries.T]
 
     @property
     def score(self) -> float:
@@ -72,6 +75,16 @@ class Board:
         if own is not None:
             costs[own] = np.inf
         return costs
+
+    def label_with(self, members: list[int], others: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return what the label of some members loses when each of the others joins them."""
+        places = self.places[members]
+        low, high = places.min(axis=0), places.max(axis=0)
+        own = self.space.parts(low, high)
+        found = np.zeros(len(others), dtype=np.float32)
+        for joint, entries in zip(self._joints, self._columns, strict=True):
+            found += self._join_columns(joint, low, high, own)[entries[others]]
+        return found
 
     def without_each(self, own: int) -> NDArray[np.float32]:
         """Return what a row of a class would lose if each of its members, at least 2, left."""
@@ -108,35 +121,43 @@ class Board:
         self.rows[target] = sum(self.weights[member] for member in self.members[target])
         self.totals[target] = self.losses[target] * self.rows[target]
         for table, joint in zip(self._tables, self._joints, strict=True):
-            column = self._column(joint[0], target, own)
-            for j in joint[1:]:
-                column = (column[:, None] + self._column(j, target, own)).ravel()
-            table[:, target] = column
+            table[:, target] = self._join_columns(joint, self.lows[target], self.highs[target], own)
 
-    def _column(self, j: int, target: int, own: NDArray[np.float32]) -> NDArray[np.float32]:
-        spread = self.space.spreads[j]
-        column = np.maximum(spread.pairs[self.lows[target, j]], own[j])
-        if spread.is_range:
-            np.maximum(column, spread.pairs[self.highs[target, j]], out=column)
-        return column
+    def _join_columns(
+        self,
+        joint: Sequence[int],
+        low: NDArray[np.int64],
+        high: NDArray[np.int64],
+        own: NDArray[np.float32],
+    ) -> NDArray[np.float32]:
+        """Return what a label loses on some attributes together when each of their values joins."""
+        found = np.zeros(1, dtype=np.float32)
+        for j in joint:
+            spread = self.space.spreads[j]
+            column = np.maximum(spread.pairs[low[j]], own[j])
+            if spread.is_range:
+                np.maximum(column, spread.pairs[high[j]], out=column)
+            found = (found[:, None] + column).ravel()
+        return found
 
     def _table(self, joint: Sequence[int]) -> NDArray[np.float32]:
         found = np.zeros((1, len(self.rows)), dtype=np.float32)
         for j in joint:
             spread = self.space.spreads[j]
-            single = np.maximum(spread.pairs[:, self.lows[:, j]], self._parts[:, j])
+            # `take`, as indexing would lay the columns out one after another, and rows are read.
+            single = np.maximum(spread.pairs.take(self.lows[:, j], axis=1), self._parts[:, j])
             if spread.is_range:
-                np.maximum(single, spread.pairs[:, self.highs[:, j]], out=single)
+                np.maximum(single, spread.pairs.take(self.highs[:, j], axis=1), out=single)
             found = (found[:, None] + single[None, :]).reshape(-1, len(self.rows))
-        return found
+        return np.ascontiguousarray(found)
 
-    def _look_up(self) -> list[list[int]]:
+    def _look_up(self) -> NDArray[np.int64]:
         """Return the row of each table that each combination looks at."""
         entries = np.zeros((len(self.places), len(self._joints)), dtype=np.int64)
         for index, joint in enumerate(self._joints):
             for j in joint:
                 entries[:, index] = entries[:, index] * self.space.sizes[j] + self.places[:, j]
-        return entries.tolist()
+        return entries
 
 
 def _join(sizes: NDArray[np.int64]) -> list[list[int]]:

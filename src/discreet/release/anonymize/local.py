@@ -19,7 +19,7 @@ from discreet.release.anonymize.board import Board
 from discreet.release.anonymize.frequencies import label, number
 from discreet.release.anonymize.gather import gather
 from discreet.release.anonymize.leftovers import hide_outliers, merge_rest
-from discreet.release.anonymize.peel import best_node, peel
+from discreet.release.anonymize.peel import best_node, make_walk, peel
 from discreet.release.anonymize.reach import require_reachable
 from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten
 from discreet.release.anonymize.referee import Referee
@@ -93,9 +93,10 @@ def _search(
     if prod(height + 1 for height in problem.heights) > MOST_NODES:
         classes = improve(gather(space, referee, report=report))
     else:
-        classes = improve(peel(problem, report=report))
+        walk = make_walk(problem)
+        classes = improve(peel(problem, walk, report=report))
         reached = loss(problem, tighten(problem, classes))
-        other = best_node(problem, below=reached)
+        other = best_node(problem, walk, below=reached)
         classes = classes if other is None else improve(other)
     return _checked(problem, space, referee, classes)
 
@@ -148,7 +149,7 @@ def _refine_block(
     refiner.place(np.flatnonzero(~kept).tolist())
     sweeps = WORK // (len(members) * count * len(space.sizes))
     for _ in range(min(max(sweeps, 1), MOST_SWEEPS)):
-        if not refiner.sweep():
+        if not refiner.sweep() + refiner.exchange():
             break
     return board.classes, count
 

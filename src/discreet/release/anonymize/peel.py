@@ -6,6 +6,7 @@ rows which need a dear label do not force it on the others.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -53,13 +54,13 @@ class Half:
 class Waiting:
     """The rows that no class has taken yet."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, halves: tuple[Half, Half]) -> None:
         self.judge = problem.judge
         self.members = np.arange(len(problem.table))
         self.table = problem.table
         self.rows = problem.table.rows.astype(np.float64)
         self.left = len(self.members)
-        self.halves = _halves(problem)
+        self.halves = halves
 
     def release(self, places: NDArray[np.int64]) -> None:
         """Take combinations out; what they held is forgotten once it is worth the work."""
@@ -136,11 +137,26 @@ class Waiting:
             first, second = self.halves
 
 
-def peel(problem: Problem, *, report: Callable[[int], None] | None = None) -> NDArray[np.int64]:
+@dataclass(frozen=True)
+class Walk:
+    """The lattice's nodes from cheap to dear, as pairs of nodes of the two halves.
+
+    `means[i]` is what rows lose on node i in the mean, `bounds[i]` the least and the greatest.
+    """
+
+    halves: tuple[Half, Half]
+    nodes: NDArray[np.int64]
+    means: NDArray[np.float64]
+    bounds: NDArray[np.float32]
+
+
+def peel(
+    problem: Problem, walk: Walk, *, report: Callable[[int], None] | None = None
+) -> NDArray[np.int64]:
     """Return the class of each combination, `SUPPRESSED` for those left over."""
-    waiting = Waiting(problem)
+    waiting = Waiting(problem, walk.halves)
     classes = np.full(len(problem.table), SUPPRESSED, dtype=np.int64)
-    nodes, bounds = _order(problem, waiting.halves)
+    nodes, bounds = walk.nodes, walk.bounds
     count = 0
     for low, high in pairwise((-1.0, *STEPS[:-1], 2.0)):
         between = nodes[(bounds[:, 0] <= high) & (bounds[:, 1] > low)]
@@ -159,28 +175,47 @@ def peel(problem: Problem, *, report: Callable[[int], None] | None = None) -> ND
     return classes
 
 
-def best_node(problem: Problem, *, below: float) -> NDArray[np.int64] | None:
+def best_node(problem: Problem, walk: Walk, *, below: float) -> NDArray[np.int64] | None:
     """Return the groups of the cheapest node on which all hold, None if it loses `below` or more.
 
     Peeling is greedy: a cheap class may take the rows that others needed. One node for all is then
     the better start. Of a large table, only the cheapest nodes are looked at.
     """
-    halves = _halves(problem)
-    nodes, _ = _order(problem, halves)
     most = _NODE_WORK // len(problem.table)
-    rows = problem.table.rows
-    for node in nodes[:most].tolist():
-        parts = [half.losses[at] @ rows for half, at in zip(halves, node, strict=True)]
-        if sum(parts) >= below * problem.rows:
-            return None
-        labels, count = label(
-            [(half.keys[at], int(half.counts[at])) for half, at in zip(halves, node, strict=True)]
-        )
-        if (total(labels, rows, count) >= problem.judge.k).all() and problem.judge.holds(
-            problem.table, labels, count
-        ).all():
+    for node in walk.nodes[:most][walk.means[:most] < below].tolist():
+        keys = [
+            (half.keys[at], int(half.counts[at]))
+            for half, at in zip(walk.halves, node, strict=True)
+        ]
+        labels, count = label(keys)
+        sizes = total(labels, problem.table.rows, count)
+        if (sizes < problem.judge.k).any():
+            continue
+        if problem.judge.holds(problem.table, labels, count).all():
             return labels
     return None
+
+
+def make_walk(problem: Problem) -> Walk:
+    """Return the way through a lattice of not too many nodes."""
+    halves = _halves(problem)
+    rows = problem.table.rows
+    # Rounded, so that equal losses are equal whatever the order of the sum.
+    means = [
+        np.round((half.losses * rows).sum(axis=1, dtype=np.float64) / problem.rows, 9)
+        for half in halves
+    ]
+    heights = [half.nodes.sum(axis=1) for half in halves]
+    first, second = np.indices((len(means[0]), len(means[1]))).reshape(2, -1)
+    loss = np.round(means[0][first] + means[1][second], 9)
+    order = np.lexsort((heights[0][first] + heights[1][second], loss))
+    nodes = np.stack([first, second], axis=1)[order]
+    bounds = [
+        reduce(halves[0].losses, axis=1)[nodes[:, 0]]
+        + reduce(halves[1].losses, axis=1)[nodes[:, 1]]
+        for reduce in (np.min, np.max)
+    ]
+    return Walk(halves, nodes, loss[order], np.stack(bounds, axis=1))
 
 
 def _halves(problem: Problem) -> tuple[Half, Half]:
@@ -198,7 +233,7 @@ def _halves(problem: Problem) -> tuple[Half, Half]:
 def _half(problem: Problem, chosen: Sequence[int]) -> Half:
     table: Frequencies = problem.table
     shape = tuple(problem.heights[j] + 1 for j in chosen)
-    nodes = np.indices(shape).reshape(len(chosen), -1).T
+    nodes = np.indices(shape).reshape(len(chosen), math.prod(shape)).T
     keys = np.zeros((len(nodes), len(table)), dtype=np.int32)
     losses = np.zeros((len(nodes), len(table)), dtype=np.float32)
     counts = np.ones(len(nodes), dtype=np.int64)
@@ -212,27 +247,3 @@ def _half(problem: Problem, chosen: Sequence[int]) -> Half:
         if columns:
             keys[index], counts[index] = label(columns)
     return Half(nodes, keys, losses, counts)
-
-
-def _order(
-    problem: Problem, halves: tuple[Half, Half]
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return all nodes from cheap to dear as pairs of the halves' nodes, and their least and greatest loss."""
-    rows = problem.table.rows
-    # Rounded, so that equal losses are equal whatever the order of the sum.
-    means = [np.round(half.losses @ rows / max(int(rows.sum()), 1), 9) for half in halves]
-    heights = [half.nodes.sum(axis=1) for half in halves]
-    nodes = np.indices((len(means[0]), len(means[1]))).reshape(2, -1).T
-    order = np.lexsort(
-        (
-            heights[0][nodes[:, 0]] + heights[1][nodes[:, 1]],
-            means[0][nodes[:, 0]] + means[1][nodes[:, 1]],
-        )
-    )
-    nodes = nodes[order]
-    least, most = (
-        reduce(halves[0].losses, axis=1)[nodes[:, 0]]
-        + reduce(halves[1].losses, axis=1)[nodes[:, 1]]
-        for reduce in (np.min, np.max)
-    )
-    return nodes, np.stack([least, most], axis=1)

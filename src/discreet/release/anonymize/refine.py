@@ -7,13 +7,13 @@ which sensitive value anybody has (beyond the criteria's yes or no).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,27 +25,49 @@ _LEAST_GAIN = 1e-4
 # How many classes are asked whether they may take somebody in, where not every class may.
 _TRIES = 8
 _MANY_TRIES = 64
+# Members of larger classes are not exchanged: few of them matter to the label.
+_LARGE = 32
 
 
 @dataclass
 class Refiner:
-    """The steps on one board; `is_over` says when to stop."""
+    """The steps on one board; `is_over` says when to stop.
+
+    `leaving` is by how much the total grows when a combination leaves its class (it shrinks mostly),
+    infinite when too few rows would stay.
+    """
 
     board: Board
     referee: Referee
     is_over: Callable[[], bool]
+    is_open: NDArray[np.bool_] = field(init=False)
+    is_stuck: NDArray[np.bool_] = field(init=False)
+    leaving: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_open = np.ones(len(self.board.members), dtype=np.bool_)
+        self.is_stuck = self.is_open.copy()
+        self.leaving = np.full(len(self.board.places), np.inf)
 
     def sweep(self) -> int:
-        """Go once through all classes that lose anything, dearest first; return the steps taken."""
+        """Look at each class that changed since it was looked at last; return the steps taken.
+
+        The dearest come first, and those that lose nothing never.
+        """
         board, steps = self.board, 0
-        for own in np.argsort(-board.losses, kind="stable").tolist():
-            if board.losses[own] <= 0 or not board.members[own]:
-                continue
-            if self.is_over():
-                break
-            while self._improve(own):
+        for own in self._agenda(self.is_open):
+            self.is_open[own] = False
+            while len(board.members[own]) > 1 and self._improve(own):
                 steps += 1
         return steps
+
+    def _agenda(self, is_due: NDArray[np.bool_]) -> Iterator[int]:
+        losses = self.board.losses
+        order = np.argsort(-losses, kind="stable")
+        for own in order[is_due[order] & (losses[order] > 0)].tolist():
+            if self.is_over():
+                break
+            yield own
 
     def place(self, leftovers: Sequence[int]) -> None:
         """Let combinations without a class join the one where each costs least, if one may."""
@@ -53,66 +75,139 @@ class Refiner:
             target, _ = self.best_target(member, tries=_MANY_TRIES)
             if target >= 0:
                 self.board.join(member, target)
-                self.board.settle([target])
+                self._settle([target])
 
     def _improve(self, own: int) -> bool:
-        board = self.board
-        members = board.members[own]
-        if not members:
-            return False
-        costs, targets = self._offers(own, members)
-        if costs.sum() < board.totals[own] - _LEAST_GAIN and self._dissolve(own):
-            return True
-        return len(members) > 1 and self._release(own, costs, targets)
+        """Take one step that makes a class of at least two members cheaper."""
+        members = self.board.members[own]
+        self._note_leaving(own)
+        gains = np.maximum(-self.leaving[members], 0)
+        offers: dict[int, tuple[int, float]] = {}
+        for i in np.flatnonzero(gains > _LEAST_GAIN).tolist():
+            offers[i] = self._offer(members[i], own)
+            gains[i] -= offers[i][1]
+        return self._dissolve(own, offers) or self._release(own, gains, offers)
 
-    def _offers(self, own: int, members: list[int]) -> tuple[NDArray[np.float64], list[int]]:
-        costs, targets = np.empty(len(members)), [0] * len(members)
-        for i, member in enumerate(members):
-            joining = self.board.joining(member, own)
-            targets[i] = best = int(joining.argmin())
-            costs[i] = joining[best]
-        return costs, targets
+    def _offer(self, member: int, own: int) -> tuple[int, float]:
+        joining = self.board.joining(member, own)
+        best = int(joining.argmin())
+        return best, float(joining[best])
 
-    def _dissolve(self, own: int) -> bool:
+    def _dissolve(self, own: int, offers: Mapping[int, tuple[int, float]]) -> bool:
         """Let each member of a class join another if that costs less in all."""
-        board = self.board
-        total = -float(board.totals[own])
+        board, members = self.board, self.board.members[own]
+        least = float(board.totals[own]) - _LEAST_GAIN
+        costs = sum(cost for _, cost in offers.values())
+        for i, member in enumerate(members):
+            if costs >= least:
+                return False
+            if i not in offers:
+                costs += self._offer(member, own)[1]
+        return costs < least and self._scatter(own, least)
+
+    def _scatter(self, own: int, least: float) -> bool:
+        """Move all members of a class, each to the best one after those before it have moved."""
+        board, costs = self.board, 0.0
         before: dict[int, list[int]] = {}
         for member in board.members[own]:
             target, cost = self.best_target(member, own)
-            total += cost
-            if target < 0 or total >= -_LEAST_GAIN:
+            costs += cost
+            if costs >= least:
                 break
             before.setdefault(target, board.members[target].copy())
             board.join(member, target)
         else:
-            board.settle(list(before))
+            self._settle(list(before))
             board.set_members(own, [])
             return True
         for target, members in before.items():
             board.set_members(target, members)
         return False
 
-    def _release(self, own: int, costs: NDArray[np.float64], targets: list[int]) -> bool:
+    def _release(
+        self, own: int, gains: NDArray[np.float64], offers: Mapping[int, tuple[int, float]]
+    ) -> bool:
         """Let the member go whose leaving gains most, if the others may stay a class."""
         board, members = self.board, self.board.members[own]
-        left = float(board.rows[own]) - np.array([board.weights[member] for member in members])
-        gains = float(board.totals[own]) - costs
-        gains[left < self.referee.k] = 0
-        if gains.max() <= _LEAST_GAIN:
-            return False
-        gains -= board.without_each(own) * left
-        gains[left < self.referee.k] = 0
         best = int(gains.argmax())
         if gains[best] <= _LEAST_GAIN:
             return False
+        target, _ = offers[best]
         rest = members[:best] + members[best + 1 :]
-        if not self._may_change(rest, members[best], targets[best]):
+        if not self._may_change(rest, members[best], target):
             return False
-        board.join(members[best], targets[best])
+        board.join(members[best], target)
         board.set_members(own, rest)
-        board.settle([targets[best]])
+        self._settle([target, own])
         return True
+
+    def exchange(self) -> int:
+        """Let members go whose class is too small without them, for others that it can have.
+
+        A member goes to the class where it costs least, and one of a class that can spare it comes
+        instead, if all three lose less in sum. Returns the steps taken.
+        """
+        board, steps = self.board, 0
+        for own in self._agenda(self.is_stuck):
+            self.is_stuck[own] = False
+            while 1 < len(board.members[own]) <= _LARGE and self._exchange_one(own):
+                steps += 1
+        return steps
+
+    def _exchange_one(self, own: int) -> bool:
+        board, members = self.board, self.board.members[own]
+        weights = np.array([board.weights[member] for member in members])
+        left = float(board.rows[own]) - weights
+        gains = float(board.totals[own]) - board.without_each(own) * left
+        gains[left >= self.referee.k] = 0
+        best = int(gains.argmax())
+        if gains[best] <= _LEAST_GAIN:
+            return False
+        target, cost = self._offer(members[best], own)
+        gain = float(board.totals[own]) - cost
+        if gains[best] - cost <= _LEAST_GAIN:
+            return False
+        rest = members[:best] + members[best + 1 :]
+        free = np.flatnonzero(self.leaving < np.inf)
+        classes = board.classes[free]
+        free = free[(classes != own) & (classes != target)]
+        rows = left[best] + board.row_weights[free]
+        costs = board.label_with(rest, free) * rows + self.leaving[free]
+        costs[rows < self.referee.k] = np.inf
+        if not len(free) or gain - costs.min() <= _LEAST_GAIN:
+            return False
+        return self._swap(own, members[best], target, int(free[costs.argmin()]))
+
+    def _swap(self, own: int, member: int, target: int, other: int) -> bool:
+        board, source = self.board, int(self.board.classes[other])
+        kept = [*(one for one in board.members[own] if one != member), other]
+        rest = [one for one in board.members[source] if one != other]
+        if not self.referee.is_simple:
+            groups = [kept, rest]
+            if not self.referee.takes_all:
+                groups.append([*board.members[target], member])
+            if not self.hold(groups).all():
+                return False
+        board.join(member, target)
+        board.set_members(own, kept)
+        board.set_members(source, rest)
+        self._settle([own, target, source])
+        return True
+
+    def _note_leaving(self, own: int) -> None:
+        board, members = self.board, self.board.members[own]
+        if len(members) < 2:
+            self.leaving[members] = np.inf
+            return
+        left = board.rows[own] - board.row_weights[members]
+        found = board.without_each(own) * left - board.totals[own]
+        self.leaving[members] = np.where(left >= self.referee.k, found, np.inf)
+
+    def _settle(self, targets: list[int]) -> None:
+        self.board.settle(targets)
+        self.is_open[targets] = self.is_stuck[targets] = True
+        for target in targets:
+            self._note_leaving(target)
 
     def _may_change(self, rest: list[int], member: int, target: int) -> bool:
         if self.referee.is_simple:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.release.anonymize.problem import Problem
 
 # Attributes with more values than this are searched on groups of them.
-MOST_PLACES = 1024
+MOST_PLACES = 512
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,11 @@ def _nested(
     base = 0
     apart = np.ones(size, dtype=np.bool_)
     if size > MOST_PLACES:
-        fitting = [level for level in range(height + 1) if attribute.cardinalities[level] <= 768]
+        fitting = [
+            level
+            for level in range(height + 1)
+            if attribute.cardinalities[level] <= MOST_PLACES * 3 // 4
+        ]
         base = fitting[0]
         frequent = np.argsort(-rows, kind="stable")[: MOST_PLACES - attribute.cardinalities[base]]
         apart[:] = False
