@@ -30,24 +30,19 @@ UTILITIES = (
 HELP = """Publish the rows of SOURCE so that every class meets the criteria.
 
 \b
-local             each class is called by what its members share; least loss (default)
+local             a class is called by what its members share; least loss (default)
 full-domain       one level per column for all rows; the proven optimum
-mondrian          cuts the table in parts that do not overlap
-relaxed-mondrian  the same, with more even parts that may overlap
+mondrian          cuts the table into parts (relaxed-mondrian: parts may overlap)
 cells             hides single cells, generalizes nothing
 
-Identifiers are left out, quasi-identifiers get the labels of their class, everything else stays as
-it is. Rows are sorted by class, so that their order tells nothing. The written file is read again
-and measured before it is published, and a manifest, release.json, is written beside it.
+Identifiers are left out, quasi-identifiers get the labels of their class, the rest stays. What is
+written is measured before it is published. A policy may ask for more criteria than k, l and t.
 """
 
 EXAMPLES = """\b
 Examples:
-  discreet anonymize people.csv --policy policy.yaml -o released.csv
-  discreet anonymize people.csv --policy policy.yaml -o released.parquet --k 10 --report r.html
-  discreet anonymize people.csv --quasi age,sex,zip --sensitive diagnosis --hierarchies DIR \\
-      --k 5 --l 3 --t 0.3 -o released.csv
-  discreet anonymize people.csv --policy policy.yaml --method full-domain --suppress 5% -o out.csv
+  discreet anonymize people.csv --policy policy.yaml -o released.csv --report released.html
+  discreet anonymize people.csv --quasi age,zip --hierarchies DIR --k 5 -o released.csv
   discreet anonymize people.csv --policy policy.yaml --dry-run --frontier
   discreet anonymize --replay release.json -o again.csv
 """
@@ -59,26 +54,27 @@ def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--suppressed",
             type=click.Choice(["keep", "drop"]),
             default="keep",
-            show_default=True,
-            help="Suppressed rows stay as `*`, or are left out.",
+            metavar="WORD",
+            help="Suppressed rows: keep (default) or drop them.",
         ),
         click.option(
             "--time",
             "seconds",
             type=Seconds(),
-            help="How long a search may take, such as 30s; it then says how far from the best it is.",
+            help="How long a search may take, such as 30s.",
         ),
         click.option("--target", metavar="COLUMN", help="What a classifier is to predict."),
         click.option("--weights", type=Weights(), help="What columns count for, such as age=2."),
         click.option(
             "--utility",
             type=options.Word(UTILITIES),
-            help="What full-domain keeps small. Default: loss.",
+            metavar="NAME",
+            help="What full-domain keeps small: loss, height …",
         ),
+        click.option("--suppress", type=Share(), help="Rows that may be suppressed, such as 5%."),
         click.option(
-            "--suppress", type=Share(), help="Share of rows that may be suppressed, such as 5%."
+            "--method", type=options.Word(METHODS), metavar="NAME", help="How classes are made."
         ),
-        click.option("--method", type=options.Word(METHODS), help="How classes are made."),
     ):
         command = option(command)
     return command
@@ -90,13 +86,13 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--replay",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="Make the release of a manifest again, and compare.",
+            help="Make the release of a manifest again.",
         ),
         click.option(
             "--manifest",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="Where the manifest goes. Default: release.json beside the output.",
+            help="The manifest. Default: release.json.",
         ),
         click.option("--dry-run", is_flag=True, help="Search and tell, publish nothing."),
         click.option("--force", is_flag=True, help="Replace what is at the output."),
@@ -106,7 +102,7 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "out",
             metavar="OUT",
             callback=options.named,
-            help="A .csv, .tsv or .parquet file, a folder/, a postgresql:// URL or spark:table.",
+            help="A .csv or .parquet file, a folder/, or a table.",
         ),
     ):
         command = option(command)
@@ -121,19 +117,19 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--hierarchies",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="A folder of files named …_hierarchy_<column>.csv.",
+    help="Files named …_hierarchy_<column>.csv.",
 )
 @_output_options
 @criteria_options
 @_method_options
-@click.option("--against", metavar="SOURCE", help="The population, for --k-map and --presence.")
-@click.option("--frontier", is_flag=True, help="Also tell what other values of k would cost.")
-@click.option("--minimal", is_flag=True, help="Also list every minimal full-domain generalization.")
+@click.option("--against", metavar="SOURCE", help="The population, for k-map and presence.")
+@click.option("--frontier", is_flag=True, help="Also tell what other k would cost.")
+@click.option("--minimal", is_flag=True, help="Also list all minimal generalizations.")
 @click.option(
     "--key-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The secret that makes steps with chance repeatable.",
+    help="The secret of steps with chance.",
 )
 @options.reading_options
 @options.report_option

@@ -127,25 +127,34 @@ def criteria_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
             "--presence",
+            hidden=True,
             type=(float, float),
             metavar="LOW HIGH",
             help="Bounds on the chance that somebody of the population is in the table.",
         ),
-        click.option("--k-map", type=click.IntRange(1), help="People of the population per class."),
+        click.option(
+            "--k-map",
+            hidden=True,
+            type=click.IntRange(1),
+            help="People of the population per class.",
+        ),
         click.option(
             "--disclosure",
+            hidden=True,
             type=LevelType((), example="1.5 or diagnosis=1.5"),
             multiple=True,
             help="δ-disclosure: how far the log of a value's share may change.",
         ),
         click.option(
             "--beta",
+            hidden=True,
             type=LevelType(("basic", "enhanced"), example="2 or diagnosis=enhanced:2"),
             multiple=True,
             help="β-likeness: how far a value's share may rise, relatively.",
         ),
         click.option(
             "--alpha",
+            hidden=True,
             type=LevelType((), example="0.5 or diagnosis=0.5"),
             multiple=True,
             help="(α,k): the largest share of one value in a class, with --k.",
@@ -154,15 +163,19 @@ def criteria_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--t",
             type=LevelType(_DISTANCE, example="0.2 or salary=ordered:0.2"),
             multiple=True,
-            help="t-closeness: how far a class may be from the table.",
+            metavar="T",
+            help="t-closeness: 0.2, or salary=ordered:0.2.",
         ),
         click.option(
             "--l",
             type=LevelType(_DIVERSITY, example="3 or diagnosis=entropy:3 or recursive:3:2"),
             multiple=True,
-            help="l-diversity: values per class, of all sensitive columns or one.",
+            metavar="L",
+            help="l-diversity: 3, or diagnosis=entropy:3.",
         ),
-        click.option("--k", type=click.IntRange(1), help="People per class (k-anonymity)."),
+        click.option(
+            "--k", type=click.IntRange(1), metavar="K", help="k-anonymity: people per class."
+        ),
     ):
         command = option(command)
     return command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -35,12 +35,23 @@ class Subject:
 
 
 @dataclass(frozen=True)
+class KeptGroups:
+    """The table's distinct rows, kept on the engine with the values themselves.
+
+    `relation` has `q0 … qn`, `s0 … sn`, `unit` when there is one, and `rows`; it has `count` rows.
+    """
+
+    relation: exp.Table
+    count: int
+
+
+@dataclass(frozen=True)
 class Cells:
     """The table grouped by class, sensitive values and unit, kept on the engine as whole numbers.
 
     `relation` has the key columns of `packing`, `s0 … sn` (codes of the sensitive columns), `unit`
     when there is one, and `rows`. It has at most as many rows as the table, and nothing after it
-    reads the table again.
+    reads the table again. `groups` is there when it was asked for.
     """
 
     subject: Subject
@@ -49,6 +60,7 @@ class Cells:
     sensitive: tuple[Listed, ...]
     rows: int
     suppressed: int
+    groups: KeptGroups | None = None
 
 
 @dataclass(frozen=True)
@@ -106,17 +118,17 @@ class Groups:
         return top - 1 - packed % top
 
 
-def group(subject: Subject) -> Cells:
+def group(subject: Subject, *, keeps_groups: bool = False) -> Cells:
     """Return the cells of `subject`: rows that share class, sensitive values and unit.
 
     The table is read once, by one GROUP BY of its own values. Codes are given to the groups, which
-    are fewer.
+    are fewer; `keeps_groups` leaves them on the engine as well.
     """
     engine = subject.table.engine
     quasi = {f"q{index}": column for index, column in enumerate(subject.quasi)}
     sensitive = {f"s{index}": column for index, column in enumerate(subject.sensitive)}
     groups = engine.keep(_groups_query(subject, {**quasi, **sensitive}))
-    rows, suppressed = _count(engine, groups, quasi)
+    rows, suppressed, count = _count(engine, groups, quasi)
     source = Source(engine, groups, rows)
     domains = encode(source, quasi)
     listed = tuple(list_values(source, column, name=name) for name, column in sensitive.items())
@@ -134,6 +146,8 @@ def group(subject: Subject) -> Cells:
     if suppressed:
         query = query.where(exp.not_(exp.paren(is_suppressed(quasi, of="t"))))
     cells = Cells(subject, engine.keep(query), packing, listed, rows, suppressed)
+    if keeps_groups:
+        return replace(cells, groups=KeptGroups(groups, count))
     engine.drop(groups)
     return cells
 
@@ -149,18 +163,19 @@ def _groups_query(subject: Subject, columns: Mapping[str, Column]) -> exp.Select
     ).group_by(*(value.copy() for value in values.values()))
 
 
-def _count(engine: Engine, groups: exp.Table, quasi: Mapping[str, Column]) -> tuple[int, int]:
-    """Return the number of rows, and of those that are suppressed."""
+def _count(engine: Engine, groups: exp.Table, quasi: Mapping[str, Column]) -> tuple[int, int, int]:
+    """Return the number of rows, of those that are suppressed, and of groups."""
     rows = build.column("rows", of="t")
     marked = exp.case().when(is_suppressed(quasi, of="t"), rows.copy())
     found = engine.run(
         build.select(
             build.named(build.total(rows), "rows"),
             build.named(build.total(marked), "suppressed"),
+            build.named(build.count_rows(), "groups"),
             source=build.aliased_table(groups, "t"),
         )
     ).to_pylist()[0]
-    return int(found["rows"] or 0), int(found["suppressed"] or 0)
+    return int(found["rows"] or 0), int(found["suppressed"] or 0), int(found["groups"])
 
 
 def is_suppressed(quasi: Mapping[str, Column], *, of: str) -> exp.Expr:

@@ -23,6 +23,7 @@ from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses, loss
 from discreet.release.blame import blamed
 from discreet.release.frontier import trace_frontier
+from discreet.release.homogeneous import homogeneous_classes
 from discreet.release.output.target import FileTarget, FolderTarget
 from discreet.release.perform import perform
 from discreet.release.prediction import read_goal
@@ -34,7 +35,7 @@ from discreet.release.unlisted import unlisted_columns
 from discreet.release.utility import measure_utility
 from discreet.release.verify import measure_table, measure_written, require_holds, require_same
 from discreet.release.words import sentence, warn
-from discreet.release.write import parse_target
+from discreet.release.write import parse_target, repeats
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -225,6 +226,7 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
     result = _result(plan, chosen, written, found)
     return replace(
         result,
+        homogeneous=homogeneous_classes(reading.problem, recoding),
         utility=measure_utility(reading, recoding, goal=goal).to_dict(),
         frontier=trace_frontier(reading.problem, plan.asked.release) if plan.frontier else (),
         minimal=_minimal(reading.problem) if plan.minimal else (),
@@ -235,7 +237,7 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
 
 
 def _read(plan: _Plan, bound: Bound) -> Reading:
-    cells = group(bound.subject)
+    cells = group(bound.subject, keeps_groups=True)
     if cells.rows == 0:
         label = bound.subject.table.label
         raise EmptySource(f"{label} has a header but no rows: there is nobody to publish.")
@@ -278,6 +280,7 @@ def _write(
         chosen.recoding,
         leave_out=chosen.leave_out - unit,
         drop_suppressed=chosen.drops,
+        may_count=not unit and target is not None and repeats(engine, target),
     )
     population = _population(chosen)
     query, found = recoded.query, None
@@ -293,7 +296,14 @@ def _write(
         query = build.select(*map(build.column, names), source=relation)
     if target is None:
         return None, found if found is not None else _unmeasured()
-    with staged(engine, query, target, order=[CLASS], settled=recoded.settled) as (place, written):
+    with staged(
+        engine,
+        query,
+        target,
+        order=[CLASS],
+        settled=recoded.settled,
+        repeat=recoded.repeat,
+    ) as (place, written):
         if found is None:
             found = measure_written(place, plan.asked, population=population)
             require_holds(found)

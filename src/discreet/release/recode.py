@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.engines.engine import Kind
+from discreet.errors import Bug
 from discreet.measure.encode import comparable
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
@@ -17,7 +19,7 @@ from discreet.release.anonymize.recoding import SUPPRESSED
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,107 +27,172 @@ if TYPE_CHECKING:
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
 
-CLASS = "discreet class"  # a column to sort by; a table's own column of that name would be refused
+# Columns to sort by and to repeat rows by; a table's own columns of these names would be refused.
+CLASS = "discreet class"
+COPIES = "discreet copies"
 
 
 @dataclass(frozen=True)
 class Recoded:
     """The query of the released rows, which has the column `CLASS` besides the released ones.
 
-    `settled` are columns that are equal within a class: sorting need not look at them.
+    `settled` are columns that are equal within a class: sorting need not look at them. `repeat` is
+    `COPIES` where each row of the query stands for that many.
     """
 
     query: exp.Select
     settled: tuple[str, ...]
+    repeat: str | None = None
 
 
 def recode(
-    reading: Reading, recoding: Recoding, *, leave_out: Collection[str], drop_suppressed: bool
+    reading: Reading,
+    recoding: Recoding,
+    *,
+    leave_out: Collection[str],
+    drop_suppressed: bool,
+    may_count: bool = False,
 ) -> Recoded:
     """Return the rows of the table with the labels of their classes, in the old order of columns.
 
     Rows that match no combination are suppressed: whatever went wrong, nobody is exposed. What the
-    query reads is kept on the table's engine.
+    query reads is kept on the table's engine. Where classes and sensitive values are all that is
+    released, the table itself is not read again: its distinct rows and their numbers say it all.
 
     Args:
         reading: The problem, and how its codes are written on the engine.
         recoding: What a method decided.
         leave_out: Columns that are not released: identifiers and the unit.
         drop_suppressed: Leave suppressed rows out instead of writing `*` for them.
+        may_count: Whether rows may be given as distinct ones with their numbers.
     """
     subject = reading.cells.subject
-    engine = subject.table.engine
-    classes = recoding.classes
-    labels = [_labels(reading, recoding, j) for j in range(len(subject.quasi))]
-    is_written = (recoding.levels.max(axis=0, initial=0) > 0) | (
+    released = [column for column in subject.table.columns if column.name not in leave_out]
+    hides = reading.cells.suppressed > 0 or bool((recoding.classes == SUPPRESSED).any())
+    is_general = (recoding.levels.max(axis=0, initial=0) > 0) | (
         recoding.lows != recoding.highs
     ).any(axis=0)
-    hides = reading.cells.suppressed > 0 or bool((classes == SUPPRESSED).any())
     changed = {
-        column.name: j
+        column.name
         for j, column in enumerate(subject.quasi)
-        if is_written[j] or (hides and not drop_suppressed)
+        if is_general[j] or (hides and not drop_suppressed)
     }
-    query = _joined(reading, recoding)
-    named = engine.load(
-        pa.table(
-            {"class": np.arange(len(recoding)), **{f"l{j}": labels[j] for j in changed.values()}}
-        ).to_reader()
+    from_groups = may_count and _says_it_all(reading, released)
+    query, others = (
+        _from_groups(reading, recoding) if from_groups else _from_table(reading, recoding)
     )
-    query = query.join(
-        exp.Join(
-            this=build.aliased_table(named, "l"),
-            side="LEFT",
-            on=exp.EQ(this=build.column("class", of="c"), expression=build.column("class", of="l")),
-        )
-    )
+    query = query.join(_named(reading, recoding, changed))
     hidden = build.is_null(build.column("class", of="c"))
-    wanted: list[exp.Expr] = []
-    for column in subject.table.columns:
-        if column.name in leave_out:
-            continue
-        tree: exp.Expr = build.column(column.name, of="t")
+    places = {column.name: j for j, column in enumerate(subject.quasi)}
+    for column in released:
+        tree = others[column.name]
+        if column.name in places and (column.name in changed or from_groups):
+            tree = build.column(f"l{places[column.name]}", of="l")
         if column.name in changed:
-            label = build.column(f"l{changed[column.name]}", of="l")
-            tree = exp.case().when(hidden.copy(), build.text(TOP)).else_(label)
-        wanted.append(build.named(tree, column.name))
-    query = query.select(*wanted, build.named(build.column("class", of="c"), CLASS))
+            tree = exp.case().when(hidden.copy(), build.text(TOP)).else_(tree)
+        query = query.select(build.named(tree, column.name))
+    query = query.select(build.named(build.column("class", of="c"), CLASS))
+    if from_groups:
+        query = query.select(build.named(build.column("rows", of="c"), COPIES))
     if drop_suppressed:
         query = query.where(exp.not_(hidden.copy()))
-    return Recoded(query, tuple(changed))
+    settled = places if from_groups else changed
+    return Recoded(
+        query,
+        tuple(column.name for column in released if column.name in settled),
+        COPIES if from_groups else None,
+    )
 
 
-def _joined(reading: Reading, recoding: Recoding) -> exp.Select:
-    """Return `FROM table AS t` joined with `c`, the class of each combination of values."""
+def _says_it_all(reading: Reading, released: Sequence[Column]) -> bool:
+    """Return whether the distinct rows are kept, hold all that is released, and are far fewer."""
+    cells = reading.cells
+    subject = cells.subject
+    known = {column.name for column in (*subject.quasi, *subject.sensitive)}
+    return (
+        cells.groups is not None
+        and subject.unit is None
+        and cells.groups.count <= cells.rows // 2
+        and all(column.name in known and column.kind is not Kind.OTHER for column in released)
+    )
+
+
+def _named(reading: Reading, recoding: Recoding, changed: Collection[str]) -> exp.Join:
+    """Return the join with `l`, the label of each class: a text, or the value where none changed."""
     subject = reading.cells.subject
-    engine = subject.table.engine
+    labels = {
+        f"l{j}": _labels(reading, recoding, j)
+        if column.name in changed
+        else reading.values[j].take(pa.array(recoding.lows[:, j]))
+        for j, column in enumerate(subject.quasi)
+    }
+    table = pa.table({"class": np.arange(len(recoding)), **labels})
+    return exp.Join(
+        this=build.aliased_table(subject.table.engine.load(table.to_reader()), "l"),
+        side="LEFT",
+        on=exp.EQ(this=build.column("class", of="c"), expression=build.column("class", of="l")),
+    )
+
+
+def _from_table(reading: Reading, recoding: Recoding) -> tuple[exp.Select, dict[str, exp.Expr]]:
+    """Return `FROM table AS t` joined with `c`, the class of each row, and the table's columns."""
+    table = reading.cells.subject.table
+    quasi = [comparable(column, of="t") for column in reading.cells.subject.quasi]
+    source = exp.Select().from_(build.aliased_table(table.relation, "t"))
+    others: dict[str, exp.Expr] = {
+        column.name: build.column(column.name, of="t") for column in table.columns
+    }
+    return source.join(_classes(reading, recoding, quasi)), others
+
+
+def _from_groups(reading: Reading, recoding: Recoding) -> tuple[exp.Select, dict[str, exp.Expr]]:
+    """Return `FROM` the distinct rows of each class as `c`, with their number `rows`."""
+    groups = reading.cells.groups
+    if groups is None:
+        raise Bug("The distinct rows of the table were not kept.")
+    subject = reading.cells.subject
+    quasi: list[exp.Expr] = [build.column(f"q{j}", of="t") for j in range(len(subject.quasi))]
+    sensitive = [f"s{index}" for index in range(len(subject.sensitive))]
+    keys = [build.column("class", of="c"), *(build.column(name, of="t") for name in sensitive)]
+    counted = (
+        build.select(
+            *(build.named(key, key.name) for key in keys),
+            build.named(build.total(build.column("rows", of="t")), "rows"),
+            source=build.aliased_table(groups.relation, "t"),
+        )
+        .join(_classes(reading, recoding, quasi))
+        .group_by(*(key.copy() for key in keys))
+    )
+    others: dict[str, exp.Expr] = {column.name: exp.null() for column in subject.quasi}
+    others |= {
+        column.name: build.column(name, of="c")
+        for name, column in zip(sensitive, subject.sensitive, strict=True)
+    }
+    return exp.Select().from_(build.subquery(counted, "c")), others
+
+
+def _classes(reading: Reading, recoding: Recoding, quasi: Sequence[exp.Expr]) -> exp.Join:
+    """Return the join with `c`, the class of each combination of the values `quasi`."""
     kept = recoding.classes != SUPPRESSED
     codes = reading.problem.table.codes[kept]
     columns = {
         f"v{j}": values.take(pa.array(codes[:, j])) for j, values in enumerate(reading.values)
     }
-    combinations = engine.load(pa.table({**columns, "class": recoding.classes[kept]}).to_reader())
+    table = pa.table({**columns, "class": recoding.classes[kept]})
     conditions = [
         condition
-        for j, column in enumerate(subject.quasi)
-        for condition in _agree(column, j, has_missing=reading.values[j].null_count > 0)
+        for j, value in enumerate(quasi)
+        for condition in _agree(value, j, has_missing=reading.values[j].null_count > 0)
     ]
-    return (
-        exp.Select()
-        .from_(build.aliased_table(subject.table.relation, "t"))
-        .join(
-            exp.Join(
-                this=build.aliased_table(combinations, "c"),
-                side="LEFT",
-                on=build.all_of(conditions),
-            )
-        )
+    relation = reading.cells.subject.table.engine.load(table.to_reader())
+    return exp.Join(
+        this=build.aliased_table(relation, "c"), side="LEFT", on=build.all_of(conditions)
     )
 
 
-def _agree(column: Column, j: int, *, has_missing: bool) -> list[exp.Expr]:
+def _agree(mine: exp.Expr, j: int, *, has_missing: bool) -> list[exp.Expr]:
     """Return conditions that a row and a combination agree; equalities only, which are hashed."""
-    mine, theirs = comparable(column, of="t"), build.column(f"v{j}", of="c")
+    theirs = build.column(f"v{j}", of="c")
     if not has_missing:
         return [exp.EQ(this=mine, expression=theirs)]
     texts = [

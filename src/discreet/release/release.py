@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.measure.assessment import ClassView, Verdict
     from discreet.measure.risk.sample import SampleRisk
     from discreet.policy import model
+    from discreet.release.homogeneous import Homogeneous
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Release(Result):
     `loss` is the mean share of a column's domain that a label covers, 0 for the values themselves
     and 1 where everything is hidden (ARX's Loss, arithmetic mean); `losses` has it by column.
     `suppressed` rows are hidden; `withheld` of them are not in the output at all. `diversity` lists,
-    by sensitive column, the classes with the fewest values.
+    by sensitive column, the classes with the fewest values, and `homogeneous` counts those with one.
     """
 
     source: str
@@ -56,6 +57,7 @@ class Release(Result):
     diversity: Mapping[str, tuple[ClassView, ...]] = field(
         default_factory=dict[str, "tuple[ClassView, ...]"]
     )
+    homogeneous: Mapping[str, Homogeneous] = field(default_factory=dict[str, "Homogeneous"])
     outliers: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     sha256: str | None = None

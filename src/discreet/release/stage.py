@@ -31,21 +31,27 @@ def staged(
     *,
     order: Sequence[str],
     settled: Sequence[str],
+    repeat: str | None = None,
 ) -> Generator[tuple[str, Written]]:
     """Write the rows, give the source they are read back from, and publish them at a good end.
 
     An error inside leaves what was there before. A table in a database has no place beside it: it
     is written at once, in one transaction.
     """
+    hide = (*order, *([repeat] if repeat else []))
     if not isinstance(target, (FileTarget, FolderTarget)):
-        written = write_rows(engine, query, target, order=order, hide=order, settled=settled)
+        written = write_rows(
+            engine, query, target, order=order, hide=hide, settled=settled, repeat=repeat
+        )
         yield target.source, written
         return
     folder = target.path.parent / f".discreet-{secrets.token_hex(8)}"
     aside = replace(target, path=folder / target.path.name)
     try:
         _make(folder)
-        written = write_rows(engine, query, aside, order=order, hide=order, settled=settled)
+        written = write_rows(
+            engine, query, aside, order=order, hide=hide, settled=settled, repeat=repeat
+        )
         yield aside.source, replace(written, place=target.place)
         _publish(target, aside.path)
     finally:

@@ -64,6 +64,7 @@ def write_rows(
     order: Sequence[str] = (),
     hide: Collection[str] = (),
     settled: Collection[str] = (),
+    repeat: str | None = None,
 ) -> Written:
     """Write the rows of `query`, all of them or nothing, and say what was written.
 
@@ -78,11 +79,15 @@ def write_rows(
         hide: Columns of the query that are not written.
         settled: Columns that are equal wherever all columns in `order` are, as quasi-identifiers are
             in a class; sorting is quicker without them.
+        repeat: A column that says how many times each row is written: only distinct rows are then
+            sorted and brought over. For files and folders of one part.
     """
+    if repeat is not None and not repeats(engine, target):
+        raise Bug("Rows are repeated by DuckDB, and it does not write to this target.")
     if isinstance(target, (FileTarget, FolderTarget)):
         query = fitted(engine, query)
     schema = schema_of(engine, query)
-    plan = _Plan(tuple(schema), tuple(order), frozenset(hide), frozenset(settled))
+    plan = _Plan(tuple(schema), tuple(order), frozenset(hide), frozenset(settled), repeat)
     match target:
         case FileTarget():
             return _write_file(engine, query, target, plan)
@@ -108,9 +113,12 @@ class _Plan:
     order: tuple[str, ...]
     hide: frozenset[str]
     settled: frozenset[str]
+    repeat: str | None = None
 
     def __post_init__(self) -> None:
-        unknown = {*self.order, *self.hide, *self.settled} - {field.name for field in self.fields}
+        known = {field.name for field in self.fields}
+        repeat = {self.repeat} if self.repeat else set[str]()
+        unknown = {*self.order, *self.hide, *self.settled, *repeat} - known
         if unknown:
             raise Bug(f"The query to write has no column {', '.join(sorted(unknown))}.")
         if self.settled and not self.order:
@@ -139,7 +147,29 @@ class _Plan:
         """Return the query that reads `source`, called r, leaves out what is hidden, and sorts."""
         written = [field for field in self.fields if field.name not in self.hide]
         query = build.select(*map(_written, written), source=source)
-        return build.ordered(query, [build.column(name, of="r") for name in self.keys])
+        if self.repeat is not None:
+            query = query.select(build.named(build.column(self.repeat, of="r"), self.repeat))
+        ordered = build.ordered(query, [build.column(name, of="r") for name in self.keys])
+        return ordered if self.repeat is None else self._repeated(ordered, self.repeat)
+
+    def _repeated(self, ordered: exp.Select, repeat: str) -> exp.Select:
+        """Return each row of `ordered` as often as it says, side by side."""
+        columns = [build.column(name) for name in self.columns]
+        copies = exp.Anonymous(this="range", expressions=[build.column(repeat)])
+        expanded = build.select(
+            *columns,
+            build.named(exp.Anonymous(this="unnest", expressions=[copies]), repeat),
+            source=build.subquery(ordered, "s"),
+        )
+        return build.select(
+            *(column.copy() for column in columns), source=build.subquery(expanded, "e")
+        )
+
+
+def repeats(engine: Engine, target: Target) -> bool:
+    """Return whether rows can be written to `target` as distinct ones with their numbers."""
+    is_spark = innermost(engine).dialect == "spark"
+    return isinstance(target, FileTarget) or (isinstance(target, FolderTarget) and not is_spark)
 
 
 def _written(field: ArrowField) -> exp.Expr:
