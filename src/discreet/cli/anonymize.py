@@ -43,7 +43,6 @@ EXAMPLES = """\b
 Examples:
   discreet anonymize people.csv --policy policy.yaml -o released.csv --report released.html
   discreet anonymize people.csv --quasi age,zip --hierarchies DIR --k 5 -o released.csv
-  discreet anonymize people.csv --policy policy.yaml --dry-run --frontier
   discreet anonymize --replay release.json -o again.csv
 """
 

@@ -8,6 +8,7 @@ import signal
 import sys
 import warnings
 from importlib import import_module
+from importlib.abc import MetaPathFinder
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,7 @@ from discreet.errors import Bug, DiscreetError, WrongUsage, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
 # verb -> its one line in --help; the module `discreet.cli.<verb>` is imported when it runs.
 VERBS = {
@@ -91,6 +93,21 @@ def cli() -> None:
     """Run a verb."""
 
 
+class _Unneeded(MetaPathFinder):
+    """Says that pandas is not there, which pyarrow would otherwise load with its first array.
+
+    No verb reads frames, and loading pandas takes longer than most commands. Spark needs it.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        """Refuse pandas, unless Spark is in use, and leave all else to other finders."""
+        del path, target
+        if fullname == "pandas" and "pyspark" not in sys.modules:
+            raise ModuleNotFoundError(name=fullname)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code; no error leaves as a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -99,6 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not os.environ.get("DISCREET_DEBUG"):
         # A library's warning is not for the reader, and may quote data.
         warnings.simplefilter("ignore")
+    sys.meta_path.insert(0, _Unneeded())
     sys.exit(run(arguments, stops=_catch_stops()))
 
 
