@@ -30,13 +30,13 @@ UTILITIES = (
 HELP = """Publish the rows of SOURCE so that every class meets the criteria.
 
 \b
-local             a class is called by what its members share; least loss (default)
-full-domain       one level per column for all rows; the proven optimum
-mondrian          cuts the table into parts (relaxed-mondrian: parts may overlap)
-cells             hides single cells, generalizes nothing
+local        a class is called by what its members share; least loss (default)
+full-domain  one level per column for all rows; the proven optimum
+mondrian     cuts the table into parts (relaxed-mondrian: they may overlap)
+cells        hides single cells, generalizes nothing
 
-Identifiers are left out, quasi-identifiers get the labels of their class, the rest stays. What is
-written is measured before it is published. A policy may ask for more criteria than k, l and t.
+Identifiers are left out, and what is written is measured before it is published. Criteria beyond
+k, l and t are named in the policy.
 """
 
 EXAMPLES = """\b
@@ -63,7 +63,9 @@ def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="How long a search may take, such as 30s.",
         ),
         click.option("--target", metavar="COLUMN", help="What a classifier is to predict."),
-        click.option("--weights", type=Weights(), help="What columns count for, such as age=2."),
+        click.option(
+            "--weights", type=Weights(), hidden=True, help="What columns count for, such as age=2."
+        ),
         click.option(
             "--utility",
             type=options.Word(UTILITIES),
@@ -126,6 +128,7 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--minimal", is_flag=True, help="Also list all minimal generalizations.")
 @click.option(
     "--key-file",
+    hidden=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="The secret of steps with chance.",
