@@ -33,6 +33,7 @@ Examples:
 @options.source_argument
 @options.policy_option
 @options.role_options
+@options.rows_option
 @click.option(
     "--against",
     metavar="SOURCE",

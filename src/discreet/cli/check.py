@@ -17,8 +17,8 @@ NOT_SAFE_ENOUGH = 3
 
 EXAMPLES = """\b
 Examples:
-  discreet check release.csv --policy policy.yaml
-  discreet check release.parquet --policy policy.yaml --table patients --json
+  discreet check people.csv --policy policy.yaml
+  discreet check released.csv --policy policy.yaml --table people --rows --json
 """
 
 
@@ -32,6 +32,7 @@ Examples:
     help="The policy whose criteria must hold.",
 )
 @click.option("--against", metavar="SOURCE", help="The population, for k-map and δ-presence.")
+@options.rows_option
 @options.reading_options
 @options.json_option
 @click.pass_context

@@ -22,8 +22,8 @@ class Names(click.ParamType[tuple[str, ...]]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         """Return the names in their order."""
-        if isinstance(value, tuple):
-            return value
+        if isinstance(value, (tuple, list)):  # a list, as a manifest has it
+            return tuple(map(str, value))
         import csv
 
         names = next(csv.reader([value], skipinitialspace=True), [])
@@ -82,6 +82,14 @@ report_option = click.option(
     type=click.Path(path_type=Path),
     metavar="FILE.html",
     help="Also write one self-contained page, aggregates only.",
+)
+
+
+rows_option = click.option(
+    "--rows",
+    "rows_are_people",
+    is_flag=True,
+    help="Each row is another person: for a release, which has lost its policy's unit.",
 )
 
 

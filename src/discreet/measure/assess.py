@@ -67,6 +67,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
     quasi: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
     unit: str | None = None,
+    rows_are_people: bool = False,
     table: str | None = None,
     against: object = None,
     fraction: float | None = None,
@@ -85,6 +86,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
         quasi: The columns outsiders may know.
         sensitive: The columns outsiders must not learn.
         unit: The column that says whose rows they are; by default each row is a person.
+        rows_are_people: The policy's unit is not in the table, and each row is another person.
         table: The table's name in the policy or in the database.
         against: The population the table was drawn from, with the same quasi-identifiers.
         fraction: The share of the population that is in the table, for population uniqueness.
@@ -128,6 +130,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
             quasi=quasi,
             sensitive=sensitive,
             unit=unit,
+            rows_are_people=rows_are_people,
         )
         population = None
         if against is not None:

@@ -35,8 +35,11 @@ def bind(
     quasi: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
     unit: str | None = None,
+    rows_are_people: bool = False,
 ) -> Bound:
     """Return the parts of `table`'s columns; words given here win over the policy.
+
+    With `rows_are_people` the policy's unit may be gone from the table, as it is from a release.
 
     Raises:
         UnknownColumn: A named column is not in the table.
@@ -54,7 +57,7 @@ def bind(
     named_sensitive = sensitive if sensitive is not None else _with(roles, Role.SENSITIVE)
     if guessed and sensitive is not None:
         named_quasi = [name for name in named_quasi if name not in sensitive]
-    named_unit = unit or (policy.unit if policy else None)
+    named_unit = unit or _unit(table, policy, rows_are_people=rows_are_people)
     if guessed and named_unit:
         named_quasi = [name for name in named_quasi if name != named_unit]
     _require_distinct(named_quasi, named_sensitive, named_unit)
@@ -109,6 +112,25 @@ def select_table(policy: model.Policy, *, label: str, name: str | None = None) -
         f"The policy describes {names}; none of them names {label} as its source. "
         "Say which one with --table."
     )
+
+
+def _unit(table: Table, policy: model.Table | None, *, rows_are_people: bool) -> str | None:
+    name = policy.unit if policy else None
+    if name is None:
+        return None
+    is_there = table.column(name) is not None
+    if is_there and rows_are_people:
+        raise WrongUsage(
+            f"{table.label} has its unit '{name}', so that people can be counted. Leave --rows out."
+        )
+    if not is_there and not rows_are_people:
+        near = did_you_mean(name, (column.name for column in table.columns))
+        raise UnknownColumn(
+            f"The unit '{name}' is not in {table.label}, so that people cannot be counted."
+            f"{near if 'mean' in near else ''} A release has lost it: if each of its rows is another "
+            "person, `check` and `assess` take --rows."
+        )
+    return name if is_there else None
 
 
 def _require_policy_columns(table: Table, policy: model.Table, path: str | None) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import (
+    ConflictingRoles,
     InvalidCriterion,
     InvalidPolicy,
     SourceNotFound,
@@ -113,6 +114,11 @@ def read_hierarchies(folder: Path, names: Sequence[str]) -> Mapping[str, Hierarc
 
 def _columns(table: model.Table, wishes: Wishes) -> tuple[model.Column, ...]:
     columns = {column.name: column for column in table.columns}
+    for name in set(wishes.quasi or ()) & set(wishes.sensitive or ()):
+        raise ConflictingRoles(
+            f"Column '{name}' is both quasi-identifier and sensitive. An outsider either knows it or "
+            "must not learn it: choose one role."
+        )
     for role, names in (
         (model.Role.QUASI_IDENTIFIER, wishes.quasi),
         (model.Role.SENSITIVE, wishes.sensitive),
