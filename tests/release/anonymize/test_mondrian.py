@@ -171,7 +171,7 @@ def test_relaxed_parts_are_strict_parts_cut_further(rows, criteria):
     assert loss(problem, relaxed) <= loss(problem, strict) + 1e-12
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=4, max_size=40), st.integers(1, 4))
 def test_strict_classes_of_ranges_do_not_overlap(points, k):
     frame = pd.DataFrame(points, columns=["age", "height"])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.release.anonymize.frequencies import total
+from discreet.release.anonymize.frequencies import number, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 class Axis:
     """An attribute with its values in an order in which every group of every level is a run.
 
-    `groups[level, place]` and `losses[level, place]` are those of the value at a place; `known` is
-    the number of values that are not missing, and a missing value of a range is last.
+    `places[code]` is where a value is; `starts[level, place]` is where the group of the value at a
+    place begins, and `losses[level, place]` what its label loses. `known` is the number of values
+    that are not missing; in a range, a missing value is last.
     """
 
     attribute: Attribute
     places: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    starts: NDArray[np.int64]
     losses: NDArray[np.float64]
     known: int
 
@@ -41,21 +42,26 @@ class Axis:
             losses[(lows < self.known) & (highs >= self.known)] = 1.0
             return np.zeros(len(lows), dtype=np.int64), losses
         # Runs nest, so that all between two places are in the group that holds both.
-        levels = (self.groups[:, lows] != self.groups[:, highs]).sum(axis=0)
+        levels = np.zeros(len(lows), dtype=np.int64)
+        for starts in self.starts:
+            levels += starts[lows] != starts[highs]
         return levels, self.losses[levels, lows]
 
 
 def make_axis(attribute: Attribute) -> Axis:
-    """Return the axis of an attribute; `places[code]` is where each of its values is."""
+    """Return the axis of an attribute."""
     order = np.arange(attribute.size)
     if not attribute.is_range:
         order = np.lexsort(attribute.groups)  # the last level sorts first
     places = np.empty(attribute.size, dtype=np.int64)
     places[order] = np.arange(attribute.size)
+    groups = np.stack(attribute.groups)[:, order]
+    begins = np.diff(groups, axis=1, prepend=-1) != 0
+    starts = np.maximum.accumulate(np.where(begins, np.arange(attribute.size), 0), axis=1)
     return Axis(
         attribute,
         places,
-        groups=np.stack(attribute.groups)[:, order],
+        starts=starts,
         losses=np.stack(attribute.losses)[:, order],
         known=attribute.size - attribute.has_missing,
     )
@@ -65,8 +71,8 @@ def make_axis(attribute: Attribute) -> Axis:
 class Parts:
     """Combinations in parts: `labels` are from 0 to `count` - 1, and every part has some.
 
-    `places[i, j]` is where combination i is on axis j. `ranks` order the combinations by their
-    codes, whatever the order of the table.
+    `places` is where each combination is on one axis, or has a row for each axis. `ranks` order the
+    combinations by their codes, whatever the order of the table.
     """
 
     table: Frequencies
@@ -75,6 +81,10 @@ class Parts:
     labels: NDArray[np.int64]
     count: int
 
+    def along(self, axis: int) -> Parts:
+        """Return the parts with the places on one axis only."""
+        return replace(self, places=self.places[axis])
+
     def take(self, chosen: NDArray[np.bool_]) -> Parts:
         """Return the parts where `chosen` is true, renumbered in their order."""
         if chosen.all():
@@ -82,11 +92,23 @@ class Parts:
         members = chosen[self.labels]
         return Parts(
             self.table.take(members),
-            self.places[members],
+            self.places[..., members],
             self.ranks[members],
             (np.cumsum(chosen) - 1)[self.labels[members]],
             int(chosen.sum()),
         )
+
+    def split(self, sides: NDArray[np.int64]) -> Parts:
+        """Return parts that are cut into the given sides, in the order of parts, then sides."""
+        width = int(sides.max(initial=0)) + 1
+        labels, count = number(self.labels * width + sides, self.count * width)
+        return replace(self, labels=labels, count=count)
+
+    def of_each(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each part the value that all its combinations share."""
+        found = np.empty(self.count, dtype=np.int64)
+        found[self.labels] = values
+        return found
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -94,13 +116,19 @@ class Parts:
         return total(self.labels, self.table.rows, self.count)
 
     @cached_property
-    def runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The combinations sorted by part, and where each part begins."""
-        order = np.argsort(self.labels, kind="stable")
-        return order, np.searchsorted(self.labels[order], np.arange(self.count))
+    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The lowest and the highest place of each part on the axis."""
+        lows = np.full(self.count, np.iinfo(np.int64).max)
+        highs = np.full(self.count, -1, dtype=np.int64)
+        np.minimum.at(lows, self.labels, self.places)
+        np.maximum.at(highs, self.labels, self.places)
+        return lows, highs
 
-    def bounds(self, axis: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the lowest and the highest place of each part on an axis."""
-        order, first = self.runs
-        places = self.places[order, axis]
-        return np.minimum.reduceat(places, first), np.maximum.reduceat(places, first)
+    def by_place(self, places: NDArray[np.int64]) -> Parts:
+        """Return each part split by other places, which are within its bounds, in their order."""
+        lows, highs = self.bounds
+        # Parts side by side, each as wide as it is: a short line even if the axis is long.
+        ends = np.cumsum(highs - lows + 1)
+        keys = (ends - highs - 1)[self.labels] + places
+        labels, count = number(keys, int(ends[-1]) if self.count else 0)
+        return replace(self, labels=labels, count=count)
