@@ -8,7 +8,7 @@ import sys
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.report.charts import Bar, bars, steps
@@ -30,6 +30,7 @@ def texts(svg: str) -> list[str]:
         max_size=4,
     )
 )
+@example(["if"])
 def test_labels_are_drawn_as_they_are_written(labels: list[str]):
     svg = bars([Bar(label, 1, "1") for label in labels], title="T", axis="People")
     assert set(labels) <= set(texts(svg))

@@ -27,6 +27,7 @@ WIDTH = 460
 LETTER = 7.6  # about the width of one, at the font's size
 ROW = 27
 FONT_SIZE = 13
+NEAR = 1.6  # numbers on a logarithmic scale, whose words would touch
 LONGEST_LABEL = 18  # letters; names are told apart by their tables, which show them whole
 INK, MUTED, GRID = "var(--ink)", "var(--muted)", "var(--line)"
 BAR, ALERT, MARK = "var(--bar)", "var(--alert)", "var(--ink)"
@@ -71,12 +72,17 @@ def bars(
         }
         for place, row in enumerate(rows)
     ]
-    names = {str(place): _shortened(row.label) for place, row in enumerate(rows)}
+    names = {str(place): f"·{_shortened(row.label)}" for place, row in enumerate(rows)}
     y = alt.Y(
         "place:O",
         title=None,
         axis=alt.Axis(
-            labelExpr=f"{_literal(names)}[datum.value]", ticks=False, domain=False, labelPadding=8
+            # Behind a mark, which is cut off: a literal that is one of Vega's own words, such as
+            # `if`, is taken for it.
+            labelExpr=f"slice({_literal(names)}[datum.value], 1)",
+            ticks=False,
+            domain=False,
+            labelPadding=8,
         ),
         scale=alt.Scale(paddingInner=0.28, paddingOuter=0.14),
     )
@@ -181,6 +187,81 @@ def steps(
         ]
     padding = {"left": 66, "right": 28, "top": 26, "bottom": 52}
     return _draw(alt.layer(*layers), height=200, title=title, words=words, room=padding)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a curve, the words beside it, and whether it is the one that was asked for."""
+
+    x: float
+    y: float
+    text: str
+    is_marked: bool = False
+
+
+def curve(
+    points: Sequence[Point], *, title: str, axes: tuple[str, str], words: str, mark: str
+) -> str:
+    """Return shares over numbers on a logarithmic scale, each point with its words.
+
+    Args:
+        points: What to draw, from left to right.
+        title: What the chart shows.
+        axes: What x and y mean.
+        words: What it says, for those who hear it.
+        mark: What is written above the marked point, from which a line falls to its x.
+    """
+    numbers = [point.x for point in points]
+    values = [
+        {
+            "x": point.x,
+            "y": point.y,
+            "marked": point.is_marked,
+            # Where points are close, words would lie on each other.
+            "text": point.text if place == 0 or point.x >= NEAR * numbers[place - 1] else "",
+        }
+        for place, point in enumerate(points)
+    ]
+    x = alt.X(
+        "x:Q",
+        title=axes[0],
+        scale=alt.Scale(type="log", domain=[min(numbers) / 1.25, max(numbers) * 1.25], nice=False),
+        axis=alt.Axis(
+            values=numbers,
+            labelExpr="format(datum.value, ',')",
+            grid=False,
+            tickColor=GRID,
+            domainColor=GRID,
+            labelOverlap=True,
+            labelFlush=False,
+        ),
+    )
+    height = 200
+    top = max(point.y for point in points) * 1.25 or 1
+    y = alt.Y(
+        "y:Q",
+        title=axes[1],
+        scale=alt.Scale(domain=[0, top], nice=True),
+        axis=alt.Axis(format=".0%", tickCount=4, domain=False, ticks=False, labelPadding=8),
+    )
+    base = alt.Chart(alt.Data(values=values)).encode(x=x, y=y)
+    marked = base.transform_filter("datum.marked")
+    layers: list[Any] = [
+        marked.mark_rule(color=MARK, strokeDash=[5, 4], strokeWidth=1.5).encode(
+            y2=alt.value(height)
+        ),
+        marked.mark_text(baseline="bottom", dy=-26, color=INK, fontSize=FONT_SIZE).encode(
+            text=alt.value(mark)
+        ),
+        base.mark_line(color=BAR, strokeWidth=2.5),
+        base.mark_circle(color=BAR, size=60, opacity=1),
+        marked.mark_circle(color=MARK, size=130, opacity=1),
+        base.mark_text(
+            align="center", baseline="bottom", dy=-9, color=INK, fontSize=FONT_SIZE
+        ).encode(text=alt.Text("text:N")),
+    ]
+    padding = {"left": 66, "right": 28, "top": 12, "bottom": 52}
+    return _draw(alt.layer(*layers), height=height, title=title, words=words, room=padding)
 
 
 def _draw(

@@ -1,0 +1,339 @@
+"""A release as one page for its custodian: what was done, what it proves, what it cost.
+
+The template is given numbers, words and names of columns, never the release itself, so that no
+value of a class can reach the page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+from discreet.measure.criteria.words import criterion, reached, required, share
+from discreet.measure.describe import counted, listed, percent
+from discreet.policy.model import Role
+from discreet.policy.write import flow_text
+from discreet.report import charts, lost
+from discreet.report.assessment import Chapter, Fact, file_name
+from discreet.report.page import Figure, Status, Table, render_page
+from discreet.report.words import chance, round_share
+from discreet.writing import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.release.release import Release
+
+METHODS = {
+    "local": "Local recoding: each class is called by what its members share, and loses no more.",
+    "full-domain": "Full-domain recoding: one level of each column's hierarchy for all rows.",
+    "mondrian": "Mondrian: the table is cut into parts that do not overlap.",
+    "relaxed-mondrian": "Relaxed Mondrian: the table is cut into even parts, which may overlap.",
+    "cells": "Cell suppression: single cells are hidden, nothing is generalized.",
+}
+MINIMAL_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class ReleasePage:
+    """Everything the page shows, in its order."""
+
+    source: str
+    on: date
+    headline: str
+    verdict: str
+    status: Status
+    status_words: str
+    meaning: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    done: tuple[tuple[str, str], ...]
+    steps: Table | None
+    criteria: Table
+    homogeneous: Chapter | None
+    risk: Chapter
+    detail: Chapter
+    measures: Table | None
+    pairs: Chapter | None
+    frontier: Chapter | None
+    minimal: Table | None
+    outliers: tuple[str, ...]
+    cautions: tuple[str, ...]
+    provenance: tuple[tuple[str, str], ...]
+
+
+def write_report(found: Release, path: Path) -> None:
+    """Write the report of `found` to `path`, replacing what was there, whole or not at all.
+
+    Raises:
+        OutputRefused: `path` is a folder, or its folder is missing or cannot be written.
+    """
+    write_whole(path, render(found))
+
+
+def render(found: Release, *, on: date | None = None) -> str:
+    """Return the report of `found` as one HTML page, dated `on` (today when not given)."""
+    page = summarize(found, on=on or datetime.now(UTC).date())
+    return render_page("release.html.j2", page=page)
+
+
+def summarize(found: Release, *, on: date) -> ReleasePage:
+    """Return what the page of `found` shows: names of columns, counts and shares, no cell."""
+    source = file_name(found.source)
+    holds = all(verdict.holds for verdict in found.criteria)
+    return ReleasePage(
+        source=source,
+        on=on,
+        headline=_headline(found, source),
+        verdict=found.verdict.replace(found.source, source),
+        status=Status(holds=holds),
+        status_words=_status(found, holds=holds),
+        meaning=_meaning(found),
+        facts=_facts(found),
+        done=_done(found),
+        steps=_steps(found),
+        criteria=_criteria(found),
+        homogeneous=_homogeneous(found),
+        risk=_risk(found),
+        detail=lost.detail(found),
+        measures=lost.measures(found),
+        pairs=lost.pairs(found),
+        frontier=lost.frontier(found),
+        minimal=_minimal(found),
+        outliers=found.outliers,
+        cautions=found.cautions,
+        provenance=_provenance(found, source),
+    )
+
+
+def _headline(found: Release, source: str) -> str:
+    if found.k is None:
+        return f"Every row of {source} is suppressed."
+    if found.k == 1:
+        return f"Somebody in the release of {source} looks like nobody else."
+    others = counted(found.k - 1, "other", "others")
+    return f"Everybody in the release of {source} looks like at least {others}."
+
+
+def _status(found: Release, *, holds: bool) -> str:
+    total = len(found.criteria)
+    which = "the only criterion" if total == 1 else f"all {total} criteria"
+    where = (
+        "on the written rows, read again" if found.output else "in a dry run: nothing was written"
+    )
+    return f"{'Meets' if holds else 'Does not meet'} {which}, measured {where}."
+
+
+def _meaning(found: Release) -> tuple[str, ...]:
+    quasi = found.policy.with_role(Role.QUASI_IDENTIFIER)
+    if found.k is None:
+        return ("Every row is suppressed: nobody can be found, and nothing is told.",)
+    knows = f"the {listed(quasi)}" if len(quasi) <= 5 else f"the {len(quasi)} quasi-identifiers"
+    before, after = found.risk.before.prosecutor, found.risk.after.prosecutor
+    first = (
+        f"Somebody who knows {knows} of a person in this table finds at least {found.k:,} records "
+        f"that fit, so that a guess is right at best once in {found.k:,} times."
+    )
+    if before.worst is None or after.worst is None:
+        return (first,)
+    second = (
+        f"Before, {percent(before.share_at_risk or 0.0)} of people could be found with a chance above "
+        f"{round_share(before.threshold)}; now it is {percent(after.share_at_risk or 0.0)}. This "
+        "protects against outsiders who know those columns and no others: whether they may know "
+        "more is for you to judge."
+    )
+    return first, second
+
+
+def _facts(found: Release) -> tuple[Fact, ...]:
+    k = "none" if found.k is None else f"k = {found.k:,}"
+    hidden = percent(found.suppressed / found.rows) if found.rows else "0 %"
+    return (
+        Fact(k, "people look alike, at least"),
+        Fact(f"{found.classes:,}", f"classes of {counted(found.people, 'person', 'people')}"),
+        Fact(percent(found.loss), "of the quasi-identifiers' detail is lost"),
+        Fact(f"{found.suppressed:,}", f"rows suppressed ({hidden})"),
+    )
+
+
+def _done(found: Release) -> tuple[tuple[str, str], ...]:
+    release = found.policy.release
+    told = [("Method", METHODS.get(found.method, found.method)), *_search(found)]
+    told.append(("Quasi-identifiers", listed(found.policy.with_role(Role.QUASI_IDENTIFIER)) + "."))
+    sensitive = found.policy.with_role(Role.SENSITIVE)
+    if sensitive:
+        told.append(("Sensitive", f"{listed(sensitive)}: published as they are, within classes."))
+    left = f"{listed(found.left_out)}." if found.left_out else "No column."
+    told.append(("Left out", left))
+    hidden = f"{counted(found.suppressed, 'row', 'rows')} of {found.rows:,}"
+    allowed = f"; at most {round_share(release.suppress)} was allowed" if release.suppress else ""
+    where = ""
+    if found.suppressed:
+        kept = found.suppressed - found.withheld
+        where = (
+            " They are left out of the output."
+            if not kept
+            else " Their quasi-identifiers are `*` in the output."
+        )
+    told.append(("Suppressed", f"{hidden}{allowed}.{where}"))
+    return tuple(told)
+
+
+def _search(found: Release) -> list[tuple[str, str]]:
+    searched = found.search
+    if "node" not in searched:
+        return [("Classes", f"{found.classes:,}, each with labels of its own.")]
+    gap = searched.get("gap") or 0
+    proof = "the proven optimum" if not gap else f"at most {gap:.4f} from the optimum"
+    words = (
+        f"By {searched['metric']}: {proof}; {searched['checked']:,} of {searched['lattice']:,} "
+        "combinations of levels were checked. The levels are in the table of columns."
+    )
+    return [("Search", words)]
+
+
+def _steps(found: Release) -> Table | None:
+    if not found.steps:
+        return None
+    rows = tuple(
+        (name, f"`{flow_text(step[name])}`" if step[name] else "", str(step["promise"]))
+        for step in found.steps
+        for name in (next(iter(step)),)
+    )
+    return Table("Steps before classes were made", ("Step", "Settings", "What it promises"), rows)
+
+
+def _criteria(found: Release) -> Table:
+    return Table(
+        caption="What was demanded and what the release reaches",
+        header=("Criterion", "Required", "Reached", "Verdict"),
+        rows=tuple(
+            (
+                criterion(verdict),
+                required(verdict),
+                reached(verdict, k=found.k),
+                Status(holds=verdict.holds),
+            )
+            for verdict in found.criteria
+        ),
+    )
+
+
+def _homogeneous(found: Release) -> Chapter | None:
+    if not found.homogeneous:
+        return None
+    rows = tuple(
+        (
+            column,
+            f"{told.classes:,}",
+            f"{told.people:,} ({percent(told.people / found.people) if found.people else '0 %'})",
+        )
+        for column, told in found.homogeneous.items()
+    )
+    table = Table(
+        "Classes without diversity",
+        header=("Sensitive column", "Classes with one value", "People in them"),
+        rows=rows,
+        numbers=frozenset({1, 2}),
+    )
+    if any(told.classes for told in found.homogeneous.values()):
+        saying = (
+            "In these classes everybody has the same sensitive value: it is known of all of them, "
+            "however many look alike. Require l-diversity or t-closeness if it must not be."
+        )
+    else:
+        saying = "No class tells one sensitive value of all its people."
+    return Chapter(saying, None, table)
+
+
+def _risk(found: Release) -> Chapter:
+    before, after = found.risk.before.prosecutor, found.risk.after.prosecutor
+    measured = [
+        ("At worst", "Chance of being found, at worst", before.worst, after.worst),
+        ("On average", "Chance of being found, on average", before.average, after.average),
+        (
+            "At risk",
+            f"People with a chance above {round_share(after.threshold)}",
+            before.share_at_risk,
+            after.share_at_risk,
+        ),
+    ]
+    drawn = [
+        charts.Bar(f"{short}, {when}", value or 0.0, share(value), is_alert=when == "before")
+        for short, _, *values in measured
+        for when, value in zip(("before", "after"), values, strict=True)
+    ]
+    figure = Figure(
+        charts.bars(
+            drawn,
+            title="Risk before and after",
+            axis="Chance, or share of people",
+            form=".0%",
+            most=1,
+        ),
+        "The chance of being found by somebody who knows that a person is in the table, in the "
+        "source (red) and in the release.",
+    )
+    rows = [(name, share(first), share(last)) for _, name, first, last in measured]
+    first, last = (
+        "–" if one.marketer.expected_people is None else f"{one.marketer.expected_people:,.0f}"
+        for one in (found.risk.before, found.risk.after)
+    )
+    rows.append(("People found by guessing at all of them, about", first, last))
+    table = Table(
+        "Risk before and after", ("", "Before", "After"), tuple(rows), numbers=frozenset({1, 2})
+    )
+    worst = (
+        f" At worst it fell from {_chance(before.worst)} to {_chance(after.worst)}."
+        if before.worst and after.worst and after.worst < before.worst
+        else ""
+    )
+    return Chapter(f"Who looks like nobody else is found for certain.{worst}", figure, table)
+
+
+def _chance(risk: float) -> str:
+    return chance(round(1 / risk))
+
+
+def _minimal(found: Release) -> Table | None:
+    if not found.minimal:
+        return None
+    header = tuple(found.minimal[0])
+    total = len(found.minimal)
+    first = f"the first {MINIMAL_SHOWN} of {total:,}" if total > MINIMAL_SHOWN else f"all {total:,}"
+    return Table(
+        f"Minimal generalizations, as levels: {first}",
+        header=("", *header),
+        rows=tuple(
+            (f"{place + 1}", *(f"{node[name]}" for name in header))
+            for place, node in enumerate(found.minimal[:MINIMAL_SHOWN])
+        ),
+        numbers=frozenset(range(1, len(header) + 1)),
+    )
+
+
+def _provenance(found: Release, source: str) -> tuple[tuple[str, str], ...]:
+    unit = (
+        f"All rows with the same {found.unit} belong to one person."
+        if found.unit
+        else "Each row is taken for one person."
+    )
+    told = [
+        ("Source", f"{source}, {found.rows:,} rows, all of them read."),
+        ("People", f"{found.people:,}. {unit}"),
+    ]
+    if found.output is None:
+        told.append(("Output", "None: a dry run."))
+    else:
+        size = f", {found.bytes:,} bytes" if found.bytes is not None else ""
+        told.append(("Output", f"{file_name(found.output)}{size}. Rows are sorted by class."))
+    if found.sha256:
+        told.append(("SHA-256 of the output", f"`{found.sha256}`"))
+    if found.manifest:
+        name = file_name(found.manifest)
+        words = (
+            f"{name}: the policy, the digests of all that was read, and all of these numbers. "
+            f"`discreet anonymize --replay {name}` makes the release again."
+        )
+        told.append(("Manifest", words))
+    return tuple(told)

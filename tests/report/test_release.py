@@ -1,0 +1,202 @@
+"""The report of a release: what it says, what it never says, and how it is drawn."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from discreet.errors import OutputRefused
+from discreet.policy.model import Clip, Column, KAnonymity, LDiversity, Policy, Role, Table
+from discreet.policy.model import Release as Releasing
+from discreet.release.anonymization import anonymize
+from discreet.release.settings import Wishes
+from discreet.report.charts import Point, curve
+from discreet.report.release import render, summarize, write_report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.release.release import Release
+
+MARK = "CELL_"
+HOSTILE = "<script>alert(1)</script>"
+ON = date(2026, 1, 31)
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    """Sixty people with a mark in every cell that is not a number; one column has a hostile name."""
+    return pa.table(
+        {
+            "name": [f"{MARK}name_{i}" for i in range(60)],
+            "town": [f"{MARK}town_{i % 4}" for i in range(60)],
+            HOSTILE: [f"{MARK}job_{i % 3}" for i in range(60)],
+            "age": [20 + i % 10 for i in range(59)] + [99],
+            "ill": [f"{MARK}ill_{i % 4}" for i in range(60)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    quasi = Role.QUASI_IDENTIFIER
+    columns = (
+        Column("name", Role.IDENTIFIER),
+        *(Column(name, quasi) for name in ("town", HOSTILE, "age")),
+        Column("ill", Role.SENSITIVE),
+    )
+    steps = (Clip("age", (Decimal(18), Decimal(99))),)
+    told = Table(
+        "people",
+        columns,
+        criteria=(KAnonymity(3), LDiversity("ill", 1)),
+        release=Releasing(steps=steps),
+    )
+    return Policy({"people": told})
+
+
+@pytest.fixture(scope="module")
+def released(table: pa.Table, policy: Policy, tmp_path_factory: pytest.TempPathFactory) -> Release:
+    folder = tmp_path_factory.mktemp("CELL_folder")
+    wishes = Wishes(target=HOSTILE)
+    made = anonymize(table, policy, output=folder / "out.csv", wishes=wishes, frontier=True)
+    return replace(made, manifest=str(folder / "release.json"))
+
+
+@pytest.fixture(scope="module")
+def page(released: Release) -> str:
+    return render(released, on=ON)
+
+
+def test_no_cell_is_in_the_page(released: Release, page: str):
+    # The release itself does hold cells, or this test would prove nothing.
+    assert MARK in str(released.diversity)
+    assert MARK not in page
+
+
+def test_a_hostile_name_is_text(page: str):
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_page_asks_for_nothing(page: str):
+    addresses = re.findall(r"(?:src|href)\s*=\s*\"([^\"#][^\"]*)\"|url\(([^)]*)\)", page)
+    assert addresses == [("data:,", "")]
+    assert "default-src &#39;none&#39;" in page
+
+
+def test_the_page_is_the_same_whenever_it_is_rendered(released: Release, page: str):
+    assert render(released, on=ON) == page
+
+
+def test_the_verdict_comes_first(released: Release, page: str):
+    told = summarize(released, on=ON)
+    assert told.headline == "Everybody in the release of Table looks like at least 2 others."
+    assert told.status.holds
+    assert told.status_words == "Meets all 2 criteria, measured on the written rows, read again."
+    assert page.index("<h1>") < page.index(told.status_words) < page.index('id="done"')
+
+
+def test_every_part_has_its_numbers(released: Release):
+    told = summarize(released, on=ON)
+    assert [row[0] for row in told.criteria.rows] == [
+        "k-anonymity",
+        "l-diversity (distinct) of ill",
+    ]
+    assert dict(told.done)["Left out"] == "name."
+    assert told.steps is not None
+    assert told.steps.rows[0][0] == "clip"
+    assert told.steps.rows[0][2].startswith("No number outside the bounds remains")
+    assert told.measures is not None
+    names = [str(row[0]) for row in told.measures.rows]
+    assert names[0] == "Loss (NCP, GCP)"
+    assert names[-1] == f"Accuracy predicting {HOSTILE}"
+    assert told.detail.table is not None
+    assert {row[0] for row in told.detail.table.rows} == {"town", HOSTILE, "age"}
+
+
+def test_classes_without_diversity_are_counted_not_shown(released: Release):
+    told = summarize(released, on=ON).homogeneous
+    assert told is not None
+    assert told.table is not None
+    ((column, classes, _people),) = told.table.rows
+    assert column == "ill"
+    assert int(str(classes)) == released.homogeneous["ill"].classes
+
+
+def test_paths_lose_their_folders(released: Release):
+    told = dict(summarize(released, on=ON).provenance)
+    assert told["Output"].startswith("out.csv, ")
+    assert told["Manifest"].startswith("release.json: ")
+    assert told["SHA-256 of the output"] == f"`{released.sha256}`"
+
+
+def test_the_frontier_is_drawn_and_told(released: Release, page: str):
+    told = summarize(released, on=ON).frontier
+    assert told is not None
+    assert told.table is not None
+    assert [row[0] for row in told.table.rows][:3] == ["2", "3 (asked for)", "5"]
+    assert 'aria-label="Detail lost, over k"' in page
+    assert re.search(r"<desc>Detail lost by k\. k = 2: .*?; k = 3 \(asked for\): ", page)
+
+
+def test_without_a_frontier_the_page_has_no_such_part(released: Release):
+    assert 'id="frontier"' not in render(replace(released, frontier=()), on=ON)
+
+
+def test_outliers_come_with_the_clipping_that_helps(released: Release):
+    words = "In column 'age' 1 person is above 29. Consider the step `clip: {column: age}`."
+    page = render(replace(released, outliers=(words,)), on=ON)
+    assert "<code>clip: {column: age}</code>" in page
+
+
+def test_levels_and_minimal_generalizations_of_full_domain_are_told(
+    table: pa.Table, policy: Policy
+):
+    made = anonymize(table, policy, wishes=Wishes(method="full-domain"), minimal=True)
+    told = summarize(made, on=ON)
+    assert "the proven optimum" in dict(told.done)["Search"]
+    assert told.detail.table is not None
+    assert told.detail.table.header[1] == "Level"
+    assert told.minimal is not None
+    assert told.minimal.header == ("", "town", HOSTILE, "age")
+    assert told.status_words.endswith("in a dry run: nothing was written.")
+    assert dict(told.provenance)["Output"] == "None: a dry run."
+    assert MARK not in render(made, on=ON)
+
+
+def test_a_release_that_hides_everything_has_a_page(released: Release):
+    after = replace(released.risk.after, people=0, classes=0)
+    empty = replace(after.prosecutor, worst=None, average=None, share_at_risk=None)
+    after = replace(after, prosecutor=empty)
+    hidden = replace(
+        released, k=None, classes=0, suppressed=60, risk=replace(released.risk, after=after)
+    )
+    told = summarize(hidden, on=ON)
+    assert told.headline == "Every row of Table is suppressed."
+    assert "60 rows of 60" in dict(told.done)["Suppressed"]
+    assert render(hidden, on=ON)
+
+
+def test_a_report_into_a_missing_folder_is_refused(released: Release, tmp_path: Path):
+    with pytest.raises(OutputRefused):
+        write_report(released, tmp_path / "missing" / "r.html")
+    write_report(released, tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("losses", [[0.0, 0.0], [0.5, 1.0], [0.1, 0.1]])
+def test_a_curve_is_drawn_for_any_losses(losses: list[float]):
+    points = [
+        Point(k, y, f"{y:.0%}", is_marked=k == 2) for k, y in zip((2, 3), losses, strict=True)
+    ]
+    drawn = curve(points, title="Loss", axes=("k", "loss"), words="Two points.", mark="asked for")
+    assert drawn.startswith('<svg class="chart" role="img" aria-label="Loss"')
+    assert "<desc>Two points.</desc>" in drawn
+    assert "asked for" in drawn
