@@ -89,7 +89,7 @@ _CALL_ENDS = frozenset(_CALL_WORDS.split()) | {
     "m)",
 }
 _FAX = re.compile(
-    r"(?:fax|facsimile|telefax)(?: (?:number|no|is|was|at|to|#|it|them|results|records|sent|machine|line)){0,4}[ .:#)-]{0,4}\(?\Z",
+    r"(?:fax|faxed|facsimile|telefax)(?: (?:number|no|is|was|at|to|#|it|them|results|records|sent|machine|line)){0,4}[ .:#)-]{0,4}\(?\Z",
     re.I,
 )
 _FAX_AFTER = re.compile(r" ?\(?(?:fax|f)\)", re.IGNORECASE)

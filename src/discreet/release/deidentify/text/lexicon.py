@@ -9,7 +9,7 @@ from discreet.measure.profile.person_names import FAMILY_NAMES, GIVEN_NAMES
 
 # Endings of words that name an illness, a drug, an act or a quality, hardly ever a person.
 _WORD_ENDINGS = (
-    "itis osis emia ectomy ology logy ologist scopy pathy plasty ostomy uria algia gram graphy tion sion "
+    "itis osis emia metry ectomy ology logy ologist scopy pathy plasty ostomy uria algia gram graphy tion sion "
     "ment ness ity ical ically ing ous ive able ible cillin mycin micin pril olol statin azole "
     "mab nib sartan oxacin gliptin prazole tidine zepam setron caine parin dronate vir pine "
     "zine triptan mide ol-xl"
@@ -47,15 +47,20 @@ def is_ordinary(word: str) -> bool:
     >>> is_ordinary("radiology"), is_ordinary("tablets"), is_ordinary("brzezicki")
     (True, True, False)
     """
-    words = _ordinary()
-    if word in words:
+    if word in _ordinary():
         return True
     if word in given_names() or word in family_names() or word in eponyms():
         return False
-    for ending in ("s", "es", "ed", "d", "ing", "ly", "er"):
-        if word.endswith(ending) and word.removesuffix(ending) in words:
-            return True
-    return len(word) > 6 and word.endswith(_ENDINGS)
+    return is_listed(word) or (len(word) > 6 and word.endswith(_ENDINGS))
+
+
+def is_listed(word: str) -> bool:
+    """Return whether the lists of everyday words have a word, or the word it comes from."""
+    words = _ordinary()
+    return word in words or any(
+        word.endswith(ending) and word.removesuffix(ending) in words
+        for ending in ("s", "es", "ed", "d", "ing", "ly", "er")
+    )
 
 
 @cache

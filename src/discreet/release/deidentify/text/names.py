@@ -10,7 +10,7 @@ from discreet.measure.profile.person_names import fold
 from discreet.release.deidentify.text import lexicon
 from discreet.release.deidentify.text.context import word_before
 from discreet.release.deidentify.text.spans import Span
-from discreet.release.deidentify.text.words import Kind, Word, find_runs, is_own
+from discreet.release.deidentify.text.words import Kind, Word, classify, find_runs, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -32,10 +32,10 @@ _BEFORE = re.compile(
     rf"|\b(?:{_ROLES})(?:['’]s name)?,?(?: is| was| named| called| name)? {{1,2}}[\"“(]?"
     r"|\b(?:seen|signed|dictated|evaluated|examined|referred|reviewed|transcribed|performed|accompanied|interviewed|prescribed|authored|entered"
     r"|verified|witnessed|brought(?: in| here)?|raised|cared for|assisted|followed|managed|admitted|treated|approved|ordered|written|read|completed"
-    r"|supervised|recommended|adopted|completed|placed|requested|obtained|provided|countersigned|cosigned|attested|authenticated|assessed|counsel+ed"
+    r"|supervised|recommended|adopted|completed|placed|requested|obtained|provided|countersigned|cosigned|attested|authenticated|assessed|counsell?ed"
     r"|staffed|discussed|spoke|speaking|talked|met|consulted|conferred|lives|living|lived|reviewed|conversation|call|visit|appointment|follow[ -]?up|f/u"
     r"|meeting|stays|staying|agree|agrees)(?: \w{2,12})? (?:by|with|to|from) {1,2}"
-    r"|\b(?:told|asked|called|contacted|paged|notified|informed|thanked?|per|saw|attn|dear|hi|hello|hey|named|alias|a\.?k\.?a\.?|n[ée]e|goes by|nicknamed"
+    r"|\b(?:brought|seeing|examined|accompanied|escorted|helped|admitted|referring|examining|evaluating|told|asked|called|contacted|paged|notified|informed|thanked?|per|saw|attn|dear|hi|hello|hey|named|alias|a\.?k\.?a\.?|n[ée]e|goes by|nicknamed"
     r"|known as|name is|names are|thanks|regards|sincerely|signed|respectfully|cordially|cc|by|introduced|met|visited|phoned|texted|emailed|messaged"
     r"|reached|updated|ask|tell|call|contact|notify|page)[,:]?[ \n]{1,3}[\"“]?"
     rf"|\b(?:(?:{_RELATIVES}|{_ROLES}|name|full name|(?:first|last|middle|maiden|family|given)[ -]name|surname|contact|next of kin|nok|guarantor|subscriber|author|signed|from|to|re"
@@ -44,7 +44,7 @@ _BEFORE = re.compile(
     r")\Z",
     re.IGNORECASE,
 )
-_SIGNATURE = re.compile(r"(?:\n|\A)[ \t]{0,4}(?:--?|—|–|/s/|~|\*)[ \t]{0,3}\Z")
+_SIGNATURE = re.compile(r"(?:\n|\A)[ \t]{0,4}(?:-|—|–|~|\*)[ \t]{0,3}\Z|(?:--|/s/)[ \t]{0,3}\Z")
 _AFTER = re.compile(
     r",? {0,2}(?:\(?(?:M\.?D|D\.?O|R\.?N|N\.?P|PA-?C|Ph\.?D|LCSW|LICSW|LPN|CRNA|DPT|PT|OTR(?:/L)?|OT|PharmD|RPh|DDS|DMD|DPM|FNP(?:-?[BC]{1,2})?|APRN|MSW|RD|CNM|CNA|MPH"
     r"|FACP|FACS|MBBS|BSN|MSN|DNP|CNS|SLP|CCC-SLP|RRT|EMT|CMA|Esq|Jr|Sr|III|II)\b)"
@@ -64,8 +64,10 @@ _DOES = re.compile(
     re.IGNORECASE,
 )
 _STRICT = re.compile(
-    r" (?:reports|denies|states|says|said|lives|complains|endorses|admits to|feels|tells|told|wants|agrees|smokes|drinks|recalls|insists|asked|asks"
-    r"|thinks|believes|was (?:seen|born|admitted|discharged|brought|advised)|called|phoned|and (?:his|her)|is (?:a|an) \d{1,3})\b",
+    r" (?:also |then |again )?(?:reports|reported|denies|denied|states|stated|says|said|lives|complains|complained|endorses|endorsed|admits to|admitted to"
+    r"|feels|felt|tells|told|wants|wanted|agrees|agreed|refuses|refused|declines|declined|smokes|drinks|recalls|insists|asked|asks|thinks|believes|tolerated"
+    r"|underwent|walked|slept|fell|ate|arrived|verbalized|ambulated|consented|was (?:seen|born|admitted|discharged|brought|advised|counseled|told|married)"
+    r"|called|phoned|and (?:his|her)|is (?:a|an) \d{1,3}|is (?:married|retired|widowed|single|divorced|doing|feeling|awake|alert))\b",
     re.IGNORECASE,
 )
 _OWNS = re.compile(
@@ -93,7 +95,7 @@ patient pt client nurse therapist surgeon physician attending resident fellow in
 counsellor chaplain interpreter dietitian dietician nutritionist midwife hospitalist psychiatrist pediatrician anesthetist specialist
 assistant coordinator officer teacher attorney lawyer doctor pcp gp np rn pa md tech technician student scribe aide veteran detective
 judge pastor rabbi reverend professor sergeant captain lieutenant miss imam
-by with to from told asked contacted paged notified informed thank thanked per saw attn dear hi hello hey alias aka a.k.a nee née
+brought seeing examined accompanied escorted helped admitted referring examining evaluating by with to from told asked contacted paged notified informed thank thanked per saw attn dear hi hello hey alias aka a.k.a nee née
 nicknamed as thanks regards sincerely signed respectfully cordially cc introduced met visited phoned texted emailed messaged reached
 updated ask tell call contact notify page surname kin nok guarantor subscriber author re informant insured member dictator signature
 witness examiner consultant operator anesthesia contact(s) names name(s) first last middle maiden
@@ -103,6 +105,18 @@ _OPENS = re.compile(r"(?:\A|[.!?:;\n•*>|]|\n[ \t]{0,8}[-–]|\d\))[ \t\"“'(\
 _AND = re.compile(
     r"(?:['’]s?)?(?:, | and | & | or |, and | / |/|; )(?:(?:his|her|their) \w{3,12},? )?\Z"
 )
+_INSIDE = re.compile(r"[^\W\d_A-Z],? \Z")
+_PRODUCT_AFTER = re.compile(
+    r" (?:\d|mg|mcg|units?|implants?|stents?|devices?|antigens?|antibod|titers?|virus|infection|cultures?|therapy|inhaler|cream|injections?|infusion"
+    r"|tablets?|capsules?|patch|protocol|stud(?:y|ies)|trial|vaccine|monitor|pump|system|screws?|plates?|prosthesis|drops|spray|ointment|gel|dressing|assay"
+    r"|species|spp|bacteria|bacteremia|pneumonia|once|twice|daily|nightly|weekly|po\b|bid|prn|qhs|dose)",
+)
+_PRODUCT_WORDS = """
+started starting start stopped stopping stop taking takes take took on switched increased decreased continue continued resume resumed hold held
+grew grow using used use added add prescribed given received receiving tolerating tried try failed of the a an positive negative
+"""
+_PRODUCT_ENDS = frozenset(_PRODUCT_WORDS.split())
+_BEFORE_AND = re.compile(r"(?P<word>[^\W\d_a-z][^\W\d_]{2,24}) (?:and|or) \Z")
 _LIMIT = 5  # a longer run of capitals is a heading
 
 
@@ -150,8 +164,42 @@ class _Run:
 
     @property
     def acts(self) -> bool:
-        pattern = _STRICT if self.opens_sentence else _DOES
-        return bool(pattern.match(self.text, self.end) or _OWNS.match(self.text, self.end))
+        """Return whether the next words are what people do or have.
+
+        At the start of a sentence an everyday word is capitalized anyway, so more is asked of it.
+        """
+        strict = self.opens_sentence and not self.words[0].kind & Kind.UNKNOWN
+        pattern = _STRICT if strict else _DOES
+        return any(known.match(self.text, self.end) for known in (pattern, _STRICT, _OWNS))
+
+    @property
+    def may_act(self) -> bool:
+        """Return whether the next words may be a person's: enough for a name of the own columns."""
+        possessive = self.words[-1].possessive or self.text.startswith((" 's", " ’s"), self.end)
+        return (
+            possessive or self.is_cued or self.acts or _DOES.match(self.text, self.end) is not None
+        )
+
+    @property
+    def is_inside(self) -> bool:
+        """Return whether a word in small letters stands right before it."""
+        return _INSIDE.search(self.text, max(0, self.start - 4), self.start) is not None
+
+    @property
+    def is_labelled(self) -> bool:
+        """Return whether a colon or a title stands right before it."""
+        return self.text[max(0, self.start - 3) : self.start].rstrip().endswith((":", "."))
+
+    @property
+    def is_product(self) -> bool:
+        """Return whether the words around speak of a drug, a germ or a device."""
+        if _PRODUCT_AFTER.match(self.text, self.end) is not None:
+            return True
+        before = word_before(self.text, self.start)
+        if before in ("and", "or"):
+            earlier = _BEFORE_AND.search(self.text, max(0, self.start - 30), self.start)
+            return earlier is not None and bool(classify(earlier["word"]) & Kind.ORDINARY)
+        return before in _PRODUCT_ENDS
 
 
 def _is_announced(text: str, start: int) -> bool:
@@ -159,7 +207,7 @@ def _is_announced(text: str, start: int) -> bool:
     word = word_before(text, start)
     if word not in _CUE_ENDS and not word.endswith(("ologist", "in-law", "'s", "’s")):
         return False
-    return _BEFORE.search(text, max(0, start - 60), start) is not None
+    return _BEFORE.search(text, max(0, start - 44), start) is not None
 
 
 def find_names(text: str, own: Collection[str]) -> Iterator[Span]:
@@ -197,14 +245,18 @@ def _is_single(run: _Run) -> bool:
         return False
     if word.kind & Kind.UPPER:
         length = word.end - word.start
-        return (word.is_sure and length > 3) or (
-            bool(word.kind & Kind.NAME) and length > 2 and run.is_cued
-        )
-    if word.is_sure and not (word.kind & Kind.EPONYM and not word.kind & Kind.GIVEN):
+        if word.kind & Kind.NAME:
+            return (word.is_sure and length > 3) or (length > 2 and run.is_cued)
+        return length > 3 and run.is_labelled and run.is_cued
+    if word.is_sure:
         return True
-    if word.kind & Kind.OWN and not run.opens_sentence:
-        return not _is_month(run)
-    return (run.is_cued and not _is_month(run)) or run.acts
+    if word.kind & Kind.OWN:
+        return not _is_month(run) and (not run.opens_sentence or run.may_act)
+    if (run.is_cued and not _is_month(run)) or run.acts:
+        return True
+    # Inside a sentence only names have capitals, unless a list knows the word.
+    unknown = word.kind & Kind.UNKNOWN and not word.kind & Kind.EPONYM and word.end - word.start > 3
+    return bool(unknown) and run.is_inside and not run.is_product
 
 
 def _is_several(run: _Run) -> bool:
@@ -219,11 +271,14 @@ def _is_several(run: _Run) -> bool:
         return True
     if upper:
         return run.acts and all(word.end - word.start > 2 for word in words)
-    if len(words) < len(run.words):  # initials: `J. Brzezicki`, `Rose T. Young`
-        return run.acts or len(words) > 1
+    if run.words[0].kind & Kind.INITIAL and len(words) == 1:
+        # `J. Brzezicki`, but not `the class is B. Fingerprints were taken`.
+        return run.acts or not run.is_inside or run.text[run.start - 2] == ","
+    if len(words) < len(run.words):
+        return True
     if words[0].kind & Kind.GIVEN and words[-1].kind & (Kind.FAMILY | Kind.UNKNOWN):
         return True
-    return all(
+    return not run.is_product and all(
         word.kind & (Kind.UNKNOWN | Kind.NAME) and word.end - word.start > 1 for word in words
     )
 
@@ -257,7 +312,7 @@ def find_lower_names(text: str, words: set[str]) -> Iterator[Span]:
 
 
 _TITLED = re.compile(
-    r"\b(?:dr|mr|mrs|ms|prof)\.? (?P<name>[a-z]{3,20})(?! ?[a-z]*(?:ologist|office))(?!\w)"
+    r"\b(?:dr|mr|mrs|ms|prof)\.? (?P<name>[a-z]{3,20})(?! ?[a-z]{0,20}(?:ologist|office))(?!\w)"
 )
 
 

@@ -35,7 +35,7 @@ _CUES = {
     "insurance insured payer ins",
     "J": "acct iban a/c visa mastercard amex | account accounts card bank routing billing invoice guarantor",
     "K": "dea npi upin lic lic# | license licence licenses driver's drivers certificate cert certification board dl",
-    "L": "vin | plate plates vehicle tag registration car",
+    "L": "vin plate plates | vehicle tag registration car",
     "M": "s/n imei udi serial | sn device implant pacemaker pump lead generator model lot ref prosthesis sensor stent valve mac",
     "P": "fingerprint fingerprints biometric biometrics voiceprint palmprint faceprint faceid | retina retinal iris genome template",
     "R": "accession csn passport badge username login barcode requisition docket confirmation | specimen case study order rx "
@@ -92,34 +92,56 @@ _SAYS = frozenset(
         "=",
     )
 )
-_BETWEEN = _SAYS | frozenset(
-    (
-        "is",
-        "was",
-        "of",
-        "for",
-        "in",
-        "card",
-        "holder",
-        "hash",
-        "scan",
-        "the",
-        "last",
-        "four",
-        "digits",
-        "on",
-        "device",
-        "plate",
-        "(",
-        "identification",
+_BETWEEN = (
+    _SAYS
+    | {"."}
+    | frozenset(
+        (
+            "is",
+            "was",
+            "of",
+            "for",
+            "in",
+            "card",
+            "holder",
+            "hash",
+            "scan",
+            "the",
+            "last",
+            "four",
+            "digits",
+            "on",
+            "device",
+            "plate",
+            "(",
+            "identification",
+        )
     )
 )
 _LOOK_BACK = 6
-_PIECE = re.compile(r"[a-z]+(?:[/'’][a-z]+)*#?|[#:=(]|[^\sa-z]")
+_ABBREVIATED = frozenset(
+    (
+        "no.",
+        "nr.",
+        "num.",
+        "nbr.",
+        "acct.",
+        "lic.",
+        "cert.",
+        "med.",
+        "rec.",
+        "soc.",
+        "sec.",
+        "pt.",
+        "ins.",
+        "ref.",
+    )
+)
+_PIECE = re.compile(r"[a-z]++(?:[/'’][a-z]++)*+[#.]?|[#:=(]|[^\sa-z]")
 
 _TOKEN = re.compile(r"\d")
 _SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz*-/.")
-_VALUE = re.compile(r"[A-Za-z0-9*]{1,64}+(?:[-/.*][A-Za-z0-9*]{1,40}+){0,8}+")
+_VALUE = re.compile(r"[A-Za-z0-9*]++(?:[-/.*][A-Za-z0-9*]++)*+")
 _GROUPS = re.compile(
     r"(?:[ ][A-Z]{0,2}\d{2,7}[A-Z]?(?![\w/.:%-])(?! ?(?:mg|mcg|ml|units|tablets?|days|weeks|years|hours|yo)\b)){1,6}+"
 )
@@ -139,11 +161,11 @@ _VIN = re.compile(r"[A-HJ-NPR-Z\d]{17}")
 _HEXADECIMAL = re.compile(
     r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}"
 )
-_LONG = re.compile(r"\d{7,64}")
+_LONG = re.compile(r"\d{7,}+")
 _CODE = re.compile(
     r"[A-Z]{1,5}(?:-?\d{5,20}|-\d{2,6}-\d{2,12}|-\d{2,4}-[A-Z0-9]{3,12})(?:-[A-Z0-9]{1,8}){0,2}"
 )
-_MIXED = re.compile(r"(?=[A-Z0-9]{0,7}\d)(?=\d{0,9}[A-Z])[A-Z0-9]{8,24}")
+_MIXED = re.compile(r"(?=[A-Z0-9]{0,7}\d)(?=\d{0,9}[A-Z])[A-Z0-9]{8,}+")
 _AMOUNT = re.compile(
     r"[ -]?(?:units?|u\b|iu|cells?|copies|per|/|x ?10|mg|mcg|ug|ml|cc|cfu|steps|dollars|people|k\b|platelets)|%|[,.]\d",
     re.IGNORECASE,
@@ -204,7 +226,10 @@ def _judge(text: str, start: int, token: str, digits: int) -> Iterator[Span]:
 
 def _cue_before(text: str, start: int) -> tuple[str | None, bool]:
     """Return the class that the words before a number announce, and whether they are clear."""
-    pieces = _PIECE.findall(text[max(0, start - 48) : start].lower())
+    pieces = [
+        piece[:-1] if piece in _ABBREVIATED else piece
+        for piece in _PIECE.findall(text[max(0, start - 48) : start].lower())
+    ]
     said = False
     for place in range(len(pieces) - 1, max(-1, len(pieces) - 1 - _LOOK_BACK), -1):
         piece = pieces[place]
@@ -259,7 +284,7 @@ def _kind_of_checks(token: str) -> str | None:
         and not token.isalpha()
     ):
         return "L" if checksums.passes_vin(token.upper()) else None
-    if token.isascii() and token.isdigit() and checksums.passes_luhn(token):
+    if len(token) in (13, 15, 16, 19) and token.isdigit() and checksums.passes_luhn(token):
         if len(token) in (13, 16, 19) and token[0] in "23456":
             return "J"
         return "M" if len(token) == 15 and token[:2] in ("35", "86", "01", "99") else None

@@ -72,7 +72,7 @@ _LIVES = re.compile(
     r"employed|vacation(?:ing|ed)?|married|settled|apartment|condo|shelter|hospitali[sz]ed|imprisoned|based|accident|practice[sd]?|school)"
     r"(?: (?:alone|independently|with \w{1,12} \w{1,12}|with \w{1,12}|now|currently|there|at home))?,? (?:in|near|outside(?: of)?|at)"
     r"|born in|native of|resident of|town of|city of|village of|suburb of|outskirts of|neighborhood of|county of"
-    r"|(?:moved|relocated|moving|travell?(?:ed|ing|s)?|drove|flew|flies|drives|returned|trip|commutes|went|emigrated|immigrated|transferred|transported"
+    r"|(?:moved|relocated|moving|travell?(?:ed|ing|s)?|drove|flew|flies|drives|returned|trip|transport(?:ation)?|ride|flight|commutes|went|emigrated|immigrated|transferred|transported"
     r"|airlifted|evacuated)(?: \w{2,12})?(?: here| back| recently)? (?:to|from|in)"
     r"|(?:originally|is|was|are|comes?|came|hails|man|woman|male|female|gentleman|lady|patient|family|visiting|visitor|tourist|retiree|farmer"
     r"|veteran|student|teacher|worker|immigrant|refugee|here|daughter|son|brother|sister) from|hometown(?: of| is|:)?|city:|town:|residence:|address:|county:|lives:"
@@ -132,6 +132,8 @@ falls heights creek hollow mills springs beach park city hills valley ridge grov
 junction bay island point bridge ferry landing crossing corner corners green hill wood woods field fields ford
 """
 _TOWN_TAILS = frozenset(_TAILS.split())
+_HEADS = "port fort lake new north south east west mount saint st san santa el los las upper lower great little old"
+_TOWN_HEADS = frozenset(_HEADS.split())
 _PATRONS_TEXT = """
 mercy hope grace memorial general saint st mount sacred holy good samaritan providence regional baptist methodist
 presbyterian lutheran trinity deaconess veterans county valley
@@ -245,16 +247,18 @@ def _is_strange(text: str, found: re.Match[str]) -> bool:
         "at",
     ):
         return False
-    first = _WORDS.match(found[0])
+    words = _WORDS.findall(found[0])
+    if len(words) > 1 and fold(words[0]) in _TOWN_HEADS:
+        words.pop(0)
     if (
-        first is None
-        or len(first[0]) < 4
-        or not first[0].istitle()
-        or "'" in first[0]
-        or "’" in first[0]
+        not words
+        or len(words[0]) < 4
+        or not words[0].istitle()
+        or "'" in words[0]
+        or "’" in words[0]
     ):
         return False
-    plain = fold(first[0])
+    plain = fold(words[0])
     known = (lexicon.given_names(), lexicon.family_names(), lexicon.eponyms())
     return not lexicon.is_ordinary(plain) and not any(plain in names for names in known)
 

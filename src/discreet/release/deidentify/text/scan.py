@@ -21,6 +21,7 @@ _MASK = "\x00"  # no pattern takes it, so that nothing found reaches into what w
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _NONE = Names()
+_ROUNDS = 8
 _TITLES = ("dr", "mr", "mrs", "ms", "prof")
 
 
@@ -28,11 +29,16 @@ def scan(text: str, own: Names | None = None) -> list[Span]:
     """Return the identifiers of `text`, disjoint and in its order.
 
     The text is scanned again with what was found masked until nothing more turns up, so that
-    redacting twice changes nothing.
+    redacting twice changes nothing. Texts that go on yielding after many rounds are made to do so:
+    they count as one identifier.
     """
     found: list[Span] = []
+    rounds = 0
     rest = _TAG.sub(lambda tag: _MASK * len(tag[0]), text) if "[" in text else text
     while spans := resolve(_candidates(rest, own or _NONE)):
+        rounds += 1
+        if rounds > _ROUNDS:
+            return [Span(0, len(text), "R", "ID")]
         found += spans
         rest = _mask(rest, spans)
     return sorted(found, key=lambda span: span.start)

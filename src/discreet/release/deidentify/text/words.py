@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # belong to it. The look behind comes after the first sign, so that the search can skip prose.
 _CAPITAL = re.compile(r"[^\W\d_a-z](?<!\w.)(?:[\w\u0300-\u036f]|['’\u2011-](?=[^\W\d_]))*+")
 _PARTS = re.compile(r"[^\W\d_]+")
-_POSSESSIVE = re.compile(r"['’]s?\Z|(?<=[sS])['’]\Z")
+_POSSESSIVE = re.compile(r"['’][sS]?\Z|(?<=[sS])['’]\Z")
 _PARTICLE = re.compile(
     r"[ \u00a0](?:(?:de|van|der|den|von|la|las|los|del|della|da|di|do|dos|bin|ibn|al|el|y|e|le|du|ten|ter|zu|zur|af|av)[ \u00a0]){1,3}\Z"
     r"|[ ](?:d|o|l|dell)['’]\Z",
@@ -115,14 +115,26 @@ def is_own(word: str, own: Collection[str]) -> bool:
     return "".join(parts) in own or any(len(part) > 1 and part in own for part in parts)
 
 
+def _rescue(text: str, word: Word) -> Word:
+    """Return a word after a title as unknown if only its ending makes it an everyday word."""
+    written = text[word.start : word.end]
+    if not written.istitle() or lexicon.is_listed(fold(written)):
+        return word
+    return Word(word.start, word.end, Kind.UNKNOWN, word.possessive)
+
+
 def find_runs(text: str, own: Collection[str]) -> Iterator[list[Word]]:
     """Return runs of words that may form one name: neighbors, with initials and particles between."""
     run: list[Word] = []
-    for word in find_words(text, own):
+    title_end = -9
+    for found in find_words(text, own):
+        is_titled = 0 < found.start - title_end < 4 and not found.may_be_name
+        word = _rescue(text, found) if is_titled else found
         if not word.may_be_name or word.kind & Kind.TITLE:
             if run:
                 yield run
             run = []
+            title_end = word.end if word.kind & Kind.TITLE else title_end
             continue
         if run and not _joins(text, run, word):
             yield run
@@ -138,7 +150,7 @@ def _joins(text: str, run: list[Word], word: Word) -> bool:
     if last.possessive or len(gap) > 16:
         return False
     if gap in (" ", "\u00a0", "  ", "-", "\t"):
-        return True
+        return not _differ(last.kind, word.kind)
     if gap in (". ", ".", ".-") and last.kind & Kind.INITIAL:
         return True
     if gap in (", ", ","):
@@ -146,3 +158,11 @@ def _joins(text: str, run: list[Word], word: Word) -> bool:
         backwards = len(run) <= 2 and not last.kind & Kind.INITIAL
         return backwards and bool(word.kind & (Kind.GIVEN | Kind.OWN)) and word.is_sure
     return _PARTICLE.search(gap) is not None
+
+
+def _differ(one: int, other: int) -> bool:
+    """Return whether an unknown word in capitals, such as `MRN`, stands beside an ordinary one."""
+    if (one | other) & Kind.INITIAL or not (one ^ other) & Kind.UPPER:
+        return False
+    upper = one if one & Kind.UPPER else other
+    return not upper & Kind.NAME
