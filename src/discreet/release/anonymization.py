@@ -327,6 +327,8 @@ def _result(plan: _Plan, chosen: _Chosen, written: Written | None, found: Assess
     lost = attribute_losses(problem, recoding)
     hidden = int(problem.table.rows[recoding.classes == SUPPRESSED].sum())
     hidden += chosen.reading.cells.suppressed
+    # Everybody in one class of `*` is read again as nobody in a class.
+    is_one_class = found.k is None and hidden == 0
     result = Release(
         source=chosen.reading.cells.subject.table.label,
         output=written.place if written else None,
@@ -335,8 +337,8 @@ def _result(plan: _Plan, chosen: _Chosen, written: Written | None, found: Assess
         rows=chosen.reading.cells.rows,
         people=found.people,
         unit=found.unit,
-        k=found.k,
-        classes=found.classes,
+        k=found.people if is_one_class else found.k,
+        classes=1 if is_one_class else found.classes,
         suppressed=hidden,
         withheld=hidden if chosen.drops else 0,
         loss=loss(problem, recoding),
