@@ -21,6 +21,7 @@ def show(found: Release, to: Console) -> None:
     _show_search(found, to)
     _show_criteria(found, to)
     _show_losses(found, to)
+    _show_accuracy(found, to)
     _show_risk(found, to)
     _show_diversity(found, to)
     _show_frontier(found, to)
@@ -48,7 +49,8 @@ def _show_search(found: Release, to: Console) -> None:
     levels = ", ".join(f"{name} {level}" for name, level in node.items())
     gap = found.search.get("gap") or 0
     proof = "the proven optimum" if not gap else f"at most {gap:.4f} from the optimum"
-    checked = f"{found.search['checked']:,} of {found.search['lattice']:,} nodes checked"
+    lattice = found.search["lattice"]
+    checked = f"{min(found.search['checked'], lattice):,} of {lattice:,} nodes checked"
     output.print_sentence(to, f"Levels: {levels} ({proof}; {checked}).")
 
 
@@ -64,7 +66,8 @@ def _show_criteria(found: Release, to: Console) -> None:
         for verdict in found.criteria
     ]
     header = ("Criterion", "Required", "Reached")
-    title = "Criteria, measured on what was written"
+    measured = "what was written" if found.output else "what would be written"
+    title = f"Criteria, measured on {measured}"
     output.print_table(to, title, header, rows, texts=(0, 1, 2))
 
 
@@ -76,6 +79,19 @@ def _show_losses(found: Release, to: Console) -> None:
     ]
     rows.append(("all of them", percent(found.loss)))
     output.print_table(to, "Detail lost, by column", ("Column", "Loss"), rows)
+
+
+def _show_accuracy(found: Release, to: Console) -> None:
+    from discreet.measure.describe import percent
+
+    told = found.utility.get("classification")
+    if told is not None:
+        output.print_sentence(
+            to,
+            f"Predicting {told['target']}: {percent(told['before'])} right before, "
+            f"{percent(told['after'])} after; always guessing the most frequent value is right for "
+            f"{percent(told['majority'])}.",
+        )
 
 
 def _show_risk(found: Release, to: Console) -> None:
