@@ -43,8 +43,25 @@ def people(kind: str, rows: int = 10_000_000) -> Path:
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{kind}-{rows}.parquet"
     if not path.exists():
-        query = {"leaning": _LEANING, "hard": _HARD}[kind].format(rows=rows)
-        connection = duckdb.connect(config={"threads": 1})
-        connection.execute("SELECT setseed(0.42)")
-        connection.sql(_OCCUPATION.format(people=query)).write_parquet(str(path))
+        _make(kind, rows, path, seed=0.42)
     return path
+
+
+def people_in_parts(kind: str, rows: int, *, parts: int) -> Path:
+    """Return a folder of Parquet files that have `rows` people together, made once and kept."""
+    folder = FOLDER / f"{kind}-{rows}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in range(parts):
+        path = folder / f"part-{part:03d}.parquet"
+        if not path.exists():
+            _make(kind, rows // parts, path, seed=part / parts)
+    return folder
+
+
+def _make(kind: str, rows: int, path: Path, *, seed: float) -> None:
+    query = {"leaning": _LEANING, "hard": _HARD}[kind].format(rows=rows)
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute("SELECT setseed(?)", [seed])
+    unfinished = path.with_suffix(".unfinished")
+    connection.sql(_OCCUPATION.format(people=query)).write_parquet(str(unfinished))
+    unfinished.rename(path)

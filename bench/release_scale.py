@@ -1,0 +1,102 @@
+"""Millions of rows: `anonymize` from file to file, against DuckDB reading, grouping and writing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from bench.people import FOLDER, QUASI, SENSITIVE, people, people_in_parts
+from bench.release_process import DISCREET, CommandFailed, Measured, measure
+
+OUT = FOLDER / "scale"
+PARTS = 10
+MEMORY = "4GB"
+METHODS = {
+    "local (default)": (),
+    "full-domain 5 %": ("--method", "full-domain", "--suppress", "5%"),
+}
+
+
+def plain(source: str, output: str) -> None:
+    """Read, group and write a file as DuckDB does it when nothing is protected."""
+    import duckdb
+
+    connection = duckdb.connect()
+    rows = connection.read_parquet(source)
+    columns = ", ".join((*QUASI, SENSITIVE))
+    rows.aggregate(f"{columns}, COUNT(*) AS rows", columns).to_arrow_table()
+    rows.write_parquet(output, compression="zstd")
+
+
+def growth(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> None:
+    """Show that time grows no faster than rows, and stays near that of plain DuckDB."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    earlier: dict[str, Measured] = {}
+    for rows in sizes:
+        source = people("leaning", rows)
+        print(f"\nleaning: {rows:,} rows, 6 quasi-identifiers, k=5, Parquet to Parquet")
+        print(HEADER)
+        base = measure(_plain(str(source)))
+        _row("plain DuckDB", base, base)
+        for name, words in METHODS.items():
+            took = measure(_command(str(source), str(OUT / "released.parquet"), *words))
+            aim = f"<= 3: {'met' if took.wall <= 3 * base.wall else 'MISSED'}"
+            _row(f"anonymize, {name}", took, base, aim if rows >= 10_000_000 else "")
+            if name in earlier:
+                times = took.cpu / earlier[name].cpu
+                print(f"{'':<30}{times:.1f} times the CPU for {rows // sizes[0]} times the rows")
+            earlier[name] = took
+    shutil.rmtree(OUT)
+
+
+def large() -> None:
+    """Run 50 million rows on DuckDB and 100 million on Spark, and tell how much memory they take."""
+    for rows, engine in ((50_000_000, "duckdb"), (100_000_000, "spark")):
+        OUT.mkdir(parents=True, exist_ok=True)
+        folder = people_in_parts("leaning", rows, parts=PARTS)
+        print(f"\nleaning: {rows:,} rows in {PARTS} files, k=5, on {engine}")
+        print(HEADER)
+        base = measure(_plain(str(folder / "*.parquet")))
+        _row("plain DuckDB", base, base)
+        if engine == "duckdb":
+            source, output = str(folder / "*.parquet"), str(OUT / "released.parquet")
+            line = _command(source, output, "--memory", MEMORY)
+        else:
+            line = _command(f"spark:{folder.absolute()}", f"{OUT / 'released'}/")
+        try:
+            took = measure(line, every=0.25)
+        except CommandFailed as failed:
+            print(f"anonymize failed: {failed}")
+        else:
+            _row(f"anonymize on {engine}", took, base)
+            found = took.json
+            print(f"{'':<30}k={found['k']}, {found['classes']:,} classes, Loss {found['loss']:.4f}")
+        shutil.rmtree(OUT)
+        shutil.rmtree(folder)
+
+
+HEADER = f"{'':<30}{'wall s':>9}{'CPU s':>9}{'ratio':>8}{'CPU':>8}{'peak MB':>10}  aim"
+
+
+def _row(name: str, took: Measured, base: Measured, aim: str = "") -> None:
+    print(
+        f"{name:<30}{took.wall:>9.2f}{took.cpu:>9.2f}{took.wall / base.wall:>8.2f}"
+        f"{took.cpu / base.cpu:>8.2f}{took.memory:>10.0f}  {aim}",
+        flush=True,
+    )
+
+
+def _plain(source: str) -> list[str]:
+    output = str(OUT / "plain.parquet")
+    return [sys.executable, "-m", "bench.release_scale", source, output]
+
+
+def _command(source: str, output: str, *words: str) -> list[str]:
+    return [
+        *(DISCREET, "anonymize", source, "--quasi", ",".join(QUASI), "--sensitive", SENSITIVE),
+        *("--k", "5", "-o", output, "--force", "--json", *words),
+    ]
+
+
+if __name__ == "__main__":
+    plain(sys.argv[1], sys.argv[2])
