@@ -85,6 +85,9 @@ def number(value: object) -> str:
 @contextmanager
 def progress() -> Generator[Callable[[str, int, int], None]]:
     """Show the steps of long work on stderr, if it is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
-from pyarrow import parquet
 from sqlglot import exp
 
 from discreet.engines import attached, delimited, sheets, surveys
@@ -168,6 +167,8 @@ def _open_parquet(request: Request) -> exp.Table:
 
 
 def _parquet_names(path: Path) -> list[str]:
+    from pyarrow import parquet
+
     try:
         return list(parquet.read_schema(path).names)
     except (pa.ArrowException, OSError):

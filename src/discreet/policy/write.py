@@ -6,8 +6,6 @@ import dataclasses
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from discreet.policy.hierarchies.values import yaml_number
 from discreet.policy.model import CRITERIA, Release, step_name
 
@@ -21,6 +19,8 @@ def flow_text(value: Any) -> str:
     >>> flow_text({"role": "quasi-identifier", "values": ["01", "NO"]})
     "{role: quasi-identifier, values: ['01', 'NO']}"
     """
+    import yaml  # slower to load than most commands are
+
     text = yaml.safe_dump(
         value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=2**31
     )
@@ -33,6 +33,24 @@ def write_policy(policy: Policy) -> str:
     for name, table in policy.tables.items():
         lines += [f"  {flow_text(name)}:", *(f"    {line}" for line in _table_lines(table))]
     return "\n".join(lines) + "\n"
+
+
+def policy_value(policy: Policy) -> dict[str, Any]:
+    """Return `policy` in plain dicts and lists, as JSON, which the loader reads as well."""
+    return {"tables": {name: _table_value(table) for name, table in policy.tables.items()}}
+
+
+def _table_value(table: Table) -> dict[str, Any]:
+    columns = {column.name: column_value(column) for column in table.columns}
+    criteria = [criterion_value(criterion) for criterion in table.criteria]
+    found: dict[str, Any] = {
+        "source": table.source,
+        "unit": table.unit,
+        "columns": columns,
+        "criteria": criteria,
+        "release": _release_value(table.release),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _table_lines(table: Table) -> list[str]:
@@ -56,20 +74,34 @@ def _table_lines(table: Table) -> list[str]:
     ]
 
 
-def _release_lines(release: Release) -> list[str]:
-    """Return the block, one line per key and step, without the keys that have their default."""
-    if release == Release():
-        return []
+def _release_value(release: Release) -> dict[str, Any]:
+    """Return the block without the keys that have their default."""
     plain: dict[str, Any] = {
         "method": release.method,
         "suppress": _plain(release.suppress),
         "utility": release.utility,
         "weights": {name: _plain(weight) for name, weight in release.weights.items()},
         "target": release.target,
+        "steps": [step_value(step) for step in release.steps],
     }
-    usual = {"method": "local", "suppress": 0, "utility": "loss", "weights": {}, "target": None}
-    keys = [f"  {key}: {flow_text(v)}" for key, v in plain.items() if v != usual[key]]
-    steps = [f"    - {flow_text(step_value(step))[1:-1]}" for step in release.steps]
+    usual: dict[str, Any] = {
+        "method": "local",
+        "suppress": 0,
+        "utility": "loss",
+        "weights": {},
+        "target": None,
+        "steps": [],
+    }
+    return {key: value for key, value in plain.items() if value != usual[key]}
+
+
+def _release_lines(release: Release) -> list[str]:
+    """Return the block, one line per key and step."""
+    if release == Release():
+        return []
+    plain = _release_value(release)
+    steps = [f"    - {flow_text(step)[1:-1]}" for step in plain.pop("steps", [])]
+    keys = [f"  {key}: {flow_text(value)}" for key, value in plain.items()]
     return ["release:", *keys, *(["  steps:"] if steps else []), *steps]
 
 

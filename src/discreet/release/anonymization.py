@@ -305,7 +305,7 @@ def _write(
         repeat=recoded.repeat,
     ) as (place, written):
         if found is None:
-            found = measure_written(place, plan.asked, population=population)
+            found = measure_written(place, plan.asked, engine=engine, population=population)
             require_holds(found)
         require_same(written.sha256, plan.expected)
     return written, found

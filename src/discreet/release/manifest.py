@@ -13,8 +13,9 @@ from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import InvalidManifest, SourceNotFound
 from discreet.policy.hierarchies.lookup import Lookup
 from discreet.policy.model import Policy
-from discreet.policy.write import write_policy
+from discreet.policy.write import policy_value
 from discreet.release.write import sha256_of_source
+from discreet.result import plain
 from discreet.writing import write_whole
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def write_manifest(
         "made": made,
         "arguments": dict(arguments),
         "files": dict(files),
-        "policy": write_policy(Policy({policy.name: policy})),
+        "policy": plain(policy_value(Policy({policy.name: policy}))),
         "release": told,
     }
     write_whole(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

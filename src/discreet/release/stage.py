@@ -32,8 +32,8 @@ def staged(
     order: Sequence[str],
     settled: Sequence[str],
     repeat: str | None = None,
-) -> Generator[tuple[str, Written]]:
-    """Write the rows, give the source they are read back from, and publish them at a good end.
+) -> Generator[tuple[Target, Written]]:
+    """Write the rows, give the place they are read back from, and publish them at a good end.
 
     An error inside leaves what was there before. A table in a database has no place beside it: it
     is written at once, in one transaction.
@@ -43,7 +43,7 @@ def staged(
         written = write_rows(
             engine, query, target, order=order, hide=hide, settled=settled, repeat=repeat
         )
-        yield target.source, written
+        yield target, written
         return
     folder = target.path.parent / f".discreet-{secrets.token_hex(8)}"
     aside = replace(target, path=folder / target.path.name)
@@ -52,7 +52,7 @@ def staged(
         written = write_rows(
             engine, query, aside, order=order, hide=hide, settled=settled, repeat=repeat
         )
-        yield aside.source, replace(written, place=target.place)
+        yield aside, replace(written, place=target.place)
         _publish(target, aside.path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -6,25 +6,52 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.engines.connect import open_table
-from discreet.engines.scratch import Scratch
+from discreet.engines.delimited import open_texts
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.scratch import Scratch, innermost
 from discreet.errors import ReleaseFailed
 from discreet.measure.assess import measure
 from discreet.measure.risk.sample import AT_RISK_ABOVE
 from discreet.measure.subject import bind, on_engine
 from discreet.policy import model
+from discreet.release.output.target import FileTarget
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Table
+    from discreet.engines.engine import Engine, Table
     from discreet.measure.assessment import Assessment
+    from discreet.release.output.target import Target
 
 
-def measure_written(source: str, policy: model.Table, *, population: Table | None) -> Assessment:
-    """Return the assessment of what is read back from `source`; the unit is not in it."""
-    opened = open_table(source)
+def measure_written(
+    target: Target, policy: model.Table, *, engine: Engine, population: Table | None
+) -> Assessment:
+    """Return the assessment of what is read back from `target`; the unit is not in it.
+
+    A DuckDB at hand reads it, for the time it would take to start another.
+    """
+    home = innermost(engine)
+    reader = home if isinstance(home, DuckDB) else None
+    opened = _as_texts(target, policy, reader) if population is None else None
+    opened = opened or open_table(target.source, engine=reader)
     try:
         return measure_table(opened, replace(policy, unit=None), population=population)
     finally:
-        opened.engine.close()
+        if opened.engine is not reader:
+            opened.engine.close()
+
+
+def _as_texts(target: Target, policy: model.Table, reader: DuckDB | None) -> Table | None:
+    """Return a file of texts read as such: equal values have equal texts, and only orders need more."""
+    needs_order = any(
+        isinstance(criterion, model.TCloseness) and criterion.distance == "ordered"
+        for criterion in policy.criteria
+    )
+    if needs_order or reader is None or not isinstance(target, FileTarget):
+        return None
+    if target.form.delimiter is None or target.form.compression != "uncompressed":
+        return None
+    relation = open_texts(target.path, engine=reader, delimiter=target.form.delimiter)
+    return reader.table(relation, label=target.path.name)
 
 
 def measure_table(

@@ -9,7 +9,6 @@ import shutil
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from pyarrow import parquet
 from sqlglot import exp
 
 from discreet.errors import OutputRefused
@@ -91,6 +90,8 @@ def number_parts(folder: Path) -> None:
 
 def require_rows(folder: Path, rows: int) -> None:
     """Refuse a folder that does not hold what was written to it."""
+    from pyarrow import parquet
+
     found = sum(parquet.read_metadata(path).num_rows for path in folder.iterdir())
     if found != rows:
         raise OutputRefused(
