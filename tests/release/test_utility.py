@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.connect import open_table
+from discreet.engines.engine import Table
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.measure.classes import group
 from discreet.measure.subject import bind
@@ -31,6 +32,7 @@ from discreet.release.utility import measure_utility
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from discreet.engines.engine import Engine
     from discreet.release.release import Release
 
 # ARX lists nodes in the order of the table's columns.
@@ -201,7 +203,7 @@ def people(count: int = 200) -> pa.Table:
     )
 
 
-def predict(table: pa.Table, target: str, **wishes: Any) -> Release:
+def predict(table: pa.Table | Table, target: str, **wishes: Any) -> Release:
     wanted = Wishes(
         quasi=wishes.pop("quasi", ["age", "sex"]),
         criteria=[model.KAnonymity(5)],
@@ -257,6 +259,21 @@ def test_a_target_with_too_many_values_is_refused(tmp_path: Path):
     with pytest.raises(WrongUsage, match="200 values"):
         anonymize(people(), output=tmp_path / "out.csv", wishes=wishes)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_table_that_was_suppressed_before_predicts_nothing():
+    table = pa.table({"age": ["*"] * 3, "sex": ["*"] * 3, "pay": ["low", "high", "low"]})
+    with pytest.raises(WrongUsage, match="suppressed already"):
+        predict(table, "pay")
+    told = anonymize(table, wishes=Wishes(quasi=["age", "sex"], criteria=[model.KAnonymity(2)]))
+    assert told.utility["gcp"] == 0
+
+
+def test_every_engine_tells_the_same_utility(any_engine: Engine):
+    rows = people(60).set_column(1, "sex", [[None, "F", "M"] * 20])
+    relation = any_engine.load(rows.to_reader())
+    loaded = Table(any_engine, relation, any_engine.columns(relation), "people")
+    assert predict(loaded, "luck").utility == predict(rows, "luck").utility
 
 
 def test_the_only_quasi_identifier_cannot_be_predicted():

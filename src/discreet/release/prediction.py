@@ -75,6 +75,11 @@ def read_goal(reading: Reading, bound: Bound, name: str) -> Goal:
             f"The column to predict, '{name}', has {count:,} values; a classifier can tell "
             f"{MOST_VALUES} apart at most. Choose another --target, or group its values first."
         )
+    if count == 0:
+        raise WrongUsage(
+            f"Every row is suppressed already, so that there is nothing to predict '{name}' from. "
+            "Leave --target out."
+        )
     if names == [name]:
         raise WrongUsage(
             f"'{name}' is the only quasi-identifier, so that there is nothing to predict it from. "

@@ -185,8 +185,9 @@ def _search(found: Release) -> list[tuple[str, str]]:
         return [("Classes", f"{found.classes:,}, each with labels of its own.")]
     gap = searched.get("gap") or 0
     proof = "the proven optimum" if not gap else f"at most {gap:.4f} from the optimum"
+    lattice = searched["lattice"]
     words = (
-        f"By {searched['metric']}: {proof}; {searched['checked']:,} of {searched['lattice']:,} "
+        f"By {searched['metric']}: {proof}; {min(searched['checked'], lattice):,} of {lattice:,} "
         "combinations of levels were checked. The levels are in the table of columns."
     )
     return [("Search", words)]
