@@ -135,9 +135,32 @@ ramadan diwali valentines mothers fathers
 HOLIDAY_WORDS = frozenset(_HOLIDAY_NAMES.split())
 BIRTH_WORDS = frozenset(("born", "dob", "birth"))
 AGE_WORDS = frozenset(("ninety", "hundred", "nineties", "s"))
+ORDINAL_WORDS = frozenset(("st", "nd", "rd", "th"))
+# `may`, `mar` and the like in small letters are seldom months, and then a digit stands beside them.
+_SELDOM = frozenset(("may", "mar", "mars", "march", "mai", "mei", "set"))
+_ENGLISH = """
+january february march april may june july august september october november december
+jan feb mar apr jun jul aug sep sept oct nov dec
+"""
+_MONTH_WORDS = (
+    frozenset(
+        form
+        for month in (*_ENGLISH.split(), *_FOREIGN.split("|"))
+        for form in (month, month.title(), month.upper())
+    )
+    - _SELDOM
+)
+_SMALL_MONTH = re.compile(r"\d (?:of )?(?:may|mar|mars|march|mai|mei)\b|(?:may|mar|march) \d")
 _MONTH_START = re.compile(
     r"(?:jan|feb|fév|f[eé]v|mar|mär|maer|apr|avr|abr|may|mai|mag|mei|jun|jul|jui|aug|aoû|aou|ago|sep|set|oct|okt|oto|ott|out|nov|dec|déc|dez|dic|ene|gen|giu|lug|m[aä]r)"
 )
+
+
+def has_months(written: set[str], text: str) -> bool:
+    """Return whether a month's name is among the words of a text, as they are written."""
+    return not written.isdisjoint(_MONTH_WORDS) or (
+        not written.isdisjoint(_SELDOM) and _SMALL_MONTH.search(text) is not None
+    )
 
 
 def find_written_dates(text: str, lower: str) -> Iterator[Span]:
@@ -214,7 +237,7 @@ def _is_month(text: str, found: re.Match[str]) -> bool:
 
 
 def find_numeric_dates(text: str) -> Iterator[Span]:
-    """Return dates in digits: `03/14/2019`, `14.03.2019`, `2019-03-14`, `3/2019`, `20190314`."""
+    """Return dates in digits: `03/14/2019`, `14.03.2019`, `2019-03-14`, `3/2019`."""
     for found in _ISO.finditer(text):
         if _is_day(found["month"], found["day"]):
             yield Span(*found.span(), "C", "DATE", found[0][:4])
@@ -229,12 +252,16 @@ def find_numeric_dates(text: str) -> Iterator[Span]:
     for found in _MONTH_YEAR.finditer(text):
         if 1 <= int(re.split(r"[/-]", found[0])[0]) <= 12:
             yield Span(*found.span(), "C", "DATE", found["year"])
+
+
+def find_compact_dates(text: str) -> Iterator[Span]:
+    """Return dates of eight digits without marks: `20190314`."""
     for found in _COMPACT.finditer(text):
         yield Span(*found.span(), "C", "DATE", found[0][:4])
 
 
 def find_days(text: str) -> Iterator[Span]:
-    """Return days without a year (`3/14`, `the 14th`) where a word before them means a date."""
+    """Return days without a year, such as `3/14`, where a word before them means a date."""
     for found in _MONTH_DAY.finditer(text):
         one, two = re.split(r"[/-]", found[0])
         start = found.start()
@@ -248,8 +275,11 @@ def find_days(text: str) -> Iterator[Span]:
         yield Span(weekday.start() if weekday else start, found.end(), "C", "DATE")
         if second := _RANGE_AFTER.match(text, found.end()):
             yield Span(*second.span("second"), "C", "DATE")
-    for found in _DAY_OF_MONTH.finditer(text):
-        yield Span(*found.span("day"), "C", "DATE")
+
+
+def find_ordinal_days(text: str) -> Iterator[Span]:
+    """Return days such as `the 14th` after a word that means a date."""
+    return (Span(*found.span("day"), "C", "DATE") for found in _DAY_OF_MONTH.finditer(text))
 
 
 def find_holidays(text: str) -> Iterator[Span]:

@@ -298,8 +298,9 @@ def find_grouped_numbers(text: str) -> Iterator[Span]:
     for found in _CARD.finditer(text):
         is_card = checksums.passes_luhn(re.sub(r"\D", "", found[0]))
         yield Span(*found.span(), *(("J", "ACCOUNT") if is_card else ("R", "ID")))
-    for found in _MAC.finditer(text):
-        yield Span(*found.span(), "M", "DEVICE")
+    if text.count(":") >= 5 or text.count("-") >= 5:
+        for found in _MAC.finditer(text):
+            yield Span(*found.span(), "M", "DEVICE")
     for found in _IBAN.finditer(text):
         number = found[0].replace(" ", "")
         if 15 <= len(number) <= 34 and checksums.passes_iban(number):

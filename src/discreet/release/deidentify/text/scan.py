@@ -20,6 +20,8 @@ _TAG = re.compile(
 _MASK = "\x00"  # no pattern takes it, so that nothing found reaches into what was found before
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
+_MARKED = re.compile(r"\d[-/.] ?\d")
+_THREE_DIGITS = re.compile(r"\d{3}|\d \d|\+\d|0\d")
 _NONE = Names()
 _ROUNDS = 8
 _TITLES = ("dr", "mr", "mrs", "ms", "prof")
@@ -85,9 +87,10 @@ def _by_words(text: str, lower: str, written: set[str], words: set[str]) -> Iter
     yield from places.find_towns_with_states(text, written)
     yield from places.find_institutions(text, written)
     yield from names.find_lower_names(text, written)
-    if not words.isdisjoint(_TITLES):
+    if not written.isdisjoint(_TITLES):
         yield from names.find_titled_names(text)
-    yield from dates.find_written_dates(text, lower)
+    if dates.has_months(written, text):
+        yield from dates.find_written_dates(text, lower)
     if not words.isdisjoint(dates.HOLIDAY_WORDS):
         yield from dates.find_holidays(text)
     if not words.isdisjoint(dates.AGE_WORDS):
@@ -109,14 +112,19 @@ def _by_signs(text: str, lower: str) -> Iterator[Span]:
 
 
 def _with_digits(text: str, lower: str, words: set[str]) -> Iterator[Span]:
-    yield from contacts.find_phones(text)
-    yield from contacts.find_short_phones(text)
-    yield from contacts.find_ipv4(text)
+    if _MARKED.search(text):
+        yield from contacts.find_ipv4(text)
+        yield from dates.find_numeric_dates(text)
+        yield from dates.find_days(text)
+    if _THREE_DIGITS.search(text):
+        yield from contacts.find_phones(text)
+        yield from contacts.find_short_phones(text)
+        yield from numbers.find_grouped_numbers(text)
+        yield from dates.find_compact_dates(text)
     yield from numbers.find_numbers(text)
-    yield from numbers.find_grouped_numbers(text)
-    yield from dates.find_numeric_dates(text)
-    yield from dates.find_days(text)
     yield from dates.find_ages(text)
+    if not words.isdisjoint(dates.ORDINAL_WORDS):
+        yield from dates.find_ordinal_days(text)
     if not words.isdisjoint(dates.BIRTH_WORDS):
         yield from dates.find_birth_years(text)
     yield from places.find_addresses(text, lower, words)
