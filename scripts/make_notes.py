@@ -1,7 +1,7 @@
 """Write labelled notes: `python scripts/make_notes.py [FILE]`, one JSON object per line.
 
 A note has `text`, `spans` (start, end, class A to R of 45 CFR 164.514(b)(2)(i), and whether the name
-is rare or misspelled), `fresh` (whether its sentences were kept out of tuning) and `names` (what the
+is rare or misspelled), `fresh` (whether the misses on its sentences were left unread) and `names` (what the
 name columns of the table would hold: patients and staff, not relatives, and spelled right).
 
 The same script writes the same bytes on every machine: chance comes only from `Random.random()`.

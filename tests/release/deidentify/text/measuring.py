@@ -49,7 +49,7 @@ def load_script(name: str) -> ModuleType:
 
 
 def measure(notes: list, *, fresh: bool, own: bool = False) -> Score:
-    """Return the score on the notes whose sentences were kept out of tuning, or on the others.
+    """Return the score on the notes whose misses were left unread, or on the others.
 
     A label counts as covered when every letter and digit of it is inside findings. A finding is
     right when it touches a label. Key `all` sums the letters; `A rare` and so on split the names.
