@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from discreet.cli.demo import (
     CHAPTERS,
+    RESULTS,
     command,
     excerpt,
     read_hospital,
@@ -68,11 +69,25 @@ def test_a_refused_demo_changes_nothing(tmp_path: Path):
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"policy.yaml": "mine"}
 
 
+def test_a_result_of_somebody_else_is_not_replaced(tmp_path: Path):
+    (tmp_path / "released.csv").write_text("mine")
+    result = CliRunner().invoke(command, [str(tmp_path)])
+    assert isinstance(result.exception, OutputRefused)
+    assert [path.name for path in tmp_path.iterdir()] == ["released.csv"]
+
+
+def test_every_file_that_a_chapter_writes_is_looked_for_first():
+    places = {part for chapter in CHAPTERS for part in chapter.arguments if "{folder}" in part}
+    named = {place.removeprefix("{folder}/") for place in places}
+    assert named <= {*read_hospital(), *RESULTS}
+
+
 def test_a_dry_run_names_the_files_and_writes_none(tmp_path: Path):
     folder = tmp_path / "place"
     result = CliRunner().invoke(command, [str(folder), "--dry-run"])
     assert result.exit_code == 0
     assert f"would write {folder / 'patients.csv'}" in result.output
+    assert f"would write {folder / 'released.csv'}" in result.output
     assert not folder.exists()
 
 

@@ -40,6 +40,15 @@ class Chapter:
     exit_code: int = 0
 
 
+def _of_patients(verb: str) -> tuple[str, str]:
+    return verb, "{folder}/patients.csv"
+
+
+def _into(name: str) -> tuple[str, str, str]:
+    """Return the words that write a result; with --force, so that the command can be typed again."""
+    return "-o", f"{{folder}}/{name}", "--force"
+
+
 # The story so far: a new capability adds its chapter here, and nothing else changes.
 _ASSESS = ("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml")
 CHAPTERS = (
@@ -70,6 +79,36 @@ CHAPTERS = (
         lines=9,
         begins="Chance that a match is right",
     ),
+    Chapter(
+        "Is it enough to remove what names people?",
+        "The list of HIPAA's Safe Harbor is done, and half of the people are still alone.",
+        (*_of_patients("deidentify"), "--method", "safe-harbor", *_into("shared.csv")),
+        lines=3,
+        begins="What still singles people out",
+    ),
+    Chapter(
+        "Can the table be published all the same?",
+        "Everybody gets at least four doubles, and as much detail stays as can.",
+        (
+            *(*_of_patients("anonymize"), "--policy", "{folder}/policy.yaml"),
+            *(*_into("released.csv"), "--report", "{folder}/released.html"),
+        ),
+        lines=8,
+    ),
+    Chapter(
+        "Does the release pass our gate?",
+        "It does, read again from its file. The manifest, release.json, goes with it.",
+        (
+            *("check", "{folder}/released.csv", "--policy", "{folder}/policy.yaml"),
+            *("--table", "patients", "--rows"),
+        ),
+        lines=4,
+    ),
+)
+# What the chapters write besides the hospital.
+RESULTS = (
+    *("report.html", "shared.csv", "shared.csv.release.json"),
+    *("released.csv", "released.html", "release.json"),
 )
 
 
@@ -111,9 +150,9 @@ def command(folder: Path, *, force: bool, dry_run: bool, as_json: bool) -> None:
     Every answer is computed while you watch, by the command printed above it.
     """
     bundled = read_hospital()
-    refuse_to_replace(folder, bundled, force=force)
+    refuse_to_replace(folder, (*bundled, *RESULTS), force=force)
     if dry_run:
-        for name in bundled:
+        for name in (*bundled, *RESULTS):
             click.echo(f"would write {folder / name}")
         return
     write_hospital(folder, bundled)
@@ -250,7 +289,8 @@ def _show_answer(chapter: Chapter, exit_code: int, printed: str) -> None:
 def _show_end(folder: Path) -> None:
     console = output.console()
     console.print()
-    report = folder / "report.html"
-    if report.exists():
-        console.print(f"written: {report}", style="bold", markup=False, soft_wrap=True)
+    written = [str(folder / name) for name in RESULTS if (folder / name).exists()]
+    if written:
+        words = f"written: {', '.join(written)}"
+        console.print(words, style="bold", markup=False, soft_wrap=True)
     console.print("Now type the commands yourself, or start on your own table: discreet init FILE")
