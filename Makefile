@@ -48,6 +48,7 @@ format: setup ## put the code into its one form
 
 bench: setup ## ratios against the engine and against peers
 	$(BIN)/python -m bench.assess
+	$(BIN)/python -m bench.release
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras \

@@ -16,7 +16,7 @@ import shutil
 import sys
 
 from bench import release_scale
-from bench.release_process import DISCREET, aimed, best, measure, timely
+from bench.release_process import DISCREET, CommandFailed, aimed, best, measure, timely
 from bench.release_search import DATA, golden_cases, search_alone
 from bench.release_utility import OUT, command, utility
 
@@ -113,6 +113,7 @@ def main() -> None:
     if given.search:
         print(json.dumps(search_alone(*json.loads(given.search))))
         return
+    sys.stdout.reconfigure(line_buffering=True)
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
     print(f"{os.cpu_count()} cores, load {load}: where the load is higher, wall times say little")
     for name in given.parts or [name for name in PARTS if name != "large" or given.scale]:
@@ -122,6 +123,8 @@ def main() -> None:
         OUT.mkdir(parents=True, exist_ok=True)
         try:
             PARTS[name]()
+        except CommandFailed as failed:
+            print(f"\n{name}: a command failed: {failed}")
         finally:
             shutil.rmtree(OUT, ignore_errors=True)
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 from bench.people import FOLDER, QUASI, SENSITIVE, people, people_in_parts
 from bench.release_process import DISCREET, CommandFailed, Measured, measure
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 OUT = FOLDER / "scale"
 PARTS = 10
 MEMORY = "4GB"
+LARGE = {"duckdb": 50_000_000, "spark": 100_000_000}
 METHODS = {
     "local (default)": (),
     "full-domain 5 %": ("--method", "full-domain", "--suppress", "5%"),
@@ -49,9 +54,9 @@ def growth(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> None:
     shutil.rmtree(OUT)
 
 
-def large() -> None:
+def large(sizes: Mapping[str, int] = LARGE) -> None:
     """Run 50 million rows on DuckDB and 100 million on Spark, and tell how much memory they take."""
-    for rows, engine in ((50_000_000, "duckdb"), (100_000_000, "spark")):
+    for engine, rows in sizes.items():
         OUT.mkdir(parents=True, exist_ok=True)
         folder = people_in_parts("leaning", rows, parts=PARTS)
         print(f"\nleaning: {rows:,} rows in {PARTS} files, k=5, on {engine}")
@@ -62,7 +67,7 @@ def large() -> None:
             source, output = str(folder / "*.parquet"), str(OUT / "released.parquet")
             line = _command(source, output, "--memory", MEMORY)
         else:
-            line = _command(f"spark:{folder.absolute()}", f"{OUT / 'released'}/")
+            line = _command(f"spark:{folder.absolute()}", f"{OUT / 'released.parquet'}/")
         try:
             took = measure(line, every=0.25)
         except CommandFailed as failed:
