@@ -150,10 +150,10 @@ def test_without_a_frontier_the_page_has_no_such_part(released: Release):
     assert 'id="frontier"' not in render(replace(released, frontier=()), on=ON)
 
 
-def test_outliers_come_with_the_clipping_that_helps(released: Release):
-    words = "In column 'age' 1 person is above 29. Consider the step `clip: {column: age}`."
-    page = render(replace(released, outliers=(words,)), on=ON)
-    assert "<code>clip: {column: age}</code>" in page
+def test_outliers_are_told_without_their_values(released: Release):
+    page = render(replace(released, outliers=("Clip 'age' at 97.",)), on=ON)
+    assert "force coarse labels on everybody" in page
+    assert "97" not in page.partition('id="cautions"')[2].partition("</section>")[0]
 
 
 def test_levels_and_minimal_generalizations_of_full_domain_are_told(

@@ -35,6 +35,13 @@ METHODS = {
 MINIMAL_SHOWN = 20
 
 
+# Their bounds are values of the table: for the custodian, whom the terminal tells them.
+OUTLIERS = (
+    "A few people at the ends of a column force coarse labels on everybody. The terminal names the "
+    "columns, and the clipping that would help."
+)
+
+
 @dataclass(frozen=True)
 class ReleasePage:
     """Everything the page shows, in its order."""
@@ -100,7 +107,7 @@ def summarize(found: Release, *, on: date) -> ReleasePage:
         pairs=lost.pairs(found),
         frontier=lost.frontier(found),
         minimal=_minimal(found),
-        outliers=found.outliers,
+        outliers=(OUTLIERS,) if found.outliers else (),
         cautions=found.cautions,
         provenance=_provenance(found, source),
     )
