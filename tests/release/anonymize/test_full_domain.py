@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import CriteriaUnreachable
+from discreet.errors import CriteriaUnreachable, WrongUsage
 from discreet.measure.criteria.t_closeness import Overall
 from discreet.policy import model
 from discreet.release.anonymize import full_domain, metrics, recoding
@@ -171,7 +171,7 @@ def _majority(problem: Problem, found: recoding.Recoding) -> int:
 
 
 @given(problem=problems(), metric=st.sampled_from(METRICS))
-@settings(max_examples=150)
+@settings(max_examples=120)
 def test_the_search_finds_the_score_of_brute_force(problem: Problem, metric: metrics.Metric):
     assume(metric.name != "classification" or problem.table.people is None)
     possible = solutions(problem)
@@ -191,6 +191,7 @@ def test_the_search_finds_the_score_of_brute_force(problem: Problem, metric: met
 
 
 @given(problem=problems())
+@settings(max_examples=50)
 def test_the_score_is_the_loss_of_the_recoding(problem: Problem):
     assume(solutions(problem))
     found = full_domain.search(problem)
@@ -317,6 +318,14 @@ def test_a_table_without_rows_is_recoded_to_nothing():
         empty, (attribute("q", [[0, 1], [0, 0]]),), Judge((model.KAnonymity(2),)), limit=0
     )
     assert len(full_domain.search(problem)) == 0
+
+
+def test_classification_is_refused_where_people_have_several_rows():
+    table = table_of(np.array([[0], [0]]), np.array([0, 1]), np.array([0, 0]))
+    judge = Judge((model.KAnonymity(1),), ("s",), (Overall(np.array([0.5, 0.5])),), has_units=True)
+    problem = Problem(table, (attribute("q", [[0], [0]]),), judge)
+    with pytest.raises(WrongUsage, match="several"):
+        full_domain.search(problem, metric=metrics.classification(0))
 
 
 def test_progress_is_told_how_many_nodes_were_checked():

@@ -3,75 +3,109 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
+from discreet.release.anonymize.attribute_gauges import PerAttribute
+from discreet.release.anonymize.best_first import best_first
+from discreet.release.anonymize.checks import Checker
+from discreet.release.anonymize.frequencies import label
+from discreet.release.anonymize.incumbent import Incumbent
+from discreet.release.anonymize.lattice import projections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from discreet.release.anonymize.checks import Check, Node
-    from discreet.release.anonymize.incumbent import Incumbent
-    from discreet.release.anonymize.metrics import Parts
+    from discreet.release.anonymize.metrics import Metric
     from discreet.release.anonymize.problem import Problem
 
+# Blocks of attributes are searched to the end when their lattice has at most so many nodes.
+_BLOCK_NODES = 1024
 
-def branch_and_bound(problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -> None:
+
+def branch_and_bound(
+    problem: Problem, metric: Metric, best: Incumbent, is_over: Callable[[], bool]
+) -> None:
     """Improve the best node until none can be better, or time is over.
 
-    First a descent from the top finds a good node. Then levels are chosen attribute by attribute:
-    with those not yet chosen at their top, a check tells what every completion must suppress at
-    least, and the choice that promises most is completed first.
+    Descents from many starts look for a good node. In between, for as many checks again, levels are
+    chosen attribute by attribute: with those not yet chosen at their top, a check tells what every
+    completion must suppress at least, and the choice that promises most is completed first.
     """
-    descend(problem, best, is_over)
-    tree = _Tree(problem, best)
+    checker = best.checker
+    starts = projections(problem.heights, 1)
+    _descend(next(starts), problem, best, is_over)
+    descents = checker.checked
+    tree = _Tree(problem, metric, best, is_over)
+    proofs = 0
     while (branch := tree.pop()) is not None:
         if is_over():
-            best.least = min(tree.least, branch[0])
+            best.least = branch[0]
             return
+        before = checker.checked
         tree.grow(branch[1])
+        proofs += checker.checked - before
+        if proofs > descents and (start := next(starts, None)) is not None:
+            before = checker.checked
+            _descend(start, problem, best, is_over)
+            descents += checker.checked - before
     best.least = best.potential
 
 
-def descend(problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -> None:
-    """Lower one attribute after the other, the one that gains most, as long as something gains."""
-    if best.check is None:
-        return
-    while not is_over():
-        before = best.check
-        for node in _neighbors(before.node, problem.heights):
-            best.visit(node)
-            if is_over():
-                return
-        if best.check is before:
-            return
+def _descend(node: Node, problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -> None:
+    """Lower the attribute that gains most, or raise one to lower another, as long as that gains."""
+    start = best.gauge.start()
+    here = Incumbent(best.checker, best.gauge)
+    here.visit(node)
+    before = None
+    while here.check is not None and here.check is not before:
+        before = here.check
+        for moves in (_lowered, _exchanged):
+            for one in moves(before.node, problem.heights):
+                if is_over():
+                    break
+                if sum(float(start[j][level]) for j, level in enumerate(one)) < here.potential:
+                    here.visit(one)
+            if here.check is not before:
+                break
+    if here.check is not None:
+        best.offer(here.check, here.potential)
 
 
-def _neighbors(node: Node, heights: Sequence[int]) -> Iterator[Node]:
-    """Yield the nodes one level lower, and those one level lower here and one higher there."""
+def _lowered(node: Node, _: Sequence[int]) -> Iterator[Node]:
     for j, level in enumerate(node):
         if level > 0:
             yield (*node[:j], level - 1, *node[j + 1 :])
-    del heights
+
+
+def _exchanged(node: Node, heights: Sequence[int]) -> Iterator[Node]:
+    for j, level in enumerate(node):
+        if level < heights[j]:
+            raised = (*node[:j], level + 1, *node[j + 1 :])
+            yield from (one for one in _lowered(raised, heights) if one[j] > level)
 
 
 class _Tree:
-    """Partial choices of levels, in the order of what they promise."""
+    """Partial choices of levels, in the order of what they promise.
 
-    def __init__(self, problem: Problem, best: Incumbent) -> None:
+    A choice promises the parts of the chosen attributes, and for the others what their block must
+    lose at least, searched alone.
+    """
+
+    def __init__(
+        self, problem: Problem, metric: Metric, best: Incumbent, is_over: Callable[[], bool]
+    ) -> None:
         self.problem, self.best = problem, best
         # Attributes with many values tell most about what must be suppressed.
         self.order = sorted(
-            range(len(problem.attributes)),
-            key=lambda j: (-problem.attributes[j].size, j),
+            range(len(problem.attributes)), key=lambda j: (-problem.attributes[j].size, j)
         )
         self.start = best.gauge.start()
+        # What the attributes from a place of the order on lose at least.
+        self.rest = _rest(problem, metric, best, self.order, is_over)
         self.heap: list[tuple[float, int, tuple[int, ...]]] = []
-        self._push(float(sum(float(part.min()) for part in self.start)), ())
-
-    @property
-    def least(self) -> float:
-        return self.heap[0][0] if self.heap else np.inf
+        self._push(float(self.rest[0]), ())
 
     def pop(self) -> tuple[float, tuple[int, ...]] | None:
         """Return the most promising choice that may be better than the best, None when none may."""
@@ -85,29 +119,78 @@ class _Tree:
         attribute = self.order[len(chosen)]
         for level in range(self.problem.heights[attribute] + 1):
             levels = (*chosen, level)
-            check = self.best.visit(self._node(levels))
-            if len(levels) == len(self.order) or self.best.checker.excludes_lower(check):
-                continue
-            self._push(self._bound(levels, check), levels)
-
-    def _node(self, levels: tuple[int, ...]) -> Node:
-        node = list(self.problem.heights)
-        for attribute, level in zip(self.order, levels, strict=False):
-            node[attribute] = level
-        return tuple(node)
+            node = list(self.problem.heights)
+            for j, own in zip(self.order, levels, strict=False):
+                node[j] = own
+            check = self.best.visit(tuple(node))
+            if len(levels) < len(self.order) and not self.best.checker.excludes_lower(check):
+                self._push(self._bound(levels, check), levels)
 
     def _bound(self, levels: tuple[int, ...], check: Check) -> float:
-        parts: Parts = self.best.gauge.below(check) or self.start
-        fixed = dict(zip(self.order, levels, strict=False))
-        return float(
-            sum(
-                float(part[fixed[j]])
-                if j in fixed
-                else float(part[: self.problem.heights[j] + 1].min())
-                for j, part in enumerate(parts)
-            )
-        )
+        parts = self.best.gauge.below(check) or self.start
+        fixed = sum(float(parts[j][level]) for j, level in zip(self.order, levels, strict=False))
+        free = sum(float(parts[j].min()) for j in self.order[len(levels) :])
+        return fixed + max(free, float(self.rest[len(levels)]))
 
     def _push(self, bound: float, levels: tuple[int, ...]) -> None:
         if bound <= self.best.potential + self.best.tolerance:
             heapq.heappush(self.heap, (bound, -len(levels), levels))
+
+
+def _rest(
+    problem: Problem,
+    metric: Metric,
+    best: Incumbent,
+    order: list[int],
+    is_over: Callable[[], bool],
+) -> list[float]:
+    """Return what the attributes from each place of the order on lose at least.
+
+    Rows that a node suppresses are a superset of those that it does with some attributes hidden, as
+    long as classes only gain by rows that join them. So each attribute loses as much as in a search
+    of its block alone, and the losses of blocks add up.
+    """
+    judge = problem.judge
+    is_sound = judge.is_absorbing or (problem.limit == 0 and judge.is_monotone)
+    gauge = best.gauge
+    start = gauge.start()
+    rest = [0.0] * (len(order) + 1)
+    ends = _blocks(problem, order)
+    for begin, end in reversed(list(zip([0, *ends[:-1]], ends, strict=True))):
+        block = order[begin:end]
+        for place in range(end - 1, begin - 1, -1):
+            rest[place] = rest[place + 1] + float(start[order[place]].min())
+        if is_sound and isinstance(gauge, PerAttribute) and not is_over():
+            own = metric.gauge(part := _part(problem, block))
+            if isinstance(own, PerAttribute):
+                found = Incumbent(Checker(part), own.weighed(gauge.weights[block]))
+                found.visit(part.heights)
+                best_first(part, found, is_over)
+                best.checker.checked += found.checker.checked
+                rest[begin] = max(rest[begin], rest[end] + max(found.least, 0.0))
+    return rest
+
+
+def _blocks(problem: Problem, order: Sequence[int]) -> list[int]:
+    """Return where blocks of neighbors in the order end."""
+    ends: list[int] = []
+    size = 1
+    for place, j in enumerate(order):
+        levels = problem.heights[j] + 1
+        if size * levels > _BLOCK_NODES and place:
+            ends.append(place)
+            size = 1
+        size *= levels
+    return [*ends, len(order)]
+
+
+def _part(problem: Problem, block: Sequence[int]) -> Problem:
+    """Return the problem with some attributes only."""
+    codes = problem.table.codes[:, block]
+    attributes = tuple(problem.attributes[j] for j in block)
+    labels, count = label([(codes[:, j], one.size) for j, one in enumerate(attributes)])
+    table = replace(problem.table, codes=codes).merge(labels, count)
+    people = problem.population
+    if people is not None:
+        people = replace(people, codes=people.codes[:, block])
+    return replace(problem, table=table, attributes=attributes, population=people)

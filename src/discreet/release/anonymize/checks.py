@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,13 @@ import numpy as np
 from discreet.errors import Bug
 from discreet.measure.criteria.evaluate import TOLERANCE
 from discreet.policy import model
-from discreet.release.anonymize.frequencies import number, total
+from discreet.release.anonymize.frequencies import Frequencies, Histogram, number, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.measure.classes import Groups
     from discreet.measure.criteria.evaluate import Trial
-    from discreet.release.anonymize.frequencies import Frequencies
     from discreet.release.anonymize.problem import Population, Problem
 
     Node = tuple[int, ...]
@@ -33,19 +32,27 @@ _KEPT = 2**24
 
 @dataclass(frozen=True)
 class Merged:
-    """The table at a node: `home` is the group of each combination, `codes[j]` those of one member.
+    """The table at a node: `codes[j]` are those of one member of each group.
 
-    `table` is None where rows are all that is asked for.
+    `labels` is the group of each member of `parent`, the table it was merged from; the bottom has
+    none. `table` is None where rows are all that is asked for.
     """
 
-    node: Node
     codes: NDArray[np.int32]
-    home: NDArray[np.int64] | None
     rows: NDArray[np.int64]
     table: Frequencies | None
+    parent: Merged | None = None
+    labels: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @cached_property
+    def home(self) -> NDArray[np.int64] | None:
+        """The group of each combination of the bottom."""
+        if self.parent is None or self.labels is None or self.parent.home is None:
+            return self.labels
+        return self.labels[self.parent.home]
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,7 @@ class Check:
     sure: NDArray[np.bool_]
     missing: NDArray[np.float64] | None = None
     is_whole: bool = True
+    values: dict[int, Groups] = field(default_factory=dict[int, "Groups"])
 
     @cached_property
     def home(self) -> NDArray[np.int64]:
@@ -112,15 +120,13 @@ class Checker:
         judge = problem.judge
         self._is_simple = not judge.trials and not judge.has_units and not needs_values
         self._bottom = Merged(
-            node=(0,) * len(problem.attributes),
             codes=np.ascontiguousarray(problem.table.codes.T),
-            home=None,
             rows=problem.table.rows,
             table=None if self._is_simple else problem.table,
         )
         self._columns: dict[tuple[int, int], NDArray[np.int32]] = {}
         self._kept: list[Merged] = [self._bottom]
-        self._nodes = np.array([self._bottom.node], dtype=np.int16)
+        self._nodes = np.zeros((1, len(problem.attributes)), dtype=np.int16)
         self._lengths = np.array([len(self._bottom)])
         self._room = _KEPT
 
@@ -208,26 +214,21 @@ class Checker:
         sizes = rows if table.people is None else table.sizes(labels, count)
         held = sizes >= judge.k
         sure, missing = ~held, np.zeros(count)
+        values: dict[int, Groups] = {}
         for index, test in judge.trials:
             if not held.any():
                 break
-            chosen = held[labels]
-            numbers = np.cumsum(held) - 1
-            some = table if chosen.all() else table.take(chosen)
-            groups = some.groups(
-                index, numbers[labels[chosen]], int(numbers[-1]) + 1, sizes=sizes[held]
-            )
-            scores = test.measure.score(groups, judge.overalls[index])
-            passed = test.holds(groups, scores)
-            candidates = np.flatnonzero(held)
-            held[candidates] = passed
-            failed = candidates[~passed]
+            if index not in values:
+                values[index] = table.groups(index, labels, count, sizes=sizes)
+            scores = test.measure.score(values[index], judge.overalls[index])
+            failed = held & ~test.holds(values[index], scores)
+            held &= ~failed
             if _is_distinct(test):
-                sure[failed] = True
+                sure |= failed
             elif not judge.has_units:
-                share = _missing_share(test, groups, scores)[~passed]
-                missing[failed] = np.maximum(missing[failed], share * rows[failed])
-        return Check(node, parent, labels, rows, held, sure, missing)
+                share = np.where(failed, _missing_share(test, scores), 0.0)
+                missing = np.maximum(missing, share * rows)
+        return Check(node, parent, labels, rows, held, sure, missing, values=values)
 
     def _against(self, check: Check, population: Population) -> Check:
         """Return the check with the criteria about the population tested as well."""
@@ -263,26 +264,24 @@ class Checker:
             covered = np.zeros(count, dtype=np.bool_)
             covered[groups] = held
             is_whole = bool(covered[around > 0].all())
-        return Check(
-            check.node, check.parent, check.labels, check.rows, held, sure, missing, is_whole
-        )
+        return replace(check, held=held, sure=sure, missing=missing, is_whole=is_whole)
 
     def _keep(self, check: Check) -> None:
         """Remember a table that is much smaller than what it came from."""
         size = len(check.rows)
         if size * 2 > len(check.parent):
             return
-        home = check.home
-        if self._room < len(home) + size * len(check.node):
+        price = len(check.labels) + size * len(check.node)
+        if self._room < price:
             self._kept, self._room = [self._bottom], _KEPT
             self._nodes, self._lengths = self._nodes[:1], self._lengths[:1]
-        self._room -= len(home) + size * len(check.node)
+        self._room -= price
         merged = Merged(
-            node=check.node,
             codes=np.ascontiguousarray(check.parent.codes[:, check.first]),
-            home=home,
             rows=check.rows,
-            table=None if self._is_simple else _table(check.parent).merge(check.labels, size),
+            table=None if self._is_simple else _merge(check),
+            parent=check.parent,
+            labels=check.labels,
         )
         self._kept.append(merged)
         self._nodes = np.concatenate([self._nodes, np.array([check.node], dtype=np.int16)])
@@ -297,7 +296,7 @@ def _gather(
         labels, count = number(keys.astype(np.int64, copy=False), bound)
         return labels, total(labels, rows, count)
     sums = np.bincount(keys, weights=rows, minlength=bound)
-    held = np.flatnonzero(sums)
+    held = np.flatnonzero(sums > 0)
     labels = np.empty(bound, dtype=np.int64)
     labels[held] = np.arange(len(held))
     return labels[keys], sums[held].astype(np.int64)
@@ -313,12 +312,27 @@ def _table(merged: Merged) -> Frequencies:
     return merged.table
 
 
+def _merge(check: Check) -> Frequencies:
+    """Return the table at a checked node; histograms that were counted are not counted again."""
+    table = _table(check.parent)
+    if table.people is not None or len(check.values) < len(table.histograms):
+        return table.merge(check.labels, len(check.rows))
+    return Frequencies(
+        codes=table.codes[:0],  # a merged table has its own
+        rows=check.rows,
+        histograms=tuple(
+            Histogram(groups.owners, groups.codes, groups.counts)
+            for _, groups in sorted(check.values.items())
+        ),
+    )
+
+
 def _is_distinct(test: Trial) -> bool:
     criterion = test.criterion
     return isinstance(criterion, model.LDiversity) and criterion.kind == "distinct"
 
 
-def _missing_share(test: Trial, groups: Groups, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _missing_share(test: Trial, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the share of each failing class that must go before its parts can be published.
 
     Suppose the parts that are published hold. Their union does too, and the class is a mixture of
@@ -333,8 +347,8 @@ def _missing_share(test: Trial, groups: Groups, scores: NDArray[np.float64]) -> 
     elif isinstance(criterion, model.LDiversity) and criterion.kind == "probabilistic":
         bound, worst = 1 / criterion.l, 1 / scores
     else:
-        return np.zeros(len(groups))
+        return np.zeros(len(scores))
     bound += TOLERANCE * 2
     if bound >= 1:
-        return np.zeros(len(groups))
+        return np.zeros(len(scores))
     return np.maximum(worst - bound, 0.0) / (1 - bound) * (1 - TOLERANCE)

@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.release.anonymize.anytime import branch_and_bound
+from discreet.release.anonymize.best_first import best_first
 from discreet.release.anonymize.checks import Checker
 from discreet.release.anonymize.incumbent import Incumbent
-from discreet.release.anonymize.lattice import Lattice, projections, size_of
+from discreet.release.anonymize.lattice import size_of
 from discreet.release.anonymize.metrics import loss
 from discreet.release.anonymize.reach import unreachable
 from discreet.release.anonymize.recoding import at_node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from discreet.release.anonymize.checks import Node
     from discreet.release.anonymize.metrics import Metric
     from discreet.release.anonymize.problem import Problem
     from discreet.release.anonymize.recoding import Recoding
 
 # Up to this many nodes, a bound for each is held, and all learn from each check.
 HELD_NODES = 200_000
-# How far up a path the first node is tried, and then of the rest the next: found by trying.
-_STEP = 0.75
 # A larger lattice may take for ever to prove, so that its search ends unless told otherwise.
 DEFAULT_SECONDS = 30.0
 
@@ -72,46 +70,15 @@ def search(
 
     # The last resort comes first, so that a search that runs out of time has something to return.
     best.visit(problem.heights)
-    (_best_first if is_small else branch_and_bound)(problem, best, is_over)
+    if is_small:
+        best_first(problem, best, is_over)
+    else:
+        branch_and_bound(problem, metric, best, is_over)
     if best.check is None:
         raise unreachable(problem)
     suppressed = np.zeros(len(problem.table), dtype=np.bool_)
     suppressed[best.check.lost] = True
     return at_node(problem, best.check.node, suppressed, notes=_notes(problem, metric, best))
-
-
-def _best_first(problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -> None:
-    """Close the node that promises most, again and again, until none promises more than the best.
-
-    A node is closed by its own check, or sooner by that of a higher one: what must be suppressed
-    there must be here. High nodes close many others at once, so that they are tried first, on a path
-    upward from the node, ever nearer to it.
-    """
-    lattice = Lattice(problem.heights, best.gauge)
-    # Where nothing may be suppressed, two columns alone exclude much.
-    for node in projections(problem.heights, 1 if problem.limit else 2):
-        if lattice.is_open(node):
-            lattice.learn(best.visit(node), best.checker)
-    while (chosen := lattice.next(best)) is not None:
-        for node in _downward(lattice.path(chosen, best)):
-            if is_over():
-                best.least = lattice.least
-                return
-            if lattice.is_open(node):
-                lattice.learn(best.visit(node), best.checker)
-            if not lattice.is_open(chosen, best):
-                break
-    best.least = best.potential
-
-
-def _downward(path: list[Node]) -> Iterator[Node]:
-    """Yield a node high on the path, then ever lower ones, the first of the path last."""
-    place = len(path) - 1
-    while place > 0:
-        place = int(place * _STEP)
-        yield path[place]
-    if len(path) == 1:
-        yield path[0]
 
 
 def _notes(problem: Problem, metric: Metric, best: Incumbent) -> dict[str, Any]:

@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.release.anonymize.checks import Check, Checker, Node
+    from discreet.release.anonymize.checks import Check, Node
     from discreet.release.anonymize.incumbent import Incumbent
     from discreet.release.anonymize.metrics import Gauge
+
+
+# So many checks show whether they close other nodes as well.
+_TRIED = 100
 
 
 class Lattice:
@@ -26,6 +30,7 @@ class Lattice:
         self.gauge = gauge
         self.bounds = outer(gauge.start())
         self._flat = self.bounds.reshape(-1)
+        self._learned = self._closed = 0
         self._sums = outer([np.arange(n, dtype=np.float64) for n in self.shape]).reshape(-1)
 
     @property
@@ -33,18 +38,36 @@ class Lattice:
         """A bound on the potential of every node that was not checked."""
         return float(self._flat.min())
 
-    def learn(self, check: Check, checker: Checker) -> None:
+    @property
+    def pays(self) -> bool:
+        """Whether checks close other nodes: where they do not, each must be checked itself."""
+        return self._learned < _TRIED or self._closed > self._learned
+
+    def learn(self, check: Check, best: Incumbent) -> None:
         """Close a checked node, and apply what it says about lower and higher ones."""
-        below = tuple(slice(0, level + 1) for level in check.node)
-        if checker.excludes_lower(check):
-            self.bounds[below] = np.inf
-        elif (parts := self.gauge.below(check)) is not None:
-            np.maximum(self.bounds[below], outer(parts), out=self.bounds[below])
+        self.bounds[check.node] = np.inf
+        below = self.bounds[tuple(slice(0, level + 1) for level in check.node)]
+        if best.checker.excludes_lower(check):
+            self._closed += int(np.count_nonzero(below <= best.potential))
+            below[...] = np.inf
+        elif (
+            self.pays
+            and (hopeful := int(np.count_nonzero(below <= best.potential)))
+            and (parts := self.gauge.below(check)) is not None
+        ):
+            np.maximum(below, outer(parts), out=below)
+            self._closed += hopeful - int(np.count_nonzero(below <= best.potential))
+        self._raise_above(check, best)
+        self._learned += 1
+
+    def _raise_above(self, check: Check, best: Incumbent) -> None:
         floor = self.gauge.above(check)
         if floor > -np.inf:
             above = self.bounds[tuple(slice(level, None) for level in check.node)]
+            self._closed += int(
+                np.count_nonzero((above <= best.potential) & (floor > best.potential))
+            )
             np.maximum(above, floor, out=above)
-        self.bounds[check.node] = np.inf
 
     def is_open(self, node: Node, best: Incumbent | None = None) -> bool:
         """Return whether a node was neither checked nor excluded; nor, given the best, is worse."""
