@@ -137,7 +137,7 @@ def group(subject: Subject, *, keeps_groups: bool = False) -> Cells:
     query, codes = coded(groups, (*domains, *listed), values)
     wanted = packing.expressions(codes[: len(domains)])
     wanted += [
-        build.named(exp.cast(exp.paren(code), "bigint"), name)
+        build.named(exp.cast(exp.paren(code), exp.DataType.Type.BIGINT), name)
         for name, code in zip(sensitive, codes[len(domains) :], strict=True)
     ]
     others = ("unit", "rows") if subject.unit is not None else ("rows",)

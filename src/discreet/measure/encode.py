@@ -33,9 +33,9 @@ def comparable(column: Column, *, of: str | None = None) -> exp.Expr:
     """
     tree = build.column(column.name, of=of)
     if column.kind is Kind.REAL:
-        return exp.Add(this=tree, expression=exp.cast(build.number(0), "double"))
+        return exp.Add(this=tree, expression=exp.cast(build.number(0), exp.DataType.Type.DOUBLE))
     if column.kind is Kind.OTHER:
-        return exp.cast(tree, "text")
+        return exp.cast(tree, exp.DataType.Type.TEXT)
     return tree
 
 
@@ -78,7 +78,9 @@ class Listed:
         except (OverflowError, ValueError):  # a day after the year 9999, a fine clock
             lookup = None
         if lookup is None:
-            lookup = self._lookup(engine, codes, exp.cast(build.column("value"), "text"))
+            lookup = self._lookup(
+                engine, codes, exp.cast(build.column("value"), exp.DataType.Type.TEXT)
+            )
         return [lookup.get(int(code)) for code in codes]
 
     def _lookup(self, engine: Engine, codes: Sequence[int], value: exp.Expr) -> dict[int, object]:
@@ -124,7 +126,9 @@ class Span:
         """Return the code of `value`, NULL when it lies outside the span."""
         low, high = build.number(self.low), build.number(self.high)
         inside = exp.Between(this=value.copy(), low=low, high=high)
-        distance = exp.Sub(this=exp.cast(value.copy(), "bigint"), expression=low.copy())
+        distance = exp.Sub(
+            this=exp.cast(value.copy(), exp.DataType.Type.BIGINT), expression=low.copy()
+        )
         tree = exp.case().when(inside, distance)
         if self.has_missing:
             tree = tree.when(build.is_null(value.copy()), build.number(self.cardinality - 1))
@@ -159,7 +163,7 @@ class Packing:
         ]
 
     def _horner(self, codes: Sequence[exp.Expr], group: Sequence[int]) -> exp.Expr:
-        tree: exp.Expr = exp.cast(exp.paren(codes[0].copy()), "bigint")
+        tree: exp.Expr = exp.cast(exp.paren(codes[0].copy()), exp.DataType.Type.BIGINT)
         for code, index in zip(codes[1:], group[1:], strict=True):
             radix = build.number(self.domains[index].cardinality)
             scaled = exp.Mul(this=exp.paren(tree), expression=radix)
@@ -178,7 +182,9 @@ class Packing:
             below *= self.domains[later].cardinality
         tree: exp.Expr = build.column(name, of=of)
         if below > 1:
-            tree = exp.cast(exp.IntDiv(this=tree, expression=build.number(below)), "bigint")
+            tree = exp.cast(
+                exp.IntDiv(this=tree, expression=build.number(below)), exp.DataType.Type.BIGINT
+            )
         if group[0] != index:
             cardinality = build.number(self.domains[index].cardinality)
             tree = exp.Mod(this=exp.paren(tree), expression=cardinality)

@@ -196,7 +196,9 @@ def _agree(mine: exp.Expr, j: int, *, has_missing: bool) -> list[exp.Expr]:
     if not has_missing:
         return [exp.EQ(this=mine, expression=theirs)]
     texts = [
-        exp.Coalesce(this=exp.cast(side.copy(), "text"), expressions=[build.text("")])
+        exp.Coalesce(
+            this=exp.cast(side.copy(), exp.DataType.Type.TEXT), expressions=[build.text("")]
+        )
         for side in (mine, theirs)
     ]
     missing = [exp.paren(build.is_null(side.copy())) for side in (mine, theirs)]
