@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # A column that lost less than this was not made coarse by anybody.
 _LOST = 0.05
 _FEW = 0.05  # outliers are a small part of the people
+_FAR = 0.1  # and alone on a good part of the range; otherwise clipping would help little
 
 
 def blamed(reading: Reading, recoding: Recoding) -> tuple[Outliers, ...]:
@@ -39,6 +40,8 @@ def blamed(reading: Reading, recoding: Recoding) -> tuple[Outliers, ...]:
             k=problem.judge.k,
             column=attribute.name,
         )
-        if one is not None and one.below + one.above <= _FEW * one.people:
+        if one is None or one.saved < _FAR:
+            continue
+        if one.below + one.above <= _FEW * one.people:
             found.append(one)
     return tuple(found)
