@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.release.anonymize.frequencies import number, total
+from discreet.release.anonymize.mondrian import partition_loosely
 from discreet.release.anonymize.reach import unreachable
 from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten
 
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
 def merge_rest(
     problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the classes after combinations without one became a class that holds.
+    """Return the classes after combinations without one became classes that hold.
 
-    The classes nearest to it are merged into it until it does. The rest is suppressed instead where
+    The classes nearest to it are merged into it until it does, and it is cut again as far as it can
+    be. The rest is suppressed instead where
     the limit allows it and that costs less, or where even all rows in one class do not hold.
 
     Raises:
@@ -33,7 +36,7 @@ def merge_rest(
     rest = np.flatnonzero(classes == SUPPRESSED)
     if not len(rest):
         return classes
-    merged = _merged(space, referee, classes, rest)
+    merged = _merged(problem, space, referee, classes, rest)
     may_hide = int(problem.table.rows[rest].sum()) <= problem.limit
     if merged is None:
         if not may_hide:
@@ -99,7 +102,11 @@ def _loss(problem: Problem, classes: NDArray[np.int64]) -> float:
 
 
 def _merged(
-    space: Space, referee: Referee, classes: NDArray[np.int64], rest: NDArray[np.int64]
+    problem: Problem,
+    space: Space,
+    referee: Referee,
+    classes: NDArray[np.int64],
+    rest: NDArray[np.int64],
 ) -> NDArray[np.int64] | None:
     kept = np.flatnonzero(classes != SUPPRESSED)
     numbers, count = number(classes[kept], int(classes.max(initial=-1)) + 1)
@@ -111,11 +118,19 @@ def _merged(
         group = np.concatenate([rest, kept[ranks[numbers] < taken]])
         if referee.hold([group])[0]:
             result = classes.copy()
-            result[group] = int(classes.max(initial=-1)) + 1
+            group.sort()
+            result[group] = _split(problem, group) + int(classes.max(initial=-1)) + 1
             return result
         if taken >= count:
             return None
         taken = min(max(2 * taken, 1), count)
+
+
+def _split(problem: Problem, group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the parts of a class that holds: as small as Mondrian can make them."""
+    chosen = np.zeros(len(problem.table), dtype=np.bool_)
+    chosen[group] = True
+    return partition_loosely(replace(problem, table=problem.table.take(chosen))).classes
 
 
 def _by_nearness(

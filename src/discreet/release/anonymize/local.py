@@ -18,7 +18,9 @@ from discreet.release.anonymize.blocks import cut_into_blocks
 from discreet.release.anonymize.board import Board
 from discreet.release.anonymize.frequencies import label, number
 from discreet.release.anonymize.gather import gather
+from discreet.release.anonymize.judge import holds_as_one
 from discreet.release.anonymize.leftovers import hide_outliers, merge_rest
+from discreet.release.anonymize.mondrian import partition_loosely
 from discreet.release.anonymize.peel import best_node, make_walk, peel
 from discreet.release.anonymize.reach import require_reachable
 from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten
@@ -82,22 +84,30 @@ def _search(
         if progress is not None:
             progress("classes", len(problem.table) - left, len(problem.table))
 
+    def is_over() -> bool:
+        return deadline is not None and time.monotonic() >= deadline
+
     def improve(classes: NDArray[np.int64]) -> NDArray[np.int64]:
         better = _refine(space, referee, classes, is_over=is_over)
         better = merge_rest(problem, space, referee, better)
         return hide_outliers(problem, space, referee, better)
 
-    def is_over() -> bool:
-        return deadline is not None and time.monotonic() >= deadline
+    def cost(classes: NDArray[np.int64]) -> float:
+        return loss(problem, tighten(problem, classes))
 
-    if prod(height + 1 for height in problem.heights) > MOST_NODES:
-        classes = improve(gather(space, referee, report=report))
-    else:
+    walk = None
+    if prod(height + 1 for height in problem.heights) <= MOST_NODES:
         walk = make_walk(problem)
         classes = improve(peel(problem, walk, report=report))
-        reached = loss(problem, tighten(problem, classes))
-        other = best_node(problem, walk, below=reached)
-        classes = classes if other is None else improve(other)
+    else:
+        classes = improve(gather(space, referee, report=report))
+    if not referee.takes_all and holds_as_one(problem.judge, problem.table):
+        # What is left by a greedy method is harder to place the more the criteria are about shares.
+        other = partition_loosely(problem).classes
+        classes = min(classes, improve(other), key=cost)
+    if walk is not None:
+        other = best_node(problem, walk, below=cost(classes))
+        classes = classes if other is None else min(classes, improve(other), key=cost)
     return _checked(problem, space, referee, classes)
 
 

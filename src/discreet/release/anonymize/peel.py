@@ -30,6 +30,8 @@ STEPS = tuple((np.linspace(0, 1, 10) ** 2).tolist())
 _BATCH = 2**16
 _MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _KEPT = 0.8
+# A size of groups is hopeless when none of so many held.
+_HOPELESS = 3000
 _NODE_WORK = 5_000_000
 
 
@@ -61,6 +63,9 @@ class Waiting:
         self.rows = problem.table.rows.astype(np.float64)
         self.left = len(self.members)
         self.halves = halves
+        self.least = problem.judge.k
+        self._tested = np.zeros(64, dtype=np.int64)
+        self._passed = np.zeros(64, dtype=np.int64)
 
     def release(self, places: NDArray[np.int64]) -> None:
         """Take combinations out; what they held is forgotten once it is worth the work."""
@@ -88,7 +93,7 @@ class Waiting:
             for half, at in zip(self.halves, node, strict=True)
         ]
         labels, count = label(keys)
-        held = np.bincount(labels, weights=self.rows[places], minlength=count) >= self.judge.k
+        held = np.bincount(labels, weights=self.rows[places], minlength=count) >= self.least
         if not held.any():
             return None
         chosen = held[labels]
@@ -103,10 +108,25 @@ class Waiting:
         chosen = np.zeros(len(self.rows), dtype=np.bool_)
         chosen[places] = True
         held = self.judge.holds(self.table.take(chosen), labels, count)
+        rows = self.rows[places].astype(np.int64)
+        self._learn(total(labels, rows, count), held)
         if not held.any():
             return None
         kept = held[labels]
         return places[kept], (np.cumsum(held) - 1)[labels[kept]]
+
+    def _learn(self, sizes: NDArray[np.int64], held: NDArray[np.bool_]) -> None:
+        """Leave groups aside of a size at which none of very many has held so far.
+
+        Criteria about shares are hopeless for small groups, and most groups are small.
+        """
+        classes = np.log2(sizes).astype(np.int64)
+        self._tested += np.bincount(classes, minlength=64)
+        self._passed += np.bincount(classes[held], minlength=64)
+        hopeless = (self._tested >= _HOPELESS) & (self._passed == 0)
+        smallest = int(np.log2(self.least))
+        if hopeless[smallest]:
+            self.least = 2 ** (smallest + 1)
 
     def promising(
         self, nodes: NDArray[np.int64], low: float, high: float
@@ -132,7 +152,7 @@ class Waiting:
                 weights=weights.ravel(),
                 minlength=len(batch) << width,
             )
-            full = counts.reshape(len(batch), -1).max(axis=1) >= self.judge.k
+            full = counts.reshape(len(batch), -1).max(axis=1) >= self.least
             yield from map(tuple, batch[full].tolist())
             first, second = self.halves
 

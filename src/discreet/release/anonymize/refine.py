@@ -25,6 +25,10 @@ _LEAST_GAIN = 1e-4
 # How many classes are asked whether they may take somebody in, where not every class may.
 _TRIES = 8
 _MANY_TRIES = 64
+# How many combinations may be looked at to answer whether classes hold, for each combination there
+# is, and how many of them the mere asking counts for.
+_QUESTIONS = 200
+_QUESTION = 100
 # Members of larger classes are not exchanged: few of them matter to the label.
 _LARGE = 32
 
@@ -43,11 +47,13 @@ class Refiner:
     is_open: NDArray[np.bool_] = field(init=False)
     is_stuck: NDArray[np.bool_] = field(init=False)
     leaving: NDArray[np.float64] = field(init=False)
+    questions: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.is_open = np.ones(len(self.board.members), dtype=np.bool_)
         self.is_stuck = self.is_open.copy()
         self.leaving = np.full(len(self.board.places), np.inf)
+        self.questions = _QUESTIONS * len(self.board.places)
 
     def sweep(self) -> int:
         """Look at each class that changed since it was looked at last; return the steps taken.
@@ -65,13 +71,15 @@ class Refiner:
         losses = self.board.losses
         order = np.argsort(-losses, kind="stable")
         for own in order[is_due[order] & (losses[order] > 0)].tolist():
-            if self.is_over():
+            if self.is_over() or self.questions < 0:
                 break
             yield own
 
     def place(self, leftovers: Sequence[int]) -> None:
         """Let combinations without a class join the one where each costs least, if one may."""
         for member in leftovers:
+            if not self.referee.takes_all and self.questions < 0:
+                break
             target, _ = self.best_target(member, tries=_MANY_TRIES)
             if target >= 0:
                 self.board.join(member, target)
@@ -218,7 +226,13 @@ class Refiner:
         return bool(self.hold(groups).all())
 
     def hold(self, groups: list[list[int]]) -> NDArray[np.bool_]:
-        """Return which sets of the board's combinations may be classes."""
+        """Return which sets of the board's combinations may be classes.
+
+        Once that took more work than was meant for it, no other set may.
+        """
+        self.questions -= _QUESTION + sum(map(len, groups))
+        if self.questions < 0:
+            return np.zeros(len(groups), dtype=np.bool_)
         return self.referee.hold([self.board.table_members[group] for group in groups])
 
     def best_target(
