@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -263,3 +264,15 @@ def test_k_map_and_presence_are_enforced_against_the_population(rows, others):
             return
     assert all(verdict.holds for verdict in found.criteria)
     assert found.method == "full-domain"
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_columns_named_as_ours_are_released_as_they_are(tmp_path, unit):
+    named = {"Discreet Class": ["a", "b"] * 4, "discreet copies": ["c", "d"] * 4}
+    people = pa.table({"age": [1, 1, 2, 2] * 2, "who": range(8), **named})
+    wishes = Wishes(quasi=["age"], sensitive=list(named), unit=unit, criteria=[model.KAnonymity(4)])
+    discreet.anonymize(people, wishes=wishes, output=tmp_path / "released.parquet")
+    released = pyarrow.parquet.read_table(tmp_path / "released.parquet")
+    left_out = ["who"] if unit else []
+    assert released.column_names == [n for n in people.column_names if n not in left_out]
+    assert all(sorted(released[name].to_pylist()) == sorted(named[name]) for name in named)

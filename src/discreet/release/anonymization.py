@@ -27,7 +27,7 @@ from discreet.release.homogeneous import homogeneous_classes
 from discreet.release.output.target import FileTarget, FolderTarget
 from discreet.release.perform import perform
 from discreet.release.prediction import read_goal
-from discreet.release.recode import CLASS, recode
+from discreet.release.recode import recode
 from discreet.release.release import Release, Risks
 from discreet.release.settings import Wishes, settle
 from discreet.release.stage import staged
@@ -288,7 +288,7 @@ def _write(
         # The unit is not published, so that people are counted here, before it goes.
         relation = engine.keep(query)
         columns = engine.columns(relation)
-        told = tuple(column for column in columns if column.name != CLASS)
+        told = tuple(column for column in columns if column.name != recoded.order)
         kept = Table(engine, relation, told, subject.table.label)
         found = measure_table(kept, plan.asked, population=population)
         require_holds(found)
@@ -300,7 +300,7 @@ def _write(
         engine,
         query,
         target,
-        order=[CLASS],
+        order=[recoded.order],
         settled=recoded.settled,
         repeat=recoded.repeat,
     ) as (place, written):

@@ -27,20 +27,22 @@ if TYPE_CHECKING:
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
 
-# Columns to sort by and to repeat rows by; a table's own columns of these names would be refused.
+# Columns to sort by and to repeat rows by, unless the table has columns of these names.
 CLASS = "discreet class"
 COPIES = "discreet copies"
 
 
 @dataclass(frozen=True)
 class Recoded:
-    """The query of the released rows, which has the column `CLASS` besides the released ones.
+    """The query of the released rows, which has the column `order` besides the released ones.
 
-    `settled` are columns that are equal within a class: sorting need not look at them. `repeat` is
-    `COPIES` where each row of the query stands for that many.
+    `order` holds the number of the class. `settled` are columns that are equal within a class:
+    sorting need not look at them. `repeat` is a column too, where each row of the query stands for
+    that many.
     """
 
     query: exp.Select
+    order: str
     settled: tuple[str, ...]
     repeat: str | None = None
 
@@ -91,17 +93,27 @@ def recode(
         if column.name in changed:
             tree = exp.case().when(hidden.copy(), build.text(TOP)).else_(tree)
         query = query.select(build.named(tree, column.name))
-    query = query.select(build.named(build.column("class", of="c"), CLASS))
+    order, copies = (_unused(name, subject.table.columns) for name in (CLASS, COPIES))
+    query = query.select(build.named(build.column("class", of="c"), order))
     if from_groups:
-        query = query.select(build.named(build.column("rows", of="c"), COPIES))
+        query = query.select(build.named(build.column("rows", of="c"), copies))
     if drop_suppressed:
         query = query.where(exp.not_(hidden.copy()))
     settled = places if from_groups else changed
     return Recoded(
         query,
+        order,
         tuple(column.name for column in released if column.name in settled),
-        COPIES if from_groups else None,
+        copies if from_groups else None,
     )
+
+
+def _unused(name: str, columns: Sequence[Column]) -> str:
+    """Return `name`, longer where a column is called so: one of the two would be lost."""
+    taken = {column.name.casefold() for column in columns}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _says_it_all(reading: Reading, released: Sequence[Column]) -> bool:
