@@ -337,6 +337,6 @@ def test_progress_is_told_how_many_nodes_were_checked():
         Judge((model.KAnonymity(2),)),
         limit=1,
     )
-    told: list[int] = []
-    full_domain.search(problem, progress=lambda checked, _: told.append(checked))
-    assert told == sorted(told)
+    told: list[tuple[str, int, int]] = []
+    found = full_domain.search(problem, progress=lambda *step: told.append(step))
+    assert told[-1] == ("nodes", found.notes["checked"], 2)

@@ -34,7 +34,7 @@ def search(
     *,
     metric: Metric = loss,
     seconds: float | None = None,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Recoding:
     """Return the recoding of the node with the least score, some rows suppressed within the limit.
@@ -46,7 +46,7 @@ def search(
         metric: What to minimize.
         seconds: When to stop; then the best so far is returned, with how far from the optimum it
             can be. Without it, small lattices are searched to the end, large ones for 30 s.
-        progress: Called now and then with the number of checked nodes and the best score so far.
+        progress: Called with `nodes`, the number of checked ones and of all.
         clock: Tells the time in seconds.
 
     Returns:
@@ -58,14 +58,15 @@ def search(
     """
     gauge = metric.gauge(problem)
     best = Incumbent(Checker(problem, needs_values=gauge.needs_values), gauge)
-    is_small = size_of(problem.heights) <= HELD_NODES
+    size = size_of(problem.heights)
+    is_small = size <= HELD_NODES
     if seconds is None and not is_small:
         seconds = DEFAULT_SECONDS
     end = np.inf if seconds is None else clock() + seconds
 
     def is_over() -> bool:
         if progress is not None:
-            progress(best.checker.checked, gauge.score(best.potential))
+            progress("nodes", best.checker.checked, size)
         return end < np.inf and clock() >= end
 
     # The last resort comes first, so that a search that runs out of time has something to return.
@@ -74,6 +75,7 @@ def search(
         best_first(problem, best, is_over)
     else:
         branch_and_bound(problem, metric, best, is_over)
+    is_over()  # tells the progress once more
     if best.check is None:
         raise unreachable(problem)
     suppressed = np.zeros(len(problem.table), dtype=np.bool_)
