@@ -83,7 +83,8 @@ def require_holds(found: Assessment) -> None:
             + " and ".join(
                 f"{verdict.criterion} for {verdict.failing_people:,} people" for verdict in failed
             )
-            + ". Allow more suppression, ask for less, or choose --method full-domain."
+            + ". Suppressed rows that are left out change what classes are compared with: keep them "
+            "(--suppressed keep), allow none (--suppress 0), or ask for less."
         )
 
 

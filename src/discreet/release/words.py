@@ -58,7 +58,7 @@ def warn(
     if any(not isinstance(c, (model.KAnonymity, model.KMap)) for c in problem.judge.criteria):
         found.append(
             "Criteria about sensitive values were enforced by a known rule: who knows the rule may "
-            "reason from what it did (minimality attack). See docs/explanation/local-recoding.md."
+            "reason from what it did (minimality attack). See docs/explanation/criteria-enforced.md."
         )
     lost = attribute_losses(problem, recoding)
     plain = [
