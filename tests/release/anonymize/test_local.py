@@ -127,7 +127,7 @@ def best_single_node(problem: Problem) -> float:
     return min(found)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(rows=tables, criteria=st.sampled_from(CRITERIA), has_units=st.booleans())
 def test_every_row_has_a_class_that_meets_the_criteria_and_fits_it(rows, criteria, has_units):
     problem = build(rows, *criteria, has_units=has_units)
@@ -190,6 +190,21 @@ def test_the_order_of_rows_changes_nothing(rows, criteria, seed):
     assert (other.classes[order] == one.classes).all()
     assert (other.lows == one.lows).all()
     assert (other.levels == one.levels).all()
+
+
+@settings(max_examples=40)
+@given(rows=tables, criteria=st.sampled_from(CRITERIA), held=st.sampled_from([1, 100, 300]))
+def test_a_table_walked_in_blocks_meets_the_criteria(rows, criteria, held):
+    problem = build(rows, *criteria)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "MOST_HELD", held)
+        try:
+            recoding = recode_locally(problem)
+        except CriteriaUnreachable:
+            return
+    assert (recoding.classes != SUPPRESSED).all()
+    assert is_reached(problem, recoding)
+    assert covers_its_members(problem, recoding)
 
 
 @settings(max_examples=60)
@@ -273,7 +288,7 @@ def adult(shared_data, *criteria: model.Criterion) -> Problem:
     return read_problem(group(bound.subject), bound, criteria).problem
 
 
-@pytest.mark.parametrize(("k", "most"), [(5, 0.0277), (10, 0.0428)])
+@pytest.mark.parametrize(("k", "most"), [(5, 0.0275), (10, 0.0428)])
 def test_adult_loses_little_with_every_row_kept(shared_data, k, most):
     problem = adult(shared_data, model.KAnonymity(k))
     recoding = recode_locally(problem)

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from discreet.release.anonymize.referee import Referee
     from discreet.release.anonymize.spread import Space
 
-_BLOCK = 256
+# Blocks of a few classes; the square of their size is held.
+_LEAST_BLOCK, _MOST_BLOCK = 256, 1024
+# A class of more rows would take up too much of its block.
+MOST_K = 128
 # A class that does not hold is asked again when it has grown by this part.
 _GROWTH = 0.25
 
@@ -36,9 +39,10 @@ def gather(
 ) -> NDArray[np.int64]:
     """Return the class of each combination, `SUPPRESSED` for those left over."""
     places = space.places
+    most = min(max(_LEAST_BLOCK, 8 * referee.k), _MOST_BLOCK)
     classes = np.full(len(places), SUPPRESSED, dtype=np.int64)
     count = done = 0
-    for block in cut_into_blocks(places, space.spreads, most=max(_BLOCK, 8 * referee.k)):
+    for block in cut_into_blocks(places, space.spreads, most=most):
         for group in _Block(space, referee, block).groups():
             classes[block[group]] = count
             count += 1

@@ -14,6 +14,8 @@ from discreet.release.anonymize.reach import unreachable
 from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from discreet.release.anonymize.problem import Problem
@@ -61,23 +63,19 @@ def hide_outliers(
         return result
     weights = problem.weights
     price = sum(w for w, a in zip(weights, problem.attributes, strict=True) if a.leaf < 1)
-    gains, members = _leaving(space, classes, price, k=referee.k)
-    for i in np.lexsort((members, -gains)).tolist():
-        rows = int(space.rows[members[i]])
-        rest = np.flatnonzero(result == classes[members[i]])
-        rest = rest[rest != members[i]]
-        if gains[i] > 0 and rows <= left and len(rest) and referee.hold([rest])[0]:
-            result[members[i]] = SUPPRESSED
+    found = [one for one in _leaving(space, classes, price, k=referee.k) if one[0] > 0]
+    for _, member, rest in sorted(found, key=lambda one: (-one[0], one[1])):
+        rows = int(space.rows[member])
+        if rows <= left and referee.hold([rest])[0]:
+            result[member] = SUPPRESSED
             left -= rows
     return result
 
 
 def _leaving(
     space: Space, classes: NDArray[np.int64], price: float, *, k: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return for each class what it gains if the best of its members is hidden, and which that is."""
-    gains: list[float] = []
-    found: list[int] = []
+) -> Iterator[tuple[float, int, NDArray[np.int64]]]:
+    """Return what each class gains if the best of its members is hidden, that one, and the others."""
     kept = np.flatnonzero(classes != SUPPRESSED)
     order = kept[np.argsort(classes[kept], kind="stable")]
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1, append=-1))
@@ -92,9 +90,7 @@ def _leaving(
         gain = own * rows.sum() - space.without_each(members).sum(axis=1) * left - rows * price
         gain[left < k] = 0
         best = int(gain.argmax())
-        gains.append(float(gain[best]))
-        found.append(int(members[best]))
-    return np.array(gains), np.array(found, dtype=np.int64)
+        yield float(gain[best]), int(members[best]), np.delete(members, best)
 
 
 def _loss(problem: Problem, classes: NDArray[np.int64]) -> float:

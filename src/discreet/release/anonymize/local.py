@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from math import prod
+from math import isqrt, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ from discreet.errors import Bug, WrongUsage
 from discreet.release.anonymize.blocks import cut_into_blocks
 from discreet.release.anonymize.board import Board
 from discreet.release.anonymize.frequencies import label, number
-from discreet.release.anonymize.gather import gather
+from discreet.release.anonymize.gather import MOST_K, gather
 from discreet.release.anonymize.judge import holds_as_one
 from discreet.release.anonymize.leftovers import hide_outliers, merge_rest
 from discreet.release.anonymize.mondrian import partition_loosely
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # A lattice of more nodes is not walked; classes are gathered around rows instead.
 MOST_NODES = 30_000
+# How many groups of combinations a walk may hold; more combinations are walked in blocks.
+MOST_HELD = 50_000_000
 # What refinement may cost, in sums of single numbers; more rows are refined in smaller blocks.
 WORK = 4_000_000_000
 MOST_SWEEPS = 4
@@ -95,12 +97,11 @@ def _search(
     def cost(classes: NDArray[np.int64]) -> float:
         return loss(problem, tighten(problem, classes))
 
-    walk = None
-    if prod(height + 1 for height in problem.heights) <= MOST_NODES:
-        walk = make_walk(problem)
+    walk = make_walk(problem) if _fits(problem) else None
+    if walk is not None:
         classes = improve(peel(problem, walk, report=report))
     else:
-        classes = improve(gather(space, referee, report=report))
+        classes = improve(_start(problem, space, referee, report=report))
     if not referee.takes_all and holds_as_one(problem.judge, problem.table):
         # What is left by a greedy method is harder to place the more the criteria are about shares.
         other = partition_loosely(problem).classes
@@ -109,6 +110,36 @@ def _search(
         other = best_node(problem, walk, below=cost(classes))
         classes = classes if other is None else min(classes, improve(other), key=cost)
     return _checked(problem, space, referee, classes)
+
+
+def _fits(problem: Problem, rows: int | None = None) -> bool:
+    """Return whether a lattice can be walked with all of a table's combinations at hand."""
+    nodes = prod(height + 1 for height in problem.heights)
+    held = 2 * isqrt(nodes) * (len(problem.table) if rows is None else rows)
+    return nodes <= MOST_NODES and held <= MOST_HELD
+
+
+def _start(
+    problem: Problem, space: Space, referee: Referee, *, report: Callable[[int], None]
+) -> NDArray[np.int64]:
+    """Return classes where the lattice or the table is too large for one walk."""
+    if not _fits(problem, rows=1):
+        if referee.k > MOST_K and holds_as_one(problem.judge, problem.table):
+            return partition_loosely(problem).classes
+        return gather(space, referee, report=report)
+    nodes = prod(height + 1 for height in problem.heights)
+    most = max(MOST_HELD // (2 * isqrt(nodes)), 1)
+    classes, left = np.full(len(problem.table), SUPPRESSED, dtype=np.int64), len(problem.table)
+    for block in cut_into_blocks(space.places, space.spreads, most=most):
+        chosen = np.zeros(len(problem.table), dtype=np.bool_)
+        chosen[block] = True
+        part = replace(problem, table=problem.table.take(chosen))
+        found = peel(part, make_walk(part))
+        begin = int(classes.max()) + 1
+        classes[chosen] = np.where(found == SUPPRESSED, SUPPRESSED, found + begin)
+        left -= len(block)
+        report(left)
+    return classes
 
 
 def _refine(
@@ -127,14 +158,16 @@ def _refine(
     lows, _ = space.ends(numbers, count)
     loose = np.flatnonzero(classes == SUPPRESSED)
     most = max(WORK // (len(classes) * len(space.sizes)), LEAST_BLOCK)
-    result, begin = np.full(len(classes), SUPPRESSED, dtype=np.int64), 0
     items = np.concatenate([lows, space.places[loose]])
-    for block in cut_into_blocks(items, space.spreads, most=most):
-        chosen = np.zeros(len(items), dtype=np.bool_)
-        chosen[block] = True
-        own = np.where(numbers >= 0, chosen[numbers], False)
-        own[loose] = chosen[count:]
-        members = np.flatnonzero(own)
+    blocks = cut_into_blocks(items, space.spreads, most=most)
+    block_of = np.empty(len(items), dtype=np.int64)
+    block_of[np.concatenate(blocks)] = np.repeat(np.arange(len(blocks)), list(map(len, blocks)))
+    item_of = numbers.copy()
+    item_of[loose] = count + np.arange(len(loose))
+    owners = block_of[item_of]
+    order = np.argsort(owners, kind="stable")
+    result, begin = np.full(len(classes), SUPPRESSED, dtype=np.int64), 0
+    for members in np.split(order, np.searchsorted(owners[order], np.arange(1, len(blocks)))):
         found, used = _refine_block(space, referee, members, numbers[members], is_over=is_over)
         result[members] = np.where(found >= 0, found + begin, SUPPRESSED)
         begin += used
