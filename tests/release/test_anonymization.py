@@ -276,3 +276,32 @@ def test_columns_named_as_ours_are_released_as_they_are(tmp_path, unit):
     left_out = ["who"] if unit else []
     assert released.column_names == [n for n in people.column_names if n not in left_out]
     assert all(sorted(released[name].to_pylist()) == sorted(named[name]) for name in named)
+
+
+def test_labels_that_read_alike_are_not_told_apart_by_the_order_of_rows(tmp_path):
+    # The value `*` stays a value, and the two others become the label `*`.
+    people = pa.table({"zip": ["*", "*", "x", "y"], "sex": ["F"] * 4, "ill": ["b", "d", "a", "c"]})
+    wishes = Wishes(quasi=["zip", "sex"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
+    discreet.anonymize(people, wishes=wishes, output=tmp_path / "released.csv")
+    released = pyarrow.csv.read_csv(tmp_path / "released.csv")
+    assert released["zip"].to_pylist() == ["*"] * 4
+    assert released["ill"].to_pylist() == ["a", "b", "c", "d"]
+
+
+def test_a_class_as_hidden_as_suppressed_rows_stands_among_them(tmp_path):
+    # The row that was `*` before is suppressed, those of x and y are a class called `*`.
+    people = pa.table({"zip": ["*", "*", "x", "y"], "ill": ["b", "d", "a", "c"]})
+    wishes = Wishes(quasi=["zip"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
+    discreet.anonymize(people, wishes=wishes, output=tmp_path / "released.csv")
+    released = pyarrow.csv.read_csv(tmp_path / "released.csv")
+    assert released["ill"].to_pylist() == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("suppressed", ["keep", "drop"])
+def test_a_release_of_nobody_is_out_of_reach(tmp_path, suppressed):
+    people = pa.table({"age": [1], "ill": ["flu"]})
+    criteria = [model.AlphaK("ill", 0.5, 2)]
+    wishes = Wishes(quasi=["age"], sensitive=["ill"], criteria=criteria, suppress=1.0)
+    with pytest.raises(CriteriaUnreachable):
+        anonymize(people, wishes=wishes, output=tmp_path / "out.csv", suppressed=suppressed)
+    assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch
-from discreet.errors import Bug, EmptySource, WrongUsage
+from discreet.errors import Bug, CriteriaUnreachable, EmptySource, WrongUsage
 from discreet.measure.assess import load, names_its_table, open_population
 from discreet.measure.classes import group
 from discreet.measure.risk.sample import sample_risk
@@ -219,6 +219,11 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
     leave_out = {*plan.asked.with_role(model.Role.IDENTIFIER), *unlisted.left_out}
     leave_out |= {bound.subject.unit.name} if bound.subject.unit else set()
     chosen = _Chosen(reading, recoding, frozenset(leave_out), _drops(plan, reading, recoding))
+    if chosen.drops and not len(recoding):
+        raise CriteriaUnreachable(
+            "No class meets the criteria: every row would be suppressed and left out, and nothing "
+            "published. Ask for less, or keep suppressed rows."
+        )
     plan.progress("writing", 0, 1)
     written, found = _write(plan, chosen, target)
     plan.progress("writing", 1, 1)

@@ -15,6 +15,7 @@ from discreet.measure.encode import comparable
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.policy.hierarchy import TOP
+from discreet.release.anonymize.frequencies import label
 from discreet.release.anonymize.recoding import SUPPRESSED
 from discreet.sql import build
 
@@ -36,7 +37,7 @@ COPIES = "discreet copies"
 class Recoded:
     """The query of the released rows, which has the column `order` besides the released ones.
 
-    `order` holds the number of the class. `settled` are columns that are equal within a class:
+    `order` holds the place of the class. `settled` are columns that are equal within a class:
     sorting need not look at them. `repeat` is a column too, where each row of the query stands for
     that many.
     """
@@ -94,7 +95,7 @@ def recode(
             tree = exp.case().when(hidden.copy(), build.text(TOP)).else_(tree)
         query = query.select(build.named(tree, column.name))
     order, copies = (_unused(name, subject.table.columns) for name in (CLASS, COPIES))
-    query = query.select(build.named(build.column("class", of="c"), order))
+    query = query.select(build.named(build.column("place", of="l"), order))
     if from_groups:
         query = query.select(build.named(build.column("rows", of="c"), copies))
     if drop_suppressed:
@@ -138,12 +139,37 @@ def _named(reading: Reading, recoding: Recoding, changed: Collection[str]) -> ex
         else reading.values[j].take(pa.array(recoding.lows[:, j]))
         for j, column in enumerate(subject.quasi)
     }
-    table = pa.table({"class": np.arange(len(recoding)), **labels})
+    table = pa.table(
+        {"class": np.arange(len(recoding)), "place": _places(list(labels.values())), **labels}
+    )
     return exp.Join(
         this=build.aliased_table(subject.table.engine.load(table.to_reader()), "l"),
         side="LEFT",
         on=exp.EQ(this=build.column("class", of="c"), expression=build.column("class", of="l")),
     )
+
+
+def _places(labels: Sequence[ArrowArray]) -> ArrowArray:
+    """Return the places of classes in the order of rows: those that are called alike share one.
+
+    A group may have the name of a value, a value may be the text `*`, and a class may be as hidden as
+    suppressed rows, which have no place: the order must not tell what the labels do not.
+    """
+    if not len(labels[0]):
+        return pa.array([], pa.int64())
+    encoded = [pc.dictionary_encode(texts, null_encoding="encode") for texts in labels]
+    numbers, count = label(
+        [(one.indices.to_numpy(zero_copy_only=False), len(one.dictionary)) for one in encoded]
+    )
+    first = np.full(count, len(numbers), dtype=np.int64)
+    np.minimum.at(first, numbers, np.arange(len(numbers)))
+    hidden = [
+        pc.fill_null(pc.equal(texts, TOP), False).to_numpy(zero_copy_only=False)
+        if pa.types.is_string(texts.type)
+        else np.zeros(len(texts), dtype=np.bool_)
+        for texts in labels
+    ]
+    return pa.array(first[numbers], mask=np.all(hidden, axis=0))
 
 
 def _from_table(reading: Reading, recoding: Recoding) -> tuple[exp.Select, dict[str, exp.Expr]]:
