@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
+_EVERY = 0.25  # seconds between two looks
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -38,17 +39,18 @@ class CommandFailed(Exception):
     """A measured command ended with an error; the message is the end of what it said."""
 
 
-def measure(command: list[str], *, every: float = 0.05) -> Measured:
+def measure(command: list[str], *, has_children: bool = False) -> Measured:
     """Run `command` and return what it took.
 
-    Spark's work is done by a JVM that nobody waits for, so that processes are looked at while they
-    run, besides asking the system at the end.
+    Spark's work is done by a JVM that nobody waits for: processes that have children are looked at
+    while they run, besides asking the system at the end.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         began = time.perf_counter()
         child = subprocess.Popen(command, stdout=out, stderr=err)
-        watch = _Watch(child.pid, every)
-        watch.start()
+        watch = _Watch(child.pid)
+        if has_children:
+            watch.start()
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.perf_counter() - began
         watch.stop()
@@ -110,25 +112,24 @@ def peer(name: str, folder: Path) -> str:
 class _Watch(threading.Thread):
     """Looks at a process and all that descend from it, again and again."""
 
-    def __init__(self, root: int, every: float) -> None:
+    def __init__(self, root: int) -> None:
         super().__init__(daemon=True)
         self.peak = 0
         self.cpu: dict[int, float] = {}
-        self._root, self._every = root, every
         self._known = {root}
         self._ended = threading.Event()
 
     def run(self) -> None:
-        while not self._ended.wait(self._every):
+        while not self._ended.wait(_EVERY):
             self._look()
 
     def stop(self) -> None:
         self._ended.set()
-        self.join()
+        if self.is_alive():
+            self.join()
 
     def _look(self) -> None:
-        parents: dict[int, int] = {}
-        sizes: dict[int, int] = {}
+        size = 0
         for entry in os.scandir("/proc"):
             if not entry.name.isdigit():
                 continue
@@ -137,8 +138,8 @@ class _Watch(threading.Thread):
             except OSError:
                 continue  # it has ended
             pid = int(entry.name)
-            parents[pid], sizes[pid] = int(fields[1]), int(fields[21]) * _PAGE
             if pid in self._known or int(fields[1]) in self._known:
                 self._known.add(pid)
                 self.cpu[pid] = (int(fields[11]) + int(fields[12])) / _TICK
-        self.peak = max(self.peak, sum(sizes.get(pid, 0) for pid in self._known))
+                size += int(fields[21]) * _PAGE
+        self.peak = max(self.peak, size)

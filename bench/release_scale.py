@@ -69,7 +69,7 @@ def large(sizes: Mapping[str, int] = LARGE) -> None:
         else:
             line = _command(f"spark:{folder.absolute()}", f"{OUT / 'released.parquet'}/")
         try:
-            took = measure(line, every=0.25)
+            took = measure(line, has_children=engine == "spark")
         except CommandFailed as failed:
             print(f"anonymize failed: {failed}")
         else:
