@@ -305,3 +305,18 @@ def test_a_release_of_nobody_is_out_of_reach(tmp_path, suppressed):
     with pytest.raises(CriteriaUnreachable):
         anonymize(people, wishes=wishes, output=tmp_path / "out.csv", suppressed=suppressed)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suppress", [0.0, 0.4])
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet", None])
+def test_columns_without_labels_are_compared_with_the_population(tmp_path, name, suppress):
+    # Numbers and texts of digits that stay as they are, until a suppressed row makes them texts.
+    zips = pa.array([10, 10, 10, 20], pa.int64())
+    people = pa.table({"zip": zips, "year": ["1967"] * 4, "ill": list("abcd")})
+    population = pa.concat_tables([people] * 2)
+    criteria = [model.KMap(4 if suppress else 2)]
+    wishes = Wishes(quasi=["zip", "year"], sensitive=["ill"], criteria=criteria, suppress=suppress)
+    output = tmp_path / name if name else None
+    found = anonymize(people, wishes=wishes, output=output, against=population)
+    assert (found.criteria[0].holds, found.suppressed) == (True, 1 if suppress else 0)
+    assert found.criteria[0].reached == (6 if suppress else 2)

@@ -39,7 +39,7 @@ from discreet.release.write import parse_target, repeats
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from discreet.measure.assessment import Assessment
@@ -280,27 +280,30 @@ def _write(
     subject = chosen.reading.cells.subject
     engine = subject.table.engine
     unit = {subject.unit.name} if subject.unit else frozenset[str]()
+    is_read_again = isinstance(target, (FileTarget, FolderTarget)) and not unit
+    is_counted_first = not is_read_again or chosen.reading.problem.population is not None
     recoded = recode(
         chosen.reading,
         chosen.recoding,
         leave_out=chosen.leave_out - unit,
         drop_suppressed=chosen.drops,
-        may_count=not unit and target is not None and repeats(engine, target),
+        may_count=not is_counted_first and target is not None and repeats(engine, target),
     )
-    population = _population(chosen)
     query, found = recoded.query, None
-    if unit or not isinstance(target, (FileTarget, FolderTarget)):
-        # The unit is not published, so that people are counted here, before it goes.
+    if is_counted_first:
+        # The unit is not published, so that people are counted here, before it goes; and columns are
+        # compared with the population's while they have their types, which a CSV file forgets.
         relation = engine.keep(query)
         columns = engine.columns(relation)
         told = tuple(column for column in columns if column.name != recoded.order)
         kept = Table(engine, relation, told, subject.table.label)
+        population = _population(chosen, recoded.labeled)
         found = measure_table(kept, plan.asked, population=population)
         require_holds(found)
         names = [column.name for column in columns if column.name not in unit]
         query = build.select(*map(build.column, names), source=relation)
     if target is None:
-        return None, found if found is not None else _unmeasured()
+        return None, found or _unmeasured()
     with staged(
         engine,
         query,
@@ -309,18 +312,25 @@ def _write(
         settled=recoded.settled,
         repeat=recoded.repeat,
     ) as (place, written):
-        if found is None:
-            found = measure_written(place, plan.asked, engine=engine, population=population)
-            require_holds(found)
+        if is_read_again:
+            again = measure_written(place, _alone(plan.asked), engine=engine)
+            require_holds(again)
+            found = found or again
         require_same(written.sha256, plan.expected)
-    return written, found
+    return written, found or _unmeasured()
 
 
-def _population(chosen: _Chosen) -> Table | None:
+def _alone(asked: model.Table) -> model.Table:
+    """Return what is asked of a release by itself, without its population."""
+    others = (model.KMap, model.DeltaPresence)
+    return replace(asked, criteria=tuple(c for c in asked.criteria if not isinstance(c, others)))
+
+
+def _population(chosen: _Chosen, labeled: Collection[str]) -> Table | None:
     if chosen.reading.problem.population is None or "node" not in chosen.recoding.notes:
         return None
     node = list(chosen.recoding.notes["node"].values())
-    return open_table(generalized_population(chosen.reading, node))
+    return open_table(generalized_population(chosen.reading, node, labeled=labeled))
 
 
 def _unmeasured() -> Assessment:

@@ -37,13 +37,15 @@ COPIES = "discreet copies"
 class Recoded:
     """The query of the released rows, which has the column `order` besides the released ones.
 
-    `order` holds the place of the class. `settled` are columns that are equal within a class:
+    `order` holds the place of the class. `labeled` are columns of labels, all others have the values
+    of the source. `settled` are columns that are equal within a class:
     sorting need not look at them. `repeat` is a column too, where each row of the query stands for
     that many.
     """
 
     query: exp.Select
     order: str
+    labeled: frozenset[str]
     settled: tuple[str, ...]
     repeat: str | None = None
 
@@ -104,6 +106,7 @@ def recode(
     return Recoded(
         query,
         order,
+        frozenset(changed),
         tuple(column.name for column in released if column.name in settled),
         copies if from_groups else None,
     )

@@ -22,19 +22,16 @@ if TYPE_CHECKING:
     from discreet.release.output.target import Target
 
 
-def measure_written(
-    target: Target, policy: model.Table, *, engine: Engine, population: Table | None
-) -> Assessment:
+def measure_written(target: Target, policy: model.Table, *, engine: Engine) -> Assessment:
     """Return the assessment of what is read back from `target`; the unit is not in it.
 
     A DuckDB at hand reads it, for the time it would take to start another.
     """
     home = innermost(engine)
     reader = home if isinstance(home, DuckDB) else None
-    opened = _as_texts(target, policy, reader) if population is None else None
-    opened = opened or open_table(target.source, engine=reader)
+    opened = _as_texts(target, policy, reader) or open_table(target.source, engine=reader)
     try:
-        return measure_table(opened, replace(policy, unit=None), population=population)
+        return measure_table(opened, replace(policy, unit=None))
     finally:
         if opened.engine is not reader:
             opened.engine.close()

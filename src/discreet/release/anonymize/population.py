@@ -14,7 +14,7 @@ from discreet.release.anonymize.problem import Population
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
     from sqlglot import exp
@@ -55,10 +55,13 @@ def code_population(found: ArrowTable, codes: Sequence[NDArray[np.int64]]) -> Po
     return Population(np.stack(codes, axis=1).astype(np.int32), people)
 
 
-def generalized_population(reading: Reading, node: Sequence[int]) -> ArrowTable:
+def generalized_population(
+    reading: Reading, node: Sequence[int], *, labeled: Collection[str]
+) -> ArrowTable:
     """Return the population, a row for each person, with the labels it has at a node.
 
     A release by full-domain recoding is compared with it: both call the same people the same.
+    Columns that are not `labeled` have the values of the source.
     """
     population = reading.problem.population
     if population is None:
@@ -66,11 +69,12 @@ def generalized_population(reading: Reading, node: Sequence[int]) -> ArrowTable:
     chosen = np.repeat(np.arange(len(population.people)), population.people)
     columns: dict[str, ArrowArray] = {}
     for j, (attribute, level) in enumerate(zip(reading.problem.attributes, node, strict=True)):
-        groups = attribute.groups[level][population.codes[chosen, j]]
-        if attribute.labels is None:
+        codes = population.codes[chosen, j]
+        groups = attribute.groups[level][codes]
+        if attribute.name not in labeled:
+            columns[attribute.name] = reading.values[j].take(pa.array(codes))
+        elif attribute.labels is None:
             columns[attribute.name] = _range_labels(reading, j, level).take(pa.array(groups))
-        elif level == 0:
-            columns[attribute.name] = reading.values[j].take(pa.array(groups))
         else:
             columns[attribute.name] = attribute.labels(level).take(pa.array(groups))
     return pa.table(columns)
