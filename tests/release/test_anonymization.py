@@ -320,3 +320,12 @@ def test_columns_without_labels_are_compared_with_the_population(tmp_path, name,
     found = anonymize(people, wishes=wishes, output=output, against=population)
     assert (found.criteria[0].holds, found.suppressed) == (True, 1 if suppress else 0)
     assert found.criteria[0].reached == (6 if suppress else 2)
+
+
+def test_suppressed_rows_of_too_few_people_are_left_out_however_many_they_are():
+    who = [9, 9, 9, 9, *range(8)]
+    people = pa.table({"who": who, "zip": ["*"] * 4 + ["a"] * 4 + ["b"] * 4})
+    wishes = Wishes(quasi=["zip"], unit="who", criteria=[model.KAnonymity(3)])
+    assert anonymize(people, wishes=wishes).withheld == 4
+    two = anonymize(people, wishes=Wishes(quasi=["zip"], criteria=[model.KAnonymity(3)]))
+    assert (two.suppressed, two.withheld) == (4, 0)

@@ -10,6 +10,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet.engines.engine import Column, Kind, Table
+from discreet.errors import Bug
 from discreet.measure.encode import Listed, Packing, Source, comparable, encode, list_values, pack
 from discreet.sql import build
 
@@ -176,6 +177,27 @@ def _count(engine: Engine, groups: exp.Table, quasi: Mapping[str, Column]) -> tu
         )
     ).to_pylist()[0]
     return int(found["rows"] or 0), int(found["suppressed"] or 0), int(found["groups"])
+
+
+def suppressed_people(cells: Cells) -> int:
+    """Return how many people the suppressed rows of cells with kept groups are of."""
+    if cells.subject.unit is None or not cells.suppressed:
+        return cells.suppressed
+    if cells.groups is None:
+        raise Bug("The groups of the cells were not kept.")
+    quasi = {f"q{index}": column for index, column in enumerate(cells.subject.quasi)}
+    units = (
+        build.select(
+            build.named(build.column("unit", of="t"), "unit"),
+            source=build.aliased_table(cells.groups.relation, "t"),
+        )
+        .where(is_suppressed(quasi, of="t"))
+        .distinct()
+    )
+    counted = build.select(
+        build.named(build.count_rows(), "people"), source=build.subquery(units, "u")
+    )
+    return int(cells.subject.table.engine.run(counted).to_pylist()[0]["people"])
 
 
 def is_suppressed(quasi: Mapping[str, Column], *, of: str) -> exp.Expr:

@@ -13,7 +13,7 @@ from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch
 from discreet.errors import Bug, CriteriaUnreachable, EmptySource, WrongUsage
 from discreet.measure.assess import load, names_its_table, open_population
-from discreet.measure.classes import group
+from discreet.measure.classes import group, suppressed_people
 from discreet.measure.risk.sample import sample_risk
 from discreet.measure.subject import bind, select_table
 from discreet.policy import model
@@ -270,7 +270,10 @@ def _drops(plan: _Plan, reading: Reading, recoding: Recoding) -> bool:
         return True
     hidden = reading.problem.table.take(recoding.classes == SUPPRESSED)
     people = int(hidden.sizes(np.zeros(len(hidden), dtype=np.int64), 1)[0]) if len(hidden) else 0
-    return 0 < people + reading.cells.suppressed < reading.problem.judge.k
+    before = suppressed_people(reading.cells)
+    # With a unit, those who were suppressed before may be the same people.
+    together = people + before if reading.cells.subject.unit is None else max(people, before)
+    return 0 < together < reading.problem.judge.k
 
 
 def _write(
