@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
@@ -13,6 +14,8 @@ from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+
+    from numpy.typing import NDArray
 
     from discreet.engines.engine import Column, Engine, Table
     from discreet.policy.hierarchies.arrow import ArrowArray
@@ -55,14 +58,36 @@ def load_replacements(
     engine: Engine, relation: exp.Table, column: Column, change: Change
 ) -> exp.Table:
     """Keep the table `value, replacement` of a column's distinct values on the engine."""
-    value = comparable(column)
-    distinct = (
-        build.select(build.named(value, "value"), source=relation.copy())
-        .where(exp.not_(build.is_null(value.copy())))
-        .distinct()
-    )
-    values = pa.chunked_array(engine.run(distinct)["value"]).combine_chunks()
+    values = distinct_values(engine, relation, column)
     replacements = change(values)
     if len(replacements) != len(values):
         raise Bug(f"{len(replacements)} replacements were made for {len(values)} values.")
     return engine.load(pa.table({"value": values, "replacement": replacements}).to_reader())
+
+
+def distinct_values(engine: Engine, relation: exp.Table, column: Column) -> ArrowArray:
+    """Return the distinct values of a column, none missing and in no promised order."""
+    value = comparable(column)
+    query = (
+        build.select(build.named(value, "value"), source=relation.copy())
+        .where(exp.not_(build.is_null(value.copy())))
+        .distinct()
+    )
+    return pa.chunked_array(engine.run(query)["value"]).combine_chunks()
+
+
+def counted_values(table: Table, column: Column) -> tuple[ArrowArray, NDArray[np.int64]]:
+    """Return the distinct values of a column, none missing, and the rows of each."""
+    value = comparable(column)
+    counted = (
+        build.select(
+            build.named(value, "value"),
+            build.named(build.count_rows(), "rows"),
+            source=table.relation.copy(),
+        )
+        .where(exp.not_(build.is_null(value.copy())))
+        .group_by(value.copy())
+    )
+    found = table.engine.run(counted)
+    values = pa.chunked_array(found["value"]).combine_chunks()
+    return values, found["rows"].to_numpy().astype(np.int64)

@@ -75,7 +75,8 @@ def test_a_key_may_be_raw_hexadecimal_or_base64(tmp_path: Path, content: bytes):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "holds words|0 bits"),
+        (b"", "is empty"),
+        (b" \n", "is empty"),
         (secrets.token_bytes(15).hex().encode(), "120 bits"),
         (b"\xff" + secrets.token_bytes(10), "bits"),
         (b"correct horse battery staple, and more words", "words"),

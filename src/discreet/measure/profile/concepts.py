@@ -54,15 +54,15 @@ CONCEPTS = (
     _identifier(
         "e-mail address",
         "F",
-        "email, e mail, mail address, email address, courriel, correo, correo electronico, =mail, posta "
+        "email, e mail, =eml, mail address, email address, courriel, correo, correo electronico, =mail, posta "
         "elettronica",
     ),
     _identifier("fax number", "E", "fax, fax number, telefax, faxnummer, numero de fax, telecopie"),
     _identifier(
         "phone number",
         "D",
-        "phone, telephone, phone number, mobile number, mobile phone, =mobile, cell phone, cellphone, "
-        "=tel, tel number, tel nr, telefon, telefonnummer, handy, handynummer, telefono, movil, "
+        "phone, telephone, phone number, mobile number, mobile phone, =mobile, =cell, cell phone, cellphone, "
+        "cell number, contact number, =tel, tel number, tel nr, telefon, telefonnummer, handy, handynummer, telefono, movil, "
         "telefoon, telefoonnummer, gsm, cellulare, telefone, celular, telemovel",
     ),
     _identifier(
@@ -99,7 +99,7 @@ CONCEPTS = (
     _identifier(
         "account number",
         "J",
-        "iban, account number, account no, bank account, card number, credit card, credit card number, "
+        "iban, account number, account no, acct, acct number, bank account, card number, credit card, credit card number, "
         "debit card, cc number, kontonummer, kreditkarte, kundennummer, customer number, numero de compte, "
         "carte bancaire, cuenta bancaria, tarjeta de credito, rekeningnummer, conto corrente, carta di "
         "credito, conta bancaria, cartao de credito, swift, wallet address",
@@ -107,7 +107,7 @@ CONCEPTS = (
     _identifier(
         "certificate or license number",
         "K",
-        "license number, licence number, driver license, drivers license, driving licence, certificate number, "
+        "license number, licence number, npi, npi number, dea number, driver license, drivers license, driving licence, certificate number, "
         "passport, passport number, =visa number, fuhrerschein, fuehrerschein, reisepass, reisepassnummer, "
         "passeport, permis de conduire, pasaporte, permiso de conducir, paspoort, paspoortnummer, rijbewijs, "
         "passaporto, patente di guida, passaporte",
@@ -152,7 +152,7 @@ CONCEPTS = (
     _quasi(
         "birth date",
         "voter lists hold it",
-        "dob, birth date, birthdate, date of birth, birthday, date naissance, birth day, geburtsdatum, geburtstag, geb datum, "
+        "dob, birth date, birthdate, bday, date of birth, birthday, date naissance, birth day, geburtsdatum, geburtstag, geb datum, "
         "date de naissance, naissance, fecha de nacimiento, fecha nacimiento, nacimiento, geboortedatum, "
         "data di nascita, data nascita, data de nascimento, nascimento, born",
         "C",
@@ -160,13 +160,13 @@ CONCEPTS = (
     _quasi(
         "birth year",
         "friends and colleagues know it",
-        "birth year, year of birth, yob, geburtsjahr, jahrgang, annee de naissance, annee naissance, ano de "
+        "birth year, year of birth, birth yr, yr birth, yr of birth, yob, geburtsjahr, jahrgang, annee de naissance, annee naissance, ano de "
         "nacimiento, geboortejaar, anno di nascita, ano de nascimento",
     ),
     _quasi(
         "age",
         "friends and colleagues know it",
-        "age, age group, age years, alter, alter jahre, altersgruppe, edad, leeftijd, eta, idade",
+        "age, age group, age years, =yrs, alter, alter jahre, altersgruppe, edad, leeftijd, eta, idade",
         "C",
     ),
     _quasi(
@@ -273,7 +273,7 @@ CONCEPTS = (
     _quasi(
         "date of an event",
         "somebody was there, or read of it",
-        "date, day, timestamp, admission date, discharge date, visit date, death date, date of death, hire date, admission, discharge, "
+        "date, day, weekday, =dow, timestamp, =dt, admit dt, disch dt, =admit, =dos, admission date, discharge date, visit date, death date, date of death, hire date, admission, discharge, "
         "created at, updated at, datum, =tag, aufnahmedatum, entlassungsdatum, sterbedatum, todesdatum, fecha, "
         "=data, jour, dag, =year, =month, =jahr, =monat, =annee, =mois, =ano, =mes, =anno, death mon, death day, "
         "deathmon, deathday, jaar, maand",
@@ -282,7 +282,8 @@ CONCEPTS = (
     _sensitive(
         "health",
         _SPECIAL,
-        "diagnosis, diagnoses, diagnosis code, disease, illness, condition, icd, icd9, icd10, icd code, symptom, disorder, "
+        "diagnosis, diagnoses, diagnosis code, cpt, hcpcs, loinc, ndc, drg, snomed, wbc, platelet, hemoglobin, creatinine, egfr, pain score, "
+        " disease, illness, condition, icd, icd9, icd10, icd code, symptom, disorder, "
         "disability, medication, drug, prescription, treatment, therapy, procedure, surgery, hiv, aids, cancer, "
         "diabetes, depression, mental health, psychiatric, allergy, blood type, blood pressure, cholesterol, glucose, "
         "lab result, test result, pregnant, pregnancy, abortion, vaccination, injury, smoker, alcohol, "

@@ -47,7 +47,11 @@ def refuse_unkeyed_hash(
 ) -> NoReturn:
     """Refuse a hash without a key, with the reason and how many guesses undo it."""
     what = f"column '{column.name}'" if column else "a column"
-    guesses = count_guesses(_distinct(table, column)) if table and column else None
+    guesses = None
+    if table and column:
+        from discreet.release.replace import distinct_values
+
+        guesses = count_guesses(distinct_values(table.engine, table.relation, column))
     if guesses is not None and guesses < _COUNTABLE:
         price = (
             f"{guesses:,} guesses undo all of {what}: {_duration(guesses)} at a million a second, "
@@ -63,18 +67,6 @@ def refuse_unkeyed_hash(
         f"all and looks {what} up ({price}). A public salt changes nothing. Use a keyed pseudonym "
         "with a key file, or random tokens."
     )
-
-
-def _distinct(table: Table, column: Column) -> ArrowArray:
-    import pyarrow as pa
-
-    from discreet.measure.encode import comparable
-    from discreet.sql import build
-
-    value = comparable(column)
-    query = build.select(build.named(value, "value"), source=table.relation.copy()).distinct()
-    found = pa.chunked_array(table.engine.run(query)["value"]).combine_chunks()
-    return found.drop_null()
 
 
 def _duration(guesses: int) -> str:

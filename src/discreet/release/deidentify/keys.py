@@ -112,6 +112,8 @@ def new_key_file(path: str | Path) -> Key:
 
 def _decoded(content: bytes, *, where: str) -> bytes:
     text = content.strip()
+    if not text:
+        raise InvalidKey(f"{where} is empty. {_EXPECTED} {HOW_TO_MAKE_ONE}")
     if _HEXADECIMAL.fullmatch(text):
         if len(text) % 2:
             raise InvalidKey(f"{where} is cut off: an odd number of digits. {_EXPECTED}")

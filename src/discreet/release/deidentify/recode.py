@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from sqlglot import exp
 
-from discreet.measure.encode import comparable
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.ages import cap_ages, earliest_year, keep_years
 from discreet.release.deidentify.text import Names, redact
 from discreet.release.deidentify.treatments import Action, Treatment
 from discreet.release.deidentify.zip_areas import SmallAreas, shorten_zips
-from discreet.sql import build
+from discreet.release.replace import counted_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -61,7 +59,7 @@ def recode(table: Table, column: Column, treatment: Treatment, setting: Setting)
 
     Blank texts count as missing.
     """
-    values, rows = _counted_values(table, column)
+    values, rows = counted_values(table, column)
     texts = text_of(values)
     told = pc.match_substring_regex(texts, r"\S").to_numpy(zero_copy_only=False)
     cells = int(rows[told].sum())
@@ -87,7 +85,7 @@ def own_names(table: Table, columns: Collection[str]) -> Names:
     found: list[str | None] = []
     for column in table.columns:
         if column.name in columns:
-            found += text_of(_counted_values(table, column)[0]).to_pylist()
+            found += text_of(counted_values(table, column)[0]).to_pylist()
     return Names.of(found)
 
 
@@ -110,19 +108,3 @@ def _replace(
     )
     first = pa.array(np.cumsum(rows) - rows)
     return cleaned.texts.take(first).cast(pa.string()), cleaned.counts
-
-
-def _counted_values(table: Table, column: Column) -> tuple[ArrowArray, NDArray[np.int64]]:
-    value = comparable(column)
-    counted = (
-        build.select(
-            build.named(value, "value"),
-            build.named(build.count_rows(), "rows"),
-            source=table.relation.copy(),
-        )
-        .where(exp.not_(build.is_null(value.copy())))
-        .group_by(value.copy())
-    )
-    found = table.engine.run(counted)
-    values = pa.chunked_array(found["value"]).combine_chunks()
-    return values, found["rows"].to_numpy().astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -11,12 +12,15 @@ from discreet.errors import ConflictingRoles, WrongUsage
 from discreet.measure.profile.identifiers import PATTERN, SAFE_HARBOR
 from discreet.measure.profile.vocabulary import recognize, words
 from discreet.measure.subject import require_column
+from discreet.policy.hierarchies.values import text_of
 from discreet.policy.model import Role
+from discreet.release.deidentify.unrecognized import see_class
+from discreet.release.replace import counted_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from discreet.engines.engine import Table
+    from discreet.engines.engine import Column, Table
     from discreet.measure.profile import Guess
     from discreet.policy import model
 
@@ -26,6 +30,7 @@ FREE_TEXT_SHARE = 0.2
 TEXT, AGES, ZIPS = "text", "age", "zip"
 """Words in the place of a class's letter: free text, ages in years (C), ZIP codes (B)."""
 
+_UNRECOGNIZED = "in no class: few people stand out on it"
 _MOST_REGIONS = 60  # states, districts and territories of the United States
 _EMPLOYERS = """
     employer company organization organisation firm arbeitgeber firma employeur entreprise empresa
@@ -40,6 +45,8 @@ _TIMES = """
     month day week weekday monat tag woche mon moi jour semaine mes dia semana maand dag mese giorno
     hour minute
 """
+_DURATION = re.compile(r"(?<![a-z])(?:days|weeks|months|hours|minutes)(?![a-z])")
+_BIRTH = re.compile(r"birth|born|age|life|old")
 _NOTES = """
     note comment remark description narrative report summary message memo observation text anamnesis
     bemerkung kommentar notiz beschreibung commentaire remarque nota comentario observacion opmerking
@@ -99,9 +106,13 @@ def treat_columns(
     """
     stated = _checked(table, classes or {}, keep)
     roles = {column.name: column.role for column in policy.columns} if policy else {}
-    return tuple(
+    found = [
         _treat(guesses[column.name], stated.get(column.name), column.name in keep, roles)
         for column in table.columns
+    ]
+    return tuple(
+        _by_values(table, column) or treatment if treatment.reason == _UNRECOGNIZED else treatment
+        for column, treatment in zip(table.columns, found, strict=True)
     )
 
 
@@ -251,9 +262,18 @@ def _by_time(guess: Guess, role: Role | None) -> Treatment | None:
     if guess.safe_harbor != "C":
         return None
     is_written = guess.evidence["kind"] in (Kind.DATE, Kind.TIMESTAMP)
+    if _is_duration(guess):
+        return Treatment(guess.column, Action.KEEP, None, "in no class: a length of time")
     if not is_written and _any_word(guess.column, _TIMES) and not _holds_days(guess):
         return Treatment(guess.column, Action.REMOVE, "C", "a part of a date other than its year")
     return Treatment(guess.column, Action.YEAR, "C", "dates: the year stays")
+
+
+def _is_duration(guess: Guess) -> bool:
+    """Whether it counts `days` or `months`, in the plural; since birth they would tell the date."""
+    name = guess.column.lower()
+    is_number = guess.evidence["kind"] in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+    return is_number and bool(_DURATION.search(name)) and not _BIRTH.search(name)
 
 
 def _holds_days(guess: Guess) -> bool:
@@ -273,8 +293,25 @@ def _by_uniqueness(guess: Guess, role: Role | None) -> Treatment:
     if alone >= UNIQUE_SHARE and guess.evidence["kind"] is Kind.TEXT:
         reason = f"{guess.meaning or role}, in words of its own for many"
         return Treatment(guess.column, Action.REDACT, None, reason)
-    about = guess.meaning or (f"{role} by the policy" if role else "few people stand out on it")
-    return Treatment(guess.column, Action.KEEP, None, f"in no class: {about}")
+    about = guess.meaning or (f"{role} by the policy" if role else None)
+    reason = f"in no class: {about}" if about else _UNRECOGNIZED
+    return Treatment(guess.column, Action.KEEP, None, reason)
+
+
+def _by_values(table: Table, column: Column) -> Treatment | None:
+    """What nobody knows is read: values that are identifiers tell the class of their column."""
+    if column.kind in (Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP):
+        return None
+    values, rows = counted_values(table, column)
+    counts = dict(zip(text_of(values).to_pylist(), rows.tolist(), strict=True))
+    seen = see_class(counts, is_number=column.kind is not Kind.TEXT)
+    if seen is None:
+        return None
+    reason = f"not recognized, but its values hold: {SAFE_HARBOR[seen.letter]}"
+    if not seen.is_whole:
+        return Treatment(column.name, Action.REDACT, None, reason)
+    action = Action.YEAR if seen.letter == "C" else Action.REMOVE
+    return Treatment(column.name, action, seen.letter, reason)
 
 
 def _present(guess: Guess) -> int:
