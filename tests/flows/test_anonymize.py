@@ -330,6 +330,7 @@ BAD = [
     (("-o", "o.csv", "--time", "0"), "wrong-usage", "such as 30s or 2m"),
     (("-o", "o.csv", "--weights", "age"), "wrong-usage", "such as age=2,zip=0.5"),
     (("-o", "o.csv", "--weights", "agee=2"), "unknown-column", "Did you mean 'age'?"),
+    (("-o", "o.csv", "--weights", "age=0,sex=0,zip=0"), "wrong-usage", "the weight 0"),
     (("-o", "o.csv", "--method", "fulldomain"), "wrong-usage", "Did you mean 'full-domain'?"),
     (("-o", "o.csv", "--utility", "los"), "wrong-usage", "Did you mean 'loss'?"),
     (("-o", "o.csv", "--utility", "classification"), "wrong-usage", "--target"),

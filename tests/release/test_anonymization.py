@@ -329,3 +329,26 @@ def test_suppressed_rows_of_too_few_people_are_left_out_however_many_they_are():
     assert anonymize(people, wishes=wishes).withheld == 4
     two = anonymize(people, wishes=Wishes(quasi=["zip"], criteria=[model.KAnonymity(3)]))
     assert (two.suppressed, two.withheld) == (4, 0)
+
+
+@pytest.mark.parametrize(("suppress", "hidden"), [(0.0, 0), (0.2, 0), (0.25, 2)])
+def test_rows_of_which_nothing_is_told_are_within_the_limit(tmp_path, suppress, hidden):
+    # Hiding (b, y) and (c, z) in one class would lose less than placing each beside its like.
+    pairs = [*["bw"] * 3, *["qz"] * 3, "by", "cz"]
+    people = pa.table({name: [pair[i] for pair in pairs] for i, name in enumerate(("one", "two"))})
+    wishes = Wishes(quasi=["one", "two"], criteria=[model.KAnonymity(2)], suppress=suppress)
+    found = anonymize(people, wishes=wishes, output=tmp_path / "out.csv")
+    again = discreet.assess(tmp_path / "out.csv", quasi=["one", "two"], depth=0)
+    assert (found.suppressed, again.suppressed, again.k) == (hidden, hidden, 3 if hidden else 4)
+    assert not any("`*`" in caution for caution in found.cautions)
+
+
+@pytest.mark.parametrize("method", ["local", "cells", "relaxed-mondrian"])
+def test_a_class_called_by_stars_alone_is_counted_in_a_caution(method):
+    people = pa.table({"zip": [*"aaabbb", "c", "d"]})
+    wishes = Wishes(quasi=["zip"], criteria=[model.KAnonymity(2)], method=method)
+    found = anonymize(people, wishes=wishes)
+    assert (found.k, found.classes, found.suppressed) == (3, 2, 0)
+    assert any(
+        caution.startswith("2 rows are in a class whose every") for caution in found.cautions
+    )

@@ -71,7 +71,13 @@ def settle(policy: model.Table | None, wishes: Wishes, *, name: str) -> model.Ta
             "No criterion says when the table is safe. Add `criteria:` to the policy, or ask for "
             "one: --k 5."
         )
-    _require_weighed(wishes.weights, table.with_role(model.Role.QUASI_IDENTIFIER))
+    quasi = table.with_role(model.Role.QUASI_IDENTIFIER)
+    _require_weighed(wishes.weights, quasi)
+    if quasi and all(table.release.weights.get(name, 1) == 0 for name in quasi):
+        raise WrongUsage(
+            "Every quasi-identifier has the weight 0, so that nothing would be worth keeping. Give "
+            "one of them another."
+        )
     if table.release.utility == "classification" and table.release.target is None:
         raise WrongUsage(
             "The utility classification needs the column to predict: --target NAME, or `target:` "

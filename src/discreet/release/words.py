@@ -12,6 +12,7 @@ from discreet.release.anonymize.judge import holds_as_one
 from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses
 
 if TYPE_CHECKING:
+    from discreet.release.anonymize.problem import Problem
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
     from discreet.release.release import Release
@@ -55,6 +56,12 @@ def warn(
             f"Whoever fits no class is one of the {people:,} suppressed people, and together they do "
             "not meet the criteria. Leave them out with --suppressed drop."
         )
+    rows = _untold(problem, recoding)
+    if rows:
+        found.append(
+            f"{counted(rows, 'row is', 'rows are')} in a class whose every quasi-identifier is `*`: it "
+            "meets the criteria, and whoever reads the output counts it as suppressed."
+        )
     if any(not isinstance(c, (model.KAnonymity, model.KMap)) for c in problem.judge.criteria):
         found.append(
             "Criteria about sensitive values were enforced by a known rule: who knows the rule may "
@@ -76,6 +83,14 @@ def warn(
             "the policy, or --hierarchies, to lose less."
         )
     return tuple(found)
+
+
+def _untold(problem: Problem, recoding: Recoding) -> int:
+    """Return the rows of a class that is `*` throughout, beside others."""
+    hidden = (recoding.levels == problem.heights).all(axis=1)
+    if len(recoding) < 2 or not hidden.any():
+        return 0
+    return int(problem.table.rows[recoding.classes == hidden.argmax()].sum())
 
 
 def _has_no_hierarchy(policy: model.Table, name: str) -> bool:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from discreet.release.anonymize.referee import Referee
     from discreet.release.anonymize.spread import Space
 
+# How much is done to find other classes for rows of which nothing would be told.
+MOST_TRIED = 200_000_000
+MOST_TAKERS = 1_000
+
 
 def merge_rest(
     problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
@@ -70,6 +74,52 @@ def hide_outliers(
             result[member] = SUPPRESSED
             left -= rows
     return result
+
+
+def show_hidden(
+    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the classes after the members of one that is `*` throughout joined others that are not.
+
+    Whatever its rows are called, nothing is told about them: they are suppressed where the limit
+    allows it, and stay as they are only where no other class can take all of them.
+    """
+    recoding = tighten(problem, classes)
+    hidden = np.flatnonzero((recoding.levels == problem.heights).all(axis=1))
+    if not len(hidden) or len(recoding) == 1:
+        return classes
+    members = np.flatnonzero(recoding.classes == hidden[0])
+    result = np.where(recoding.classes == hidden[0], SUPPRESSED, recoding.classes)
+    if int(space.rows[result == SUPPRESSED].sum()) <= problem.limit:
+        return result
+    if len(members) * len(recoding) * len(problem.heights) > MOST_TRIED:
+        return classes
+    for member in members.tolist():
+        taker = _taker(problem, space, referee, result, member)
+        if taker is None:
+            return classes
+        result[member] = taker
+    return result
+
+
+def _taker(
+    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64], member: int
+) -> int | None:
+    """Return the class that a combination joins at the least cost without hiding everybody in it."""
+    numbers, kept = classes.copy(), np.flatnonzero(classes != SUPPRESSED)
+    known, numbers[kept] = np.unique(classes[kept], return_inverse=True)
+    rows = total(numbers[kept], space.rows[kept], len(known))
+    lows, highs = space.ends(numbers, len(known))
+    own = space.parts(lows, highs).sum(axis=1) * rows
+    place = space.places[member]
+    wide = space.parts(np.minimum(lows, place), np.maximum(highs, place))
+    costs = wide.sum(axis=1) * (rows + space.rows[member]) - own
+    takers = np.flatnonzero(np.any(wide < problem.weights * (1 - 1e-6), axis=1))
+    for taker in takers[np.argsort(costs[takers], kind="stable")][:MOST_TAKERS].tolist():
+        group = np.append(np.flatnonzero(numbers == taker), member)
+        if referee.hold([group])[0]:
+            return int(known[taker])
+    return None
 
 
 def _leaving(

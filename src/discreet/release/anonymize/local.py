@@ -19,7 +19,7 @@ from discreet.release.anonymize.board import Board
 from discreet.release.anonymize.frequencies import label, number
 from discreet.release.anonymize.gather import MOST_K, gather
 from discreet.release.anonymize.judge import holds_as_one
-from discreet.release.anonymize.leftovers import hide_outliers, merge_rest
+from discreet.release.anonymize.leftovers import hide_outliers, merge_rest, show_hidden
 from discreet.release.anonymize.mondrian import partition_loosely
 from discreet.release.anonymize.peel import best_node, make_walk, peel
 from discreet.release.anonymize.reach import require_reachable
@@ -109,6 +109,7 @@ def _search(
     if walk is not None:
         other = best_node(problem, walk, below=cost(classes))
         classes = classes if other is None else min(classes, improve(other), key=cost)
+    classes = show_hidden(problem, space, referee, classes)
     return _checked(problem, space, referee, classes)
 
 
