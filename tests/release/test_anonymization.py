@@ -352,3 +352,20 @@ def test_a_class_called_by_stars_alone_is_counted_in_a_caution(method):
     assert any(
         caution.startswith("2 rows are in a class whose every") for caution in found.cautions
     )
+
+
+@pytest.mark.parametrize("has_units", [False, True], ids=["rows", "people"])
+@pytest.mark.parametrize("method", ["local", "full-domain"])
+@settings(SMALL, max_examples=8)
+@given(rows=PEOPLE)
+def test_rows_left_out_change_what_classes_are_compared_with(method, has_units, rows):
+    """t-closeness is measured against what was published, without what was not."""
+    criteria = (model.KAnonymity(2), model.TCloseness("ill", 0.3), model.BetaLikeness("ill", 2.0))
+    unit = "id" if has_units else None
+    wanted = policy(*criteria, method=method, suppress=0.5, unit=unit)
+    table = table_of(rows).append_column("id", [[i // 2 for i in range(len(rows))]])
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "out.csv"
+        found = anonymize(table, wanted, output=place, suppressed="drop")
+    assert all(verdict.holds for verdict in found.criteria)
+    assert found.suppressed <= len(rows) // 2

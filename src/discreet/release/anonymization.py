@@ -17,6 +17,7 @@ from discreet.measure.classes import group, suppressed_people
 from discreet.measure.risk.sample import sample_risk
 from discreet.measure.subject import bind, select_table
 from discreet.policy import model
+from discreet.release.anonymize.dropping import is_relative, solve_without_dropped
 from discreet.release.anonymize.methods import solve
 from discreet.release.anonymize.population import generalized_population
 from discreet.release.anonymize.read import read_problem
@@ -210,15 +211,10 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
     predicted = plan.asked.release.target
     goal = read_goal(reading, bound, predicted) if predicted is not None else None
     plan.progress("classes", 1, 1)
-    recoding = solve(
-        reading.problem,
-        plan.asked.release,
-        seconds=plan.seconds,
-        progress=plan.progress,
-    )
+    recoding, drops = _solve(plan, reading)
     leave_out = {*plan.asked.with_role(model.Role.IDENTIFIER), *unlisted.left_out}
     leave_out |= {bound.subject.unit.name} if bound.subject.unit else set()
-    chosen = _Chosen(reading, recoding, frozenset(leave_out), _drops(plan, reading, recoding))
+    chosen = _Chosen(reading, recoding, frozenset(leave_out), drops)
     if chosen.drops and not len(recoding):
         raise CriteriaUnreachable(
             "No class meets the criteria: every row would be suppressed and left out, and nothing "
@@ -262,6 +258,21 @@ def _read(plan: _Plan, bound: Bound) -> Reading:
         weights=plan.asked.release.weights,
         population=population,
     )
+
+
+def _solve(plan: _Plan, reading: Reading) -> tuple[Recoding, bool]:
+    """Return the recoding, and whether suppressed rows are left out."""
+
+    def solved(problem: Problem) -> Recoding:
+        release = plan.asked.release
+        return solve(problem, release, seconds=plan.seconds, progress=plan.progress)
+
+    recoding = solved(reading.problem)
+    if not _drops(plan, reading, recoding):
+        return recoding, False
+    if is_relative(reading.problem):
+        recoding = solve_without_dropped(reading.problem, recoding, solved)
+    return recoding, True
 
 
 def _drops(plan: _Plan, reading: Reading, recoding: Recoding) -> bool:

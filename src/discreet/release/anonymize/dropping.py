@@ -1,0 +1,85 @@
+"""Rows that are left out change what the others are compared with: classes are made again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.policy import model
+from discreet.release.anonymize.frequencies import total
+from discreet.release.anonymize.recoding import SUPPRESSED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.measure.criteria.t_closeness import Overall
+    from discreet.release.anonymize.frequencies import Frequencies, Histogram
+    from discreet.release.anonymize.problem import Problem
+    from discreet.release.anonymize.recoding import Recoding
+
+_RELATIVE = (model.TCloseness, model.BetaLikeness, model.DeltaDisclosure)
+
+
+def is_relative(problem: Problem) -> bool:
+    """Return whether a criterion compares classes with the whole table."""
+    return any(isinstance(criterion, _RELATIVE) for criterion in problem.judge.criteria)
+
+
+def solve_without_dropped(
+    problem: Problem, recoding: Recoding, solve: Callable[[Problem], Recoding]
+) -> Recoding:
+    """Return a recoding whose classes hold when what is suppressed is not in the table at all.
+
+    The rows that stay are solved again, compared with themselves alone, until no more go. Each turn
+    takes rows away, and the limit counts them all, so that there are not many.
+    """
+    while (hidden := recoding.classes == SUPPRESSED).any():
+        again = solve(_without(problem, ~hidden))
+        classes = np.full(len(hidden), SUPPRESSED, dtype=np.int64)
+        classes[~hidden] = again.classes
+        recoding = replace(again, classes=classes)
+        if not (again.classes == SUPPRESSED).any():
+            break
+    return recoding
+
+
+def _without(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
+    table = problem.table.take(kept)
+    parts = [
+        _closed_up(histogram, overall)
+        for histogram, overall in zip(table.histograms, problem.judge.overalls, strict=True)
+    ]
+    return replace(
+        problem,
+        table=replace(table, histograms=tuple(histogram for histogram, _ in parts)),
+        judge=replace(problem.judge, overalls=tuple(overall for _, overall in parts)),
+        limit=problem.limit - _rows(problem.table, ~kept),
+    )
+
+
+def _closed_up(histogram: Histogram, overall: Overall) -> tuple[Histogram, Overall]:
+    """Return the values that are left, numbered without gaps, and their distribution."""
+    codes, counts = histogram.codes, histogram.counts
+    if histogram.units is not None:  # a person counts once for each value
+        pairs = np.unique(np.stack([codes, histogram.units]), axis=1)
+        codes, counts = pairs[0], np.ones(pairs.shape[1], dtype=np.int64)
+    people = total(codes, counts, len(overall.shares))
+    held = np.flatnonzero(people)
+    numbers = np.cumsum(people > 0) - 1
+    ranks = overall.ranks
+    return replace(histogram, codes=numbers[histogram.codes]), replace(
+        overall,
+        shares=people[held] / max(int(people.sum()), 1),
+        ranks=None if ranks is None else np.argsort(np.argsort(ranks[held])),
+        levels=None
+        if overall.levels is None
+        else tuple(np.unique(level[held], return_inverse=True)[1] for level in overall.levels),
+    )
+
+
+def _rows(table: Frequencies, chosen: NDArray[np.bool_]) -> int:
+    return int(table.rows[chosen].sum())
