@@ -89,6 +89,7 @@ def test_a_key_may_be_raw_hexadecimal_or_base64(tmp_path: Path, content: bytes):
         (SECRET.hex().encode()[:-1], "cut off"),
         (b"\xfe" * 5000, "larger"),
     ],
+    ids=range(13),  # random content must not name a test: workers would collect different ones
 )
 def test_what_is_no_key_is_refused_without_being_quoted(
     tmp_path: Path, content: bytes, reason: str
