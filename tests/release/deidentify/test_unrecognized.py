@@ -31,6 +31,7 @@ def action(values: list[Any]) -> tuple[Action, str | None]:
         ("A", [f"Dr. {name}" for name in ("Smith", "Garcia", "Patel", "Nguyen")] * 10),
         ("B", [f"{n} Main St" for n in range(100, 140)]),
         ("B", [f"40.{71000 + n}, -74.{10000 + n}" for n in range(40)]),
+        ("B", ["Boston", "Denver", "Tulsa", "Springfield"] * 10),
         ("D", [f"1-202-555-{n:04d}" for n in range(40)]),
         ("G", [f"321 54 {n:04d}" for n in range(1000, 1040)]),
         ("N", [f"facebook.com/u{n}" for n in range(40)]),
@@ -70,6 +71,7 @@ def test_dates_and_years_are_told_by_their_values(values: list[Any]):
     [
         ["mild", "moderate", "severe"] * 10,
         ["White", "Black", "Asian"] * 10,
+        ["Maine", "New York", "Washington", "Utah", "Texas", "Ohio"] * 10,
         [f"{90 + n}/{60 + n}" for n in range(40)],
         [f"{n}.5" for n in range(40)],
         ["<0.5", ">10", "3.2"] * 10,

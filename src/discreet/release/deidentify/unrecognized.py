@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.measure.profile.person_names import fold
+from discreet.release.deidentify.text import lexicon
 from discreet.release.deidentify.text.scan import scan
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ _COVERED = 0.5
 # Codes of people are shared by the rows of one person, codes of things by those of many people.
 _ROWS_OF_ONE = 50
 _LEAST_CODES = 20
+_LEAST_TOWNS = 3  # `Mobile` and `Orange` are more than towns
 _YEAR = re.compile(r"(?:18[89]|19\d|20[0-3])\d")
 _PART_OF_YEAR = re.compile(
     r"(?:19|20)\d\d(?:[-/.](?:0?[1-9]|1[0-2])|[-/ ]?Q[1-4]|-?W[0-5]\d|-[0-3]\d\d)", re.IGNORECASE
@@ -52,6 +55,10 @@ def see_class(counts: Mapping[str, int], *, is_number: bool) -> Seen | None:
     read = texts[:: max(1, len(texts) // MOST_READ)]
     if read and all(_YEAR.fullmatch(text.strip()) for text in read):
         return Seen("C", is_whole=True)
+    rows = sum(counts[text] for text in read)
+    towns = [text for text in read if fold(text.strip()) in lexicon.cities()]
+    if len(towns) >= _LEAST_TOWNS and 2 * sum(counts[town] for town in towns) > rows:
+        return Seen("B", is_whole=True)
     may_be_codes = len(texts) >= _LEAST_CODES and sum(counts.values()) <= _ROWS_OF_ONE * len(texts)
     found: Counter[str] = Counter()
     whole = 0
@@ -62,7 +69,7 @@ def see_class(counts: Mapping[str, int], *, is_number: bool) -> Seen | None:
     if not found:
         return None
     letter = max(sorted(found), key=lambda each: found[each])
-    share = whole / sum(counts[text] for text in read)
+    share = whole / rows
     # Some numbers are long by chance: most must be, and nothing can be taken out of one.
     if is_number and share < _LEAST_NUMBERS:
         return None

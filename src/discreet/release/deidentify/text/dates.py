@@ -112,7 +112,7 @@ _BORN = re.compile(
     r"\b(?:born|birth|dob|d\.o\.b\.?|birthday|birthdate|b\.)[^\n\x00]{0,24}\Z", re.IGNORECASE
 )
 _BIRTH_YEAR = re.compile(
-    r"\b(?:born|dob|birth(?: ?year| ?date)?|year of birth)(?: (?:in|is|was|around|circa))?[ :,]{1,3}(?P<year>1[89]\d\d|20\d\d)(?![\w/.-])",
+    r"\b(?:born|dob|birth(?: ?year| ?date)?|year of birth)(?: (?:in|is|was|around|circa))?[ :,]{1,3}(?P<year>1[89]\d\d|20\d\d)(?![\w/-]|[.]\d)",
     re.I,
 )
 _OLD = re.compile(r"(?:9\d|1[0-3]\d)(?![\d%/]|\.\d)")
@@ -125,6 +125,7 @@ _OLD_BEFORE = re.compile(
 )
 _OLD_WORDS = re.compile(
     r"\b(?P<words>ninety(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?|one hundred(?: and)?(?: \w{3,6})?)(?=[ -](?:years?|yrs?)[ -]?old)"
+    r"|\b(?:aged?|turned|turning|turns|nearly|almost) (?P<said>ninety(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)\b(?! ?(?:percent|minutes|days|m?g\b))"
     r"|\bin (?:his|her|their) (?:early |mid[ -]|late )?(?P<decade>nineties|90['’]?s)",
     re.IGNORECASE,
 )

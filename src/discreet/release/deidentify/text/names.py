@@ -311,6 +311,20 @@ def find_lower_names(text: str, words: set[str]) -> Iterator[Span]:
                 yield Span(*found.span(), "A", "NAME")
 
 
+_KIN = re.compile(
+    r"\b(?:wife|husband|mother|father|mom|dad|son|daughter|brother|sister|aunt|uncle|niece|nephew|partner|"
+    r"spouse|friend|caregiver|guardian),? (?P<name>[a-z]{3,20})(?![\w'’-])"
+)
+
+
+def find_kin(text: str) -> Iterator[Span]:
+    """Return given names in small letters after a word for a relative: `wife maria`."""
+    for found in _KIN.finditer(text):
+        word = found["name"]
+        if word in lexicon.given_names() and not lexicon.is_ordinary(word):
+            yield Span(*found.span("name"), "A", "NAME")
+
+
 _TITLED = re.compile(
     r"\b(?:dr|mr|mrs|ms|prof)\.? (?P<name>[a-z]{3,20})(?! ?[a-z]{0,20}(?:ologist|office))(?!\w)"
 )

@@ -227,8 +227,9 @@ def _judge(text: str, start: int, token: str, digits: int) -> Iterator[Span]:
 def _cue_before(text: str, start: int) -> tuple[str | None, bool]:
     """Return the class that the words before a number announce, and whether they are clear."""
     pieces = [
-        piece[:-1] if piece in _ABBREVIATED else piece
+        part
         for piece in _PIECE.findall(text[max(0, start - 48) : start].lower())
+        for part in _parts(piece)
     ]
     said = False
     for place in range(len(pieces) - 1, max(-1, len(pieces) - 1 - _LOOK_BACK), -1):
@@ -244,6 +245,14 @@ def _cue_before(text: str, start: int) -> tuple[str | None, bool]:
             return ("R", True) if "id" in pieces[place + 1 :] else (None, False)
         said = said or piece in _SAYS
     return ("R", True) if "id" in pieces[-_LOOK_BACK:] else (None, False)
+
+
+def _parts(piece: str) -> tuple[str, ...]:
+    """Return a word without the dot that shortens it, and apart from the sign glued to it: `acct#`."""
+    if piece in _ABBREVIATED:
+        return (piece[:-1],)
+    is_glued = len(piece) > 1 and piece.endswith("#") and piece not in _STRONG
+    return (piece[:-1], "#") if is_glued else (piece,)
 
 
 def _is_number(token: str, digits: int, *, is_sure: bool) -> bool:

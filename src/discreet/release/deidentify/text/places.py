@@ -305,10 +305,34 @@ def find_institutions(text: str, words: set[str]) -> Iterator[Span]:
             yield Span(found.start() + first.start(), found.end(), "B", "PLACE")
     for found in _COUNTY.finditer(text):
         parts = [fold(word[0]) for word in _WORDS.finditer(found[0])]
-        if any(not lexicon.is_ordinary(word) for word in parts) or any(
-            sign.isdigit() for sign in found[0]
+        # `Cook County`: an everyday word names a county as well, if it is no article.
+        is_county = parts[-1] in _COUNTIES and not _NOT_NAMES.intersection(parts)
+        if (
+            is_county
+            or any(not lexicon.is_ordinary(word) for word in parts)
+            or any(sign.isdigit() for sign in found[0])
         ):
             yield Span(*found.span(), "B", "PLACE")
+
+
+_COUNTIES = frozenset(("county", "parish", "township"))
+_NOT_NAMES = frozenset(
+    (
+        "the",
+        "this",
+        "our",
+        "their",
+        "his",
+        "her",
+        "my",
+        "each",
+        "every",
+        "any",
+        "another",
+        "per",
+        "local",
+    )
+)
 
 
 def _is_proper(word: str) -> bool:

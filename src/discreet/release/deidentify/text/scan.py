@@ -87,6 +87,7 @@ def _by_words(text: str, lower: str, written: set[str], words: set[str]) -> Iter
     yield from places.find_towns_with_states(text, written)
     yield from places.find_institutions(text, written)
     yield from names.find_lower_names(text, written)
+    yield from names.find_kin(text)
     if not written.isdisjoint(_TITLES):
         yield from names.find_titled_names(text)
     if dates.has_months(written, text):
