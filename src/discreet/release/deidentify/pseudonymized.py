@@ -83,7 +83,11 @@ def apply_pseudonyms(
         if part.action == "kept" and part.role is Role.QUASI_IDENTIFIER
     ]
     measured = measure_remaining(
-        released, quasi=quasi, unit=UNIT if unit else None, progress=progress
+        released,
+        quasi=quasi,
+        unit=UNIT if unit else None,
+        progress=progress,
+        unknown=choices.columns,
     )
     remaining, warnings = measured or (None, ())
     found = Deidentified(

@@ -217,7 +217,7 @@ def _date_shift(columns: Mapping[str, Pseudonym], unit: str | None) -> DateShift
     if shifts and unit is None:
         raise WrongUsage(
             f"Column '{_dates(columns)[0]}' is shifted by person, but no column names the person. "
-            "Give the unit."
+            "Give the unit with --unit."
         )
     if len(shifts) > 1:
         raise WrongUsage(
@@ -243,7 +243,6 @@ def _require_key(columns: Mapping[str, Pseudonym], key: Key | None) -> None:
 def _given(key: Key | None) -> Key:
     if key is None:
         raise InvalidKey(
-            "These pseudonyms need a key. Name a key file or an environment variable. "
-            f"{HOW_TO_MAKE_ONE}"
+            f"These pseudonyms need a key. Give it with --key-file or --key-env. {HOW_TO_MAKE_ONE}"
         )
     return key

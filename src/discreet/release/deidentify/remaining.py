@@ -1,4 +1,4 @@
-"""What still singles people out after the identifiers are gone: the custodian's actual knowledge."""
+"""What still singles people out after the identifiers are gone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.measure.subject import bind
 from discreet.release.deidentify.record import Remaining
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from discreet.engines.engine import Table
     from discreet.measure.assess import Progress
@@ -22,12 +22,16 @@ _SETS_NAMED = 3
 
 
 def measure_remaining(
-    table: Table, *, quasi: Sequence[str], unit: str | None, progress: Progress
+    table: Table,
+    *,
+    quasi: Sequence[str],
+    unit: str | None,
+    progress: Progress,
+    unknown: Collection[str] = (),
 ) -> tuple[Remaining, tuple[str, ...]] | None:
     """Return how people stand out on the columns that are left, and what to say of it.
 
-    A release that meets Safe Harbor's list is de-identified only if its custodian has no actual
-    knowledge that somebody could be identified by what is left (45 CFR 164.514(b)(2)(ii)).
+    Columns that nobody outside can know, such as pseudonyms, are `unknown`: no warning names them.
     """
     if not quasi:
         return None
@@ -46,21 +50,19 @@ def measure_remaining(
         k=found.k,
         share_at_risk=found.risk.prosecutor.share_at_risk,
     )
-    return remaining, _warnings(found)
+    return remaining, _warnings(found, unknown)
 
 
-def _warnings(found: Assessment) -> tuple[str, ...]:
+def _warnings(found: Assessment, unknown: Collection[str]) -> tuple[str, ...]:
     told: list[str] = []
     if found.unique:
-        told.append(
-            f"{found.verdict} Whoever knows these about somebody finds the row. If you know that "
-            "somebody could, the rule's list is not enough: 45 CFR 164.514(b)(2)(ii)."
-        )
+        told.append(f"{found.verdict} Whoever knows these about somebody finds the row.")
     elif found.k is not None and found.k < 1 / AT_RISK_ABOVE:
         told.append(
             f"The smallest group of people who look alike on {listed(found.quasi)} has {found.k:,}."
         )
-    alone = sorted(found.columns, key=lambda column: -column.unique)[:_COLUMNS_NAMED]
+    known = [column for column in found.columns if column.column not in unknown]
+    alone = sorted(known, key=lambda column: -column.unique)[:_COLUMNS_NAMED]
     told += [
         f"'{column.column}' by itself singles out {_people(column.unique)} "
         f"({percent(column.unique / max(found.people, 1))})."

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from discreet.release.deidentify.opening import Opened
 
 METHOD = "safe-harbor"
+_ACTUAL_KNOWLEDGE = (
+    "If you know that somebody could be found by what is left, the rule's list is not enough: "
+    "45 CFR 164.514(b)(2)(ii)."
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ def apply_safe_harbor(
         released, quasi=quasi, unit=UNIT if unit else None, progress=progress
     )
     remaining, warnings = measured or (None, ())
+    if remaining is not None and remaining.unique:
+        warnings = (*warnings, _ACTUAL_KNOWLEDGE)
     columns = tuple(_column_record(item) for item in recoded)
     found = Deidentified(
         method=METHOD,

@@ -1,0 +1,19 @@
+"""What is left is warned of, but not what outsiders cannot know."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from discreet.release.deidentify.deidentify import pseudonymize_source
+from discreet.release.deidentify.kinds import Token
+from discreet.release.deidentify.pseudonymized import PseudonymChoices
+
+TABLE = pa.table({"patient_id": [f"P{n}" for n in range(30)], "sex": ["F"] * 29 + ["M"]})
+
+
+def test_no_warning_names_a_pseudonym_or_a_rule_that_was_not_asked_for():
+    found = pseudonymize_source(TABLE, choices=PseudonymChoices({"patient_id": Token()}))
+    told = " ".join(found.warnings)
+    assert "'sex' by itself singles out 1 person" in told
+    assert "patient_id" not in told
+    assert "CFR" not in told
