@@ -369,3 +369,17 @@ def test_rows_left_out_change_what_classes_are_compared_with(method, has_units, 
         found = anonymize(table, wanted, output=place, suppressed="drop")
     assert all(verdict.holds for verdict in found.criteria)
     assert found.suppressed <= len(rows) // 2
+
+
+@pytest.mark.parametrize("copies", [1, 4])
+def test_columns_without_labels_keep_their_types(tmp_path, copies):
+    # Rows that occur often are released from their groups, others from the table.
+    types = (pa.int8(), pa.int32(), pa.uint16(), pa.float32(), pa.float64(), pa.bool_())
+    columns = {f"c{i}": pa.array([0, 1] * 2 * copies).cast(kind) for i, kind in enumerate(types)}
+    secret = pa.array([0.1, 0.2, 0.3, 0.4] * copies, pa.float32())
+    people = pa.table({**columns, "secret": secret})
+    wishes = Wishes(quasi=list(columns), sensitive=["secret"], criteria=[model.KAnonymity(2)])
+    anonymize(people, wishes=wishes, output=tmp_path / "out.parquet")
+    released = pyarrow.parquet.read_table(tmp_path / "out.parquet")
+    assert released.schema.types == people.schema.types
+    assert sorted(released["secret"].to_pylist()) == sorted(people["secret"].to_pylist())

@@ -32,6 +32,18 @@ if TYPE_CHECKING:
 CLASS = "discreet class"
 COPIES = "discreet copies"
 
+# Types that values lose on their way to groups and codes.
+_NARROW = {
+    pa.int8(): exp.DataType(this=exp.DataType.Type.TINYINT),
+    pa.int16(): exp.DataType(this=exp.DataType.Type.SMALLINT),
+    pa.int32(): exp.DataType(this=exp.DataType.Type.INT),
+    pa.uint8(): exp.DataType(this=exp.DataType.Type.UTINYINT),
+    pa.uint16(): exp.DataType(this=exp.DataType.Type.USMALLINT),
+    pa.uint32(): exp.DataType(this=exp.DataType.Type.UINT),
+    pa.uint64(): exp.DataType(this=exp.DataType.Type.UBIGINT),
+    pa.float32(): exp.DataType(this=exp.DataType.Type.FLOAT),
+}
+
 
 @dataclass(frozen=True)
 class Recoded:
@@ -88,6 +100,7 @@ def recode(
     )
     query = query.join(_named(reading, recoding, changed))
     hidden = build.is_null(build.column("class", of="c"))
+    types = _narrow_types(reading) if from_groups else {}
     places = {column.name: j for j, column in enumerate(subject.quasi)}
     for column in released:
         tree = others[column.name]
@@ -95,6 +108,8 @@ def recode(
             tree = build.column(f"l{places[column.name]}", of="l")
         if column.name in changed:
             tree = exp.case().when(hidden.copy(), build.text(TOP)).else_(tree)
+        elif column.name in types:
+            tree = exp.cast(tree, types[column.name])
         query = query.select(build.named(tree, column.name))
     order, copies = (_unused(name, subject.table.columns) for name in (CLASS, COPIES))
     query = query.select(build.named(build.column("place", of="l"), order))
@@ -110,6 +125,14 @@ def recode(
         tuple(column.name for column in released if column.name in settled),
         copies if from_groups else None,
     )
+
+
+def _narrow_types(reading: Reading) -> dict[str, exp.DataType]:
+    """Return the types of the table's columns of narrow numbers, which a release keeps."""
+    table = reading.cells.subject.table
+    columns = [build.column(column.name) for column in table.columns]
+    schema = table.engine.run(build.select(*columns, source=table.relation.copy()).limit(0)).schema
+    return {field.name: _NARROW[field.type] for field in schema if field.type in _NARROW}
 
 
 def _unused(name: str, columns: Sequence[Column]) -> str:
