@@ -312,8 +312,8 @@ def _expert(source: str, choices: dict[str, Any], step: Progress) -> Determinati
 
 
 def _pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> Deidentified:
+    from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
     from discreet.release.deidentify.deidentify import pseudonymize_source
-    from discreet.release.deidentify.pseudonymized import PseudonymChoices
 
     if choices["hash_name"] is not None:
         from discreet.release.deidentify.hashes import refuse_unkeyed_hash

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
 from discreet.release.deidentify.deidentify import pseudonymize_source
 from discreet.release.deidentify.kinds import Token
-from discreet.release.deidentify.pseudonymized import PseudonymChoices
 
 TABLE = pa.table({"patient_id": [f"P{n}" for n in range(30)], "sex": ["F"] * 29 + ["M"]})
 

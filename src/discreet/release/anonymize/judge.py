@@ -12,8 +12,6 @@ from discreet.measure.criteria.evaluate import TOLERANCE, trial
 from discreet.policy import model
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from discreet.measure.criteria.evaluate import Trial
@@ -105,12 +103,3 @@ def holds_as_one(judge: Judge, table: Frequencies) -> bool:
     if not len(table):
         return True
     return bool(judge.holds(table, np.zeros(len(table), dtype=np.int64), 1)[0])
-
-
-def unmet_as_one(judge: Judge, table: Frequencies) -> Sequence[model.Criterion]:
-    """Return the criteria that fail even when everybody is in one class: they cannot be reached."""
-    alone = [
-        Judge((criterion,), judge.columns, judge.overalls, judge.has_units)
-        for criterion in judge.criteria
-    ]
-    return [one.criteria[0] for one in alone if not holds_as_one(one, table)]

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import OutputRefused, WrongUsage
+from discreet.release.deidentify.apply_pseudonyms import apply_pseudonyms
 from discreet.release.deidentify.expert import determine
 from discreet.release.deidentify.opening import Reading, opened
 from discreet.release.deidentify.prepared import UNIT
-from discreet.release.deidentify.pseudonymized import apply_pseudonyms
 from discreet.release.deidentify.record import record_path, write_record
 from discreet.release.deidentify.safe_harbor import SafeHarborChoices, apply_safe_harbor
 from discreet.release.deidentify.tokens import open_tokens, seal_tokens
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from discreet.engines.engine import Engine
     from discreet.measure.assess import Progress
     from discreet.policy.model import Policy
+    from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
     from discreet.release.deidentify.expert import Determination, ExpertChoices
     from discreet.release.deidentify.prepared import Prepared
-    from discreet.release.deidentify.pseudonymized import PseudonymChoices
     from discreet.release.deidentify.record import Deidentified
     from discreet.release.deidentify.tokens import Tokens
     from discreet.release.deidentify.zip_areas import SmallAreas

@@ -13,7 +13,7 @@ from discreet.errors import InvalidKey, UnknownColumn, UnsuitableValues, WrongUs
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.base32 import write_base32
-from discreet.release.deidentify.dates import shift_dates, shifts_of
+from discreet.release.deidentify.date_shifts import shift_dates, shifts_of
 from discreet.release.deidentify.keys import HOW_TO_MAKE_ONE
 from discreet.release.deidentify.kinds import (
     DateShift,

@@ -10,8 +10,14 @@ from discreet.measure.profile import guess_roles
 from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.policy.model import Role
 from discreet.release.deidentify.ages import OVER_89
+from discreet.release.deidentify.apply_treatments import (
+    Recoded,
+    Setting,
+    leave_or_remove,
+    own_names,
+    recode,
+)
 from discreet.release.deidentify.prepared import UNIT, Prepared, keep_rows
-from discreet.release.deidentify.recode import Recoded, Setting, leave_or_remove, own_names, recode
 from discreet.release.deidentify.record import ClassRecord, ColumnRecord, Deidentified
 from discreet.release.deidentify.remaining import measure_remaining
 from discreet.release.deidentify.text import Names

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Table
 from discreet.errors import UnsuitableValues, WrongUsage
-from discreet.release.deidentify.dates import shifts_of
+from discreet.release.deidentify.date_shifts import shifts_of
 from discreet.release.deidentify.keys import Key
 from discreet.release.deidentify.kinds import DateShift, Reversible
 from discreet.release.deidentify.pseudonyms import pseudonymize, reidentify
