@@ -106,6 +106,8 @@ def _likely(
     long = exp.Select(
         expressions=[build.named(_unnest(positions), "name"), build.named(_unnest(values), "value")]
     ).from_(build.subquery(sample, "s"))
+    # Most columns repeat few values, and a dozen patterns are tried on each.
+    long = build.select(exp.Star(), source=build.subquery(long, "r")).distinct()
     value = _trimmed(build.column("value"))
     checks = [build.named(_every(value, guess), str(i)) for i, guess in enumerate(guesses)]
     query = build.select(build.column("name"), *checks, source=build.subquery(long, "l"))

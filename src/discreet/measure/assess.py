@@ -14,7 +14,6 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure import columns as column_selectivity
 from discreet.measure.assessment import Assessment, Presence
 from discreet.measure.classes import distinct_cells, group, people_in, sizes_query
 from discreet.measure.criteria.verdicts import judge_population, judge_sizes, smallest
@@ -23,7 +22,6 @@ from discreet.measure.encode import comparable
 from discreet.measure.exposed import exposed_columns
 from discreet.measure.presence import match_population
 from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
-from discreet.measure.risk.uniques import find_uniques
 from discreet.measure.sensitive import measure_sensitive
 from discreet.measure.subject import bind, on_engine, select_table
 from discreet.sql import build
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.measure.assessment import Selectivity
     from discreet.measure.classes import Cells
     from discreet.measure.presence import Matched
     from discreet.measure.risk.population import PopulationUniques
@@ -219,7 +218,7 @@ def measure(
             zip(sizes.sizes.tolist(), (sizes.sizes * sizes.classes).tolist(), strict=True)
         ),
         smallest=smallest(cells, sizes.relation, "size", count=SMALLEST_SHOWN),
-        columns=column_selectivity.measure(bound, progress=progress) if depth else (),
+        columns=_columns(bound, progress=progress) if depth else (),
         sensitive=measured.columns,
         criteria=tuple(verdicts[criterion] for criterion in criteria),
         risk=_risk(sizes, matched, threshold),
@@ -304,8 +303,16 @@ def _population(
     return population_uniques(sizes.sizes, sizes.classes, fraction=fraction)
 
 
+def _columns(bound: Bound, *, progress: Progress) -> tuple[Selectivity, ...]:
+    from discreet.measure import columns  # only when asked
+
+    return columns.measure(bound, progress=progress)
+
+
 def _combinations(cells: Cells, sizes: Sizes, *, depth: int, progress: Progress) -> Uniques:
     """Return the smallest sets of columns that single people out."""
+    from discreet.measure.risk.uniques import find_uniques  # only when asked
+
     engine = cells.subject.table.engine
     names = [column.name for column in cells.subject.quasi]
     # A person with a unit may be in several classes, and still be alone on fewer columns.

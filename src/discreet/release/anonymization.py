@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch
-from discreet.errors import Bug, CriteriaUnreachable, EmptySource, WrongUsage
+from discreet.errors import CriteriaUnreachable, EmptySource, WrongUsage
 from discreet.measure.assess import load, names_its_table, open_population
 from discreet.measure.classes import group, suppressed_people
 from discreet.measure.risk.sample import sample_risk
@@ -19,28 +19,20 @@ from discreet.measure.subject import bind, select_table
 from discreet.policy import model
 from discreet.release.anonymize.dropping import is_relative, solve_without_dropped
 from discreet.release.anonymize.methods import solve
-from discreet.release.anonymize.population import generalized_population
 from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses, loss
 from discreet.release.blame import blamed
-from discreet.release.frontier import trace_frontier
 from discreet.release.homogeneous import homogeneous_classes
-from discreet.release.output.target import FileTarget, FolderTarget
-from discreet.release.perform import perform
-from discreet.release.prediction import read_goal
-from discreet.release.recode import recode
+from discreet.release.publication import Chosen, write_and_measure
 from discreet.release.release import Release, Risks
-from discreet.release.settings import Wishes, settle
-from discreet.release.stage import staged
+from discreet.release.settings import Wishes, caution_set_aside, settle
 from discreet.release.unlisted import unlisted_columns
 from discreet.release.utility import measure_utility
-from discreet.release.verify import measure_table, measure_written, require_holds, require_same
 from discreet.release.words import sentence, warn
-from discreet.release.write import parse_target, repeats
-from discreet.sql import build
+from discreet.release.write import parse_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
     from pathlib import Path
 
     from discreet.measure.assessment import Assessment
@@ -51,6 +43,8 @@ if TYPE_CHECKING:
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
     from discreet.release.output.target import Target
+    from discreet.release.prediction import Goal
+    from discreet.release.steps.apply import Done
     from discreet.release.write import Written
 
     Progress = Callable[[str, int, int], None]
@@ -140,7 +134,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
         else source
     )
     try:
-        asked = _settle(given, opened, wishes or Wishes())
+        asked, cautions = _settle(given, opened, wishes or Wishes())
         with Scratch(opened.engine) as scratch:
             plan = _Plan(
                 asked,
@@ -149,6 +143,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
                 seconds,
                 key,
                 expected,
+                cautions,
                 frontier=frontier,
                 minimal=minimal,
                 progress=progress or (lambda *_: None),
@@ -159,7 +154,8 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
             opened.engine.close()
 
 
-def _settle(given: Input, opened: Table, wishes: Wishes) -> model.Table:
+def _settle(given: Input, opened: Table, wishes: Wishes) -> tuple[model.Table, tuple[str, ...]]:
+    """Return what is to be done, and what to say about it."""
     loaded = load(given.policy)
     policy = select_table(loaded, label=opened.label, name=given.table) if loaded else None
     asked = settle(policy, wishes, name=PurePath(opened.label).stem)
@@ -174,7 +170,7 @@ def _settle(given: Input, opened: Table, wishes: Wishes) -> model.Table:
     if about_population and wishes.method is None and asked.release.method == "local":
         # Labels of classes that overlap have no number of people of the population.
         asked = replace(asked, release=replace(asked.release, method="full-domain"))
-    return asked
+    return asked, caution_set_aside(policy, asked)
 
 
 @dataclass(frozen=True)
@@ -187,49 +183,43 @@ class _Plan:
     seconds: float | None
     key: bytes | None
     expected: str | None
+    cautions: tuple[str, ...]
     frontier: bool
     minimal: bool
     progress: Progress
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """A recoding of a table, what is left out, and whether suppressed rows are as well."""
-
-    reading: Reading
-    recoding: Recoding
-    leave_out: frozenset[str]
-    drops: bool
-
-
 def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
     unlisted = unlisted_columns(table, plan.asked)
     plan.progress("classes", 0, 1)
-    table, done = perform(table, plan.asked.release.steps, plan.asked, key=plan.key)
+    table, done = _perform(plan, table)
     bound = bind(table, policy=plan.asked)
     reading = _read(plan, bound)
-    predicted = plan.asked.release.target
-    goal = read_goal(reading, bound, predicted) if predicted is not None else None
+    goal = _goal(plan, reading, bound)
     plan.progress("classes", 1, 1)
     recoding, drops = _solve(plan, reading)
     leave_out = {*plan.asked.with_role(model.Role.IDENTIFIER), *unlisted.left_out}
     leave_out |= {bound.subject.unit.name} if bound.subject.unit else set()
-    chosen = _Chosen(reading, recoding, frozenset(leave_out), drops)
+    chosen = Chosen(reading, recoding, frozenset(leave_out), drops)
     if chosen.drops and not len(recoding):
         raise CriteriaUnreachable(
             "No class meets the criteria: every row would be suppressed and left out, and nothing "
             "published. Ask for less, or keep suppressed rows."
         )
     plan.progress("writing", 0, 1)
-    written, found = _write(plan, chosen, target)
+    written, found = write_and_measure(chosen, plan.asked, target, expected=plan.expected)
     plan.progress("writing", 1, 1)
-    cautions = (*unlisted.cautions, *warn(reading, recoding, plan.asked, drops=chosen.drops))
+    cautions = (
+        *plan.cautions,
+        *unlisted.cautions,
+        *warn(reading, recoding, plan.asked, drops=chosen.drops),
+    )
     result = _result(plan, chosen, written, found)
     return replace(
         result,
         homogeneous=homogeneous_classes(reading.problem, recoding),
         utility=measure_utility(reading, recoding, goal=goal).to_dict(),
-        frontier=trace_frontier(reading.problem, plan.asked.release) if plan.frontier else (),
+        frontier=_frontier(plan, reading.problem) if plan.frontier else (),
         minimal=_minimal(reading.problem) if plan.minimal else (),
         steps=tuple(step.to_dict() for step in done),
         left_out=tuple(c.name for c in table.columns if c.name in leave_out),
@@ -287,71 +277,7 @@ def _drops(plan: _Plan, reading: Reading, recoding: Recoding) -> bool:
     return 0 < together < reading.problem.judge.k
 
 
-def _write(
-    plan: _Plan, chosen: _Chosen, target: Target | None
-) -> tuple[Written | None, Assessment]:
-    """Write the rows and measure them afresh; what fails its criteria is not published."""
-    subject = chosen.reading.cells.subject
-    engine = subject.table.engine
-    unit = {subject.unit.name} if subject.unit else frozenset[str]()
-    is_read_again = isinstance(target, (FileTarget, FolderTarget)) and not unit
-    is_counted_first = not is_read_again or chosen.reading.problem.population is not None
-    recoded = recode(
-        chosen.reading,
-        chosen.recoding,
-        leave_out=chosen.leave_out - unit,
-        drop_suppressed=chosen.drops,
-        may_count=not is_counted_first and target is not None and repeats(engine, target),
-    )
-    query, found = recoded.query, None
-    if is_counted_first:
-        # The unit is not published, so that people are counted here, before it goes; and columns are
-        # compared with the population's while they have their types, which a CSV file forgets.
-        relation = engine.keep(query)
-        columns = engine.columns(relation)
-        told = tuple(column for column in columns if column.name != recoded.order)
-        kept = Table(engine, relation, told, subject.table.label)
-        population = _population(chosen, recoded.labeled)
-        found = measure_table(kept, plan.asked, population=population)
-        require_holds(found)
-        names = [column.name for column in columns if column.name not in unit]
-        query = build.select(*map(build.column, names), source=relation)
-    if target is None:
-        return None, found or _unmeasured()
-    with staged(
-        engine,
-        query,
-        target,
-        order=[recoded.order],
-        settled=recoded.settled,
-        repeat=recoded.repeat,
-    ) as (place, written):
-        if is_read_again:
-            again = measure_written(place, _alone(plan.asked), engine=engine)
-            require_holds(again)
-            found = found or again
-        require_same(written.sha256, plan.expected)
-    return written, found or _unmeasured()
-
-
-def _alone(asked: model.Table) -> model.Table:
-    """Return what is asked of a release by itself, without its population."""
-    others = (model.KMap, model.DeltaPresence)
-    return replace(asked, criteria=tuple(c for c in asked.criteria if not isinstance(c, others)))
-
-
-def _population(chosen: _Chosen, labeled: Collection[str]) -> Table | None:
-    if chosen.reading.problem.population is None or "node" not in chosen.recoding.notes:
-        return None
-    node = list(chosen.recoding.notes["node"].values())
-    return open_table(generalized_population(chosen.reading, node, labeled=labeled))
-
-
-def _unmeasured() -> Assessment:
-    raise Bug("A release was neither written nor measured.")
-
-
-def _result(plan: _Plan, chosen: _Chosen, written: Written | None, found: Assessment) -> Release:
+def _result(plan: _Plan, chosen: Chosen, written: Written | None, found: Assessment) -> Release:
     problem, recoding = chosen.reading.problem, chosen.recoding
     lost = attribute_losses(problem, recoding)
     hidden = int(problem.table.rows[recoding.classes == SUPPRESSED].sum())
@@ -382,6 +308,31 @@ def _result(plan: _Plan, chosen: _Chosen, written: Written | None, found: Assess
         _policy=plan.asked,
     )
     return replace(result, verdict=sentence(result))
+
+
+# What follows is imported when it is asked for: most releases need none of it.
+
+
+def _perform(plan: _Plan, table: Table) -> tuple[Table, tuple[Done, ...]]:
+    if not plan.asked.release.steps:
+        return table, ()
+    from discreet.release.perform import perform
+
+    return perform(table, plan.asked.release.steps, plan.asked, key=plan.key)
+
+
+def _goal(plan: _Plan, reading: Reading, bound: Bound) -> Goal | None:
+    if plan.asked.release.target is None:
+        return None
+    from discreet.release.prediction import read_goal
+
+    return read_goal(reading, bound, plan.asked.release.target)
+
+
+def _frontier(plan: _Plan, problem: Problem) -> tuple[dict[str, Any], ...]:
+    from discreet.release.frontier import trace_frontier
+
+    return trace_frontier(problem, plan.asked.release)
 
 
 def _minimal(problem: Problem) -> tuple[dict[str, int], ...]:

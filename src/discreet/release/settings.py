@@ -86,6 +86,20 @@ def settle(policy: model.Table | None, wishes: Wishes, *, name: str) -> model.Ta
     return table
 
 
+def caution_set_aside(policy: model.Table | None, asked: model.Table) -> tuple[str, ...]:
+    """Return a caution about columns that the policy protects and the call publishes as they are."""
+    published = asked.with_role(model.Role.INSENSITIVE)
+    aside = [
+        f"'{column.name}'"
+        for column in (policy.columns if policy else ())
+        if column.role is not model.Role.INSENSITIVE and column.name in published
+    ]
+    if not aside:
+        return ()
+    names = ", ".join(aside)
+    return (f"Published as it is, though the policy protects it: {names}. Name it here as well.",)
+
+
 def _require_weighed(weights: Mapping[str, float], quasi: Sequence[str]) -> None:
     for name in weights:
         if name not in quasi:

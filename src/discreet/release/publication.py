@@ -1,0 +1,101 @@
+"""Rows with their labels written, read again and measured; what fails is not published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.engines.connect import open_table
+from discreet.engines.engine import Table
+from discreet.errors import Bug
+from discreet.policy import model
+from discreet.release.anonymize.population import generalized_population
+from discreet.release.output.target import FileTarget, FolderTarget
+from discreet.release.recode import recode
+from discreet.release.stage import staged
+from discreet.release.verify import measure_table, measure_written, require_holds, require_same
+from discreet.release.write import repeats
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from discreet.measure.assessment import Assessment
+    from discreet.release.anonymize.read import Reading
+    from discreet.release.anonymize.recoding import Recoding
+    from discreet.release.output.target import Target
+    from discreet.release.write import Written
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A recoding of a table, what is left out, and whether suppressed rows are as well."""
+
+    reading: Reading
+    recoding: Recoding
+    leave_out: frozenset[str]
+    drops: bool
+
+
+def write_and_measure(
+    chosen: Chosen, asked: model.Table, target: Target | None, *, expected: str | None
+) -> tuple[Written | None, Assessment]:
+    """Write the rows and measure them afresh; what fails its criteria is not published."""
+    subject = chosen.reading.cells.subject
+    engine = subject.table.engine
+    unit = {subject.unit.name} if subject.unit else frozenset[str]()
+    is_read_again = isinstance(target, (FileTarget, FolderTarget)) and not unit
+    is_counted_first = not is_read_again or chosen.reading.problem.population is not None
+    recoded = recode(
+        chosen.reading,
+        chosen.recoding,
+        leave_out=chosen.leave_out - unit,
+        drop_suppressed=chosen.drops,
+        may_count=not is_counted_first and target is not None and repeats(engine, target),
+    )
+    query, found = recoded.query, None
+    if is_counted_first:
+        # The unit is not published, so that people are counted here, before it goes; and columns are
+        # compared with the population's while they have their types, which a CSV file forgets.
+        relation = engine.keep(query)
+        columns = engine.columns(relation)
+        told = tuple(column for column in columns if column.name != recoded.order)
+        kept = Table(engine, relation, told, subject.table.label)
+        population = _population(chosen, recoded.labeled)
+        found = measure_table(kept, asked, population=population)
+        require_holds(found)
+        names = [column.name for column in columns if column.name not in unit]
+        query = build.select(*map(build.column, names), source=relation)
+    if target is None:
+        return None, found or _unmeasured()
+    with staged(
+        engine,
+        query,
+        target,
+        order=[recoded.order],
+        settled=recoded.settled,
+        repeat=recoded.repeat,
+    ) as (place, written):
+        if is_read_again:
+            again = measure_written(place, _alone(asked), engine=engine)
+            require_holds(again)
+            found = found or again
+        require_same(written.sha256, expected)
+    return written, found or _unmeasured()
+
+
+def _alone(asked: model.Table) -> model.Table:
+    """Return what is asked of a release by itself, without its population."""
+    others = (model.KMap, model.DeltaPresence)
+    return replace(asked, criteria=tuple(c for c in asked.criteria if not isinstance(c, others)))
+
+
+def _population(chosen: Chosen, labeled: Collection[str]) -> Table | None:
+    if chosen.reading.problem.population is None or "node" not in chosen.recoding.notes:
+        return None
+    node = list(chosen.recoding.notes["node"].values())
+    return open_table(generalized_population(chosen.reading, node, labeled=labeled))
+
+
+def _unmeasured() -> Assessment:
+    raise Bug("A release was neither written nor measured.")
