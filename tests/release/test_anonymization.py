@@ -383,3 +383,11 @@ def test_columns_without_labels_keep_their_types(tmp_path, copies):
     released = pyarrow.parquet.read_table(tmp_path / "out.parquet")
     assert released.schema.types == people.schema.types
     assert sorted(released["secret"].to_pylist()) == sorted(people["secret"].to_pylist())
+
+
+def test_a_column_that_the_policy_protects_is_not_published_in_silence():
+    rows = [(30 + i % 2, 1, "F", "clerk", "flu") for i in range(4)]
+    wanted = policy(model.KAnonymity(2))
+    told = anonymize(table_of(rows), wanted, wishes=Wishes(quasi=["age", "pay", "job"])).cautions
+    assert any("though the policy protects it: 'sex'." in caution for caution in told)
+    assert not any("protects" in c for c in anonymize(table_of(rows), wanted).cautions)
