@@ -31,10 +31,20 @@ def unlisted_columns(table: Table, policy: model.Table) -> Unlisted:
     if not unknown:
         return Unlisted()
     from discreet.measure.profile import guess_roles
+    from discreet.release.deidentify.unrecognized import names_people
 
     guesses = guess_roles(replace(table, columns=unknown))
-    identifiers = [n for n, guess in guesses.items() if guess.role is Role.IDENTIFIER]
-    exposing = [n for n, guess in guesses.items() if guess.role is Role.QUASI_IDENTIFIER]
+    identifiers = [
+        column.name
+        for column in unknown
+        if (guess := guesses[column.name]).role is Role.IDENTIFIER
+        or (guess.meaning is None and names_people(table, column))
+    ]
+    exposing = [
+        name
+        for name, guess in guesses.items()
+        if guess.role is Role.QUASI_IDENTIFIER and name not in identifiers
+    ]
     cautions: list[str] = []
     if identifiers:
         cautions.append(

@@ -17,6 +17,7 @@ from discreet.release.deidentify.pseudonyms import pseudonymize
 from discreet.release.deidentify.record import ColumnRecord, Deidentified
 from discreet.release.deidentify.remaining import measure_remaining
 from discreet.release.deidentify.tokens import Tokens
+from discreet.release.deidentify.unrecognized import names_people
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -140,6 +141,9 @@ def _parts(table: Table, choices: PseudonymChoices, policy: model.Table | None) 
             found[column.name] = _Part("kept", "kept as it is on your word", role)
         elif role in (None, Role.IDENTIFIER):
             found[column.name] = _Part("removed", reason, role)
+        elif guess and guess.meaning is None and names_people(table, column):
+            reason = "not recognized, but its values are identifiers"
+            found[column.name] = _Part("removed", reason, Role.IDENTIFIER)
         else:
             found[column.name] = _Part("kept", reason, role)
     return found

@@ -12,10 +12,8 @@ from discreet.errors import ConflictingRoles, WrongUsage
 from discreet.measure.profile.identifiers import PATTERN, SAFE_HARBOR
 from discreet.measure.profile.vocabulary import recognize, words
 from discreet.measure.subject import require_column
-from discreet.policy.hierarchies.values import text_of
 from discreet.policy.model import Role
-from discreet.release.deidentify.unrecognized import see_class
-from discreet.release.replace import counted_values
+from discreet.release.deidentify.unrecognized import see_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -300,11 +298,7 @@ def _by_uniqueness(guess: Guess, role: Role | None) -> Treatment:
 
 def _by_values(table: Table, column: Column) -> Treatment | None:
     """What nobody knows is read: values that are identifiers tell the class of their column."""
-    if column.kind in (Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP):
-        return None
-    values, rows = counted_values(table, column)
-    counts = dict(zip(text_of(values).to_pylist(), rows.tolist(), strict=True))
-    seen = see_class(counts, is_number=column.kind is not Kind.TEXT)
+    seen = see_column(table, column)
     if seen is None:
         return None
     reason = f"not recognized, but its values hold: {SAFE_HARBOR[seen.letter]}"

@@ -7,12 +7,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.engines.engine import Kind
 from discreet.measure.profile.person_names import fold
+from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.text import lexicon
 from discreet.release.deidentify.text.scan import scan
+from discreet.release.replace import counted_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from discreet.engines.engine import Column, Table
 
 # More values than this tell nothing more about a column as a whole.
 MOST_READ = 1_000
@@ -38,6 +43,21 @@ class Seen:
 
     letter: str
     is_whole: bool
+
+
+def see_column(table: Table, column: Column) -> Seen | None:
+    """Return the class that the values of a column tell, None if they tell none."""
+    if column.kind not in (Kind.TEXT, Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
+        return None
+    values, rows = counted_values(table, column)
+    counts = dict(zip(text_of(values).to_pylist(), rows.tolist(), strict=True))
+    return see_class(counts, is_number=column.kind is not Kind.TEXT)
+
+
+def names_people(table: Table, column: Column) -> bool:
+    """Return whether the values of a column are identifiers other than places and dates."""
+    seen = see_column(table, column)
+    return seen is not None and seen.is_whole and seen.letter not in ("B", "C")
 
 
 def see_class(counts: Mapping[str, int], *, is_number: bool) -> Seen | None:
