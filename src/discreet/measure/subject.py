@@ -64,7 +64,7 @@ def bind(
     if not named_quasi:
         raise WrongUsage(
             f"{table.label} has no quasi-identifier. Give the columns outsiders may know the role "
-            "quasi-identifier in the policy, or name them: assess --quasi a,b."
+            "quasi-identifier in the policy, or name them: --quasi a,b."
         )
     subject = Subject(
         table,

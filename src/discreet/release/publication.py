@@ -44,8 +44,9 @@ def write_and_measure(
     subject = chosen.reading.cells.subject
     engine = subject.table.engine
     unit = {subject.unit.name} if subject.unit else frozenset[str]()
-    is_read_again = isinstance(target, (FileTarget, FolderTarget)) and not unit
-    is_counted_first = not is_read_again or chosen.reading.problem.population is not None
+    is_file = isinstance(target, (FileTarget, FolderTarget))
+    has_population = chosen.reading.problem.population is not None
+    is_counted_first = bool(unit) or not is_file or has_population
     recoded = recode(
         chosen.reading,
         chosen.recoding,
@@ -76,18 +77,30 @@ def write_and_measure(
         settled=recoded.settled,
         repeat=recoded.repeat,
     ) as (place, written):
-        if is_read_again:
-            again = measure_written(place, _alone(asked), engine=engine)
+        if is_file:
+            again = measure_written(place, _of_rows(asked), engine=engine)
             require_holds(again)
             found = found or again
         require_same(written.sha256, expected)
     return written, found or _unmeasured()
 
 
-def _alone(asked: model.Table) -> model.Table:
-    """Return what is asked of a release by itself, without its population."""
-    others = (model.KMap, model.DeltaPresence)
-    return replace(asked, criteria=tuple(c for c in asked.criteria if not isinstance(c, others)))
+def _of_rows(asked: model.Table) -> model.Table:
+    """Return the criteria that rows without their unit and their population can be asked for.
+
+    A class has at least as many rows as people, and its people have the values that its rows have;
+    shares of people are not those of rows.
+    """
+    others: tuple[type, ...] = (model.KMap, model.DeltaPresence)
+    kept = [c for c in asked.criteria if not isinstance(c, others)]
+    if asked.unit is not None:
+        kept = [
+            c
+            for c in kept
+            if isinstance(c, model.KAnonymity)
+            or (isinstance(c, model.LDiversity) and c.kind == "distinct")
+        ]
+    return replace(asked, criteria=tuple(kept))
 
 
 def _population(chosen: Chosen, labeled: Collection[str]) -> Table | None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.measure.describe import counted, percent
-from discreet.policy import model
 from discreet.release.anonymize.judge import holds_as_one
 from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses
 
 if TYPE_CHECKING:
+    from discreet.policy import model
     from discreet.release.anonymize.problem import Problem
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
@@ -33,7 +33,7 @@ def sentence(release: Release) -> str:
     return (
         f"{counted(release.rows, 'row', 'rows')} of {release.source} in "
         f"{counted(release.classes, 'class', 'classes')}: everybody looks like at least "
-        f"{release.k - 1:,} others (k = {release.k:,}). {percent(release.loss)} of the detail of the "
+        f"{counted(release.k - 1, 'other', 'others')} (k = {release.k:,}). {percent(release.loss)} of the detail of the "
         f"quasi-identifiers is lost, {kept}."
     )
 
@@ -62,7 +62,10 @@ def warn(
             f"{counted(rows, 'row is', 'rows are')} in a class whose every quasi-identifier is `*`: it "
             "meets the criteria, and whoever reads the output counts it as suppressed."
         )
-    if any(not isinstance(c, (model.KAnonymity, model.KMap)) for c in problem.judge.criteria):
+    if reading.cells.suppressed and drops:
+        rows = counted(reading.cells.suppressed, "row was", "rows were")
+        found.append(f"{rows} suppressed in the source already, and left out.")
+    if any(getattr(c, "column", None) for c in problem.judge.criteria):
         found.append(
             "Criteria about sensitive values were enforced by a known rule: who knows the rule may "
             "reason from what it did (minimality attack). See docs/explanation/criteria-enforced.md."
