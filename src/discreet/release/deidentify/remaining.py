@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from discreet.measure.assess import measure
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _COLUMNS_NAMED = 5
 _SETS_NAMED = 3
+_MOST_SETS = 500
 
 
 def measure_remaining(
@@ -39,7 +41,7 @@ def measure_remaining(
         bind(table, quasi=quasi, sensitive=(), unit=unit),
         population=None,
         fraction=None,
-        depth=min(3, len(quasi)),
+        depth=_depth(len(quasi)),
         threshold=AT_RISK_ABOVE,
         progress=progress,
     )
@@ -51,6 +53,16 @@ def measure_remaining(
         share_at_risk=found.risk.prosecutor.share_at_risk,
     )
     return remaining, _warnings(found, unknown)
+
+
+def _depth(columns: int) -> int:
+    """Return how many columns are taken together: the deepest search of a few hundred sets."""
+    depths = [
+        depth
+        for depth in range(1, min(3, columns) + 1)
+        if sum(math.comb(columns, size) for size in range(1, depth + 1)) <= _MOST_SETS
+    ]
+    return max(depths, default=1)
 
 
 def _warnings(found: Assessment, unknown: Collection[str]) -> tuple[str, ...]:
