@@ -18,7 +18,12 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 400
 
 # What a dependency is imported as, where that is not its name.
-IMPORTED_AS = {"pyyaml": "yaml", "vl-convert-python": "vl_convert", "psycopg": "psycopg"}
+IMPORTED_AS = {
+    "psycopg": "psycopg",
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
+    "vl-convert-python": "vl_convert",
+}
 
 
 def tracked_files() -> list[Path]:
