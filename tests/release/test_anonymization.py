@@ -76,7 +76,7 @@ def release(
 
 
 SMALL = settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -113,7 +113,7 @@ CRITERIA = [
     "criteria", CRITERIA, ids=lambda c: type(c[-1]).__name__ + str(c[-1])[-12:]
 )
 @pytest.mark.parametrize("method", ["local", "full-domain", "mondrian"])
-@settings(SMALL, max_examples=3)
+@settings(SMALL, max_examples=2)
 @given(rows=PEOPLE)
 def test_every_criterion_is_enforced_or_said_to_be_out_of_reach(method, criteria, rows):
     wanted = policy(*criteria, method=method)
@@ -149,7 +149,7 @@ def covers(label: str | None, value: Any, name: str) -> bool:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(SMALL, max_examples=5)
+@settings(SMALL, max_examples=3)
 @given(rows=PEOPLE)
 def test_every_label_stands_for_a_true_value(method, rows):
     """Each person gets a number as sensitive value, so that rows can be matched with the truth."""
@@ -173,7 +173,7 @@ def test_every_label_stands_for_a_true_value(method, rows):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(SMALL, max_examples=5)
+@settings(SMALL, max_examples=3)
 @given(rows=PEOPLE, chance=st.randoms(use_true_random=False))
 def test_the_order_of_rows_leaves_no_trace(method, rows, chance):
     wanted = policy(model.KAnonymity(2), method=method, suppress=0.2)
@@ -250,7 +250,7 @@ def test_a_population_criterion_needs_a_population():
         anonymize(table_of([(30, 1, "F", "clerk", "flu")] * 3), policy(model.KMap(2)))
 
 
-@settings(SMALL, max_examples=5)
+@settings(SMALL, max_examples=3)
 @given(rows=PEOPLE, others=PEOPLE)
 def test_k_map_and_presence_are_enforced_against_the_population(rows, others):
     population = table_of([*rows, *others]).drop_columns(["ill"])
@@ -356,7 +356,7 @@ def test_a_class_called_by_stars_alone_is_counted_in_a_caution(method):
 
 @pytest.mark.parametrize("has_units", [False, True], ids=["rows", "people"])
 @pytest.mark.parametrize("method", ["local", "full-domain"])
-@settings(SMALL, max_examples=8)
+@settings(SMALL, max_examples=4)
 @given(rows=PEOPLE)
 def test_rows_left_out_change_what_classes_are_compared_with(method, has_units, rows):
     """t-closeness is measured against what was published, without what was not."""
