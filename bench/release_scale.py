@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bench.people import FOLDER, QUASI, SENSITIVE, people, people_in_parts
-from bench.release_process import DISCREET, CommandFailed, Measured, measure
+from bench.release_process import DISCREET, CommandFailed, Measured, best, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +16,12 @@ OUT = FOLDER / "scale"
 PARTS = 10
 MEMORY = "4GB"
 LARGE = {"duckdb": 50_000_000, "spark": 100_000_000}
+MOST = 3  # times plain DuckDB, from AIMED rows on
+AIMED = 10_000_000
+REPEATS = 2
 METHODS = {
     "local (default)": (),
+    "mondrian": ("--method", "mondrian"),
     "full-domain 5 %": ("--method", "full-domain", "--suppress", "5%"),
 }
 
@@ -41,12 +45,12 @@ def growth(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> None:
         source = people("leaning", rows)
         print(f"\nleaning: {rows:,} rows, 6 quasi-identifiers, k=5, Parquet to Parquet")
         print(HEADER)
-        base = measure(_plain(str(source)))
+        base = best(_plain(str(source)), times=REPEATS)
         _row("plain DuckDB", base, base)
         for name, words in METHODS.items():
-            took = measure(_command(str(source), str(OUT / "released.parquet"), *words))
-            aim = f"<= 3: {'met' if took.wall <= 3 * base.wall else 'MISSED'}"
-            _row(f"anonymize, {name}", took, base, aim if rows >= 10_000_000 else "")
+            line = _command(str(source), str(OUT / "released.parquet"), *words)
+            took = best(line, times=REPEATS)
+            _row(f"anonymize, {name}", took, base, _within(took, base) if rows >= AIMED else "")
             if name in earlier:
                 times = took.cpu / earlier[name].cpu
                 print(f"{'':<30}{times:.1f} times the CPU for {rows // sizes[0]} times the rows")
@@ -78,6 +82,13 @@ def large(sizes: Mapping[str, int] = LARGE) -> None:
             print(f"{'':<30}k={found['k']}, {found['classes']:,} classes, Loss {found['loss']:.4f}")
         shutil.rmtree(OUT)
         shutil.rmtree(folder)
+
+
+def _within(took: Measured, base: Measured) -> str:
+    """Return whether it took at most three times as long; see `timely` about busy machines."""
+    walls, cpus = took.wall / base.wall, took.cpu / base.cpu
+    met = "met" if walls <= MOST else "met in CPU time" if cpus <= MOST else "MISSED"
+    return f"<= {MOST}: {met}"
 
 
 HEADER = f"{'':<30}{'wall s':>9}{'CPU s':>9}{'ratio':>8}{'CPU':>8}{'peak MB':>10}  aim"
