@@ -44,6 +44,8 @@ MOST_HELD = 50_000_000
 # What refinement may cost, in sums of single numbers; more rows are refined in smaller blocks.
 WORK = 4_000_000_000
 MOST_SWEEPS = 4
+# From so many combinations on, Mondrian is tried as another start: it takes little time then.
+MANY = 50_000
 LEAST_BLOCK = 256
 
 
@@ -99,7 +101,11 @@ def _search(
 
     walk = make_walk(problem) if _fits(problem) else None
     if walk is not None:
-        classes = improve(peel(problem, walk, report=report))
+        first = peel(problem, walk, report=report)
+        if len(problem.table) > MANY and referee.takes_all:
+            # With many combinations nearly everybody has doubles, and few cuts are needed.
+            first = min(first, partition_loosely(problem).classes, key=cost)
+        classes = improve(first)
     else:
         classes = improve(_start(problem, space, referee, report=report))
     if not referee.takes_all and holds_as_one(problem.judge, problem.table):
