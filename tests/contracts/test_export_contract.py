@@ -7,6 +7,8 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import psycopg
+import psycopg.sql
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -19,6 +21,7 @@ from discreet.release.write import parse_target, write_rows
 from discreet.sql import build
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from discreet.engines.engine import Engine
@@ -168,6 +171,19 @@ def test_a_folder_is_the_same_when_written_again(any_engine: Engine, tmp_path: P
             digests.add(write_rows(scratch, everything(relation), target).sha256)
     assert len(digests) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+@pytest.fixture(autouse=True)
+def _tables_go_away(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Drop what a test left on the server, which others list the tables of."""
+    yield
+    if "postgres_url" not in request.fixturenames:
+        return
+    with psycopg.connect(request.getfixturevalue("postgres_url"), autocommit=True) as server:
+        for engine in ("duckdb", "postgresql", "spark"):
+            for name in ("released", "kept"):
+                table = psycopg.sql.Identifier(f"{name}_{engine}")
+                server.execute(psycopg.sql.SQL("DROP TABLE IF EXISTS {}").format(table))
 
 
 @pytest.mark.postgres
