@@ -179,6 +179,53 @@ class UnsuitableValues(DiscreetError):
     exit_code = 2
 
 
+class InvalidQuestion(DiscreetError):
+    """The text is not one SQL statement that can be read, or names what is not there."""
+
+    code = "invalid-question"
+    exit_code = 2
+
+
+class QuestionRefused(DiscreetError):
+    """The question has no private answer here; the message says why and what can be asked instead."""
+
+    code = "question-refused"
+    exit_code = 4
+
+
+class NoBounds(QuestionRefused):
+    """A number is summed whose smallest and largest value nobody declared."""
+
+    code = "no-bounds"
+
+
+class BudgetExceeded(DiscreetError):
+    """The question costs more than is left; nothing was read and nothing was spent."""
+
+    code = "budget-exceeded"
+    exit_code = 4
+
+
+class InvalidBudget(DiscreetError):
+    """A privacy parameter is outside its range, such as epsilon = 0."""
+
+    code = "invalid-budget"
+    exit_code = 2
+
+
+class LedgerFailed(DiscreetError):
+    """The ledger cannot be read or written; no question is answered without it."""
+
+    code = "ledger-failed"
+
+
+class InvalidMechanism(DiscreetError):
+    """A mechanism or a table of its chances makes no sense, such as chances that do not add up to 1."""
+
+    code = "invalid-mechanism"
+    exit_code = 2
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ` Did you mean 'age'?`, or the list of known words when none is near.
 

@@ -1,0 +1,1 @@
+"""Question in, private answer out: SQL text to a plan, a plan to a noisy answer with its error and its price."""

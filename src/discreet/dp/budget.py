@@ -1,0 +1,32 @@
+"""What may be spent and what a question costs: exact fractions, never floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+Accounting = Literal["approximate", "zcdp"]
+
+
+@dataclass(frozen=True)
+class Price:
+    """What an event costs in each currency; a currency that cannot pay for it is None.
+
+    `epsilon` and `delta` are for (epsilon, delta)-DP by adding up; `rho` and `slip` are for zCDP,
+    with `slip` the chance that zCDP does not cover.
+    """
+
+    epsilon: Fraction | None
+    delta: Fraction
+    rho: Fraction | None
+    slip: Fraction
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be told in all: (`epsilon`, `delta`)-DP, held by adding up or by a zCDP filter."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    accounting: Accounting = "approximate"

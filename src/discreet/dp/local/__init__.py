@@ -1,0 +1,1 @@
+"""Noise added by the person who answers, before anybody collects: local differential privacy."""
