@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from discreet.policy.answering import Limits
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from decimal import Decimal
     from pathlib import Path
 
+    from discreet.policy.answering import Budget, Parts, UnitPeriod
     from discreet.policy.hierarchy import Hierarchy
 
 
@@ -348,7 +351,11 @@ class Release:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: where it is, whose privacy it holds, its columns and the criteria it must meet."""
+    """One table: where it is, whose privacy it holds, its columns and the criteria it must meet.
+
+    `public` says that everybody may read it. `partitions` are the columns whose parts of the table
+    are charged apart: a unit lies in one part only.
+    """
 
     name: str
     columns: tuple[Column, ...]
@@ -356,6 +363,11 @@ class Table:
     unit: str | None = None
     criteria: tuple[Criterion, ...] = ()
     release: Release = field(default_factory=Release)
+    public: bool = False
+    budget: Budget | None = None
+    limits: Limits = field(default_factory=Limits)
+    unit_period: UnitPeriod | None = None
+    partitions: Mapping[str, Parts] = field(default_factory=dict[str, "Parts"], hash=False)
     line: int | None = field(default=None, compare=False)
 
     def column(self, name: str) -> Column | None:
@@ -369,7 +381,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Policy:
-    """Everything that is protected, by table."""
+    """Everything that is protected, by table, and what may be told about all of it together."""
 
     tables: Mapping[str, Table]
     path: Path | None = field(default=None, compare=False)
+    budget: Budget | None = None
