@@ -28,6 +28,7 @@ VERBS = {
     "check": "Gate for CI: exit 3 unless the policy's criteria hold",
     "anonymize": "Publish rows that meet the criteria, with the least loss",
     "deidentify": "Remove or replace what names people: Safe Harbor, expert, pseudonyms",
+    "epsilon": "Calculate epsilon: coins, noise, tables of chances, composition",
 }
 
 HELP = """\b

@@ -1,0 +1,227 @@
+"""What several mechanisms cost together: on the same people one after another, or on separate parts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from discreet.dp.calculate.loss import Loss, read_number
+from discreet.errors import InvalidMechanism
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.dp.calculate.sensitivity import Neighbors
+
+# Beyond this, a list of privacy losses takes more memory than the answer is worth.
+_LARGEST_PLD = 1_000_000
+
+
+@dataclass(frozen=True)
+class Part:
+    """One mechanism: its epsilon, and the sensitivity and scale if it is Laplace noise."""
+
+    text: str
+    loss: Loss
+    laplace: tuple[Fraction, Fraction] | None = None
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """The epsilon of the same composition at one delta, by four ways to count; each is valid.
+
+    `pld` is None where dp-accounting is not installed or the composition is too long for it.
+    """
+
+    basic: float
+    advanced: float
+    zcdp: float
+    pld: float | None
+
+
+@dataclass(frozen=True)
+class Composition(Result):
+    """What mechanisms cost together; `accounts` compares ways to count where a delta was given."""
+
+    epsilon: float
+    exact: str
+    composition: Literal["sequential", "parallel"]
+    neighbors: str
+    parts: tuple[dict[str, float | str], ...]
+    times: int
+    delta: float | None
+    accounts: Accounts | None
+    why: str
+
+
+def read_part(text: str) -> Part:
+    """Return the mechanism that `text` writes: `0.1`, `ln:3`, or `laplace:SCALE:SENSITIVITY`.
+
+    >>> read_part("laplace:10:1").loss.words, read_part("ln:3").loss.words
+    ('0.1', 'ln 3')
+    """
+    kind, *numbers = text.split(":") if ":" in text else ("", text)
+    read = [read_number(number) for number in numbers]
+    match kind.strip().lower(), read:
+        case "", [Fraction() as epsilon] if epsilon >= 0:
+            return Part(text, Loss(epsilon))
+        case "ln", [Fraction() as ratio] if ratio >= 1:
+            return Part(text, Loss.of_ratio(ratio))
+        case "laplace", [Fraction() as scale, Fraction() as sensitivity] if (
+            min(scale, sensitivity) > 0
+        ):
+            return Part(text, Loss(sensitivity / scale), (sensitivity, scale))
+        case _:
+            raise InvalidMechanism(
+                f"'{text}' is no mechanism. Write an epsilon such as 0.1 or ln:3, or "
+                "laplace:SCALE:SENSITIVITY, with numbers above 0."
+            )
+
+
+def compose_sequence(
+    parts: Sequence[Part], *, times: int = 1, delta: Fraction | None = None
+) -> Composition:
+    """Return the cost of mechanisms that all look at the same people.
+
+    Guarantee: the sum of the epsilons (sequential composition; McSherry 2009, theorem 3), also where
+    each is chosen with the answers before it in mind. With a `delta`, the accounts `advanced`, `zcdp`
+    and `pld` hold for parameters that were fixed beforehand.
+
+    >>> compose_sequence([read_part("0.1"), read_part("0.2")]).exact
+    '0.3'
+    """
+    _require_parts(parts, times)
+    loss = sum((part.loss for part in parts), Loss()).times(times)
+    if delta is not None and not 0 < delta < 1:
+        raise InvalidMechanism("delta is a chance: write a number between 0 and 1, such as 1e-6.")
+    listed = " + ".join(part.loss.words for part in parts)
+    why = f"They look at the same people, so that epsilons add up: {listed}"
+    return Composition(
+        epsilon=loss.value,
+        exact=loss.words,
+        composition="sequential",
+        neighbors="either",
+        parts=_told(parts),
+        times=times,
+        delta=None if delta is None else float(delta),
+        accounts=None if delta is None else _accounts(parts, times, float(delta)),
+        why=f"{why}, {times} times." if times > 1 else f"{why}.",
+    )
+
+
+def compose_parts(
+    parts: Sequence[Part], *, neighbors: Neighbors = "unbounded", times: int = 1
+) -> Composition:
+    """Return the cost of mechanisms that each look at a part of the people, no one in two parts.
+
+    Guarantee: between unbounded neighbors the largest epsilon (McSherry 2009, theorem 4). Between
+    bounded neighbors a changed value can move its person from one part into another: one part loses
+    a person and another gains one, so that the largest counts twice.
+
+    >>> pair = [read_part("1"), read_part("1")]
+    >>> compose_parts(pair).epsilon, compose_parts(pair, neighbors="bounded").epsilon
+    (1.0, 2.0)
+    """
+    _require_parts(parts, times)
+    largest = max((part.loss for part in parts), key=lambda loss: loss.value)
+    if neighbors == "bounded":
+        loss = largest.times(2 * times)
+        why = (
+            "A changed value can move its person from one part into another. Then two parts change, "
+            f"so that the largest epsilon counts twice: 2 × {largest.words}"
+        )
+    else:
+        loss = largest.times(times)
+        why = (
+            "Who joins or leaves is in one part only, so that the largest epsilon counts: "
+            f"{largest.words}"
+        )
+    return Composition(
+        epsilon=loss.value,
+        exact=loss.words,
+        composition="parallel",
+        neighbors=neighbors,
+        parts=_told(parts),
+        times=times,
+        delta=None,
+        accounts=None,
+        why=f"{why}, {times} times." if times > 1 else f"{why}.",
+    )
+
+
+def advanced_epsilon(epsilons: Sequence[float], *, times: int, delta: float) -> float:
+    """Return the epsilon at `delta` by Kairouz, Oh & Viswanath 2015, theorem 3.5."""
+    drift = times * math.fsum(epsilon * math.tanh(epsilon / 2) for epsilon in epsilons)
+    squares = times * math.fsum(epsilon**2 for epsilon in epsilons)
+    return drift + math.sqrt(2 * math.log(1 / delta) * squares)
+
+
+def zcdp_epsilon(epsilons: Sequence[float], *, times: int, delta: float) -> float:
+    """Return the epsilon at `delta` of the sum of epsilon²/2 as zCDP.
+
+    The conversion is that of Canonne, Kamath & Steinke 2020, proposition 12; it holds at every
+    order, so that the best of many is taken.
+    """
+    rho = times * math.fsum(epsilon**2 for epsilon in epsilons) / 2
+    if not rho:
+        return 0.0
+
+    def bound(alpha: float) -> float:
+        gained = alpha * math.log1p(-1 / alpha) - math.log(alpha - 1)
+        return alpha * rho + (math.log(1 / delta) + gained) / (alpha - 1)
+
+    center = math.sqrt(math.log(1 / delta) / rho)
+    orders = (1 + center * 1.02**step for step in range(-250, 251))
+    return max(0.0, min(bound(order) for order in orders if order > 1 + 1e-9))
+
+
+def _accounts(parts: Sequence[Part], times: int, delta: float) -> Accounts:
+    values = [part.loss.value for part in parts]
+    basic = math.fsum(values) * times
+    return Accounts(
+        basic=basic,
+        advanced=min(basic, advanced_epsilon(values, times=times, delta=delta)),
+        zcdp=min(basic, zcdp_epsilon(values, times=times, delta=delta)),
+        pld=_pld(parts, times, delta),
+    )
+
+
+def _pld(parts: Sequence[Part], times: int, delta: float) -> float | None:
+    """Return epsilon by privacy loss distributions, rounded against the asker (Koskela et al. 2020)."""
+    try:
+        from dp_accounting.pld import common
+        from dp_accounting.pld import privacy_loss_distribution as pld
+    except ModuleNotFoundError:
+        return None
+    total = math.fsum(part.loss.value for part in parts) * times
+    step = 1e-4 if total <= 20 else 1e-3
+    if total / step > _LARGEST_PLD:
+        return None
+    composed = None
+    for part, count in Counter(part for part in parts if part.loss.value).items():
+        if part.laplace is None:
+            limits = common.DifferentialPrivacyParameters(part.loss.value, 0.0)
+            one = pld.from_privacy_parameters(limits, value_discretization_interval=step)
+        else:
+            sensitivity, scale = map(float, part.laplace)
+            one = pld.from_laplace_mechanism(scale, sensitivity, value_discretization_interval=step)
+        several = one.self_compose(count * times)
+        composed = several if composed is None else composed.compose(several)
+    return 0.0 if composed is None else min(total, composed.get_epsilon_for_delta(delta))
+
+
+def _told(parts: Sequence[Part]) -> tuple[dict[str, float | str], ...]:
+    return tuple(
+        {"what": part.text, "epsilon": part.loss.value, "exact": part.loss.words} for part in parts
+    )
+
+
+def _require_parts(parts: Sequence[Part], times: int) -> None:
+    if not parts:
+        raise InvalidMechanism("There is nothing to compose. Give at least one epsilon.")
+    if times < 1:
+        raise InvalidMechanism("A mechanism is used at least once.")

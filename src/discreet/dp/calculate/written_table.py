@@ -1,0 +1,147 @@
+"""Tables of chances as people write them: CSV with or without names for inputs and outputs."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from discreet.dp.calculate.loss import read_number
+from discreet.dp.calculate.table import Chances
+from discreet.errors import EmptySource, InvalidMechanism, SourceNotFound, UnreadableSource
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+    from pathlib import Path
+
+# What stands above a column of inputs, and is no input itself.
+_CORNERS = ("", "input", "inputs", "in", "x", "truth", "value")
+
+Grid = list[list[str]]
+
+
+def read_chances(path: Path, *, header: bool | None = None) -> Chances:
+    """Return the table of chances in a CSV file.
+
+    Args:
+        path: The file: a row for each input, a column for each output.
+        header: Whether the first line names the outputs; found by itself when not given.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise SourceNotFound(f"There is no file {path}.") from None
+    except IsADirectoryError:
+        raise UnreadableSource(f"{path} is a folder. Name a file in it.") from None
+    except (OSError, UnicodeDecodeError):
+        raise UnreadableSource(f"{path} cannot be read as text in UTF-8.") from None
+    return parse_chances(text, name=path.name, header=header)
+
+
+def parse_chances(text: str, *, name: str = "table", header: bool | None = None) -> Chances:
+    r"""Return the table of chances written in `text`.
+
+    >>> parse_chances("0.75,0.25\n1/4,3/4\n").inputs
+    ('row 1', 'row 2')
+    >>> parse_chances("said,yes,no\ntrue,3/4,1/4\nfalse,1/4,3/4\n").outputs
+    ('yes', 'no')
+    """
+    try:
+        read = csv.reader(text.splitlines(), skipinitialspace=True, strict=True)
+        grid = [[cell.strip() for cell in line] for line in read if any(map(str.strip, line))]
+    except csv.Error:
+        raise UnreadableSource(f"{name} is not CSV. Check its quotation marks.") from None
+    if not grid:
+        raise EmptySource(f"{name} is empty: there is no table of chances in it.")
+    has_header = _has_header(grid) if header is None else header
+    titles, rows = (grid[0], grid[1:]) if has_header else (None, grid)
+    if not rows:
+        raise EmptySource(f"{name} has a header but no rows.")
+    _require_even(rows, titles, name)
+    return _named(rows, titles)
+
+
+def _has_header(grid: Grid) -> bool:
+    """Return whether the first line names outputs; where it may also be an input, refuse to guess."""
+    corner, first = grid[0][0], [read_number(cell) for cell in grid[0][1:]]
+    if None in first or len(grid[0]) < len(grid[-1]):
+        return True
+    others = [read_number(line[0]) for line in grid[1:]]
+    if read_number(corner) is not None:
+        # Numbers only. Whole numbers such as 1,2,3 can name outputs and cannot be chances.
+        numbers = [number for number in (read_number(corner), *first) if number is not None]
+        return all(number.denominator == 1 for number in numbers) and max(numbers) > 1
+    if corner.casefold() in _CORNERS or None not in others:
+        return True
+    if sum(number for number in first if number is not None) != 1:
+        return True
+    raise InvalidMechanism(
+        "The first line may be a header or an input. Say which with --header or --no-header."
+    )
+
+
+def _require_even(rows: Grid, titles: Sequence[str] | None, name: str) -> None:
+    width = len(rows[0])
+    uneven = next((index for index, line in enumerate(rows, start=1) if len(line) != width), None)
+    if uneven is not None:
+        raise InvalidMechanism(
+            f"{name}: row {uneven} has {len(rows[uneven - 1])} cells where the first has {width}."
+        )
+    if titles is not None and len(titles) not in (width, width - 1):
+        raise InvalidMechanism(
+            f"{name}: the header has {len(titles)} cells where the rows have {width}."
+        )
+
+
+def _named(rows: Grid, titles: list[str] | None) -> Chances:
+    width = len(rows[0])
+    labeled = _has_labels(rows, titles)
+    inputs = [
+        line[0] if labeled and line[0] else f"row {number}"
+        for number, line in enumerate(rows, start=1)
+    ]
+    cells = [line[1:] for line in rows] if labeled else rows
+    if titles is None:
+        outputs = [f"column {number}" for number in range(1 + labeled, width + 1)]
+    else:
+        outputs = titles[1:] if labeled and len(titles) == width else titles
+    read = tuple(
+        tuple(
+            _chance(cell, row=name, output=output)
+            for cell, output in zip(row, outputs, strict=True)
+        )
+        for name, row in zip(inputs, cells, strict=True)
+    )
+    return Chances(tuple(inputs), tuple(outputs), read)
+
+
+def _has_labels(rows: Grid, titles: Sequence[str] | None) -> bool:
+    """Return whether the first column names the inputs: where numbers could be either, add them up."""
+    if titles is not None and len(titles) < len(rows[0]):
+        return True
+    if len(rows[0]) == 1:
+        return False
+    if any(read_number(line[0]) is None for line in rows):
+        # A cell that is no chance where all others are is a slip, not a name.
+        return all(read_number(line[0]) is None for line in rows) or not _add_up(rows[:1])
+    if titles is not None and titles[0].casefold() in _CORNERS:
+        return True
+    return not _add_up(rows) and _add_up([line[1:] for line in rows])
+
+
+def _add_up(rows: Grid) -> bool:
+    for line in rows:
+        numbers = [read_number(cell) for cell in line]
+        if None in numbers or sum(number for number in numbers if number is not None) != 1:
+            return False
+    return True
+
+
+def _chance(cell: str, *, row: str, output: str) -> Fraction:
+    number = read_number(cell)
+    if number is None:
+        what = "is empty" if not cell else "is no number"
+        raise InvalidMechanism(
+            f"Row '{row}', column '{output}': the cell {what}. Write a chance such as 0.25 or 1/4."
+        )
+    return number
