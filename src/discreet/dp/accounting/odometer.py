@@ -1,0 +1,56 @@
+"""How much has been told so far, by whichever way of counting tells least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.dp.accounting.conversion import epsilon_of_rho
+from discreet.dp.accounting.pricing import add_prices, price
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from fractions import Fraction
+
+    from discreet.dp.budget import Price
+    from discreet.dp.event import Event
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The epsilon of all events so far at `delta`, counted in two ways; None where one cannot count."""
+
+    delta: Fraction
+    basic: Fraction | None
+    zcdp: Fraction | None
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The smaller of the two; None if neither counts at this delta."""
+        counted = [each for each in (self.basic, self.zcdp) if each is not None]
+        return min(counted, default=None)
+
+
+def odometer(events: Iterable[Event], *, delta: Fraction) -> Reading:
+    """Return what `events` told together, each chosen with the answers before it in mind.
+
+    Guarantee: `basic` holds at every moment. `zcdp` is what a filter with this very limit, set
+    beforehand, promises (Whitehouse, Ramdas, Rogers & Wu 2023); whoever stops *because of* the
+    reading is covered by the limit of the ledger, not by the reading.
+
+    >>> from fractions import Fraction
+    >>> from discreet.dp.event import Pure
+    >>> reading = odometer([Pure(Fraction(1, 100))] * 1000, delta=Fraction(1, 10**6))
+    >>> float(reading.basic), round(float(reading.zcdp), 6)
+    (10.0, 1.471595)
+    """
+    return read_price(add_prices(price(event) for event in events), delta=delta)
+
+
+def read_price(total: Price, *, delta: Fraction) -> Reading:
+    """Return the reading of a price that is already added up."""
+    basic = total.epsilon if total.delta <= delta else None
+    spare = delta - total.slip
+    if total.rho is None or spare <= 0:
+        return Reading(delta, basic, None)
+    return Reading(delta, basic, epsilon_of_rho(total.rho, delta=spare))
