@@ -1,0 +1,86 @@
+"""Exact sampling of one candidate by its score: rejection with coins of chance e^-gamma.
+
+Candidates come as gaps, integers by which their score is below the best one, and `rate` is what one
+point of score is worth: a candidate's weight is e^(-gap · rate). Many runs can be made at once.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.dp.exact import bernoulli_exp, multiples, uniform
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+_AT_ONCE = 1 << 20
+
+
+def score_gaps(scores: NDArray[Any]) -> NDArray[Any]:
+    """Return how far each integer score is below the largest one."""
+    best, worst = int(scores.max()), int(scores.min())
+    if best - worst >= 1 << 63:
+        scores = scores.astype(object)
+    return best - scores
+
+
+def permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
+    """Return the first candidate in a random order whose coin of chance e^(-gap · rate) is true.
+
+    McKenna & Sheldon 2020, algorithm 1. The best candidate's coin is always true.
+    """
+    rows = max(1, _AT_ONCE // gaps.size)
+    parts = [
+        _permute_and_flip(gaps, rate, min(rows, runs - start)) for start in range(0, runs, rows)
+    ]
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
+    orders = permutations(gaps.size, runs)
+    flips = bernoulli_exp(multiples(gaps[orders.ravel()], rate)).reshape(orders.shape)
+    return orders[np.arange(runs), np.argmax(flips, axis=1)]
+
+
+def exponential(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
+    """Return candidates, each with a chance in proportion to e^(-gap · rate).
+
+    Rejection: candidates are proposed uniformly until one's coin is true (McSherry & Talwar 2007 for
+    the distribution).
+    """
+    chosen = np.zeros(runs, np.int64)
+    waiting = np.arange(runs)
+    while waiting.size:
+        trials = max(1, min(gaps.size, _AT_ONCE // waiting.size))
+        proposed = uniform(gaps.size, waiting.size * trials)
+        flips = bernoulli_exp(multiples(gaps[proposed], rate)).reshape(waiting.size, trials)
+        first = np.argmax(flips, axis=1)
+        is_done = flips.any(axis=1)
+        picked = proposed.reshape(flips.shape)[np.arange(waiting.size), first]
+        chosen[waiting[is_done]] = picked[is_done]
+        waiting = waiting[~is_done]
+    return chosen
+
+
+def permutations(size: int, runs: int) -> NDArray[np.int64]:
+    """Return `runs` orders of 0 … `size` - 1, each order as likely as another."""
+    keys = _keys(size, runs)
+    while (tied := np.flatnonzero(_has_ties(keys))).size:
+        # Given that no two keys are equal, all their orders are equally likely.
+        keys[tied] = _keys(size, tied.size)
+    return np.argsort(keys, axis=1).astype(np.int64)
+
+
+def _keys(size: int, runs: int) -> NDArray[np.uint64]:
+    words = np.frombuffer(os.urandom(8 * size * runs), np.uint64)
+    return words.reshape(runs, size).copy()
+
+
+def _has_ties(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    ordered = np.sort(keys, axis=1)
+    return (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)

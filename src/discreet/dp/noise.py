@@ -1,0 +1,217 @@
+"""The one door through which private noise comes: exact, from the operating system, without a seed.
+
+Noise is drawn apart from data and added in exact integers, so that neither the data nor a float can
+shape it. Up to `OPENDP_UP_TO` values come from OpenDP's samplers where they are installed and know
+the scale exactly; more values, and any without OpenDP, come from `dp.exact`, whose distribution is
+the same.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from discreet.dp.exact import discrete_gaussian, discrete_laplace
+from discreet.dp.exact import uniform as exact_uniform
+from discreet.dp.exact_choice import exponential, permute_and_flip, score_gaps
+from discreet.errors import InvalidBudget, InvalidMechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Sampler = Callable[[list[int]], list[int]]
+
+# Above this scale, noise would leave 64 bits with a chance that is not negligible: e^-256 here.
+LARGEST_SCALE = Fraction(2**55)
+# Measured (bench/noise.py): from about here on OpenDP takes longer, 10 times at 10 000 values.
+OPENDP_UP_TO = 100
+
+
+class Noise(Protocol):
+    """A source of noise; the only one outside tests is the system's."""
+
+    def laplace(self, scale: Fraction, count: int) -> NDArray[np.int64]:
+        """Return `count` discrete Laplace values."""
+        ...
+
+    def gaussian(self, scale: Fraction, count: int) -> NDArray[np.int64]:
+        """Return `count` discrete Gaussian values of standard parameter `scale`."""
+        ...
+
+    def uniform(self, below: int, count: int) -> NDArray[Any]:
+        """Return `count` integers from 0 to `below` - 1, each as likely as another."""
+        ...
+
+    def choose(self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction) -> int:
+        """Return the place of a good score, by permute-and-flip."""
+        ...
+
+    def choose_exponentially(
+        self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
+    ) -> int:
+        """Return the place of a good score, by the exponential mechanism."""
+        ...
+
+
+class SystemNoise:
+    """Noise from the operating system's randomness. It has no seed and no state."""
+
+    def laplace(self, scale: Fraction, count: int) -> NDArray[np.int64]:
+        """Return `count` discrete Laplace values."""
+        return laplace(scale, count)
+
+    def gaussian(self, scale: Fraction, count: int) -> NDArray[np.int64]:
+        """Return `count` discrete Gaussian values of standard parameter `scale`."""
+        return gaussian(scale, count)
+
+    def uniform(self, below: int, count: int) -> NDArray[Any]:
+        """Return `count` integers from 0 to `below` - 1, each as likely as another."""
+        return exact_uniform(below, count)
+
+    def choose(self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction) -> int:
+        """Return the place of a good score, by permute-and-flip."""
+        rate = _rate(scores, epsilon, sensitivity)
+        return int(permute_and_flip(score_gaps(scores), rate, 1)[0])
+
+    def choose_exponentially(
+        self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
+    ) -> int:
+        """Return the place of a good score, by the exponential mechanism."""
+        rate = _rate(scores, epsilon, sensitivity)
+        return int(exponential(score_gaps(scores), rate, 1)[0])
+
+
+def system_noise() -> Noise:
+    """Return the noise of this machine."""
+    return SystemNoise()
+
+
+def laplace(scale: Fraction, count: int) -> NDArray[np.int64]:
+    """Return `count` integers x, each with a chance in proportion to e^(-|x| / `scale`).
+
+    Guarantee: exact, for every fraction from above 0 to 2^55 (Canonne, Kamath & Steinke 2020,
+    algorithm 2); values are independent of each other and of everything else.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> values = laplace(Fraction(10, 3), 5)
+        >>> values.dtype, values.size
+        (dtype('int64'), 5)
+    """
+    _check(scale, count)
+    sampler = _opendp_laplace(float(scale)) if _suits_opendp(scale, count) else None
+    if sampler is None:
+        return discrete_laplace(scale, count)
+    return np.array(sampler([0] * count), np.int64)
+
+
+def gaussian(scale: Fraction, count: int) -> NDArray[np.int64]:
+    """Return `count` integers x, each with a chance in proportion to e^(-x² / (2 `scale`²)).
+
+    Guarantee: exact, for every fraction from above 0 to 2^55 (Canonne, Kamath & Steinke 2020,
+    algorithm 3); values are independent of each other and of everything else.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> gaussian(Fraction(40), 3).size
+        3
+    """
+    _check(scale, count)
+    sampler = _opendp_gaussian(float(scale)) if _suits_opendp(scale, count) else None
+    if sampler is None:
+        return discrete_gaussian(scale * scale, count)
+    return np.array(sampler([0] * count), np.int64)
+
+
+def representable(scale: Fraction) -> Fraction:
+    """Return the least scale that a float holds and that is no less than `scale`.
+
+    OpenDP takes its scale as a float: a mechanism draws with this one, and says so in its event.
+
+    >>> representable(Fraction(1, 4)), representable(Fraction(1, 3)) > Fraction(1, 3)
+    (Fraction(1, 4), True)
+    """
+    if scale <= 0:
+        raise InvalidMechanism("Noise needs a scale above 0. Give a larger sensitivity.")
+    if scale > LARGEST_SCALE:
+        raise InvalidMechanism(
+            "The noise would need a scale above 2^55, which no 64-bit answer can hold. "
+            "Use narrower bounds, a coarser granularity or a larger epsilon."
+        )
+    near = float(scale)
+    return Fraction(near if Fraction(near) >= scale else math.nextafter(near, math.inf))
+
+
+def representable_root(square: Fraction) -> Fraction:
+    """Return the least scale that a float holds and whose square is no less than `square`.
+
+    >>> representable_root(Fraction(9)), representable_root(Fraction(2)) ** 2 >= 2
+    (Fraction(3, 1), True)
+    """
+    if square <= 0:
+        return representable(square)
+    # isqrt of 2^128 · square is within 2^-64 of the root, relative to it where it is 1 or more.
+    shift = 64 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
+    floor = math.isqrt((square.numerator << 2 * shift) // square.denominator)
+    near = representable(Fraction(floor, 1 << shift))
+    return near if near * near >= square else _next(near)
+
+
+def _next(scale: Fraction) -> Fraction:
+    return Fraction(math.nextafter(float(scale), math.inf))
+
+
+def _check(scale: Fraction, count: int) -> None:
+    representable(scale)
+    if count < 0:
+        raise InvalidMechanism("Fewer than no values of noise were asked for.")
+
+
+def _rate(scores: NDArray[Any], epsilon: Fraction, sensitivity: Fraction) -> Fraction:
+    if epsilon <= 0:
+        raise InvalidBudget("A choice needs an epsilon above 0.")
+    if sensitivity <= 0 or scores.size == 0:
+        raise InvalidMechanism("A choice needs candidates, and scores that one unit can change.")
+    return Fraction(epsilon) / (2 * Fraction(sensitivity))
+
+
+def _suits_opendp(scale: Fraction, count: int) -> bool:
+    return 0 < count <= OPENDP_UP_TO and Fraction(float(scale)) == scale
+
+
+@cache
+def _has_opendp() -> bool:
+    try:
+        from opendp.mod import enable_features
+    except ImportError:
+        return False
+    enable_features("contrib")
+    return True
+
+
+@lru_cache(64)
+def _opendp_laplace(scale: float) -> Sampler | None:
+    if not _has_opendp():
+        return None
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+
+    return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale)
+
+
+@lru_cache(64)
+def _opendp_gaussian(scale: float) -> Sampler | None:
+    if not _has_opendp():
+        return None
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+
+    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale)
