@@ -29,6 +29,7 @@ VERBS = {
     "anonymize": "Publish rows that meet the criteria, with the least loss",
     "deidentify": "Remove or replace what names people: Safe Harbor, expert, pseudonyms",
     "epsilon": "Calculate epsilon: coins, noise, tables of chances, composition",
+    "collect": "Let people report a value by coins: local differential privacy",
 }
 
 HELP = """\b
