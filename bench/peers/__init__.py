@@ -1,0 +1,1 @@
+"""Peers, each run by the Python of its own environment."""
