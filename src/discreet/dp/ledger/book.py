@@ -1,0 +1,125 @@
+"""The ledger itself: reserve before looking, commit before telling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.dp.ledger.charging import NoRoom, charges_for, exceeded, fingerprint_of
+from discreet.errors import LedgerFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from discreet.dp.budget import Price
+    from discreet.dp.ledger.records import Account, Entry, Remaining, Reservation
+
+
+class Ledger:
+    """A durable book of budgets, in an SQLite file or behind a `postgresql://` URL.
+
+    Guarantee: at every instant, whatever the number of askers and whichever of them are killed, each
+    part of the data has paid no more than the limit of each account it was charged to, if every
+    answer is computed after `reserve` and shown after `commit`. Limits hold for questions that are
+    chosen adaptively, since the ledger is a filter: it adds up epsilon and delta, or rho and slips
+    (Whitehouse, Ramdas, Rogers & Wu 2023, Theorem 1).
+
+    Raises:
+        LedgerFailed: the place cannot be used, or what is there is no ledger of this version.
+    """
+
+    def __init__(self, place: str | Path) -> None:
+        from discreet.dp.ledger.store import open_store
+
+        self._store = open_store(place)
+
+    def reserve(
+        self, accounts: Sequence[Account], price: Price, *, key: str, at: datetime, question: str
+    ) -> Reservation:
+        """Charge all accounts, or none, and return the right to answer.
+
+        The same `key` again is not charged again: it returns the stored answer, or, if there is none
+        because somebody crashed or is still at work, the same reservation, as long as accounts, cells
+        and price are the same. So `key` must tell apart whatever must be paid for separately: the
+        question, the state of the data, and the analyst where analysts have budgets of their own.
+
+        Raises:
+            BudgetExceeded: an account has too little left; nothing was charged.
+            QuestionRefused: an account is kept in a currency in which `price` is None.
+            LedgerFailed: the ledger could not be written. Nothing may be answered.
+        """
+        from discreet.dp.ledger import writing
+
+        charges = charges_for(accounts, price)
+        order = writing.Order(key, at, question, price, fingerprint_of(accounts, price))
+        try:
+            with self._store.writing() as connection:
+                return writing.reserve(connection, charges, order)
+        except NoRoom as refused:
+            (left,) = self.remaining([refused.account])
+        raise exceeded(price, left)
+
+    def commit(self, reservation: Reservation, answer: bytes) -> bytes:
+        """Store `answer`, and return the one that may be shown: the first that was stored.
+
+        Raises:
+            LedgerFailed: it could not be stored. Nothing may be answered.
+        """
+        from discreet.dp.ledger import writing
+
+        with self._store.writing() as connection:
+            return writing.commit(connection, reservation, answer)
+
+    def find(self, key: str) -> bytes | None:
+        """Return the answer that was stored under `key`, if there is one."""
+        from discreet.dp.ledger import reading
+
+        with self._store.reading() as connection:
+            return reading.find(connection, key)
+
+    def remaining(self, accounts: Sequence[Account]) -> list[Remaining]:
+        """Return what each account has left where it has least among its `cells`.
+
+        Limits are those of the budgets given; an account that was never charged has all of its own.
+        """
+        from discreet.dp.ledger import reading
+
+        with self._store.reading() as connection:
+            return [reading.remaining(connection, account) for account in accounts]
+
+    def accounts(self) -> list[Account]:
+        """Return every account that was ever charged, with its latest budget, by name."""
+        from discreet.dp.ledger import reading
+
+        with self._store.reading() as connection:
+            return reading.accounts(connection)
+
+    def entries(self, account: str | None = None, *, limit: int = 100) -> list[Entry]:
+        """Return the latest charges and changes of limits, the newest first."""
+        from discreet.dp.ledger import reading
+
+        with self._store.reading() as connection:
+            return reading.entries(connection, account, limit=limit)
+
+    def verify(self) -> int:
+        """Check the chain of entries, and the spending and the answers against it; return their number.
+
+        Raises:
+            LedgerFailed: something was changed, lost or damaged; the message says what.
+        """
+        from discreet.dp.ledger import verifying
+
+        self._store.check()
+        with self._store.writing() as connection:
+            fault, count = verifying.verify(connection)
+        if fault:
+            raise LedgerFailed(
+                f"The ledger {self._store.name} does not agree with itself: {fault}. Restore it from "
+                "a backup, and find out who changed it."
+            )
+        return count
+
+    def close(self) -> None:
+        """Close all connections; the ledger opens new ones if it is used again."""
+        self._store.close()

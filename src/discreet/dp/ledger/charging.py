@@ -1,0 +1,109 @@
+"""What a question asks of each account, before anything is written; and the words of a refusal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
+
+from discreet.dp.ledger.units import Units, cost_in_units, limits_in_units
+from discreet.errors import BudgetExceeded, QuestionRefused, WrongUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from discreet.dp.budget import Price
+    from discreet.dp.ledger.records import Account, Amount, Remaining
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What one account pays, and what it may have paid at most."""
+
+    account: Account
+    cost: Units
+    limits: Units
+
+
+class NoRoom(Exception):
+    """An account has too little left; inside the ledger only."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+
+
+def charges_for(accounts: Sequence[Account], price: Price) -> list[Charge]:
+    """Return what each account pays.
+
+    Raises:
+        QuestionRefused: an account keeps its budget in a currency in which the question has no price.
+        WrongUsage: nobody pays, or one account is named twice.
+        InvalidBudget: a budget or a price is outside its range.
+    """
+    if not accounts:
+        raise WrongUsage("Nobody pays for this question. Name at least one account.")
+    if len({account.name for account in accounts}) < len(accounts):
+        raise WrongUsage("An account is named twice for one question. Name each once.")
+    cost = cost_in_units(price)
+    for account in accounts:
+        _refuse_without_price(account, price)
+    return [Charge(account, cost, limits_in_units(account.budget)) for account in accounts]
+
+
+def fingerprint_of(accounts: Sequence[Account], price: Price) -> str:
+    """Return a text that is the same only for the same accounts, cells and price."""
+    charged = sorted(
+        (account.name, sorted(account.cells) if account.cells else None) for account in accounts
+    )
+    text = json.dumps([charged, [str(part) for part in astuple(price)]])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def exceeded(price: Price, left: Remaining) -> BudgetExceeded:
+    """Return the refusal that says what the question costs, what is left, and what to do."""
+    if left.rho is not None:
+        costs = f"rho {_number(price.rho)}{_delta(price.slip)}"
+        has = f"rho {_share(left.rho)}{_share_of_delta(left.delta, price.slip)}"
+        most = f"rho {_number(left.rho.left)}"
+    else:
+        costs = f"epsilon {_number(price.epsilon)}{_delta(price.delta)}"
+        has = f"epsilon {_share(left.epsilon)}{_share_of_delta(left.delta, price.delta)}"
+        most = f"epsilon {_number(left.epsilon.left)}"
+    first = left.rho or left.epsilon
+    step = f"Ask again at {most} or less, or ask" if first.left else "Ask"
+    return BudgetExceeded(
+        f"This question costs {costs}, and account '{left.name}' has {has} left. Nothing was read "
+        f"and nothing was spent. {step} the custodian for a larger budget."
+    )
+
+
+def _refuse_without_price(account: Account, price: Price) -> None:
+    if account.budget.accounting == "zcdp" and price.rho is None:
+        raise QuestionRefused(
+            f"This question has no price under zCDP, in which account '{account.name}' is kept. "
+            "Nothing was spent. Ask with another mechanism, or keep the account with accounting "
+            "'approximate'."
+        )
+    if account.budget.accounting == "approximate" and price.epsilon is None:
+        raise QuestionRefused(
+            f"Gaussian noise has no epsilon alone, and account '{account.name}' adds up epsilons. "
+            "Nothing was spent. Ask with Laplace noise, or keep the account with accounting 'zcdp'."
+        )
+
+
+def _share(amount: Amount) -> str:
+    return f"{_number(amount.left)} of {_number(amount.limit)}"
+
+
+def _share_of_delta(amount: Amount, cost: Fraction) -> str:
+    return f" and delta {_share(amount)}" if cost else ""
+
+
+def _delta(delta: Fraction) -> str:
+    return f" and delta {_number(delta)}" if delta else ""
+
+
+def _number(amount: Fraction | None) -> str:
+    return "without end" if amount is None else f"{float(amount):.12g}"

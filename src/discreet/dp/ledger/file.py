@@ -1,0 +1,149 @@
+"""A ledger in an SQLite file: one writer at a time, on the disk before anybody is told."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert
+
+from discreet.dp.ledger import schema
+from discreet.dp.ledger.faults import failure
+from discreet.errors import LedgerFailed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_WAIT_SECONDS = 30
+_TRIES = 200
+_CHECKED_BYTES = 64 << 20  # larger files are checked by `verify`, not whenever they are opened
+
+
+class File:
+    """A file with mode 0600, in WAL mode, written through to the disk at every commit."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.name = str(path)
+
+    def engine(self) -> Engine:
+        """Return an engine whose write transactions start with BEGIN IMMEDIATE."""
+        url = URL.create("sqlite", database=str(self._path))
+        # Every thread of a server may look something up at once.
+        engine = create_engine(url, connect_args={"timeout": _WAIT_SECONDS}, max_overflow=-1)
+        event.listen(engine, "connect", _prepare_connection)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def prepare(self, engine: Engine) -> None:
+        """Make file and tables if there are none; refuse what is no ledger."""
+        try:
+            self._create_file()
+            is_new = self._inspect()
+        except sqlite3.Error as error:
+            raise failure(self.name, error) from None
+        if is_new:
+            writing = engine.connect().execution_options(writes=True)
+            with writing as connection, connection.begin():
+                _create_tables(connection)
+
+    def check(self, connection: Connection) -> None:
+        """Refuse a file whose pages contradict each other."""
+        if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() != "ok":
+            raise failure(self.name, _Named("SQLITE_CORRUPT"))
+
+    def _create_file(self) -> None:
+        try:
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            return
+        except OSError:
+            raise failure(self.name, _Named("SQLITE_CANTOPEN")) from None
+        # Without this the name of the file could be gone after a power failure.
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _inspect(self) -> bool:
+        """Return whether the file is still empty; refuse it if it is no ledger of this format."""
+        with closing(
+            sqlite3.connect(self._path, isolation_level=None, timeout=_WAIT_SECONDS)
+        ) as raw:
+            application = raw.execute("PRAGMA application_id").fetchone()[0]
+            written = raw.execute("PRAGMA user_version").fetchone()[0]
+            if application == schema.APPLICATION:
+                self._refuse_newer(written)
+                if self._path.stat().st_size <= _CHECKED_BYTES:
+                    self._refuse_damage(raw)
+                return False
+            if application or written or raw.execute("SELECT 1 FROM sqlite_master").fetchone():
+                raise LedgerFailed(
+                    f"{self.name} is another program's database, not a ledger. Name another file."
+                )
+            self._write_ahead(raw)
+            return True
+
+    def _refuse_newer(self, written: int) -> None:
+        if written > schema.FORMAT:
+            raise LedgerFailed(
+                f"The ledger {self.name} was written by a newer discreet (format {written}, this one "
+                f"knows {schema.FORMAT}). Update discreet."
+            )
+
+    def _refuse_damage(self, raw: sqlite3.Connection) -> None:
+        if raw.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise failure(self.name, _Named("SQLITE_CORRUPT"))
+
+    def _write_ahead(self, raw: sqlite3.Connection) -> None:
+        # Several processes may do this at once, and SQLite does not wait for this one pragma.
+        for attempt in range(_TRIES):
+            try:
+                mode = raw.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+            except sqlite3.OperationalError as error:
+                if attempt == _TRIES - 1 or error.sqlite_errorname not in (
+                    "SQLITE_BUSY",
+                    "SQLITE_LOCKED",
+                ):
+                    raise
+                time.sleep(_WAIT_SECONDS / _TRIES)
+                continue
+            if mode == "wal":
+                return
+            raise LedgerFailed(
+                f"The ledger {self.name} cannot be kept on this file system, which has no shared "
+                "memory. Use a local disk, or a PostgreSQL URL."
+            )
+
+
+class _Named(Exception):
+    """Stands for an error of SQLite by its name."""
+
+    def __init__(self, name: str) -> None:
+        self.sqlite_errorname = name
+
+
+def _prepare_connection(raw: Any, _record: Any) -> None:
+    raw.isolation_level = None  # transactions begin where `_begin` says, not where Python guesses
+    for pragma in ("synchronous=FULL", "fullfsync=ON", "trusted_schema=OFF"):
+        raw.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _create_tables(connection: Connection) -> None:
+    if connection.exec_driver_sql("PRAGMA application_id").scalar() == schema.APPLICATION:
+        return  # another process was first
+    schema.metadata.create_all(connection)
+    connection.execute(
+        insert(schema.head).values(id=1, format=schema.FORMAT, sequence=0, hash=schema.START)
+    )
+    connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION}")
+    connection.exec_driver_sql(f"PRAGMA user_version={schema.FORMAT}")

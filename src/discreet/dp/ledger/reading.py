@@ -1,0 +1,110 @@
+"""What the ledger tells: answers, what is left, and the entries."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, select
+
+from discreet.dp.accounting.conversion import epsilon_of_rho
+from discreet.dp.budget import Budget
+from discreet.dp.ledger import journal, schema, spending
+from discreet.dp.ledger.records import Account, Amount, Entry, Remaining, State
+from discreet.dp.ledger.units import PER_DELTA, PER_EPSILON, PER_RHO, Units, limits_in_units
+
+if TYPE_CHECKING:
+    from sqlalchemy import Row
+
+
+def find(connection: Connection, key: str) -> bytes | None:
+    """Return the stored answer of `key`."""
+    table = schema.reservation
+    answer = connection.scalar(select(table.c.answer).where(table.c.key == key))
+    return None if answer is None else bytes(answer)
+
+
+def remaining(connection: Connection, account: Account) -> Remaining:
+    """Return what `account` has left where it has least."""
+    limits = limits_in_units(account.budget)
+    is_zcdp = account.budget.accounting == "zcdp"
+    spent, cell = spending.most_spent(
+        connection, account.name, account.cells, by="rho" if is_zcdp else "epsilon"
+    )
+    if is_zcdp:
+        return _remaining_rho(account, spent, limits, cell)
+    return Remaining(
+        name=account.name,
+        accounting=account.budget.accounting,
+        epsilon=_amount(spent.epsilon, limits.epsilon, PER_EPSILON),
+        delta=_amount(spent.delta, limits.delta, PER_DELTA),
+        rho=None,
+        cell=cell,
+    )
+
+
+def accounts(connection: Connection) -> list[Account]:
+    """Return all accounts by name."""
+    rows = connection.execute(select(schema.account).order_by(schema.account.c.name))
+    return [Account(row["name"], _budget(row), None) for row in rows.mappings()]
+
+
+def entries(connection: Connection, account: str | None, *, limit: int) -> list[Entry]:
+    """Return the latest charges and limits, the newest first."""
+    table, answered = schema.entry, schema.reservation.c.answer.is_not(None).label("answered")
+    query = (
+        select(table, answered)
+        .join(schema.reservation, table.c.key == schema.reservation.c.key, isouter=True)
+        .where(table.c.kind != "answer")
+        .order_by(table.c.sequence.desc())
+        .limit(limit)
+    )
+    if account is not None:
+        query = query.where(table.c.account == account)
+    return [_entry(row) for row in connection.execute(query)]
+
+
+def _remaining_rho(account: Account, spent: Units, limits: Units, cell: str | None) -> Remaining:
+    rho = _amount(spent.rho, limits.rho, PER_RHO)
+    told = epsilon_of_rho(rho.spent, delta=account.budget.delta / 2)
+    return Remaining(
+        name=account.name,
+        accounting=account.budget.accounting,
+        epsilon=Amount(told, account.budget.epsilon),
+        delta=_amount(spent.slip, limits.slip, PER_DELTA),
+        rho=rho,
+        cell=cell,
+    )
+
+
+def _amount(spent: int, limit: int, per: int) -> Amount:
+    return Amount(Fraction(spent, per), Fraction(limit, per))
+
+
+def _entry(row: Row[Any]) -> Entry:
+    detail = json.loads(row.detail)
+    is_charge = row.kind == "charge"
+    state: State = "limit"
+    if is_charge:
+        state = "committed" if row.answered else "reserved"
+    cells = detail.get("cells")
+    return Entry(
+        sequence=row.sequence,
+        at=datetime.fromisoformat(row.at),
+        account=row.account,
+        state=state,
+        question=detail.get("question"),
+        price=journal.read_price(detail["price"]) if is_charge else None,
+        cells=None if cells is None else frozenset(cells),
+        budget=None if is_charge else _budget(detail),
+    )
+
+
+def _budget(values: Any) -> Budget:
+    return Budget(
+        epsilon=Fraction(values["epsilon"]),
+        delta=Fraction(values["delta"]),
+        accounting=values["accounting"],
+    )

@@ -1,0 +1,86 @@
+"""What goes into the ledger and what comes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from discreet.dp.budget import Accounting, Budget, Price
+
+State = Literal["reserved", "committed", "limit"]
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who pays, out of what, and for which parts of the data.
+
+    `name` is any text, such as `table:patients` or `analyst:alice@patients/2026-05`. `cells` names
+    parts such that no unit is in two of them, whatever the data; None is everything, and so is an
+    empty set: what is not proven disjoint is charged everywhere.
+    """
+
+    name: str
+    budget: Budget
+    cells: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """The right to answer one question; `answer` is there if it was answered before.
+
+    `is_new` says that this call was charged. Show nobody anything but what `Ledger.commit` returns:
+    of several who hold the same reservation, one answers.
+    """
+
+    key: str
+    at: datetime
+    answer: bytes | None
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much of a limit is spent."""
+
+    spent: Fraction
+    limit: Fraction
+
+    @property
+    def left(self) -> Fraction:
+        """What may still be spent; never negative, although a limit may be lowered below the spending."""
+        return max(Fraction(0), self.limit - self.spent)
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What an account has left where it has least; `cell` is that part, None for all the rest.
+
+    With accounting `approximate`, `epsilon` and `delta` are what is enforced and `rho` is None. With
+    `zcdp`, `rho` is enforced, `delta` is the half of the budget's delta that covers slips, and
+    `epsilon` is what the spent rho amounts to at the other half.
+    """
+
+    name: str
+    accounting: Accounting
+    epsilon: Amount
+    delta: Amount
+    rho: Amount | None
+    cell: str | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the book: a charge (`reserved`, then `committed`), or a new `limit` of an account."""
+
+    sequence: int
+    at: datetime
+    account: str
+    state: State
+    question: str | None
+    price: Price | None
+    cells: frozenset[str] | None
+    budget: Budget | None

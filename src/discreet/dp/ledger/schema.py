@@ -1,0 +1,64 @@
+"""The tables of a ledger, the same in a file and on a server."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, Text
+
+FORMAT = 1
+APPLICATION = 0x64_63_72_74  # "dcrt": tells a ledger from any other SQLite file
+EVERYTHING_ELSE = ""  # the row of all parts that no question has named yet
+START = "0" * 64
+
+metadata = MetaData()
+
+# One row, which is also the lock that orders all writers on a server.
+head = Table(
+    "discreet_ledger",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("format", Integer, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+
+account = Table(
+    "discreet_account",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("accounting", Text, nullable=False),
+)
+
+# `cell` is EVERYTHING_ELSE, or the cell's name after an equals sign.
+spending = Table(
+    "discreet_spending",
+    metadata,
+    Column("account", Text, primary_key=True),
+    Column("cell", Text, primary_key=True),
+    Column("epsilon", BigInteger, nullable=False),
+    Column("delta", BigInteger, nullable=False),
+    Column("rho", BigInteger, nullable=False),
+    Column("slip", BigInteger, nullable=False),
+)
+
+reservation = Table(
+    "discreet_reservation",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("answer", LargeBinary, nullable=True),
+)
+
+entry = Table(
+    "discreet_entry",
+    metadata,
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("account", Text, nullable=True, index=True),
+    Column("key", Text, nullable=True),
+    Column("detail", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)

@@ -1,0 +1,127 @@
+"""The rows that hold what each part of the data has paid, and the one update that charges them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, astuple
+from typing import TYPE_CHECKING
+
+from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, select, update
+
+from discreet.dp.ledger.schema import EVERYTHING_ELSE, spending
+from discreet.dp.ledger.units import MOST, NOTHING, Units
+from discreet.errors import Bug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TOGETHER = 500  # names in one statement
+_CURRENCIES = (spending.c.epsilon, spending.c.delta, spending.c.rho, spending.c.slip)
+
+
+def charge(
+    connection: Connection,
+    account: str,
+    cells: frozenset[str] | None,
+    *,
+    cost: Units,
+    limits: Units,
+) -> bool:
+    """Add `cost` to all rows it concerns, and return whether every one of them stays within `limits`.
+
+    If not, the caller must roll back.
+    """
+    if cells:
+        _name_cells(connection, account, cells)
+        conditions = [_is_one_of(names) for names in _in_turn(cells)]
+        expected = len(cells)
+    else:
+        conditions = [spending.c.account == account]
+        expected = connection.scalar(
+            select(func.count()).select_from(spending).where(spending.c.account == account)
+        )
+    charged = sum(
+        _add(connection, and_(spending.c.account == account, condition), cost=cost, limits=limits)
+        for condition in conditions
+    )
+    if expected is None or charged > expected:
+        raise Bug("A charge reached more parts than there are. Please report the question.")
+    return charged == expected
+
+
+def open_account(connection: Connection, account: str) -> None:
+    """Make the row of everything, with nothing spent."""
+    connection.execute(
+        insert(spending).values(account=account, cell=EVERYTHING_ELSE, **asdict(NOTHING))
+    )
+
+
+def most_spent(
+    connection: Connection, account: str, cells: frozenset[str] | None, *, by: str
+) -> tuple[Units, str | None]:
+    """Return the largest spending among the rows of `cells`, and the cell that spent most of `by`."""
+    rows = _rows(connection, account)
+    if not rows:
+        return NOTHING, None
+    if cells:
+        rest = rows[EVERYTHING_ELSE]
+        rows = {written(cell): rows.get(written(cell), rest) for cell in cells}
+    largest = Units(*(max(amounts) for amounts in zip(*map(astuple, rows.values()), strict=True)))
+    worst = max(rows, key=lambda cell: getattr(rows[cell], by))
+    return largest, None if worst == EVERYTHING_ELSE else worst[1:]
+
+
+def written(cell: str) -> str:
+    """Return how a cell is called in its row, which the row of everything else is not."""
+    return f"={cell}"
+
+
+def _rows(connection: Connection, account: str) -> dict[str, Units]:
+    found = connection.execute(
+        select(spending.c.cell, *_CURRENCIES).where(spending.c.account == account)
+    )
+    return {row.cell: Units(row.epsilon, row.delta, row.rho, row.slip) for row in found}
+
+
+def _name_cells(connection: Connection, account: str, cells: frozenset[str]) -> None:
+    """Give cells that have no row the spending of everything else: they were part of it."""
+    for names in _in_turn(cells):
+        known = connection.scalars(
+            select(spending.c.cell).where(spending.c.account == account, _is_one_of(names))
+        )
+        missing = set(names).difference(known)
+        if not missing:
+            continue
+        rest = connection.execute(
+            select(*_CURRENCIES).where(
+                spending.c.account == account, spending.c.cell == EVERYTHING_ELSE
+            )
+        ).mappings()
+        amounts = dict(rest.one())
+        connection.execute(
+            insert(spending),
+            [{"account": account, "cell": name, **amounts} for name in sorted(missing)],
+        )
+
+
+def _add(
+    connection: Connection, condition: ColumnElement[bool], *, cost: Units, limits: Units
+) -> int:
+    amounts = dict(zip(_CURRENCIES, astuple(cost), strict=True))
+    room = dict(zip(_CURRENCIES, astuple(limits), strict=True))
+    has_room = [column <= limit - amounts[column] for column, limit in room.items() if limit < MOST]
+    # A currency without a limit stops at MOST, which is above every limit it may get later.
+    sums = {
+        column: case((column >= MOST - amount, MOST), else_=column + amount)
+        for column, amount in amounts.items()
+    }
+    return connection.execute(update(spending).where(condition, *has_room).values(sums)).rowcount
+
+
+def _is_one_of(names: list[str]) -> ColumnElement[bool]:
+    return spending.c.cell.in_(names)
+
+
+def _in_turn(cells: frozenset[str]) -> Iterator[list[str]]:
+    names = sorted(map(written, cells))
+    for start in range(0, len(names), _TOGETHER):
+        yield names[start : start + _TOGETHER]

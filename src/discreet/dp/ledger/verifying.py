@@ -1,0 +1,95 @@
+"""Whether a ledger agrees with itself: hashes, and spending, limits and answers replayed from entries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, select
+
+from discreet.dp.ledger import journal, schema
+from discreet.dp.ledger.schema import EVERYTHING_ELSE
+from discreet.dp.ledger.spending import written
+from discreet.dp.ledger.units import NOTHING, Units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass
+class _Replay:
+    """What the tables must hold after the entries that were read so far."""
+
+    spent: dict[tuple[str, str], Units] = field(default_factory=dict[tuple[str, str], Units])
+    budgets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    keys: set[str] = field(default_factory=set[str])
+
+    def follow(self, line: journal.Line) -> None:
+        detail = json.loads(line.detail)
+        if line.kind == "limit" and line.account is not None:
+            self.budgets[line.account] = detail
+            self.spent.setdefault((line.account, EVERYTHING_ELSE), NOTHING)
+        elif line.kind == "answer" and line.key is not None:
+            self.answers[line.key] = detail["sha256"]
+        elif line.account is not None and line.key is not None:
+            self.keys.add(line.key)
+            self._charge(line.account, detail["cells"], Units(*detail["cost"]))
+
+    def _charge(self, account: str, cells: list[str] | None, cost: Units) -> None:
+        rest = self.spent[account, EVERYTHING_ELSE]
+        if cells is None:
+            for row in [row for row in self.spent if row[0] == account]:
+                self.spent[row] += cost
+            return
+        for cell in cells:
+            row = (account, written(cell))
+            self.spent[row] = self.spent.get(row, rest) + cost
+
+
+def verify(connection: Connection) -> tuple[str | None, int]:
+    """Return what is wrong, if anything, and how many entries there are."""
+    last = journal.take_head(connection)
+    replay = _Replay()
+    now = journal.Head(0, schema.START)
+    for sequence, digest, line in _lines(connection):
+        now = journal.Head(now.sequence + 1, journal.chain(now.hash, now.sequence + 1, line))
+        if (sequence, digest) != (now.sequence, now.hash):
+            return f"entry {sequence} was changed, or one before it is missing", now.sequence
+        replay.follow(line)
+    if now != last:
+        return "its last entries are missing", now.sequence
+    return _compare(connection, replay), now.sequence
+
+
+def _lines(connection: Connection) -> Iterator[tuple[int, str, journal.Line]]:
+    table = schema.entry
+    for row in connection.execute(select(table).order_by(table.c.sequence)):
+        line = journal.Line(row.at, row.kind, row.account, row.key, row.detail)
+        yield row.sequence, row.hash, line
+
+
+def _compare(connection: Connection, replay: _Replay) -> str | None:
+    rows = connection.execute(select(schema.spending))
+    spent = {
+        (row.account, row.cell): Units(row.epsilon, row.delta, row.rho, row.slip) for row in rows
+    }
+    if spent != replay.spent:
+        return "what was spent is not the sum of the charges"
+    budgets = {
+        row.name: {"epsilon": row.epsilon, "delta": row.delta, "accounting": row.accounting}
+        for row in connection.execute(select(schema.account))
+    }
+    if budgets != replay.budgets:
+        return "a limit is not the one that was entered"
+    answers: dict[str, str | None] = {
+        row.key: None if row.answer is None else hashlib.sha256(row.answer).hexdigest()
+        for row in connection.execute(select(schema.reservation))
+    }
+    if set(answers) != replay.keys:
+        return "a reservation is missing or was never charged"
+    if {key: digest for key, digest in answers.items() if digest} != replay.answers:
+        return "an answer is missing or was changed"
+    return None
