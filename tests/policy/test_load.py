@@ -348,8 +348,8 @@ def test_a_file_that_is_no_policy_is_told_with_its_line(text: str, fault: str) -
 
 
 def test_a_table_has_known_keys_only() -> None:
-    (found,) = faults("tables:\n  t:\n    columns: {a: identifier}\n    budget: {epsilon: 1}\n")
-    assert found.startswith("policy:4: table 't': unknown key 'budget'.")
+    (found,) = faults("tables:\n  t:\n    columns: {a: identifier}\n    bugdet: {epsilon: 1}\n")
+    assert found.startswith("policy:4: table 't': unknown key 'bugdet'. Did you mean 'budget'?")
 
 
 @pytest.mark.parametrize("role", ["sensitive", "quasi-identifier"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.policy import model
+from discreet.policy.answering import Budget, Limits, UnitPeriod
 from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.lookup import read_lookup
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from discreet.policy.answer import WrittenBudget, WrittenLimits, WrittenUnit
     from discreet.policy.document import Document, Place
     from discreet.policy.hierarchy import Hierarchy
     from discreet.policy.release import WrittenRelease
@@ -83,12 +85,18 @@ def build_policy(
             name,
             columns,
             table.source,
-            table.unit,
+            None if table.unit is None else table.unit.column,
             criteria,
             _release(table.release, document=document, place=(*place, "release")),
+            public=table.public,
+            budget=_budget(table.budget, document=document, place=(*place, "budget")),
+            limits=_limits(table.limits, line=document.line((*place, "limits"))),
+            unit_period=_unit_period(table.unit),
+            partitions=table.partitions,
             line=document.line(place),
         )
-    return model.Policy(tables, path)
+    budget = _budget(written.budget, document=document, place=("budget",))
+    return model.Policy(tables, path, budget)
 
 
 def _column(
@@ -136,5 +144,38 @@ def _release(written: WrittenRelease | None, *, document: Document, place: Place
         weights=written.weights,
         target=written.target,
         steps=tuple(steps),
+        line=document.line(place),
+    )
+
+
+def _unit_period(written: WrittenUnit | None) -> UnitPeriod | None:
+    if written is None or written.per is None or written.on is None:
+        return None
+    return UnitPeriod(written.on, written.per)
+
+
+def _limits(written: WrittenLimits | None, *, line: int) -> Limits:
+    return Limits() if written is None else Limits(**written.model_dump(), line=line)
+
+
+def _budget(written: WrittenBudget | None, *, document: Document, place: Place) -> Budget | None:
+    if written is None:
+        return None
+    analysts = {
+        name: Budget(
+            analyst.epsilon,
+            written.delta if analyst.delta is None else analyst.delta,
+            analyst.accounting or written.accounting,
+            analyst.per or written.per,
+            line=document.line((*place, "analysts", name)),
+        )
+        for name, analyst in written.analysts.items()
+    }
+    return Budget(
+        written.epsilon,
+        written.delta,
+        written.accounting,
+        written.per,
+        analysts,
         line=document.line(place),
     )

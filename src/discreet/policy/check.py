@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidHierarchy, SourceNotFound, did_you_mean
 from discreet.policy.build import build_hierarchy, split_reference
+from discreet.policy.hierarchies.calendar import PERIODS
 from discreet.policy.hierarchies.values import NUMBER
 from discreet.policy.model import Role
 from discreet.policy.schema import WrittenHierarchy, read_as
@@ -24,6 +25,7 @@ class Sketch:
     """A table as far as it could be read: what is missing or malformed is left out."""
 
     place: Place
+    written: dict[str, Any]
     unit: str | None
     columns: dict[str, dict[str, Any]]
     criteria: dict[tuple[int, str], dict[str, Any]]  # parameters by (number, name)
@@ -49,8 +51,10 @@ def _sketch(name: str, table: Any) -> Sketch:
     }
     parameters = _listed(table.get("criteria"))
     unit = table.get("unit")
+    unit = unit.get("column") if isinstance(unit, dict) else unit
     return Sketch(
         ("tables", name),
+        table,
         unit if isinstance(unit, str) else None,
         columns,
         parameters,
@@ -97,6 +101,9 @@ def check_tables(tables: dict[str, Sketch], *, faults: Faults) -> None:
             place = (*table.place, "criteria", index, name)
             _check_criterion(parameters, table=table, place=place, faults=faults)
         _check_release(table, faults=faults)
+        _check_public(table, faults=faults)
+        _check_unit_period(table, faults=faults)
+        _check_partitions(table, faults=faults)
 
 
 def _check_unit(table: Sketch, *, faults: Faults) -> None:
@@ -199,3 +206,80 @@ def _check_step(name: str, column: str, *, table: Sketch, place: Place, faults: 
 
 
 _NUMERIC = {"clip", "top-code", "bottom-code", "round", "microaggregate", "noise"}
+
+
+def _check_public(table: Sketch, *, faults: Faults) -> None:
+    if str(table.written.get("public")).lower() != "true":
+        return
+    for key in ("unit", "criteria", "budget", "limits", "partitions"):
+        if key in table.written:
+            faults.add(
+                (*table.place, key),
+                f"everybody may read this table ('public: true'), so '{key}' protects nobody. "
+                "Leave out one of the two.",
+            )
+
+
+def _check_unit_period(table: Sketch, *, faults: Faults) -> None:
+    on = _mapping(table.written.get("unit")).get("on")
+    if isinstance(on, str) and on:
+        _is_dated(on, table=table, place=(*table.place, "unit", "on"), faults=faults)
+
+
+def _is_dated(column: str, *, table: Sketch, place: Place, faults: Faults) -> bool:
+    """Return whether the table lists `column` and nothing there says that it has no dates."""
+    if not _is_listed(column, table=table, place=place, faults=faults):
+        return False
+    written = table.columns[column]
+    for key, holds in (("values", "a list of values"), ("bounds", "numbers")):
+        if key in written:
+            faults.add(place, f"column '{column}' has {holds}, but a period needs dates.")
+            return False
+    return True
+
+
+def _check_partitions(table: Sketch, *, faults: Faults) -> None:
+    partitions = _mapping(table.written.get("partitions"))
+    for number, (column, parts) in enumerate(partitions.items()):
+        place = (*table.place, "partitions", column)
+        is_found = (_is_dated if parts in PERIODS else _is_listed)(
+            column, table=table, place=place, faults=faults
+        )
+        if number:
+            faults.add(
+                place,
+                f"a table has parts of one column only: a part by '{column}' and one by "
+                f"'{next(iter(partitions))}' share rows, so they cannot be charged apart. Keep one.",
+            )
+        elif is_found and parts in (*PERIODS, "value"):
+            _check_units_in_parts(column, parts, table=table, place=place, faults=faults)
+
+
+def _check_units_in_parts(
+    column: str, parts: str, *, table: Sketch, place: Place, faults: Faults
+) -> None:
+    """Note where a unit may have rows in several parts: then charging them apart is no protection."""
+    unit = table.written.get("unit")
+    if unit is None:
+        return
+    per, on = (_mapping(unit).get(key) for key in ("per", "on"))
+    if per not in PERIODS or not isinstance(on, str):
+        faults.add(
+            place,
+            "a person may have rows in several parts, so questions about different parts add up "
+            "about that person, and charging them apart would tell more than the budget allows. "
+            "Leave out the partition, or protect a person's period: "
+            f"`unit: {{column: {table.unit or '…'}, per: month, on: {column}}}`.",
+        )
+    elif column != on:
+        faults.add(
+            place,
+            f"one person's {per} may have rows in several parts by '{column}', so questions about "
+            f"different parts add up. With this unit, only '{on}' can make parts.",
+        )
+    elif parts not in PERIODS or PERIODS.index(parts) < PERIODS.index(per):
+        faults.add(
+            place,
+            f"one person's {per} may have rows in several parts by '{parts}', so questions about "
+            f"different parts add up. Choose one of: {', '.join(PERIODS[PERIODS.index(per) :])}.",
+        )

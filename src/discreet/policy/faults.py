@@ -49,20 +49,11 @@ class Faults:
 
     def _where(self, place: Place) -> str:
         match place:
-            case ("tables", table, "columns", column, *_):
-                return f"column '{column}'{self._of(table)}: "
-            case ("tables", table, "criteria", int(), str(name), *_):
-                return f"criterion '{name}'{self._of(table)}: "
-            case ("tables", table, "criteria", int(index), *_):
-                return f"criterion {index + 1}{self._of(table)}: "
-            case ("tables", table, "release", "steps", int(), str(name), *_):
-                return f"step '{name}'{self._of(table)}: "
-            case ("tables", table, "release", "steps", int(index), *_):
-                return f"step {index + 1}{self._of(table)}: "
-            case ("tables", table, "release", *_):
-                return f"release{self._of(table)}: "
-            case ("tables", table, *_):
-                return f"table '{table}': "
+            case ("tables", table, *rest):
+                part = _part(tuple(rest))
+                return f"{part}{self._of(table)}: " if part else f"table '{table}': "
+            case ("budget", *_):
+                return f"{_part(place)}: "
             case _:
                 return ""
 
@@ -71,6 +62,28 @@ class Faults:
         data = self.document.data if self.document else None
         tables = data.get("tables") if isinstance(data, dict) else None
         return f" of table '{table}'" if isinstance(tables, dict) and len(tables) > 1 else ""
+
+
+def _part(place: Place) -> str | None:
+    """Return the name of the part at `place` of a table, None for the table itself."""
+    match place:
+        case ("columns", column, *_):
+            return f"column '{column}'"
+        case ("criteria", int(index), *rest):
+            return _item("criterion", index, rest)
+        case ("release", "steps", int(index), *rest):
+            return _item("step", index, rest)
+        case ("budget", "analysts", str(name), *_):
+            return f"budget of analyst '{name}'"
+        case ("release" | "budget" | "limits" | "partitions" as block, *_):
+            return block
+        case _:
+            return None
+
+
+def _item(what: str, index: int, rest: list[str | int]) -> str:
+    """Return an item of a list by its name, or by its number where it has none."""
+    return f"{what} '{rest[0]}'" if rest and isinstance(rest[0], str) else f"{what} {index + 1}"
 
 
 def _sentence(error: ErrorDetails) -> str:
@@ -129,6 +142,9 @@ _TEMPLATES = {
     "string_pattern_mismatch": "'{key}' must be written table.column, not {shown}.",
     "greater_than_equal": "'{key}' must be at least {ge:g}, not {shown}.",
     "greater_than": "'{key}' must be more than {gt:g}, not {shown}.",
+    "less_than": "'{key}' must be less than {lt:g}, not {shown}.",
+    "bool_parsing": "'{key}' must be true or false, not {shown}.",
+    "bool_type": "'{key}' must be true or false, not {shown}.",
     "less_than_equal": "'{key}' must be at most {le:g}, not {shown}.",
 }
 

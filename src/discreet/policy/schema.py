@@ -15,6 +15,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from discreet.policy.answer import Partitions, WrittenBudget, WrittenLimits, WrittenUnit
 from discreet.policy.hierarchies.calendar import Period
 from discreet.policy.model import Distance, DiversityKind, Role
 from discreet.policy.release import WrittenRelease
@@ -265,14 +266,24 @@ class WrittenTable(Written):
         min_length=1,
         description="A file relative to the policy, a URL, or spark:schema.table.",
     )
-    unit: Name | None = Field(
-        None, description="The column whose rows are one person's; default: each row is a person."
+    public: bool = Field(False, description="Whether everybody may read the table as it is.")
+    unit: WrittenUnit | None = Field(
+        None,
+        description="The column whose rows are one person's, or {column, per, on} for a person's "
+        "month and the like; default: each row is a person.",
     )
     columns: Annotated[dict[Name, WrittenColumn], Field(min_length=1)] = Field(
         description="The columns by name; `name: identifier` is short for `name: {role: identifier}`."
     )
     criteria: list[WrittenCriterion] = Field([], description="What the table must meet.")
     release: WrittenRelease | None = Field(None, description="How the table is published.")
+    budget: WrittenBudget | None = Field(None, description="What answers may tell in all.")
+    limits: WrittenLimits | None = Field(None, description="The most that one unit contributes.")
+    partitions: Partitions = Field(
+        {},
+        json_schema_extra={"maxProperties": 1},
+        description="The column whose parts of the table are charged apart, by value or period.",
+    )
 
 
 class WrittenPolicy(Written):
@@ -280,6 +291,9 @@ class WrittenPolicy(Written):
 
     tables: Annotated[dict[Name, WrittenTable], Field(min_length=1)] = Field(
         description="The tables by name."
+    )
+    budget: WrittenBudget | None = Field(
+        None, description="What answers may tell about all tables together."
     )
 
 
@@ -325,7 +339,13 @@ def policy_schema() -> dict[str, Any]:
     hierarchy = definitions["WrittenHierarchy"]["properties"]
     hierarchy["tree"] |= _TREE
     hierarchy["cuts"]["items"] = {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER}]}
-    columns = definitions["WrittenTable"]["properties"]["columns"]
+    table = definitions["WrittenTable"]["properties"]
+    column = definitions["WrittenUnit"]["properties"]["column"]
+    table["unit"] = {
+        "anyOf": [column, {"$ref": table["unit"].pop("$ref")}],
+        "description": table["unit"]["description"],
+    }
+    columns = table["columns"]
     role = definitions["WrittenColumn"]["properties"]["role"]
     columns["additionalProperties"] = {"anyOf": [role, columns["additionalProperties"]]}
     return {
@@ -359,7 +379,8 @@ def _without_null(schema: Any) -> Any:
     choices = kept.get("anyOf", [])
     if {"type": "null"} not in choices:
         return kept
-    (choice,) = (item for item in choices if item != {"type": "null"})
+    choices = [item for item in choices if item != {"type": "null"}]
+    choice = choices[0] if len(choices) == 1 else {"anyOf": choices}
     return {**choice, **{key: item for key, item in kept.items() if key != "anyOf"}}
 
 

@@ -6,10 +6,12 @@ import dataclasses
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from discreet.policy.answering import Limits
 from discreet.policy.hierarchies.values import yaml_number
 from discreet.policy.model import CRITERIA, Release, step_name
 
 if TYPE_CHECKING:
+    from discreet.policy.answering import Budget
     from discreet.policy.model import Column, Criterion, Policy, Step, Table
 
 
@@ -29,7 +31,8 @@ def flow_text(value: Any) -> str:
 
 def write_policy(policy: Policy) -> str:
     """Return `policy` as YAML, one line per column and criterion."""
-    lines = ["tables:"]
+    lines = [] if policy.budget is None else [f"budget: {flow_text(budget_value(policy.budget))}"]
+    lines += ["tables:"]
     for name, table in policy.tables.items():
         lines += [f"  {flow_text(name)}:", *(f"    {line}" for line in _table_lines(table))]
     return "\n".join(lines) + "\n"
@@ -37,15 +40,16 @@ def write_policy(policy: Policy) -> str:
 
 def policy_value(policy: Policy) -> dict[str, Any]:
     """Return `policy` in plain dicts and lists, as JSON, which the loader reads as well."""
-    return {"tables": {name: _table_value(table) for name, table in policy.tables.items()}}
+    budget = {} if policy.budget is None else {"budget": budget_value(policy.budget)}
+    tables = {name: _table_value(table) for name, table in policy.tables.items()}
+    return {**budget, "tables": tables}
 
 
 def _table_value(table: Table) -> dict[str, Any]:
     columns = {column.name: column_value(column) for column in table.columns}
     criteria = [criterion_value(criterion) for criterion in table.criteria]
     found: dict[str, Any] = {
-        "source": table.source,
-        "unit": table.unit,
+        **_head_value(table),
         "columns": columns,
         "criteria": criteria,
         "release": _release_value(table.release),
@@ -54,8 +58,7 @@ def _table_value(table: Table) -> dict[str, Any]:
 
 
 def _table_lines(table: Table) -> list[str]:
-    source = [f"source: {flow_text(table.source)}"] if table.source else []
-    unit = [f"unit: {flow_text(table.unit)}"] if table.unit else []
+    head = [f"{key}: {flow_text(value)}" for key, value in _head_value(table).items() if value]
     names = [f"{flow_text(column.name)}:" for column in table.columns]
     width = max(map(len, names), default=0)
     columns = [
@@ -64,14 +67,51 @@ def _table_lines(table: Table) -> list[str]:
     ]
     criteria = [f"  - {flow_text(criterion_value(c))[1:-1]}" for c in table.criteria]
     return [
-        *source,
-        *unit,
+        *head,
         "columns:",
         *columns,
         *(["criteria:"] if criteria else []),
         *criteria,
         *_release_lines(table.release),
     ]
+
+
+def _head_value(table: Table) -> dict[str, Any]:
+    """Return what is said of the table as a whole; what is empty may be left out."""
+    unit: Any = table.unit
+    if table.unit_period is not None:
+        period = table.unit_period
+        unit = {"column": unit, "per": period.period, "on": period.column}
+    return {
+        "source": table.source,
+        "public": table.public,
+        "unit": unit,
+        "budget": None if table.budget is None else budget_value(table.budget),
+        "limits": _limits_value(table.limits),
+        "partitions": dict(table.partitions),
+    }
+
+
+def _limits_value(limits: Limits) -> dict[str, int]:
+    found = {field.name: getattr(limits, field.name) for field in dataclasses.fields(Limits)}
+    del found["line"]
+    return {name.replace("_", "-"): limit for name, limit in found.items() if limit is not None}
+
+
+def budget_value(budget: Budget) -> dict[str, Any]:
+    """Return `budget` without the keys that have their default; analysts' without those it shares."""
+    value = _parameters(budget)
+    value.pop("analysts", None)
+    if budget.analysts:
+        value["analysts"] = {
+            name: {
+                key: _plain(getattr(analyst, key))
+                for key in ("epsilon", "delta", "accounting", "per")
+                if key == "epsilon" or getattr(analyst, key) != getattr(budget, key)
+            }
+            for name, analyst in budget.analysts.items()
+        }
+    return value
 
 
 def _release_value(release: Release) -> dict[str, Any]:
@@ -130,7 +170,7 @@ def criterion_value(criterion: Criterion) -> dict[str, Any]:
     return {name: _parameters(criterion)}
 
 
-def _parameters(value: Criterion | Step) -> dict[str, Any]:
+def _parameters(value: Criterion | Step | Budget) -> dict[str, Any]:
     return {
         field.name: _plain(getattr(value, field.name))
         for field in dataclasses.fields(value)

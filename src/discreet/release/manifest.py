@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import glob
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import InvalidManifest, SourceNotFound
+from discreet.policy.answering import Limits
 from discreet.policy.hierarchies.lookup import Lookup
 from discreet.policy.model import Policy
 from discreet.policy.write import policy_value
@@ -82,10 +83,17 @@ def write_manifest(
         "made": made,
         "arguments": dict(arguments),
         "files": dict(files),
-        "policy": plain(policy_value(Policy({policy.name: policy}))),
+        "policy": plain(policy_value(Policy({policy.name: _published(policy)}))),
         "release": told,
     }
     write_whole(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def _published(policy: model.Table) -> model.Table:
+    """Return what `policy` says of publishing: what answers may tell has no part in a release."""
+    return replace(
+        policy, public=False, budget=None, limits=Limits(), unit_period=None, partitions={}
+    )
 
 
 def read_manifest(path: Path) -> Manifest:
