@@ -13,6 +13,7 @@ from discreet.errors import InvalidMechanism
 
 PLACES = 12
 _DIGITS = 60
+_FAR = 10_000
 
 
 def log_above(ratio: Fraction, *, places: int = PLACES) -> Fraction:
@@ -41,17 +42,28 @@ def log_below(ratio: Fraction, *, places: int = PLACES) -> Fraction:
 def exp_above(exponent: Fraction) -> Fraction:
     """Return a fraction no less than e^`exponent`, and not more than 10^-50 of it away.
 
+    Below e^-10000 it is 10^-4000.
+
     >>> exp_above(Fraction(0)), exp_below(Fraction(1)) < exp_above(Fraction(1))
     (Fraction(1, 1), True)
     """
     if exponent == 0:
         return Fraction(1)
+    if exponent < -_FAR:
+        return Fraction(1, 10**4000)
+    if exponent > _FAR:
+        raise InvalidMechanism("e^10000 and more is not a number to calculate with.")
     context = _context(_exponent_places(exponent))
     return Fraction(context.next_plus(context.exp(_decimal(exponent, context))))
 
 
 def exp_below(exponent: Fraction) -> Fraction:
-    """Return a fraction no more than e^`exponent`, and not more than 10^-50 of it away."""
+    """Return a fraction no more than e^`exponent`, and not more than 10^-50 of it away.
+
+    Below e^-10000 it is 0, and above e^10000 it is 10^4000.
+    """
+    if exponent < -_FAR:
+        return Fraction(0)
     return 1 / exp_above(-exponent)
 
 

@@ -1,0 +1,59 @@
+"""Discrete Laplace noise on integers: the geometric mechanism."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.dp.event import Laplace
+from discreet.dp.mechanisms.add import add_noise, as_integers
+from discreet.dp.mechanisms.parameters import or_system, require_epsilon, require_sensitivity
+from discreet.dp.noise import Noise, representable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+
+def noisy_integer(
+    value: int, *, epsilon: Fraction, sensitivity: Fraction | int, noise: Noise | None = None
+) -> tuple[int, Laplace]:
+    """Return `value` plus discrete Laplace noise of scale `sensitivity` / `epsilon`.
+
+    Guarantee: epsilon-DP between tables of which `value` differs by at most `sensitivity` (geometric
+    mechanism; Ghosh, Roughgarden & Sundararajan 2012). The scale is rounded up to a float.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> noisy, event = noisy_integer(100, epsilon=Fraction(1, 2), sensitivity=1)
+        >>> event
+        Laplace(sensitivity=Fraction(1, 1), scale=Fraction(2, 1))
+    """
+    event = laplace_event(epsilon=epsilon, sensitivity=sensitivity)
+    return value + int(or_system(noise).laplace(event.scale, 1)[0]), event
+
+
+def noisy_vector(
+    values: Sequence[int] | NDArray[Any],
+    *,
+    epsilon: Fraction,
+    sensitivity: Fraction | int,
+    noise: Noise | None = None,
+) -> tuple[NDArray[Any], Laplace]:
+    """Return `values`, each plus discrete Laplace noise of scale `sensitivity` / `epsilon`.
+
+    Guarantee: epsilon-DP between tables whose `values` differ by at most `sensitivity` in all (L1
+    norm; Dwork, McSherry, Nissim & Smith 2006, with the geometric mechanism in each place).
+    """
+    event = laplace_event(epsilon=epsilon, sensitivity=sensitivity)
+    whole = as_integers(values)
+    return add_noise(whole, np.asarray(or_system(noise).laplace(event.scale, whole.size))), event
+
+
+def laplace_event(*, epsilon: Fraction, sensitivity: Fraction | int) -> Laplace:
+    """Return what a mechanism with these parameters does, before it does it."""
+    change = require_sensitivity(sensitivity)
+    return Laplace(sensitivity=change, scale=representable(change / require_epsilon(epsilon)))
