@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, Text
 
 FORMAT = 1
@@ -11,14 +13,19 @@ START = "0" * 64
 
 metadata = MetaData()
 
+_Amount = BigInteger().with_variant(Integer, "sqlite")
+# Where SQLite can, it refuses anything but whole numbers in these columns.
+_IS_STRICT = sqlite3.sqlite_version_info >= (3, 37)
+
 # One row, which is also the lock that orders all writers on a server.
 head = Table(
     "discreet_ledger",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("format", Integer, nullable=False),
-    Column("sequence", BigInteger, nullable=False),
+    Column("sequence", _Amount, nullable=False),
     Column("hash", Text, nullable=False),
+    sqlite_strict=_IS_STRICT,
 )
 
 account = Table(
@@ -28,6 +35,7 @@ account = Table(
     Column("epsilon", Text, nullable=False),
     Column("delta", Text, nullable=False),
     Column("accounting", Text, nullable=False),
+    sqlite_strict=_IS_STRICT,
 )
 
 # `cell` is EVERYTHING_ELSE, or the cell's name after an equals sign.
@@ -36,10 +44,11 @@ spending = Table(
     metadata,
     Column("account", Text, primary_key=True),
     Column("cell", Text, primary_key=True),
-    Column("epsilon", BigInteger, nullable=False),
-    Column("delta", BigInteger, nullable=False),
-    Column("rho", BigInteger, nullable=False),
-    Column("slip", BigInteger, nullable=False),
+    Column("epsilon", _Amount, nullable=False),
+    Column("delta", _Amount, nullable=False),
+    Column("rho", _Amount, nullable=False),
+    Column("slip", _Amount, nullable=False),
+    sqlite_strict=_IS_STRICT,
 )
 
 reservation = Table(
@@ -49,16 +58,18 @@ reservation = Table(
     Column("at", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("answer", LargeBinary, nullable=True),
+    sqlite_strict=_IS_STRICT,
 )
 
 entry = Table(
     "discreet_entry",
     metadata,
-    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    Column("sequence", _Amount, primary_key=True, autoincrement=False),
     Column("at", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("account", Text, nullable=True, index=True),
     Column("key", Text, nullable=True),
     Column("detail", Text, nullable=False),
     Column("hash", Text, nullable=False),
+    sqlite_strict=_IS_STRICT,
 )
