@@ -77,7 +77,7 @@ def speed(path: str, unit: str) -> Work:
         if unit == "row":
             of = dp.unit_of(contributions=1)
         else:
-            of = dp.unit_of(contributions=GROUPS_PER_USER * ROWS_PER_GROUP, identifier="uid")
+            of = dp.unit_of(contributions=1, identifier="uid")
         context = dp.Context.compositor(
             data=rows,
             privacy_unit=of,

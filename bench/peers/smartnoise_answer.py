@@ -98,7 +98,7 @@ def speed(path: str, unit: str) -> Work:
     columns: dict[str, object] = {
         "k": {"type": "string"},
         "v": {"type": "float", "lower": float(VALUES[0]), "upper": float(VALUES[1])},
-        "uid": {"type": "int", "private_key": unit == "user"},
+        "uid": {"type": "int", "private_id": unit == "user"},
     }
     sql = "SELECT k, COUNT(*) AS n, SUM(v) AS s, AVG(v) AS m FROM data.visits GROUP BY k"
     if unit == "row":

@@ -1,0 +1,147 @@
+"""What a question takes besides the engine's work: planning, accounting, noise, a kept answer."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from bench.answer_visits import PLAIN, policy
+from bench.release_process import aimed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+QUESTIONS = 1000
+GROUPS = 1_000_000
+
+
+def cpu(work: Callable[[], object]) -> float:
+    """Return the CPU seconds of one run."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def line(name: str, seconds: float, aim: float | None, *, unit: str = "s") -> None:
+    """Print one time in `unit`, and whether it is as short as was aimed at."""
+    shown = seconds * {"s": 1, "ms": 1000}[unit]
+    print(f"{name:<52}{shown:>10.3f} {unit:<3} {aimed(shown, aim, digits=3)}")
+
+
+def planning() -> None:
+    """Print the time from text to a plan, where the table is so small that nothing else counts."""
+    import discreet
+
+    print("\nA question besides the engine's work (CPU; a table of 10 rows)")
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        path = tiny(folder)
+        written = policy(path, folder, unit="row")
+        line("opening", cpu(lambda: discreet.open(path, written, ledger=folder / "a.db")), None)
+        curator = discreet.open(path, written, ledger=folder / "b.db")
+        asked = [
+            cpu(lambda turn=turn: curator.ask(PLAIN, epsilon=1 + Fraction(turn, 1000)))
+            for turn in range(21)
+        ]
+        line("first question of all, with imports", asked[0], None, unit="ms")
+        line("another question: planning, engine, noise, ledger", min(asked[1:]), None, unit="ms")
+        first = [
+            cpu(lambda turn=turn: curator.explain(different(turn), epsilon=1)) for turn in range(20)
+        ]
+        line("planning a question", min(first), 10, unit="ms")
+        again = [cpu(lambda: curator.explain(PLAIN, epsilon=1)) for _ in range(20)]
+        line("planning it again", min(again), 10, unit="ms")
+        cached = [cpu(lambda: curator.ask(PLAIN, epsilon=1)) for _ in range(50)]
+        line("an answer that is kept", min(cached), 1, unit="ms")
+
+
+def different(turn: int) -> str:
+    """Return a question that was not planned before."""
+    return PLAIN.replace("GROUP BY", f"WHERE v > {turn} GROUP BY")
+
+
+def tiny(folder: Path) -> Path:
+    import duckdb
+
+    path = folder / "visits.parquet"
+    duckdb.sql(
+        "SELECT range AS uid, 'key-0' || range AS k, 10.0::DOUBLE * range AS v FROM range(10)"
+    ).write_parquet(str(path))
+    return path
+
+
+def accounting() -> None:
+    """Print what it takes to price many questions, and to write them into a ledger."""
+    from discreet.dp.accounting.odometer import odometer
+    from discreet.dp.accounting.pricing import price
+    from discreet.dp.accounting.report import pld_epsilon, rdp_epsilon
+    from discreet.dp.event import Laplace
+
+    delta = Fraction(1, 10**6)
+    same = [Laplace(Fraction(1), Fraction(100))] * QUESTIONS
+    different = [Laplace(Fraction(1), Fraction(100 + one)) for one in range(QUESTIONS)]
+    print(f"\nAccounting of {QUESTIONS:,} questions (CPU)")
+    for title, events in (("of one kind", same), ("all different", different)):
+        line(f"prices, {title}", cpu(lambda e=events: [price(one) for one in e]), 1)
+        line(f"odometer, {title}", cpu(lambda e=events: odometer(e, delta=delta)), 1)
+        pld_epsilon(events[:1], delta=delta)  # imports
+        line(f"report of RDP, {title}", cpu(lambda e=events: rdp_epsilon(e, delta=delta)), 1)
+        line(f"report of PLD, {title}", cpu(lambda e=events: pld_epsilon(e, delta=delta)), None)
+    with TemporaryDirectory() as folder:
+        line("reserve and commit, SQLite", cpu(lambda: keep(Path(folder), same)), None)
+
+
+def keep(folder: Path, events: list[object]) -> None:
+    from discreet.dp.accounting.pricing import price
+    from discreet.dp.budget import Budget
+    from discreet.dp.ledger.book import Ledger
+    from discreet.dp.ledger.records import Account
+
+    ledger = Ledger(folder / "ledger.db")
+    account = Account("visits", Budget(Fraction(10**6)))
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    for number, event in enumerate(events):
+        reserved = ledger.reserve(
+            [account], price(event), key=str(number), at=at, question="SELECT"
+        )
+        ledger.commit(reserved, b"{}")
+    ledger.close()
+
+
+def noise() -> None:
+    """Print what noise for a million groups takes, here and in OpenDP."""
+    from discreet.dp.noise import gaussian, laplace
+
+    print(f"\nNoise for {GROUPS:,} groups (CPU)")
+    for scale in (Fraction(1), Fraction(10), Fraction(1000)):
+        line(f"discrete Laplace, scale {scale}", best(lambda s=scale: laplace(s, GROUPS)), 2)
+    for scale in (Fraction(10), Fraction(1000)):
+        line(f"discrete Gaussian, scale {scale}", best(lambda s=scale: gaussian(s, GROUPS)), 2)
+    line("OpenDP 0.16, discrete Laplace, scale 10", cpu(opendp("laplace", 10.0)), None)
+    line("OpenDP 0.16, discrete Gaussian, scale 10", cpu(opendp("gaussian", 10.0)), None)
+
+
+def best(work: Callable[[], object]) -> float:
+    return min(cpu(work) for _ in range(3))
+
+
+def opendp(kind: str, scale: float) -> Callable[[], object]:
+    from opendp import measurements
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.metrics import l1_distance, l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    metric = {"laplace": l1_distance, "gaussian": l2_distance}[kind]
+    make = {"laplace": measurements.make_laplace, "gaussian": measurements.make_gaussian}[kind]
+    kinds = {"laplace": "i64", "gaussian": "f64"}[kind]
+    mechanism = make(vector_domain(atom_domain(T="i64")), metric(T=kinds), scale=scale)
+    zeros = [0] * GROUPS
+    return lambda: mechanism(zeros)
+
+
+SMALL = {"planning": planning, "accounting": accounting, "noise": noise}
