@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from discreet.dp.calculate.loss import Loss, read_number
+from discreet.dp.calculate.loss import Loss, approximate, read_number
 from discreet.errors import InvalidMechanism
 from discreet.result import Result
 
@@ -108,7 +108,7 @@ def compose_sequence(
         parts=_told(parts),
         times=times,
         delta=None if delta is None else float(delta),
-        accounts=None if delta is None else _accounts(parts, times, float(delta)),
+        accounts=None if delta is None else _accounts(parts, times, delta),
         why=f"{why}, {times} times." if times > 1 else f"{why}.",
     )
 
@@ -160,33 +160,23 @@ def advanced_epsilon(epsilons: Sequence[float], *, times: int, delta: float) -> 
     return drift + math.sqrt(2 * math.log(1 / delta) * squares)
 
 
-def zcdp_epsilon(epsilons: Sequence[float], *, times: int, delta: float) -> float:
-    """Return the epsilon at `delta` of the sum of epsilon²/2 as zCDP.
+def zcdp_epsilon(losses: Sequence[Loss], *, times: int, delta: Fraction) -> float:
+    """Return the epsilon at `delta` of all losses as zCDP, each of rho = epsilon²/2 (Bun & Steinke 2016)."""
+    from discreet.dp.accounting.conversion import epsilon_of_rho
 
-    The conversion is that of Canonne, Kamath & Steinke 2020, proposition 12; it holds at every
-    order, so that the best of many is taken.
-    """
-    rho = times * math.fsum(epsilon**2 for epsilon in epsilons) / 2
-    if not rho:
-        return 0.0
-
-    def bound(alpha: float) -> float:
-        gained = alpha * math.log1p(-1 / alpha) - math.log(alpha - 1)
-        return alpha * rho + (math.log(1 / delta) + gained) / (alpha - 1)
-
-    center = math.sqrt(math.log(1 / delta) / rho)
-    orders = (1 + center * 1.02**step for step in range(-250, 251))
-    return max(0.0, min(bound(order) for order in orders if order > 1 + 1e-9))
+    rho = times * sum((loss.above**2 / 2 for loss in losses), Fraction(0))
+    return approximate(epsilon_of_rho(rho, delta=delta))
 
 
-def _accounts(parts: Sequence[Part], times: int, delta: float) -> Accounts:
-    values = [part.loss.value for part in parts]
+def _accounts(parts: Sequence[Part], times: int, delta: Fraction) -> Accounts:
+    losses, chance = [part.loss for part in parts], float(delta)
+    values = [loss.value for loss in losses]
     basic = math.fsum(values) * times
     return Accounts(
         basic=basic,
-        advanced=min(basic, advanced_epsilon(values, times=times, delta=delta)),
-        zcdp=min(basic, zcdp_epsilon(values, times=times, delta=delta)),
-        pld=_pld(parts, times, delta),
+        advanced=min(basic, advanced_epsilon(values, times=times, delta=chance)),
+        zcdp=min(basic, zcdp_epsilon(losses, times=times, delta=delta)),
+        pld=_pld(parts, times, chance),
     )
 
 

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.dp.logarithms import log_above
+
 _NUMBER = re.compile(r"[+-]?(\d{1,60}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,3})?")
 _LONGEST = 24
 
@@ -83,6 +85,11 @@ class Loss:
         return math.fsum(
             (approximate(self.rational), *(n * logarithm(ratio) for ratio, n in self.logs))
         )
+
+    @property
+    def above(self) -> Fraction:
+        """A fraction that is no less than the loss, which must not be infinite."""
+        return self.rational + sum((n * log_above(ratio) for ratio, n in self.logs), Fraction(0))
 
     @property
     def words(self) -> str:

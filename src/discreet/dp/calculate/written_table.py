@@ -62,22 +62,34 @@ def parse_chances(text: str, *, name: str = "table", header: bool | None = None)
 
 
 def _has_header(grid: Grid) -> bool:
-    """Return whether the first line names outputs; where it may also be an input, refuse to guess."""
-    corner, first = grid[0][0], [read_number(cell) for cell in grid[0][1:]]
-    if None in first or len(grid[0]) < len(grid[-1]):
+    """Return whether the first line names outputs.
+
+    An input that is taken for a header would not be compared with the others, and epsilon would
+    come out too small: where the line may be either, it is refused.
+    """
+    first, others = grid[0], grid[1:]
+    corner, cells = first[0], first[1:]
+    if not all(map(_is_name, first)):
+        return False
+    if any(len(line) == len(first) + 1 for line in others):
         return True
-    others = [read_number(line[0]) for line in grid[1:]]
-    if read_number(corner) is not None:
-        # Numbers only. Whole numbers such as 1,2,3 can name outputs and cannot be chances.
-        numbers = [number for number in (read_number(corner), *first) if number is not None]
-        return all(number.denominator == 1 for number in numbers) and max(numbers) > 1
-    if corner.casefold() in _CORNERS or None not in others:
+    if not cells:
+        return read_number(corner) is None
+    if not all(cell in ("0", "1") for cell in cells):
         return True
-    if sum(number for number in first if number is not None) != 1:
+    if read_number(corner) is not None or sum(map(int, cells)) != 1:
+        return False
+    if corner.casefold() in _CORNERS or all(read_number(line[0]) is not None for line in others):
         return True
     raise InvalidMechanism(
         "The first line may be a header or an input. Say which with --header or --no-header."
     )
+
+
+def _is_name(cell: str) -> bool:
+    """Return whether a cell can name an output: a word or a whole number, and not 0.5."""
+    number = read_number(cell)
+    return number is None or number.denominator == 1
 
 
 def _require_even(rows: Grid, titles: Sequence[str] | None, name: str) -> None:
@@ -117,14 +129,11 @@ def _named(rows: Grid, titles: list[str] | None) -> Chances:
 
 def _has_labels(rows: Grid, titles: Sequence[str] | None) -> bool:
     """Return whether the first column names the inputs: where numbers could be either, add them up."""
-    if titles is not None and len(titles) < len(rows[0]):
-        return True
     if len(rows[0]) == 1:
         return False
-    if any(read_number(line[0]) is None for line in rows):
-        # A cell that is no chance where all others are is a slip, not a name.
-        return all(read_number(line[0]) is None for line in rows) or not _add_up(rows[:1])
-    if titles is not None and titles[0].casefold() in _CORNERS:
+    if titles is not None and (len(titles) < len(rows[0]) or titles[0].casefold() in _CORNERS):
+        return True
+    if all(read_number(line[0]) is None for line in rows):
         return True
     return not _add_up(rows) and _add_up([line[1:] for line in rows])
 
