@@ -6,6 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.answer.answer import Answer
+    from discreet.answer.curator import Curator
+    from discreet.answer.curator import open_curator as open  # noqa: A004
     from discreet.engines.connect import open_table
     from discreet.measure.assess import assess
     from discreet.measure.assessment import Assessment
@@ -17,24 +20,33 @@ if TYPE_CHECKING:
 
 # Public names and where they live: imported on first use, so that `discreet --help` stays light.
 _HOMES = {
+    "Answer": "discreet.answer.answer",
     "Assessment": "discreet.measure.assessment",
+    "Curator": "discreet.answer.curator",
     "Policy": "discreet.policy.model",
     "Release": "discreet.release.release",
     "Wishes": "discreet.release.settings",
     "anonymize": "discreet.release.anonymization",
     "assess": "discreet.measure.assess",
     "load_policy": "discreet.policy.load",
+    "open": "discreet.answer.curator",
     "open_table": "discreet.engines.connect",
 }
 
+# What is called otherwise where it lives: `discreet.open` reads well, a module's `open` is a trap.
+_CALLED = {"open": "open_curator"}
+
 __all__ = [
+    "Answer",
     "Assessment",
+    "Curator",
     "Policy",
     "Release",
     "Wishes",
     "anonymize",
     "assess",
     "load_policy",
+    "open",
     "open_table",
 ]
 
@@ -42,4 +54,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES[name]), _CALLED.get(name, name))

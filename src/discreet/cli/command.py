@@ -28,6 +28,10 @@ VERBS = {
     "check": "Gate for CI: exit 3 unless the policy's criteria hold",
     "anonymize": "Publish rows that meet the criteria, with the least loss",
     "deidentify": "Remove or replace what names people: Safe Harbor, expert, pseudonyms",
+    "ask": "Answer a question in SQL under differential privacy",
+    "explain": "Say what a question costs and how exact its answer is",
+    "budget": "Show what was spent, on what, and what is left",
+    "register": "Number each person's rows once, so that questions are quick",
     "epsilon": "Calculate epsilon: coins, noise, tables of chances, composition",
     "collect": "Let people report a value by coins: local differential privacy",
 }

@@ -175,6 +175,11 @@ class DuckDB:
         finally:
             self.drop(incoming)
 
+    def close_doors(self) -> None:
+        """Let nothing in or out but what is registered: no files, no network, no settings."""
+        self._set(self._connection, "enable_external_access", exp.false())
+        self._set(self._connection, "lock_configuration", exp.true())
+
     def close(self) -> None:
         """Release the connection and delete what it spilled."""
         with contextlib.suppress(duckdb.Error):

@@ -1,0 +1,124 @@
+"""The tables that questions may name: where each is, what the policy says of it, who may be asked about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.answer.expressions.typed import Typed
+from discreet.engines.engine import Kind
+from discreet.errors import InvalidQuestion, did_you_mean
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.engines.engine import Column, Table
+    from discreet.policy import model
+
+# A whole-numbered column with few possible values has them all as public keys.
+WIDEST_RANGE = 1000
+
+
+@dataclass(frozen=True)
+class Held:
+    """A table on an engine, with what the policy says of it.
+
+    `account` names it in the ledger, `version` changes with its content, and `rank` is the column
+    of registered ranks, which no question can name.
+    """
+
+    name: str
+    table: Table
+    policy: model.Table | None
+    account: str
+    version: str
+    rank: str | None = None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether anybody may read the table as it is."""
+        return self.policy is not None and self.policy.public
+
+    @property
+    def unit(self) -> str | None:
+        """The column whose rows are one person's; None: each row is a person."""
+        return self.policy.unit if self.policy else None
+
+    def columns(self, alias: str) -> dict[str, Typed]:
+        """Return the columns as a question sees them, of the table called `alias`."""
+        return {
+            column.name: self._typed(column, alias)
+            for column in self.table.columns
+            if column.name != self.rank
+        }
+
+    def _typed(self, column: Column, alias: str) -> Typed:
+        said = self.policy.column(column.name) if self.policy else None
+        return Typed(
+            tree=build.column(column.name, of=alias),
+            kind=column.kind,
+            step=Fraction(1) if column.kind is Kind.INTEGER else None,
+            values=None if said is None else public_values(said, column.kind),
+        )
+
+    def bounds(self, name: str) -> tuple[Fraction, Fraction] | None:
+        """Return what the policy says a number lies between."""
+        said = self.policy.column(name) if self.policy else None
+        if said is None or said.bounds is None:
+            return None
+        return Fraction(said.bounds[0]), Fraction(said.bounds[1])
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All tables by name; a table is opened when a question first names it."""
+
+    openers: Mapping[str, Callable[[], Held]]
+    _opened: dict[str, Held] = field(default_factory=dict[str, Held], compare=False)
+
+    def find(self, name: str) -> Held:
+        """Return the table called `name`; case does not count, as in SQL."""
+        known = {key.casefold(): key for key in self.openers}
+        found = known.get(name.casefold())
+        if found is None:
+            near = did_you_mean(name, self.openers)
+            raise InvalidQuestion(f"There is no table '{name}'.{near}")
+        if found not in self._opened:
+            self._opened[found] = self.openers[found]()
+        return self._opened[found]
+
+
+def public_values(column: model.Column, kind: Kind) -> tuple[object, ...] | None:
+    """Return the public domain of a column as values of its kind, or None when there is none."""
+    if column.values is not None:
+        read = [_read(value, kind) for value in column.values]
+        return None if any(value is None for value in read) else tuple(read)
+    if kind is Kind.BOOLEAN:
+        return (False, True)
+    if kind is Kind.INTEGER and column.bounds is not None:
+        low, high = column.bounds
+        if high - low < WIDEST_RANGE:
+            return tuple(range(int(low.to_integral_value("ROUND_CEILING")), int(high) + 1))
+    return None
+
+
+def _read(value: str, kind: Kind) -> object:
+    """Return a value of the policy as the engine has it, or None if it is none of its kind."""
+    try:
+        if kind is Kind.TEXT:
+            return value
+        if kind is Kind.INTEGER:
+            return int(value)
+        if kind is Kind.BOOLEAN:
+            return {"true": True, "false": False}.get(value.lower())
+        if kind is Kind.DATE:
+            return date.fromisoformat(value)
+        if kind is Kind.REAL:
+            return float(Decimal(value))
+    except (ValueError, InvalidOperation):
+        return None
+    return None

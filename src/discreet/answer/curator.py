@@ -1,0 +1,294 @@
+"""The curator: reserve, look, add noise, commit, tell — in this order and no other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from discreet.answer import cautions
+from discreet.answer.accounts import accounts_of
+from discreet.answer.answer import Answer, make_answer
+from discreet.answer.explain import explain
+from discreet.answer.finish import finish
+from discreet.answer.perturb import release
+from discreet.answer.plan import make_plan
+from discreet.answer.resolve import resolve
+from discreet.answer.statement import DIALECT, parse
+from discreet.answer.tables import open_catalog
+from discreet.dp.accounting.exact import to_fraction
+from discreet.dp.ledger.book import Ledger
+from discreet.dp.noise import system_noise
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import InvalidBudget
+from discreet.policy.load import load_policy
+from discreet.policy.model import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from decimal import Decimal
+    from fractions import Fraction
+
+    from sqlglot import exp
+
+    from discreet.answer.explain import Explanation
+    from discreet.answer.plan import Noise, Plan
+    from discreet.dp.ledger.records import Account, Remaining
+
+    Number = str | int | float | Decimal
+
+PLANS_KEPT = 256
+
+
+def open_curator(
+    source: object,
+    policy: Policy | Path | str | None = None,
+    *,
+    ledger: Path | str | None = None,
+    table: str | None = None,
+    analyst: str | None = None,
+    quantum: float = 0.0,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    **reading: str | None,
+) -> Curator:
+    """Return who answers questions about `source` under `policy`.
+
+    Args:
+        source: A path, a URL or a frame, as `assess` takes it.
+        policy: A policy or its file: bounds, units, limits and budgets.
+        ledger: Where spending is kept: a file or a `postgresql://` URL. Default: `DISCREET_LEDGER`,
+            else a file of this user; for a frame, memory.
+        table: Which table of the source.
+        analyst: Who asks, where the policy has budgets of analysts.
+        quantum: Seconds that every answer takes a multiple of, so that time tells nothing.
+        clock: What time it is.
+        reading: How the source is read: `delimiter`, `encoding`, `memory_limit`.
+
+    >>> import pyarrow
+    >>> curator = open_curator(pyarrow.table({"sick": [True, False, True]}))
+    >>> answer = curator.ask("SELECT count(*) AS n FROM data WHERE sick", epsilon=1)
+    >>> answer.columns, answer.spent
+    (('n',), {'epsilon': 1.0, 'delta': 0.0})
+    """
+    found = load_policy(policy) if isinstance(policy, (str, Path)) else policy
+    catalog, engine = open_catalog(source, found, table=table, **reading)
+    book = Ledger(ledger if ledger is not None else ledger_place(source))
+    return Curator(
+        catalog, engine, book, policy=found, analyst=analyst, quantum=quantum, clock=clock
+    )
+
+
+def ledger_place(source: object) -> str | Path:
+    """Return where spending is kept when nobody says: every asker of this user shares it."""
+    named = os.environ.get("DISCREET_LEDGER")
+    if named:
+        return named
+    if not isinstance(source, (str, Path)):
+        return ":memory:"
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "discreet" / "ledger.sqlite"
+
+
+class Curator:
+    """Answers questions about the tables of one catalog, and charges them to the ledger."""
+
+    def __init__(
+        self,
+        catalog: Any,
+        engine: Any,
+        ledger: Ledger,
+        *,
+        policy: Policy | None = None,
+        analyst: str | None = None,
+        quantum: float = 0.0,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.catalog, self.engine, self.ledger = catalog, engine, ledger
+        self.policy, self.analyst = policy, analyst
+        self._quantum, self._clock = quantum, clock
+        self._plans: dict[object, tuple[exp.Query, Plan]] = {}
+        self._home = DuckDB()
+        self._home.close_doors()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the engine and the ledger."""
+        self._home.close()
+        self.engine.close()
+        self.ledger.close()
+
+    def ask(
+        self,
+        question: str,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        noise: Noise | None = None,
+        confidence: float = 0.95,
+        consistent: bool = False,
+    ) -> Answer:
+        """Return a private answer to `question`, and charge it.
+
+        The same question on the same data returns the same answer, and costs nothing again.
+
+        Args:
+            question: One SELECT with aggregates.
+            epsilon: What it may cost at most, for all aggregates together.
+            delta: The chance that a rare group is told, or that Gaussian noise does not cover.
+            noise: `laplace` or `gaussian`; by default the one with the smaller error.
+            confidence: How sure the intervals are.
+            consistent: No negative counts.
+
+        Raises:
+            InvalidQuestion: The text cannot be read, or names what is not there.
+            QuestionRefused: There is no private answer to it; nothing was spent.
+            BudgetExceeded: Too little is left; nothing was spent.
+        """
+        with self._padded():
+            plan, text = self.plan(question, epsilon=epsilon, delta=delta, noise=noise)
+            _check_confidence(confidence)
+            at = self._clock()
+            accounts = accounts_of(plan, self.policy, analyst=self.analyst, at=at)
+            options = [noise, confidence, consistent]
+            key = self._key(text, plan, accounts, options)
+            reservation = self.ledger.reserve(accounts, plan.price, key=key, at=at, question=text)
+            packed = reservation.answer
+            is_known = packed is not None
+            if packed is None:
+                made = self._run(plan, confidence=confidence, consistent=consistent)
+                packed = self.ledger.commit(reservation, made.pack())
+            left = told_remaining(self.ledger.remaining(accounts))
+            return Answer.unpack(packed).with_budget(left, cached=is_known)
+
+    def plan(
+        self,
+        question: str,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        noise: Noise | None = None,
+    ) -> tuple[Plan, str]:
+        """Return how a question would be answered, and its normal form; nothing is spent or read."""
+        key = (question, str(epsilon), str(delta), noise)
+        if key not in self._plans:
+            statement = parse(question)
+            with self._lock:
+                asked = resolve(statement, self.catalog)
+            made = make_plan(
+                asked, epsilon=to_fraction(epsilon), delta=to_fraction(delta), noise=noise
+            )
+            while len(self._plans) >= PLANS_KEPT:
+                self._plans.pop(next(iter(self._plans)))
+            self._plans[key] = statement, made
+        statement, plan = self._plans[key]
+        return plan, statement.sql(dialect=DIALECT, normalize=True, comments=False)
+
+    def explain(
+        self,
+        plan: Plan,
+        question: str,
+        *,
+        confidence: float = 0.95,
+        size: int = 1000,
+        within: Fraction | None = None,
+    ) -> Explanation:
+        """Return what a plan costs and how far off its answer would be; nothing is spent or read."""
+        accounts = accounts_of(plan, self.policy, analyst=self.analyst, at=self._clock())
+        return explain(
+            plan,
+            question=question,
+            size=size,
+            confidence=confidence,
+            within=within,
+            remaining=told_remaining(self.ledger.remaining(accounts)),
+        )
+
+    def _run(self, plan: Plan, *, confidence: float, consistent: bool) -> Answer:
+        source = system_noise()
+        with self._lock:
+            released = {
+                leaf.leaf.name: release(
+                    leaf, self.engine, noise=source, kind=plan.noise, consistent=consistent
+                )
+                for leaf in plan.leaves
+            }
+            finished = finish(plan.question, released, self._home)
+        spent = {"epsilon": float(plan.price.epsilon or 0), "delta": float(plan.price.delta)}
+        return make_answer(
+            finished,
+            spent=spent,
+            confidence=confidence,
+            noise=plan.noise,
+            cautions=cautions.of(plan),
+        )
+
+    def _key(self, text: str, plan: Plan, accounts: list[Account], options: list[object]) -> str:
+        """Return what tells this question from all that must be paid for separately."""
+        tables = {
+            touch.held.account: [touch.held.version, _said(touch.held.policy)]
+            for leaf in plan.leaves
+            for touch in leaf.leaf.rows.touches
+        }
+        told = [
+            text,
+            str(plan.epsilon),
+            str(plan.delta),
+            self.analyst,
+            options,
+            sorted(tables.items()),
+            sorted(account.name for account in accounts),
+        ]
+        return hashlib.sha256(json.dumps(told, default=str).encode()).hexdigest()
+
+    @contextmanager
+    def _padded(self) -> Generator[None]:
+        """Let what happens inside end only at a multiple of the quantum, also when it fails."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            if self._quantum > 0:
+                time.sleep(self._quantum - (time.monotonic() - start) % self._quantum)
+
+
+def _said(policy: Any) -> object:
+    """Return what a policy says of a table that can change an answer."""
+    if policy is None:
+        return None
+    columns = [[c.name, c.bounds, c.values, c.references] for c in policy.columns]
+    return [policy.unit, policy.unit_period, policy.limits, columns]
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise InvalidBudget("The confidence must be between 0 and 1, such as 0.95.")
+
+
+def told_remaining(left: list[Remaining]) -> dict[str, Any]:
+    """Return what is left in all, and of each account."""
+    accounts = {
+        item.name: {
+            "epsilon": float(item.epsilon.left),
+            "delta": float(item.delta.left),
+            "spent": float(item.epsilon.spent),
+            "limit": float(item.epsilon.limit),
+        }
+        for item in left
+    }
+    return {
+        "epsilon": min((float(item.epsilon.left) for item in left), default=0.0),
+        "delta": min((float(item.delta.left) for item in left), default=0.0),
+        "accounts": accounts,
+    }

@@ -1,0 +1,168 @@
+"""Selections as tables of their own: subqueries, unions, and one row per person with exact aggregates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.answer.rows import Range, Rows, clamp, is_number
+from discreet.engines.engine import Kind
+from discreet.errors import QuestionRefused
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.answer.expressions.typed import Typed
+
+UNIT = "discreet_unit_"  # names that no question can have: they are not in any scope
+RANK = "discreet_rank"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One column of a selection: its name, its value, and the limits it is clamped to when summed."""
+
+    name: str
+    typed: Typed
+    range: Range = (None, None)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A query whose rows are still somebody's, with what its columns hold."""
+
+    query: exp.Query
+    items: tuple[Item, ...]
+    rows: Rows  # whose unit, limits and tables it keeps
+    units: int
+
+    def as_rows(self, alias: str) -> Rows:
+        """Return the selection as a table called `alias`."""
+        frame = exp.Select().from_(build.subquery(self.query.copy(), alias))
+        columns = {
+            item.name: replace(item.typed, tree=build.column(item.name, of=alias))
+            for item in self.items
+        }
+        return replace(
+            self.rows,
+            frame=frame,
+            scope={alias: columns},
+            unit=tuple(build.column(f"{UNIT}{i}", of=alias) for i in range(self.units)),
+            bounds={
+                (alias, item.name): item.range for item in self.items if item.range != (None, None)
+            },
+            rank=build.column(RANK, of=alias) if self.rows.rank is not None else None,
+            # The columns of a selection need not be those of the table under it.
+            touches=tuple(replace(touch, alias=None) for touch in self.rows.touches),
+            same=tuple(
+                build.column(item.name, of=alias)
+                for item in self.items
+                if self.rows.is_unit(item.typed.tree)
+            ),
+            public=None,
+        )
+
+
+def select(rows: Rows, items: Sequence[Item]) -> Selection:
+    """Return a selection of columns, row by row."""
+    names = [item.name.casefold() for item in items]
+    if len(set(names)) != len(names):
+        raise QuestionRefused("Two columns of a subquery share one name. Give each an alias.")
+    wanted = [build.named(item.typed.tree.copy(), item.name) for item in items]
+    wanted += [build.named(tree.copy(), f"{UNIT}{i}") for i, tree in enumerate(rows.unit)]
+    if rows.rank is not None:
+        wanted.append(build.named(rows.rank.copy(), RANK))
+    return Selection(rows.frame.select(*wanted, copy=True), tuple(items), rows, len(rows.unit))
+
+
+def union(first: Selection, second: Selection) -> Selection:
+    """Return the rows of both, one below the other, with all that a person has in either."""
+    if len(first.items) != len(second.items):
+        raise QuestionRefused("Both sides of UNION ALL need the same number of columns.")
+    if first.rows.is_public or second.rows.is_public or first.units != second.units:
+        raise QuestionRefused(
+            "Both sides of UNION ALL must be about the same kind of unit: both by id, or both by row."
+        )
+    items = tuple(map(_both, first.items, second.items))
+    left, right = (_without_rank(side).query for side in (first, second))
+    rows = replace(
+        first.rows,
+        touches=(*first.rows.touches, *second.rows.touches),
+        # Each row is a person who may stand in both sides.
+        fan=first.rows.fan + second.rows.fan,
+        rank=None,
+        is_single=False,
+    )
+    query = exp.Union(this=left.copy(), expression=right.copy(), distinct=False)
+    return Selection(query, items, rows, first.units)
+
+
+def _without_rank(selection: Selection) -> Selection:
+    return (
+        select(replace(selection.rows, rank=None), selection.items)
+        if (selection.rows.rank is not None)
+        else selection
+    )
+
+
+def _both(one: Item, other: Item) -> Item:
+    if one.typed.kind is not other.typed.kind:
+        raise QuestionRefused(
+            f"Column '{one.name}' is {one.typed.kind} on one side of UNION ALL and "
+            f"{other.typed.kind} on the other. Cast one of them."
+        )
+    values = None
+    if one.typed.values is not None and other.typed.values is not None:
+        values = tuple(dict.fromkeys((*one.typed.values, *other.typed.values)))
+    steps = {one.typed.step, other.typed.step}
+    typed = replace(
+        one.typed,
+        low=_hull(one.typed.low, other.typed.low, min),
+        high=_hull(one.typed.high, other.typed.high, max),
+        step=steps.pop() if len(steps) == 1 else None,
+        values=values,
+        nullable=True,
+    )
+    limits = (_hull(one.range[0], other.range[0], min), _hull(one.range[1], other.range[1], max))
+    return Item(one.name, typed, limits)
+
+
+def _hull(one: Fraction | None, other: Fraction | None, pick: object) -> Fraction | None:
+    if one is None or other is None:
+        return None
+    return min(one, other) if pick is min else max(one, other)
+
+
+def per_unit(
+    rows: Rows, *, keys: Sequence[Item], aggregates: Sequence[Item], has_other_keys: bool
+) -> Selection:
+    """Return one row per person (and group): aggregates within a person's rows stay exact."""
+    selection = select(replace(rows, rank=None), [*keys, *aggregates])
+    query = selection.query
+    if not isinstance(query, exp.Select):
+        raise QuestionRefused("Aggregates per person need a plain SELECT.")
+    grouped = query.group_by(
+        *(item.typed.tree.copy() for item in keys), *(tree.copy() for tree in rows.unit), copy=True
+    )
+    kept = replace(rows, rank=None, is_single=not has_other_keys)
+    return Selection(grouped, selection.items, kept, selection.units)
+
+
+def unit_aggregate(node: exp.Expr, argument: Typed | None, rows: Rows) -> tuple[exp.Expr, Range]:
+    """Return an aggregate within one person's rows, and the limits that the policy's give it."""
+    most = rows.limits.rows_per_unit
+    if isinstance(node, exp.Count):
+        top = Fraction(most) if most is not None else None
+        return node, (Fraction(0), top)
+    if argument is None or not is_number(argument.kind):
+        raise QuestionRefused("Within a person, only numbers can be aggregated.")
+    low, high = argument.low, argument.high
+    if isinstance(node, exp.Sum):
+        if most is None or low is None or high is None:
+            return node, (None, None)
+        return node, (min(Fraction(0), low * most), max(Fraction(0), high * most))
+    return node, (low, high)

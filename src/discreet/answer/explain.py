@@ -1,0 +1,199 @@
+"""What a question would cost and how far off its answer would be, told before anything is spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.answer import cautions
+from discreet.answer.aggregates import Aggregate, Ask
+from discreet.answer.finish import half_width
+from discreet.answer.perturb import noise_deviation
+from discreet.answer.plan import LARGEST_EPSILON, LeafPlan, Plan, make_plan
+from discreet.answer.statistics import Reading, read
+from discreet.errors import QuestionRefused
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.answer.blocks import Block
+
+SIZE = 1000  # rows that a group is taken to have when nobody says
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How far off one aggregate is expected to be in a group of the assumed size.
+
+    `ranks` is for quantiles: how many rows the chosen value may be off in their order.
+    """
+
+    aggregate: str
+    standard_error: float | None
+    within: float | None
+    relative: float | None
+    ranks: float | None = None
+
+
+@dataclass(frozen=True)
+class Explanation(Result):
+    """The price of a question and the errors of its answer; nothing was read and nothing spent."""
+
+    question: str
+    epsilon: float
+    delta: float
+    rho: float | None
+    noise: str
+    mechanisms: int
+    groups: int | None
+    threshold: int | None
+    size: int
+    confidence: float
+    expected: tuple[Expected, ...]
+    needed_epsilon: float | None
+    cells: Mapping[str, list[str] | None]
+    remaining: Mapping[str, object]
+    cautions: tuple[str, ...]
+
+
+def explain(
+    plan: Plan,
+    *,
+    question: str,
+    size: int = SIZE,
+    confidence: float = 0.95,
+    within: Fraction | None = None,
+    remaining: Mapping[str, object] | None = None,
+) -> Explanation:
+    """Return what the plan costs, and what epsilon would bring all errors `within` a share of the value."""
+    leaf = plan.leaves[0]
+    needed = None
+    if within is not None:
+        needed = needed_epsilon(plan, within=within, size=size, confidence=confidence)
+    touches = [touch for part in plan.leaves for touch in part.leaf.rows.touches]
+    return Explanation(
+        question=question,
+        epsilon=float(plan.price.epsilon or 0),
+        delta=float(plan.price.delta),
+        rho=None if plan.price.rho is None else float(plan.price.rho),
+        noise=plan.noise,
+        mechanisms=sum(
+            len(part.blocks) + len(part.ranks) + len(part.distincts) for part in plan.leaves
+        ),
+        groups=leaf.domain.size if leaf.domain else None,
+        threshold=leaf.threshold,
+        size=size,
+        confidence=confidence,
+        expected=tuple(expected_errors(plan, size=size, confidence=confidence)),
+        needed_epsilon=needed,
+        cells={
+            touch.held.name: None if touch.cells is None else sorted(touch.cells)
+            for touch in touches
+        },
+        remaining=remaining or {},
+        cautions=cautions.of(plan),
+    )
+
+
+def expected_errors(plan: Plan, *, size: int, confidence: float) -> list[Expected]:
+    """Return the errors of every aggregate in a group of `size` rows in the middle of its bounds."""
+    found: list[Expected] = []
+    for leaf in plan.leaves:
+        for aggregate in leaf.leaf.aggregates:
+            found.append(_expected(aggregate, leaf, plan.noise, size=size, confidence=confidence))
+    return found
+
+
+def _expected(
+    aggregate: Aggregate, leaf: LeafPlan, kind: str, *, size: int, confidence: float
+) -> Expected:
+    label = _label(aggregate)
+    probe = next((item for item in leaf.ranks if item.aggregate == aggregate), None)
+    if probe is not None:
+        # Permute-and-flip misses by more than this with a chance of 1 - confidence at most.
+        ranks = 2 * probe.rows_per_unit * log(probe.count / (1 - confidence)) / float(probe.epsilon)
+        return Expected(label, None, None, None, ranks)
+    distinct = next((item for item in leaf.distincts if item.aggregate == aggregate), None)
+    if distinct is not None:
+        error, value = noise_deviation(float(distinct.scale), kind), None
+    else:
+        reading = leaf.readings[aggregate]
+        noisy = next(item for item in leaf.blocks if item.block.name == reading.block.name)
+        value, error = _moved(reading, noise_deviation(float(noisy.scale), kind), size)
+    half = half_width(error, confidence=confidence, kind=kind)
+    relative = half / abs(value) if value else None
+    return Expected(label, error, half, relative)
+
+
+def _label(aggregate: Aggregate) -> str:
+    if aggregate.argument is None:
+        return str(aggregate.ask)
+    text = aggregate.argument.tree.find_all(_column_type())
+    names = ", ".join(dict.fromkeys(column.name for column in text))
+    share = f" {float(aggregate.quantile):g}" if aggregate.quantile is not None else ""
+    return f"{aggregate.ask}{share} of {names}" if names else str(aggregate.ask)
+
+
+def _column_type() -> type:
+    from sqlglot import exp
+
+    return exp.Column
+
+
+def _moved(reading: Reading, deviation: float, size: int) -> tuple[float, float]:
+    """Return the value of an aggregate in the middle of its bounds, and its standard error."""
+    sums = _middle(reading.block, size)
+    arrays = [np.array([value]) for value in sums]
+    base = float(read(reading, arrays)[0])
+    squares = 0.0
+    for index in range(len(sums)):
+        shifted = [array + deviation * (place == index) for place, array in enumerate(arrays)]
+        squares += (float(read(reading, shifted)[0]) - base) ** 2
+    return base, sqrt(squares)
+
+
+def _middle(block: Block, size: int) -> list[float]:
+    """Return the vertices of a group whose numbers are half at one bound, half at the other."""
+    if block.degree == 0:
+        return [float(size)]
+    if len(block.vertices) == 1:
+        low, high = block.low, block.weight
+        return [float(size * (low + high) / 2)]
+    weights = {1: (0.5, 0.5), 2: (0.375, 0.25, 0.375)}[block.degree]
+    shares = [*weights, 0.0] if block.has_rest else list(weights)
+    return [size * block.weight * share for share in shares]
+
+
+def needed_epsilon(plan: Plan, *, within: Fraction, size: int, confidence: float) -> float:
+    """Return the least epsilon at which every error is at most `within` of its value.
+
+    Raises:
+        QuestionRefused: An aggregate has no error that can be told before, such as a median.
+    """
+
+    def is_enough(epsilon: Fraction) -> bool:
+        tried = make_plan(plan.question, epsilon=epsilon, delta=plan.delta, noise=plan.noise)
+        found = expected_errors(tried, size=size, confidence=confidence)
+        if any(item.relative is None for item in found):
+            raise QuestionRefused(
+                "How far off a quantile or a number of distinct values is depends on the data. Ask "
+                "without --within, or for counts, sums and means."
+            )
+        return all(item.relative is not None and item.relative <= within for item in found)
+
+    low, high = Fraction(1, 10**6), LARGEST_EPSILON
+    if not is_enough(high):
+        raise QuestionRefused(
+            f"No epsilon up to {LARGEST_EPSILON} gives errors that small in groups of {size} rows. "
+            "Ask for larger groups, or for fewer aggregates at once."
+        )
+    for _ in range(30):
+        # The middle of the exponents, so that few steps suffice.
+        middle = Fraction(sqrt(float(low) * float(high))).limit_denominator(10**9)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return float(high)

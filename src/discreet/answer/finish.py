@@ -1,0 +1,129 @@
+"""From released tables to the answer: whatever SQL does with noisy aggregates, and how far off it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.answer.perturb import Released
+    from discreet.answer.question import Question
+    from discreet.engines.duckdb import DuckDB
+    from discreet.engines.engine import ArrowTable
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The answer's columns, and the standard error of each cell where it is known."""
+
+    table: ArrowTable
+    errors: tuple[Array | None, ...]
+
+
+def finish(question: Question, released: Mapping[str, Released], home: DuckDB) -> Finished:
+    """Compute the answer from released tables, on a DuckDB that has nothing else."""
+    query = question.outer.copy()
+    names = {name: home.register(found.table) for name, found in released.items()}
+    try:
+        for node in list(query.find_all(exp.Table)):
+            if node.name in names and not node.args.get("alias"):
+                node.replace(build.aliased_table(names[node.name], node.name))
+        if not question.is_direct or not isinstance(query, exp.Select):
+            table = home.run(query)
+            return Finished(_named(table, question.names), (None,) * len(question.names))
+        (found,) = released.values()
+        return _with_errors(question, query, found, home)
+    finally:
+        for name in names.values():
+            home.drop(name)
+
+
+def _named(table: ArrowTable, names: tuple[str, ...]) -> ArrowTable:
+    return table.rename_columns(list(names)) if len(names) == table.num_columns else table
+
+
+def _with_errors(question: Question, query: exp.Select, found: Released, home: DuckDB) -> Finished:
+    items = list(query.expressions)
+    extra: list[tuple[int, str]] = []
+    for index, item in enumerate(items):
+        for shift in range(found.shifts):
+            moved = _moved(item, shift, found)
+            if moved is not None:
+                name = f"discreet_error_{index}_{shift}"
+                query.append("expressions", build.named(moved, name))
+                extra.append((index, name))
+    if query.args.get("distinct"):
+        # Rows that are told apart by their errors only would no longer be one.
+        query.set("expressions", items)
+        extra = []
+    table = home.run(query)
+    width = len(items)
+    shown = table.select(list(range(width)))
+    errors: list[Array | None] = []
+    for index in range(width):
+        mine = [name for place, name in extra if place == index]
+        errors.append(_error(table, index, mine))
+    return Finished(_named(shown, question.names), tuple(errors))
+
+
+def _moved(item: exp.Expr, shift: int, found: Released) -> exp.Expr | None:
+    """Return a column of the answer as it would be with one noisy sum moved, None if it stays."""
+    bare = item.this if isinstance(item, exp.Alias) else item
+    changes = False
+
+    def move(node: exp.Expr) -> exp.Expr:
+        nonlocal changes
+        name = f"{node.name}_{shift}"
+        if isinstance(node, exp.Column) and name in found.table.column_names:
+            changes = True
+            return build.column(name, of=node.table or None)
+        return node
+
+    moved = bare.copy().transform(move)
+    return moved if changes else None
+
+
+def _error(table: ArrowTable, index: int, names: list[str]) -> Array | None:
+    base = _floats(table.column(index))
+    if not names or base is None:
+        return None
+    squares = np.zeros(table.num_rows)
+    for name in names:
+        moved = _floats(table.column(name))
+        if moved is None:
+            return None
+        squares += (moved - base) ** 2
+    return np.sqrt(squares)
+
+
+def _floats(column: Any) -> Array | None:
+    kind = column.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if not is_number:
+        return None
+    return column.cast(pa.float64(), safe=False).combine_chunks().to_numpy(zero_copy_only=False)
+
+
+def half_width(error: float, *, confidence: float, kind: str) -> float:
+    """Return how far a value with this standard error is off at most, with so much confidence.
+
+    Of Laplace and normal noise the wider is taken: sums of several Laplace values lie between.
+    """
+    from math import log
+    from statistics import NormalDist
+
+    normal = NormalDist().inv_cdf((1 + confidence) / 2)
+    if kind == "gaussian":
+        return normal * error
+    return max(normal, -log(1 - confidence) / sqrt(2)) * error

@@ -1,0 +1,140 @@
+"""GROUP BY: its keys, by name, position or alias, and the groupings of ROLLUP, CUBE and GROUPING SETS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, product
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.answer.aggregates import is_aggregate
+from discreet.answer.expressions.translate import translate
+from discreet.answer.expressions.typed import Typed, domain
+from discreet.errors import InvalidQuestion, QuestionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from discreet.answer.rows import Rows
+
+MOST_GROUPINGS = 64
+
+
+@dataclass(frozen=True)
+class Key:
+    """A grouping expression: as it was written, with its columns spelled out, and as it is computed."""
+
+    written: exp.Expr
+    typed: Typed
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The keys, and which of them each grouping has; the finest grouping is first."""
+
+    keys: tuple[Key, ...]
+    sets: tuple[tuple[int, ...], ...]
+
+    def find(self, written: exp.Expr) -> int | None:
+        """Return the position of the key that is written like this."""
+        return next((i for i, key in enumerate(self.keys) if key.written == written), None)
+
+
+def read_grouping(select: exp.Select, rows: Rows) -> Grouping:
+    """Return the keys of a SELECT and its groupings."""
+    group = select.args.get("group")
+    if group is None:
+        return Grouping((), ((),))
+    if group.args.get("all"):
+        written = [
+            _bare(item) for item in select.expressions if not any(map(is_aggregate, item.walk()))
+        ]
+        choices = [[(item,)] for item in written]
+    else:
+        parts = [*group.expressions]
+        for name in ("rollup", "cube", "grouping_sets"):
+            parts += group.args.get(name) or []
+        choices = [_choices(part) for part in parts]
+    keys: list[Key] = []
+    sets: list[tuple[int, ...]] = []
+    for chosen in product(*choices):
+        wanted = {_position(item, keys, select, rows) for item in chain.from_iterable(chosen)}
+        sets.append(tuple(sorted(wanted)))
+        if len(sets) > MOST_GROUPINGS:
+            raise QuestionRefused(
+                f"The question has more than {MOST_GROUPINGS} groupings. Ask for fewer at a time."
+            )
+    finest = tuple(range(len(keys)))
+    return Grouping(
+        tuple(keys),
+        tuple(dict.fromkeys([finest, *sets])) if finest in sets else _with(finest, sets),
+    )
+
+
+def _with(finest: tuple[int, ...], sets: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    if len(sets) == 1:
+        return tuple(sets)
+    raise QuestionRefused(
+        f"GROUPING SETS need one set with all {len(finest)} columns, from which the others add up. "
+        "Add it, or ask one grouping at a time."
+    )
+
+
+def _choices(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
+    """Return the sets of expressions that one part of GROUP BY stands for."""
+    if isinstance(part, exp.Rollup):
+        items = part.expressions
+        return [tuple(items[:count]) for count in range(len(items), -1, -1)]
+    if isinstance(part, exp.Cube):
+        items = part.expressions
+        return [
+            chosen for count in range(len(items), -1, -1) for chosen in combinations(items, count)
+        ]
+    if isinstance(part, exp.GroupingSets):
+        return [inner for item in part.expressions for inner in _choices(item)]
+    if isinstance(part, exp.Tuple):
+        return [tuple(part.expressions)]
+    return [(part.unnest(),)]
+
+
+def _position(item: exp.Expr, keys: list[Key], select: exp.Select, rows: Rows) -> int:
+    """Return the place of a key, which is added when it is new."""
+    written = _spelled(item, select.expressions, rows)
+    for index, key in enumerate(keys):
+        if key.written == written:
+            return index
+    keys.append(Key(written, _typed(written, rows)))
+    return len(keys) - 1
+
+
+def _typed(written: exp.Expr, rows: Rows) -> Typed:
+    """Return a key's value; one computed from a bounded number has public values when it is clamped."""
+    typed = translate(written, rows.resolve)
+    if typed.values is not None or isinstance(written, exp.Column):
+        return typed
+    clamped = translate(written, rows.resolve_clamped)
+    values = domain(clamped)
+    return typed if values is None else replace(clamped, values=values)
+
+
+def _spelled(item: exp.Expr, projections: Iterable[exp.Expr], rows: Rows) -> exp.Expr:
+    listed = list(projections)
+    if isinstance(item, exp.Literal) and not item.is_string:
+        index = int(item.this) - 1 if str(item.this).isdigit() else -1
+        if not 0 <= index < len(listed):
+            raise InvalidQuestion(f"GROUP BY {item.this}: there is no such column in the SELECT.")
+        return rows.qualified(_bare(listed[index]))
+    try:
+        return rows.qualified(item)
+    except InvalidQuestion:
+        # An input column wins; otherwise the name may be one that the SELECT gives.
+        if isinstance(item, exp.Column) and not item.table:
+            for projection in listed:
+                if projection.alias.casefold() == item.name.casefold():
+                    return rows.qualified(_bare(projection))
+        raise
+
+
+def _bare(projection: exp.Expr) -> exp.Expr:
+    return projection.this if isinstance(projection, exp.Alias) else projection

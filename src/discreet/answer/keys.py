@@ -1,0 +1,158 @@
+"""The groups of an answer: public ones are all told, others only when enough people are in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.answer.question import key_name
+from discreet.engines.engine import ArrowTable, Kind
+from discreet.errors import QuestionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.answer.expressions.typed import Typed
+
+MOST_CELLS = 2_000_000
+Array = Any
+
+_TYPES = {
+    Kind.TEXT: pa.string(),
+    Kind.INTEGER: pa.int64(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us"),
+    Kind.REAL: pa.float64(),
+}
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The public values of every key; their combinations are the groups, in this order."""
+
+    values: tuple[tuple[object, ...], ...]
+    kinds: tuple[Kind, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each key has."""
+        return tuple(len(values) for values in self.values)
+
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return prod(self.shape)
+
+
+def domain_of(keys: Sequence[Typed]) -> Domain | None:
+    """Return the public groups, or None when a key's values are not public."""
+    values: list[tuple[object, ...]] = []
+    for key in keys:
+        if key.values is None or key.kind not in _TYPES:
+            return None
+        values.append(key.values)
+    found = Domain(tuple(values), tuple(key.kind for key in keys))
+    if found.size > MOST_CELLS:
+        raise QuestionRefused(
+            f"The public values of the keys make {found.size:,} groups, more than "
+            f"{MOST_CELLS:,}. Group by fewer or coarser columns."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups by number: the distinct values of each key, and which combinations of them there are."""
+
+    uniques: tuple[Any, ...]  # an Arrow array for each key
+    codes: Array  # sorted; None where all combinations are groups
+    has_null: tuple[bool, ...]
+
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return prod(self._shape) if self.codes is None else len(self.codes)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(
+            len(unique) + null for unique, null in zip(self.uniques, self.has_null, strict=True)
+        )
+
+    def positions(self, table: ArrowTable) -> Array:
+        """Return the number of each row's group, -1 where it is in none."""
+        flat = self._flat(table)
+        if self.codes is None:
+            return flat
+        places = np.searchsorted(self.codes, flat)
+        places = np.minimum(places, max(len(self.codes) - 1, 0))
+        is_there = (self.codes[places] == flat) if len(self.codes) else np.zeros(len(flat), bool)
+        return np.where(is_there, places, -1)
+
+    def _flat(self, table: ArrowTable) -> Array:
+        flat = np.zeros(table.num_rows, np.int64)
+        is_there = np.ones(table.num_rows, bool)
+        for index, (unique, null) in enumerate(zip(self.uniques, self.has_null, strict=True)):
+            column = _fitted(table.column(key_name(index)).combine_chunks(), unique.type)
+            code = pc.index_in(column, value_set=unique, skip_nulls=True)
+            found = code.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+            if null:
+                missing = column.is_null().to_numpy(zero_copy_only=False)
+                found = np.where(missing, len(unique), found)
+            is_there &= found >= 0
+            flat = flat * (len(unique) + null) + found
+        return np.where(is_there, flat, -1)
+
+    def columns(self) -> list[Any]:
+        """Return the keys of the groups, in their order, as Arrow arrays."""
+        flat = np.arange(prod(self._shape)) if self.codes is None else self.codes
+        codes = np.unravel_index(flat, self._shape) if self._shape else []
+        return [
+            unique.take(pa.array(code, mask=code >= len(unique)) if null else pa.array(code))
+            for unique, code, null in zip(self.uniques, codes, self.has_null, strict=True)
+        ]
+
+    def kept(self, mask: Array) -> Groups:
+        """Return those groups for which `mask` is true."""
+        return Groups(self.uniques, self.codes[mask], self.has_null)
+
+
+def public_groups(domain: Domain) -> Groups:
+    """Return all combinations of public values."""
+    arrays = tuple(
+        pa.array(list(values), _TYPES[kind])
+        for values, kind in zip(domain.values, domain.kinds, strict=True)
+    )
+    return Groups(arrays, None, (False,) * len(arrays))
+
+
+def found_groups(table: ArrowTable, count: int) -> Groups:
+    """Return the groups that `table` has, ordered by their keys: the engine's order may tell something."""
+    uniques: list[Any] = []
+    nulls: list[bool] = []
+    for index in range(count):
+        column = table.column(key_name(index)).combine_chunks()
+        nulls.append(column.null_count > 0)
+        unique = pc.unique(column.drop_null())
+        uniques.append(unique.take(pc.sort_indices(unique)))
+    every = Groups(tuple(uniques), None, tuple(nulls))
+    return Groups(every.uniques, np.sort(every.positions(table)), every.has_null)
+
+
+def _fitted(column: Any, kind: Any) -> Any:
+    """Return `column` as `kind`; what does not fit is NULL, not an error that tells something."""
+    if column.type == kind:
+        return column
+    if pa.types.is_decimal(column.type) and pa.types.is_integer(kind):
+        limit = pa.scalar(2**62).cast(pa.decimal128(38, 0))
+        fits = pc.less_equal(pc.abs(column.cast(pa.decimal128(38, 0))), limit)
+        column = pc.if_else(fits, column, pa.scalar(None, column.type))
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(kind)

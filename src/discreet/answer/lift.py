@@ -1,0 +1,285 @@
+"""Expressions over aggregates: the aggregates are taken out, and what is left is computed from their answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.answer import derive
+from discreet.answer.aggregates import Aggregate, is_aggregate, read_aggregate
+from discreet.answer.derive import Item, Selection
+from discreet.answer.expressions.translate import condition, translate
+from discreet.answer.expressions.typed import Typed
+from discreet.answer.question import Leaf, aggregate_name, key_name
+from discreet.answer.rows import is_number
+from discreet.engines.engine import Kind
+from discreet.errors import InvalidQuestion, QuestionRefused
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.answer.grouping import Grouping
+    from discreet.answer.rows import Rows
+
+PER_UNIT = "discreet_person"
+
+
+def projections_of(select: exp.Select, rows: Rows) -> list[tuple[str, exp.Expr]]:
+    """Return name and expression of each column that a SELECT lists, with `*` written out."""
+    found: list[tuple[str, exp.Expr]] = []
+    for item in select.expressions:
+        bare = item.this if isinstance(item, exp.Alias) else item
+        if isinstance(bare, exp.Star) or (
+            isinstance(bare, exp.Column) and isinstance(bare.this, exp.Star)
+        ):
+            found += _starred(bare, rows)
+        else:
+            found.append((_name(item, rows), rows.qualified(bare)))
+    return found
+
+
+def _starred(star: exp.Expr, rows: Rows) -> list[tuple[str, exp.Expr]]:
+    inner = star.this if isinstance(star, exp.Column) else star
+    if any(inner.args.values()):
+        raise QuestionRefused("* EXCLUDE and * REPLACE are not supported. List the columns.")
+    wanted = star.table.casefold() if isinstance(star, exp.Column) else None
+    return [
+        (name, build.column(name, of=alias))
+        for alias, columns in rows.scope.items()
+        if wanted is None or alias.casefold() == wanted
+        for name in columns
+    ]
+
+
+def _name(item: exp.Expr, rows: Rows) -> str:
+    if isinstance(item, exp.Alias):
+        return item.alias
+    if isinstance(item, exp.Column):
+        return rows.place(item)[1]
+    # Postgres's way of writing keeps what people write: percentile_cont(…) WITHIN GROUP (…).
+    return item.sql(dialect="postgres" if item.find(exp.WithinGroup) else "duckdb").lower()
+
+
+@dataclass
+class _Lifted:
+    """Aggregates found so far; equal ones are listed once."""
+
+    rows: Rows
+    grouping: Grouping
+    table: str
+    read: Callable[[exp.Expr], Aggregate | exp.Expr]
+    nested: Callable[[exp.Expr], exp.Expr] | None = None
+    aliases: frozenset[str] = frozenset()
+    found: list[Aggregate | exp.Expr] = field(default_factory=list["Aggregate | exp.Expr"])
+
+    def lift(self, node: exp.Expr) -> exp.Expr:
+        """Return `node` with aggregates and keys replaced by columns of the released table."""
+        if isinstance(node, exp.Window):
+            raise QuestionRefused(
+                "Window functions over people's rows are refused: they look at other people. "
+                "Aggregate in a subquery first, and use the window on its result."
+            )
+        if isinstance(node, (exp.Subquery, exp.Query)):
+            return self._nested(node)
+        if is_aggregate(node):
+            return self._aggregate(node)
+        place = self._key(node)
+        if place is not None:
+            return build.column(key_name(place), of=self.table)
+        if isinstance(node, exp.Column):
+            return self._alias(node)
+        copied = node.copy()
+        for key, child in list(node.args.items()):
+            if isinstance(child, exp.Expr):
+                copied.set(key, self.lift(child))
+            elif isinstance(child, list):
+                copied.set(key, [self.lift(c) if isinstance(c, exp.Expr) else c for c in child])
+        return copied
+
+    def _nested(self, node: exp.Expr) -> exp.Expr:
+        if self.nested is None:
+            raise QuestionRefused("A subquery is not supported here. Use a JOIN on the unit.")
+        inner = node.this if isinstance(node, exp.Subquery) else node
+        return exp.Subquery(this=self.nested(inner))
+
+    def _aggregate(self, node: exp.Expr) -> exp.Expr:
+        inner = [child for child in node.walk() if child is not node and _is_nested(child, node)]
+        if inner:
+            raise QuestionRefused("An aggregate within an aggregate needs a subquery between them.")
+        found = self.read(node)
+        if found not in self.found:
+            self.found.append(found)
+        return build.column(aggregate_name(self.found.index(found)), of=self.table)
+
+    def _key(self, node: exp.Expr) -> int | None:
+        if isinstance(node, (exp.Literal, exp.Identifier, exp.Null, exp.Boolean)):
+            return None
+        try:
+            return self.grouping.find(self.rows.qualified(node))
+        except InvalidQuestion:
+            return None
+
+    def _alias(self, node: exp.Column) -> exp.Expr:
+        if not node.table and node.name.casefold() in self.aliases:
+            return exp.column(exp.to_identifier(node.name, quoted=True))
+        self.rows.place(node)  # an unknown column is told as such
+        raise QuestionRefused(
+            f"Column '{node.name}' is neither in GROUP BY nor within an aggregate, so that the answer "
+            "would be one person's value."
+        )
+
+
+def _is_nested(child: exp.Expr, root: exp.Expr) -> bool:
+    # FILTER and WITHIN GROUP begin an aggregate that has another node for its function.
+    wrappers = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls)
+    if isinstance(root, wrappers) and child is root.this:
+        return False
+    if isinstance(child.parent, wrappers) and child is child.parent.this:
+        return False
+    return is_aggregate(child)
+
+
+def lift_leaf(
+    select: exp.Select,
+    rows: Rows,
+    grouping: Grouping,
+    *,
+    table: str,
+    nested: Callable[[exp.Expr], exp.Expr],
+) -> tuple[Leaf, exp.Select, tuple[str, ...]]:
+    """Return the leaf of a SELECT with aggregates, and the SELECT over the leaf's released table."""
+    items = _items(select, rows)
+    lifted = _Lifted(
+        rows,
+        grouping,
+        table,
+        lambda node: read_aggregate(node, rows),
+        nested,
+        frozenset(name.casefold() for name, _ in items),
+    )
+    columns = [build.named(lifted.lift(tree), name) for name, tree in items]
+    query = build.select(*columns, source=build.table(table))
+    having = select.args.get("having")
+    if having is not None:
+        query = query.where(lifted.lift(having.this))
+    _order(query, select, lifted)
+    if select.args.get("distinct"):
+        query.set("distinct", select.args["distinct"].copy())
+    found = tuple(item for item in lifted.found if isinstance(item, Aggregate))
+    leaf = Leaf(table, rows, tuple(key.typed for key in grouping.keys), found, grouping.sets)
+    return leaf, query, tuple(name for name, _ in items)
+
+
+def _items(select: exp.Select, rows: Rows) -> list[tuple[str, exp.Expr]]:
+    """Return name and expression of each column, as they are written."""
+    found: list[tuple[str, exp.Expr]] = []
+    for item in select.expressions:
+        bare = item.this if isinstance(item, exp.Alias) else item
+        if (
+            isinstance(bare, exp.Star)
+            or isinstance(getattr(bare, "this", None), exp.Star)
+            and (isinstance(bare, exp.Column))
+        ):
+            raise QuestionRefused("SELECT * with aggregates is refused. List keys and aggregates.")
+        name = _name(item, rows)
+        taken = {known for known, _ in found}
+        while name in taken:
+            name += "_"
+        found.append((name, bare))
+    return found
+
+
+def _order(query: exp.Select, select: exp.Select, lifted: _Lifted) -> None:
+    """Give the SELECT over the answers its ORDER BY, LIMIT and OFFSET."""
+    order = select.args.get("order")
+    if order is not None:
+        wanted: list[exp.Expr] = []
+        for item in order.expressions:
+            inner = item.this
+            is_place = isinstance(inner, exp.Literal) and not inner.is_string
+            copied = item.copy()
+            copied.set("this", inner.copy() if is_place else lifted.lift(inner))
+            wanted.append(copied)
+        query.set("order", exp.Order(expressions=wanted))
+    for name in ("limit", "offset"):
+        if select.args.get(name) is not None:
+            query.set(name, select.args[name].copy())
+
+
+def lift_units(select: exp.Select, rows: Rows, grouping: Grouping) -> Selection:
+    """Return one row per person and group; what is computed within a person's rows stays exact."""
+    for name in ("distinct", "order", "limit", "offset"):
+        if select.args.get(name):
+            raise QuestionRefused(
+                f"{name.upper()} on one row per person is refused: which people it keeps depends on "
+                "other people. ORDER BY and LIMIT are for the answer."
+            )
+    if len(grouping.sets) > 1:
+        raise QuestionRefused("ROLLUP and CUBE cannot group by the unit. Group by it plainly.")
+    inner: list[Item] = []
+    lifted = _Lifted(rows, grouping, PER_UNIT, lambda node: _within(node, rows, inner))
+    items = [(name, lifted.lift(tree)) for name, tree in _items(select, rows)]
+    having = select.args.get("having")
+    kept = lifted.lift(having.this) if having is not None else None
+    keys = [Item(key_name(i), key.typed) for i, key in enumerate(grouping.keys)]
+    is_alone = all(rows.is_unit(key.typed.tree) for key in grouping.keys)
+    people = derive.per_unit(rows, keys=keys, aggregates=inner, has_other_keys=not is_alone)
+    found = people.as_rows(PER_UNIT)
+    # The person is known by the unit, so that the key of the same name still says whose a row is.
+    if kept is not None:
+        found = found.where(condition(kept, found.resolve))
+    return derive.select(
+        found,
+        [
+            Item(name, translate(tree, found.resolve), _range_of(tree, found))
+            for name, tree in items
+        ],
+    )
+
+
+def _within(node: exp.Expr, rows: Rows, inner: list[Item]) -> exp.Expr:
+    """Return an aggregate within a person's rows as a column, added to `inner` when it is new."""
+    if not isinstance(node, (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)):
+        raise QuestionRefused(
+            f"{node.sql(dialect='duckdb')} per person is not supported. Use count, sum, avg, min or max."
+        )
+    argument: Typed | None = None
+    if not isinstance(node.this, exp.Star):
+        is_distinct = isinstance(node.this, exp.Distinct)
+        written = node.this.expressions[0] if is_distinct else node.this
+        if is_distinct and not isinstance(node, exp.Count):
+            raise QuestionRefused("DISTINCT per person goes with count only.")
+        argument = translate(written, rows.resolve_clamped)
+    tree, limits = derive.unit_aggregate(_computed(node, argument), argument, rows)
+    is_count = isinstance(node, exp.Count)
+    typed = Typed(
+        tree=tree,
+        kind=Kind.INTEGER if is_count else Kind.REAL,
+        step=derive.Fraction(1) if is_count else None,
+    )
+    known = next((item for item in inner if item.typed.tree == tree), None)
+    if known is None:
+        inner.append(Item(aggregate_name(len(inner)), typed, limits))
+    return tree
+
+
+def _computed(node: exp.Expr, argument: Typed | None) -> exp.Expr:
+    if isinstance(node, exp.Count):
+        if argument is None:
+            return build.count_rows()
+        inner: exp.Expr = argument.tree.copy()
+        if isinstance(node.this, exp.Distinct):
+            inner = exp.Distinct(expressions=[inner])
+        return exp.Count(this=inner)
+    if argument is None or not is_number(argument.kind):
+        raise QuestionRefused("Within a person, only numbers can be aggregated.")
+    # Doubles: a sum of 64-bit integers could overflow, which would be an error that tells something.
+    return type(node)(this=exp.cast(argument.tree.copy(), exp.DataType.Type.DOUBLE))
+
+
+def _range_of(tree: exp.Expr, rows: Rows) -> derive.Range:
+    typed = translate(tree, rows.resolve_clamped)
+    return (typed.low, typed.high) if is_number(typed.kind) else (None, None)

@@ -1,0 +1,304 @@
+"""Exact sums in, noisy answers out: the one place where what people contributed meets noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.answer.aggregates import Ask
+from discreet.answer.blocks import ROWS, count_rows
+from discreet.answer.bounding import part_name
+from discreet.answer.keys import Groups, found_groups, public_groups
+from discreet.answer.question import aggregate_name, key_name
+from discreet.answer.statistics import read
+from discreet.dp.mechanisms.quantiles import (
+    choose_quantile,
+    choose_rank_from_bottom,
+    choose_rank_from_top,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.answer.aggregates import Aggregate
+    from discreet.answer.blocks import Block, Part
+    from discreet.answer.plan import LeafPlan, NoisyBlock, RankProbe
+    from discreet.dp.noise import Noise
+    from discreet.engines.engine import ArrowTable, Engine
+
+Array = Any
+COUNTS = (Ask.COUNT, Ask.COUNT_OF, Ask.COUNT_UNITS, Ask.COUNT_DISTINCT)
+
+
+@dataclass(frozen=True)
+class Released:
+    """A leaf's table after noise: keys, aggregates, and the aggregates once more for each shift.
+
+    A shift moves one noisy sum by the standard deviation of its noise; how far that moves a column
+    of the answer is what that noise contributes to its error.
+    """
+
+    table: ArrowTable
+    shifts: int
+
+
+def release(
+    plan: LeafPlan, engine: Engine, *, noise: Noise, kind: str, consistent: bool
+) -> Released:
+    """Run the queries of a leaf, add noise, and return what may be told."""
+    raw = engine.run(plan.query)
+    keys = len(plan.leaf.keys)
+    groups = public_groups(plan.domain) if plan.domain else found_groups(raw, keys)
+    places = groups.positions(raw) if keys else np.zeros(raw.num_rows, np.int64)
+    size = groups.size if keys else 1
+    sums = {item.block.name: _sums(item.block, raw, places, size) for item in plan.blocks}
+    noisy = {
+        item.block.name: _with_noise(sums[item.block.name], item, noise, kind)
+        for item in plan.blocks
+    }
+    if plan.threshold is not None and plan.selector is not None:
+        kept = noisy[plan.selector][0] >= plan.threshold
+        groups = groups.kept(kept)
+        noisy = {name: [vertex[kept] for vertex in found] for name, found in noisy.items()}
+        size = groups.size
+    deviation = {item.block.name: noise_deviation(float(item.scale), kind) for item in plan.blocks}
+    probes = _probes(plan, engine, groups, size, noise, kind)
+    return _told(plan, groups, noisy, probes, deviation, consistent=consistent)
+
+
+def _sums(block: Block, raw: ArrowTable, places: Array, size: int) -> list[Array]:
+    """Return the exact vertices of a block for every group."""
+    found: list[Array] = []
+    for index, vertex in enumerate(block.vertices):
+        total = np.zeros(size, np.int64)
+        for sign, letter, listed in ((1, "p", vertex.plus), (-1, "m", vertex.minus)):
+            for number, part in enumerate(listed):
+                name = part_name(block, index, letter, number)
+                # Once a person's parts are scaled, the engine has added them up by itself.
+                is_scaled = name in raw.column_names
+                values = _column(raw, name) if is_scaled else _combined(part, raw)
+                total += sign * _scattered(values, places, size)
+        found.append(total)
+    return found
+
+
+def _combined(part: Part, raw: ArrowTable) -> Array:
+    return sum(factor * _column(raw, name) for name, factor in part.coefficients.items())
+
+
+def _column(raw: ArrowTable, name: str) -> Array:
+    column = raw.column(name).combine_chunks().fill_null(0)
+    return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def _scattered(values: Array, places: Array, size: int) -> Array:
+    """Return `values` at their groups' numbers; those of no group are left out."""
+    total = np.zeros(size, np.int64)
+    is_there = places >= 0
+    np.add.at(total, places[is_there], values[is_there])
+    return total
+
+
+def _with_noise(sums: Sequence[Array], item: NoisyBlock, noise: Noise, kind: str) -> list[Array]:
+    if not sums:
+        return []
+    draw = noise.laplace if kind == "laplace" else noise.gaussian
+    drawn = draw(item.scale, sum(len(vertex) for vertex in sums))
+    return list(np.stack(sums) + np.asarray(drawn).reshape(len(sums), -1))
+
+
+def noise_deviation(scale: float, kind: str) -> float:
+    """Return the standard deviation of the noise of `scale`."""
+    if kind == "gaussian" or scale <= 0:
+        return scale
+    # Of the discrete Laplace distribution, which a large scale makes nearly sqrt(2) times it.
+    return sqrt(2) * scale if scale > 1e4 else sqrt(2 * exp(1 / scale)) / (exp(1 / scale) - 1)
+
+
+@dataclass(frozen=True)
+class _Probed:
+    values: Array
+    deviation: float | None
+
+
+def _probes(
+    plan: LeafPlan, engine: Engine, groups: Groups, size: int, noise: Noise, kind: str
+) -> dict[Aggregate, _Probed]:
+    """Return what the queries beside the main one tell."""
+    found: dict[Aggregate, _Probed] = {}
+    has_keys = bool(plan.leaf.keys)
+    for probe in plan.distincts:
+        raw = engine.run(probe.query)
+        places = groups.positions(raw) if has_keys else np.zeros(raw.num_rows, np.int64)
+        draw = noise.laplace if kind == "laplace" else noise.gaussian
+        exact = _scattered(_column(raw, ROWS), places, size)
+        deviation = noise_deviation(float(probe.scale), kind)
+        found[probe.aggregate] = _Probed(exact + draw(probe.scale, size), deviation)
+    for probe in plan.ranks:
+        raw = engine.run(probe.query)
+        places = groups.positions(raw) if has_keys else np.zeros(raw.num_rows, np.int64)
+        found[probe.aggregate] = _Probed(_chosen(probe, raw, places, size, plan, noise), None)
+    return found
+
+
+def _chosen(
+    probe: RankProbe,
+    raw: ArrowTable,
+    places: Array,
+    size: int,
+    plan: LeafPlan,
+    noise: Noise,
+) -> Array:
+    """Return the value that is chosen in every group, each by its own counts."""
+    bucket_column = raw.column(key_name(len(plan.leaf.keys)))
+    is_there = (places >= 0) & ~np.asarray(bucket_column.is_null())
+    buckets = _column(raw, key_name(len(plan.leaf.keys)))[is_there]
+    counts = _column(raw, _count_name(raw))[is_there]
+    places = places[is_there]
+    order = np.argsort(places, kind="stable")
+    starts = np.searchsorted(places[order], np.arange(size + 1))
+    candidates = np.arange(probe.count)
+    chosen = np.empty(size)
+    for group in range(size):
+        mine = order[starts[group] : starts[group + 1]]
+        dense = np.zeros(probe.count, np.int64)
+        np.add.at(dense, buckets[mine], counts[mine])
+        chosen[group] = _choice(probe, candidates, dense, noise)
+    return float(probe.low) + float(probe.step) * chosen
+
+
+def _choice(probe: RankProbe, candidates: Array, counts: Array, noise: Noise) -> int:
+    options: dict[str, Any] = {
+        "epsilon": probe.epsilon,
+        "rows_per_unit": probe.rows_per_unit,
+        "noise": noise,
+    }
+    if probe.aggregate.ask is Ask.MIN:
+        return choose_rank_from_bottom(candidates, counts, rank=probe.rank, **options)[0]
+    if probe.aggregate.ask is Ask.MAX:
+        return choose_rank_from_top(candidates, counts, rank=probe.rank, **options)[0]
+    quantile = probe.aggregate.quantile
+    return choose_quantile(candidates, counts, quantile=quantile, **options)[0]
+
+
+def _count_name(raw: ArrowTable) -> str:
+    scaled = part_name(count_rows(), 0, "p", 0)
+    return scaled if scaled in raw.column_names else ROWS
+
+
+def _told(
+    plan: LeafPlan,
+    groups: Groups,
+    noisy: Mapping[str, Sequence[Array]],
+    probes: Mapping[Aggregate, _Probed],
+    deviation: Mapping[str, float],
+    *,
+    consistent: bool,
+) -> Released:
+    """Return the table of every grouping, one below the other."""
+    tables: list[ArrowTable] = []
+    shifts = 0
+    for wanted in plan.leaf.sets:
+        vertices, cells = _added_up(plan, noisy, wanted)
+        wide = {name: value * sqrt(cells) for name, value in deviation.items()}
+        columns = _key_columns(plan, groups, wanted)
+        columns |= _aggregates(plan, vertices, probes, consistent=consistent)
+        shifted = _shifted(plan, vertices, probes, wide)
+        shifts = len(shifted)
+        for index, moved in enumerate(shifted):
+            columns |= {f"{name}_{index}": values for name, values in moved.items()}
+        tables.append(pa.table(columns))
+    return Released(pa.concat_tables(tables, promote_options="permissive"), shifts)
+
+
+def _added_up(
+    plan: LeafPlan, noisy: Mapping[str, Sequence[Array]], wanted: tuple[int, ...]
+) -> tuple[dict[str, list[Array]], int]:
+    """Return the noisy sums of a coarser grouping: totals of the finest, so that they add up."""
+    if plan.domain is None or len(plan.leaf.sets) == 1:
+        return {name: list(found) for name, found in noisy.items()}, 1
+    shape = plan.domain.shape
+    dropped = tuple(axis for axis in range(len(shape)) if axis not in wanted)
+    cells = int(np.prod([shape[axis] for axis in dropped])) if dropped else 1
+    return {
+        name: [vertex.reshape(shape).sum(axis=dropped).ravel() for vertex in found]
+        for name, found in noisy.items()
+    }, cells
+
+
+def _key_columns(plan: LeafPlan, groups: Groups, wanted: tuple[int, ...]) -> dict[str, Any]:
+    if not plan.leaf.keys:
+        return {}
+    every = groups.columns()
+    if plan.domain is None or len(plan.leaf.sets) == 1:
+        return {key_name(index): column for index, column in enumerate(every)}
+    shape = plan.domain.shape
+    left = [shape[axis] for axis in wanted]
+    size = int(np.prod(left)) if left else 1
+    codes = dict(zip(wanted, np.unravel_index(np.arange(size), left) if left else (), strict=True))
+    return {
+        key_name(axis): groups.uniques[axis].take(pa.array(codes[axis]))
+        if axis in codes
+        else pa.nulls(size, groups.uniques[axis].type)
+        for axis in range(len(shape))
+    }
+
+
+def _aggregates(
+    plan: LeafPlan,
+    vertices: Mapping[str, Sequence[Array]],
+    probes: Mapping[Aggregate, _Probed],
+    *,
+    consistent: bool,
+) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for index, aggregate in enumerate(plan.leaf.aggregates):
+        if aggregate in probes:
+            values = probes[aggregate].values
+        else:
+            reading = plan.readings[aggregate]
+            values = read(
+                reading, [np.asarray(v, np.float64) for v in vertices[reading.block.name]]
+            )
+        columns[aggregate_name(index)] = _column_of(aggregate, values, consistent=consistent)
+    if not columns:
+        size = len(next(iter(vertices.values()))[0])
+        columns["discreet_nothing"] = pa.nulls(size)
+    return columns
+
+
+def _column_of(aggregate: Aggregate, values: Array, *, consistent: bool) -> Any:
+    if aggregate.ask in COUNTS:
+        whole = np.rint(np.asarray(values, np.float64)).astype(np.int64)
+        return pa.array(np.maximum(whole, 0) if consistent else whole)
+    return pa.array(values, mask=np.isnan(values))
+
+
+def _shifted(
+    plan: LeafPlan,
+    vertices: Mapping[str, Sequence[Array]],
+    probes: Mapping[Aggregate, _Probed],
+    deviation: Mapping[str, float],
+) -> list[dict[str, Any]]:
+    """Return the aggregates that change when one noisy sum is off by its noise, for each sum."""
+    found: list[dict[str, Any]] = []
+    for item in plan.blocks:
+        name = item.block.name
+        for position in range(len(item.block.vertices)):
+            moved = [np.asarray(vertex, np.float64) for vertex in vertices[name]]
+            moved[position] = moved[position] + deviation[name]
+            columns: dict[str, Any] = {}
+            for index, aggregate in enumerate(plan.leaf.aggregates):
+                reading = plan.readings.get(aggregate)
+                if reading is not None and reading.block.name == name:
+                    columns[aggregate_name(index)] = pa.array(read(reading, moved))
+            found.append(columns)
+    for index, aggregate in enumerate(plan.leaf.aggregates):
+        probed = probes.get(aggregate)
+        if probed is not None and probed.deviation is not None:
+            found.append({aggregate_name(index): pa.array(probed.values + probed.deviation)})
+    return [columns for columns in found if columns]

@@ -1,0 +1,316 @@
+"""A question and a budget to an immutable plan: queries, noise and price; the data are not looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, isqrt, log
+from typing import TYPE_CHECKING, Literal
+
+from discreet.answer import bounding
+from discreet.answer.aggregates import Aggregate, Ask
+from discreet.answer.blocks import ROWS, UNITS, Block, count_rows, spread
+from discreet.answer.contribution import Contribution, contribution
+from discreet.answer.expressions.typed import Typed
+from discreet.answer.keys import Domain, domain_of
+from discreet.answer.statistics import Reading, assemble
+from discreet.dp import event as events
+from discreet.dp.accounting.conversion import rho_of_epsilon
+from discreet.dp.accounting.pricing import price
+from discreet.dp.budget import Price
+from discreet.dp.mechanisms.partitions import gaussian_threshold, laplace_threshold
+from discreet.dp.noise import representable, representable_root
+from discreet.engines.engine import Kind
+from discreet.errors import Bug, InvalidBudget, QuestionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlglot import exp
+
+    from discreet.answer.question import Leaf, Question
+
+Noise = Literal["laplace", "gaussian"]
+CANDIDATES = 4096  # values that a quantile of a real number may have
+_RANKS = (Ask.QUANTILE, Ask.MIN, Ask.MAX)
+LARGEST_EPSILON = Fraction(100)
+
+
+@dataclass(frozen=True)
+class NoisyBlock:
+    """A block with the noise that every one of its vertices gets."""
+
+    block: Block
+    sensitivity: int  # L1
+    squared: int  # of the L2 sensitivity
+    scale: Fraction
+
+
+@dataclass(frozen=True)
+class RankProbe:
+    """A quantile, minimum or maximum: chosen among public values by how many rows lie on each side."""
+
+    aggregate: Aggregate
+    query: exp.Select
+    low: Fraction
+    step: Fraction
+    count: int
+    rows_per_unit: int
+    epsilon: Fraction
+    rank: int  # for minimum and maximum: about so many rows lie beyond
+
+
+@dataclass(frozen=True)
+class DistinctProbe:
+    """A number of distinct values."""
+
+    aggregate: Aggregate
+    query: exp.Select
+    scale: Fraction
+    sensitivity: int
+
+
+@dataclass(frozen=True)
+class LeafPlan:
+    """How one leaf is answered."""
+
+    leaf: Leaf
+    domain: Domain | None  # None: groups are told only above the threshold
+    query: exp.Select
+    limit: Contribution
+    blocks: tuple[NoisyBlock, ...]
+    readings: Mapping[Aggregate, Reading]
+    ranks: tuple[RankProbe, ...]
+    distincts: tuple[DistinctProbe, ...]
+    selector: str | None
+    threshold: int | None
+    event: events.Event
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A question with its noise and its price; `event` is what will have been done."""
+
+    question: Question
+    leaves: tuple[LeafPlan, ...]
+    noise: Noise
+    epsilon: Fraction
+    delta: Fraction
+    event: events.Event
+    price: Price
+
+
+def make_plan(
+    question: Question, *, epsilon: Fraction, delta: Fraction, noise: Noise | None = None
+) -> Plan:
+    """Return the plan whose price is at most (`epsilon`, `delta`).
+
+    Without `noise` the one with the smaller error is taken; Gaussian noise needs a delta.
+    """
+    _check(epsilon, delta, noise)
+    drafts = [_draft(leaf) for leaf in question.leaves]
+    slips = sum(draft.domain is None for draft in drafts)
+    if slips and not delta:
+        raise QuestionRefused(
+            "The values of a grouping key are not public, so that a rare one could tell who is in "
+            "the table. List them as `values:` of the column in the policy, or allow a small "
+            "chance of it with --delta 1e-6: then groups of few people are left out."
+        )
+    kinds: list[Noise] = [noise] if noise else (["laplace", "gaussian"] if delta else ["laplace"])
+    plans = [_with_noise(question, drafts, epsilon, delta, slips, kind) for kind in kinds]
+    return min(plans, key=_noisiness)
+
+
+def _check(epsilon: Fraction, delta: Fraction, noise: Noise | None) -> None:
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        raise InvalidBudget(
+            f"epsilon must be above 0 and at most {LARGEST_EPSILON}; 1 or less protects well."
+        )
+    if not 0 <= delta < Fraction(1, 2):
+        raise InvalidBudget("delta must be 0 or a small chance such as 1e-6.")
+    if noise == "gaussian" and not delta:
+        raise InvalidBudget("Gaussian noise needs a delta, such as 1e-6.")
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A leaf before it has noise."""
+
+    leaf: Leaf
+    domain: Domain | None
+    limit: Contribution
+    blocks: tuple[Block, ...]
+    readings: Mapping[Aggregate, Reading]
+    ranks: tuple[Aggregate, ...]
+    distincts: tuple[Aggregate, ...]
+    selector: str | None
+
+    @property
+    def mechanisms(self) -> int:
+        return len(self.blocks) + len(self.ranks) + len(self.distincts)
+
+
+def _draft(leaf: Leaf) -> _Draft:
+    rows, keys = leaf.rows, leaf.keys
+    domain = domain_of(keys)
+    is_private = domain is None
+    if len(leaf.sets) > 1 and (is_private or _needs_probe(leaf)):
+        raise QuestionRefused(
+            "ROLLUP and CUBE add up counts, sums and means of public groups. List the keys' values "
+            "in the policy, and ask for medians, minima and distinct values apart."
+        )
+    by_row = not rows.unit or rows.is_single
+    needs_groups = is_private or any(item.ask is Ask.COUNT_UNITS for item in leaf.aggregates)
+    limit = contribution(rows, has_keys=bool(keys), needs_groups=needs_groups)
+    blocks, readings = assemble(
+        leaf.aggregates,
+        counts_rows=is_private and by_row,
+        counts_units=is_private and not by_row,
+    )
+    selector = (ROWS if by_row else UNITS) if is_private else None
+    ranks = tuple(item for item in leaf.aggregates if item.ask in _RANKS)
+    distincts = tuple(item for item in leaf.aggregates if item.ask is Ask.COUNT_DISTINCT)
+    if not blocks and not ranks and not distincts:
+        # Only keys are asked for: then there is one count, for a public key too.
+        blocks = (count_rows(),)
+    return _Draft(leaf, domain, limit, blocks, readings, ranks, distincts, selector)
+
+
+def _needs_probe(leaf: Leaf) -> bool:
+    return any(item.ask in (*_RANKS, Ask.COUNT_DISTINCT) for item in leaf.aggregates)
+
+
+def _with_noise(
+    question: Question,
+    drafts: list[_Draft],
+    epsilon: Fraction,
+    delta: Fraction,
+    slips: int,
+    noise: Noise,
+) -> Plan:
+    parts = slips + (noise == "gaussian")
+    each = delta / parts if parts else Fraction(0)
+    mechanisms = sum(draft.mechanisms for draft in drafts)
+    if noise == "laplace":
+        share = epsilon / mechanisms
+    else:
+        share = rho_of_epsilon(epsilon, delta=each) / mechanisms
+    leaves = tuple(_leaf(draft, share, each, noise) for draft in drafts)
+    event = events.Sequence(tuple(leaf.event for leaf in leaves))
+    found = price(event)
+    if noise == "laplace":
+        if found.epsilon is None or found.epsilon > epsilon:
+            raise Bug("A plan costs more than was asked for.")
+        cost = Price(epsilon, each * slips, found.rho, found.slip)
+    else:
+        cost = Price(epsilon, each * parts, found.rho, found.slip)
+    return Plan(question, leaves, noise, epsilon, delta, event, cost)
+
+
+def _noisiness(plan: Plan) -> float:
+    """Return how wide the noise is, in rows, over all statistics of a plan."""
+    wide = 2**0.5 if plan.noise == "laplace" else 1.0
+    scales = [
+        wide * float(item.scale) / item.block.weight for leaf in plan.leaves for item in leaf.blocks
+    ]
+    scales += [wide * float(item.scale) for leaf in plan.leaves for item in leaf.distincts]
+    scales += [1 / float(item.epsilon) for leaf in plan.leaves for item in leaf.ranks]
+    return sum(log(scale) for scale in scales)
+
+
+def _leaf(draft: _Draft, share: Fraction, slip: Fraction, noise: Noise) -> LeafPlan:
+    limit = draft.limit
+    blocks = tuple(_noisy(block, limit, share, noise) for block in draft.blocks)
+    distincts = tuple(_distinct(draft, item, share, noise) for item in draft.distincts)
+    ranks = tuple(_rank(draft, item, share, noise) for item in draft.ranks)
+    done: list[events.Event] = [
+        _event(item.sensitivity, item.squared, item.scale, noise) for item in blocks
+    ]
+    done += [_event(item.sensitivity, item.sensitivity**2, item.scale, noise) for item in distincts]
+    done += [events.Choice(item.epsilon) for item in ranks]
+    threshold = None
+    if draft.selector is not None:
+        selector = next(item for item in blocks if item.block.name == draft.selector)
+        threshold = _threshold(selector, limit, slip, noise)
+        done.append(events.Slip(slip))
+    query = bounding.main_query(draft.leaf.rows, draft.leaf.keys, draft.blocks, limit)
+    return LeafPlan(
+        draft.leaf,
+        draft.domain,
+        query,
+        limit,
+        blocks,
+        draft.readings,
+        ranks,
+        distincts,
+        draft.selector,
+        threshold,
+        events.Sequence(tuple(done)),
+    )
+
+
+def _event(sensitivity: int, squared: int, scale: Fraction, noise: Noise) -> events.Event:
+    if noise == "laplace":
+        return events.Laplace(Fraction(sensitivity), scale)
+    return events.Gaussian(Fraction(squared), scale)
+
+
+def _noisy(block: Block, limit: Contribution, share: Fraction, noise: Noise) -> NoisyBlock:
+    if block.name == UNITS:
+        # A person counts once in each group.
+        groups = limit.groups or limit.rows
+        sensitivity, squared = groups, groups
+    else:
+        sensitivity = block.weight * limit.rows
+        squared = block.weight**2 * limit.squared
+    return NoisyBlock(
+        block, sensitivity, squared, _scale(sensitivity, squared, share=share, noise=noise)
+    )
+
+
+def _scale(sensitivity: int, squared: int, *, share: Fraction, noise: Noise) -> Fraction:
+    if noise == "laplace":
+        return representable(Fraction(sensitivity) / share)
+    return representable_root(Fraction(squared) / (2 * share))
+
+
+def _threshold(selector: NoisyBlock, limit: Contribution, slip: Fraction, noise: Noise) -> int:
+    """Return the noisy count from which on a group is told."""
+    groups = limit.groups or limit.rows
+    find = laplace_threshold if noise == "laplace" else gaussian_threshold
+    # A person is in a group with one count, or with as many rows as stand for the person.
+    alone = limit.per_group if selector.block.name == ROWS else 1
+    return find(selector.scale, slip, groups, per_group=alone)
+
+
+def _distinct(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> DistinctProbe:
+    rows, limit = draft.leaf.rows, draft.limit
+    if item.argument is None:
+        raise Bug("count(DISTINCT …) has no argument.")
+    query = bounding.distinct_query(rows, draft.leaf.keys, item.argument, limit)
+    most = limit.rows
+    scale = _scale(most, most**2, share=share, noise=noise)
+    return DistinctProbe(item, query, scale, most)
+
+
+def _rank(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> RankProbe:
+    rows = draft.leaf.rows
+    block = spread("q", item, degree=1, has_rest=False)
+    if block.steps > CANDIDATES and item.argument is not None:
+        coarse = replace(item, argument=replace(item.argument, step=None), is_plain=False)
+        block = spread("q", coarse, degree=1, has_rest=False, finest=CANDIDATES)
+    bucket = Typed(block.moments[1].tree, Kind.INTEGER, nullable=True)
+    limit = draft.limit
+    if limit.method == "truncate":
+        # What a person adds is bounded by scaling, whichever groups and values it falls on.
+        limit = Contribution("rescale", limit.rows, limit.rows**2, None, limit.rows)
+    query = bounding.main_query(rows, (*draft.leaf.keys, bucket), (count_rows(),), limit)
+    epsilon = share if noise == "laplace" else _below_root(2 * share)
+    rank = ceil(2 * limit.rows * log(max(block.steps, 2)) / float(epsilon))
+    return RankProbe(item, query, block.low, block.step, block.steps + 1, limit.rows, epsilon, rank)
+
+
+def _below_root(square: Fraction) -> Fraction:
+    """Return a fraction whose square is at most `square`, and nearly so."""
+    scale = 10**24
+    return Fraction(isqrt(square.numerator * scale // square.denominator), isqrt(scale))

@@ -1,0 +1,50 @@
+"""A statement taken apart: what must be asked of people's rows, and what is done with the answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from discreet.answer.aggregates import Aggregate
+    from discreet.answer.expressions.typed import Typed
+    from discreet.answer.rows import Rows
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One grouping of people's rows; all that is told about people is told by leaves.
+
+    `name` is what its released table is called. `sets` are the groupings wanted, each a tuple of positions of `keys`; the finest one is first.
+    """
+
+    name: str
+    rows: Rows
+    keys: tuple[Typed, ...]
+    aggregates: tuple[Aggregate, ...]
+    sets: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """The leaves, and the query over their released tables that gives the answer.
+
+    `is_direct` says that it is one SELECT over the one leaf, so that errors can be told.
+    """
+
+    leaves: tuple[Leaf, ...]
+    outer: exp.Query
+    names: tuple[str, ...]
+    is_direct: bool
+
+
+def key_name(number: int) -> str:
+    """Return what a key's column is called there."""
+    return f"k{number}"
+
+
+def aggregate_name(number: int) -> str:
+    """Return what an aggregate's column is called there."""
+    return f"a{number}"

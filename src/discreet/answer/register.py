@@ -1,0 +1,100 @@
+"""Ranks written once: each person's rows get a random order, so that bounding becomes a comparison."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.answer.bounding import keyed_hash
+from discreet.answer.tables import REGISTERED
+from discreet.engines.connect import open_table
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import UnknownColumn, WrongUsage
+from discreet.measure.subject import select_table
+from discreet.result import Result
+from discreet.sql import build
+from discreet.writing import require_writable, write_whole
+
+if TYPE_CHECKING:
+    from discreet.policy.model import Policy
+
+RANK = "discreet_rank"
+
+
+@dataclass(frozen=True)
+class Registered(Result):
+    """A copy of a table whose rows are numbered by chance within each person."""
+
+    source: str
+    output: str
+    table: str
+    unit: str
+    rows: int
+
+
+def register(
+    source: str | Path,
+    policy: Policy,
+    *,
+    output: str | Path,
+    table: str | None = None,
+    force: bool = False,
+    **reading: str | None,
+) -> Registered:
+    """Write a Parquet copy of `source` with a rank for each row of a person.
+
+    The order of a person's rows is that of a hash under a key that is drawn here and kept nowhere.
+    Which rows count then depends on that person's rows only, so that bounding by rank is as good as
+    any other.
+    """
+    output = Path(output)
+    beside = Path(f"{output}{REGISTERED}")
+    if output.suffix != ".parquet":
+        raise WrongUsage("A registered table is a Parquet file. Name the output FILE.parquet.")
+    require_writable(output, may_exist=force)
+    opened = open_table(source, table=table, **reading)
+    try:
+        said = select_table(policy, label=opened.label, name=table)
+        if said.unit is None or said.unit_period is not None:
+            raise WrongUsage(
+                f"Table '{said.name}' has no unit of several rows in the policy, so that nothing needs "
+                "to be registered. Ask about it as it is."
+            )
+        if not isinstance(opened.engine, DuckDB):
+            raise WrongUsage("Only files can be registered. On a server, bounding is done there.")
+        if opened.column(said.unit) is None:
+            raise UnknownColumn(f"The unit '{said.unit}' is not in {opened.label}.")
+        columns = [build.column(column.name) for column in opened.columns]
+        number = exp.Window(
+            this=exp.RowNumber(),
+            partition_by=[build.column(said.unit)],
+            order=exp.Order(expressions=[exp.Ordered(this=keyed_hash(columns), nulls_first=False)]),
+        )
+        ranked = exp.cast(number, exp.DataType.Type.INT)
+        query = build.select(*columns, build.named(ranked, RANK), source=opened.relation.copy())
+        rows = _written(opened.engine, query, output)
+        told = {"rank": RANK, "table": said.name, "unit": said.unit, "size": output.stat().st_size}
+        write_whole(beside, json.dumps(told, indent=2) + "\n")
+    finally:
+        opened.engine.close()
+    return Registered(str(source), str(output), said.name, said.unit, rows)
+
+
+def _written(engine: DuckDB, query: exp.Select, output: Path) -> int:
+    """Write the file beside its place first, so that it is there whole or not at all."""
+    part = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
+    try:
+        rows = engine.export(
+            query,
+            part,
+            options={"FORMAT": exp.var("PARQUET"), "COMPRESSION": exp.var("ZSTD")},
+        )
+        part.replace(output)
+    finally:
+        part.unlink(missing_ok=True)
+    return rows

@@ -1,0 +1,289 @@
+"""From a statement to a question: every SELECT is either rows, or an aggregate of rows, or computed from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.answer import derive, sources
+from discreet.answer.aggregates import is_aggregate
+from discreet.answer.derive import Item, Selection
+from discreet.answer.expressions.ranges import refine
+from discreet.answer.expressions.translate import condition, translate
+from discreet.answer.grouping import read_grouping
+from discreet.answer.lift import lift_leaf, lift_units, projections_of
+from discreet.answer.outer import check_outer
+from discreet.answer.parts import cells
+from discreet.answer.question import Leaf, Question
+from discreet.answer.rows import Rows, is_number
+from discreet.errors import QuestionRefused
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.answer.catalog import Catalog
+
+
+@dataclass(frozen=True)
+class Outer:
+    """A query over released tables only: post-processing, which costs nothing."""
+
+    query: exp.Query
+    names: tuple[str, ...]
+    is_direct: bool = False
+
+
+Found = Selection | Outer
+
+
+def resolve(statement: exp.Query, catalog: Catalog) -> Question:
+    """Return what the statement asks, or refuse it; the data are not looked at."""
+    walk = _Walk(catalog)
+    found = walk.visit(statement, {})
+    if isinstance(found, Selection):
+        raise QuestionRefused(
+            "The question asks for rows of people. Ask for aggregates: count(*), sum, avg, median …"
+        )
+    if not walk.leaves:
+        raise QuestionRefused("The question asks about no protected table, so there is no answer.")
+    check_outer(found.query)
+    return Question(tuple(walk.leaves), found.query, found.names, found.is_direct)
+
+
+class _Walk:
+    """Visits the SELECTs of one statement, innermost first, and collects its leaves."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.leaves: list[Leaf] = []
+        self._aliases = 0
+
+    def visit(self, query: exp.Expr, known: Mapping[str, Found]) -> Found:
+        """Return what a query is, with the common table expressions that it may name."""
+        if isinstance(query, exp.Subquery):
+            return self.visit(query.this, known)
+        known = self._with_tables(query, known)
+        if isinstance(query, exp.Union):
+            return self._union(query, known)
+        if isinstance(query, exp.Select):
+            return self._select(query, known)
+        raise QuestionRefused("Only SELECT and UNION ALL are answered.")
+
+    def _with_tables(self, query: exp.Expr, known: Mapping[str, Found]) -> Mapping[str, Found]:
+        found = dict(known)
+        with_ = query.args.get("with_")
+        for table in with_.expressions if with_ else []:
+            found[table.alias.casefold()] = self.visit(table.this, found)
+        return found
+
+    def _union(self, query: exp.Union, known: Mapping[str, Found]) -> Found:
+        left, right = self.visit(query.this, known), self.visit(query.expression, known)
+        if isinstance(left, Outer) and isinstance(right, Outer):
+            tree = query.copy()
+            tree.set("with_", None)
+            tree.set("this", left.query.copy())
+            tree.set("expression", right.query.copy())
+            return Outer(tree, left.names)
+        is_plain = not any(query.args.get(name) for name in ("distinct", "order", "limit"))
+        if isinstance(left, Selection) and isinstance(right, Selection) and is_plain:
+            return derive.union(left, right)
+        raise QuestionRefused(
+            "UNION of people's rows must be UNION ALL of rows, without ORDER BY or LIMIT, and not "
+            "of rows and aggregates."
+        )
+
+    def _select(self, select: exp.Select, known: Mapping[str, Found]) -> Found:
+        if select.args.get("from_") is None:
+            raise QuestionRefused("A SELECT without FROM asks about nobody.")
+        first = select.args["from_"].this
+        joins: list[exp.Join] = select.args.get("joins") or []
+        found = [self._source(source, known) for source in (first, *(join.this for join in joins))]
+        if any(isinstance(source, Outer) for _, source in found):
+            return self._outer(select, found, known)
+        rows = self._joined(found, joins)
+        rows = self._filtered(rows, select)
+        names_aggregates = select.args.get("group") or any(
+            is_aggregate(node) for item in _clauses(select) for node in _own(item)
+        )
+        if names_aggregates:
+            return self._aggregated(select, rows, known)
+        return self._plain(select, rows)
+
+    def _source(self, source: exp.Expr, known: Mapping[str, Found]) -> tuple[str, Rows | Outer]:
+        """Return a table of FROM and what it is called."""
+        if isinstance(source, exp.Subquery):
+            alias = source.alias or self._fresh()
+            found = self.visit(source.this, known)
+        elif isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
+            alias = source.alias or source.name
+            found = known.get(source.name.casefold())
+            if found is None:
+                return alias, sources.scan(self.catalog.find(source.name), alias)
+        else:
+            raise QuestionRefused(
+                f"{type(source.this).__name__.upper()} is no table. Name a table of the policy."
+            )
+        return alias, found if isinstance(found, Outer) else found.as_rows(alias)
+
+    def _fresh(self) -> str:
+        self._aliases += 1
+        return f"discreet_q{self._aliases}"
+
+    def _joined(self, found: list[tuple[str, Rows | Outer]], joins: list[exp.Join]) -> Rows:
+        names = [alias.casefold() for alias, _ in found]
+        if len(set(names)) != len(names):
+            raise QuestionRefused("Two tables share one name. Give each an alias.")
+        (_, rows), *others = [
+            (alias, source) for alias, source in found if isinstance(source, Rows)
+        ]
+        for (alias, right), join in zip(others, joins, strict=True):
+            if join.args.get("kind") not in (None, "", "INNER", "OUTER"):
+                raise QuestionRefused(
+                    f"{join.args['kind']} JOIN is not supported. Write JOIN … ON."
+                )
+            on = join.args.get("on") or _using(rows, alias, join)
+            rows = sources.join(rows, right, side=join.args.get("side") or "", on=on)
+        return rows
+
+    def _filtered(self, rows: Rows, select: exp.Select) -> Rows:
+        where = select.args.get("where")
+        if where is None:
+            return rows
+        if any(isinstance(node, (exp.Query, exp.Subquery)) for node in where.this.walk()):
+            raise QuestionRefused(
+                "A subquery in WHERE looks at other people's rows. Use a JOIN on the unit instead."
+            )
+        if any(is_aggregate(node) for node in where.this.walk()):
+            raise QuestionRefused("WHERE cannot hold an aggregate. Use HAVING.")
+        predicate = rows.qualified(where.this)
+        narrowed = dict(rows.bounds)
+        for place, (low, high) in refine(predicate, rows.resolve).items():
+            alias, name = place
+            if alias is not None:
+                narrowed[alias, name] = _meet(
+                    narrowed.get((alias, name), (None, None)), (low, high)
+                )
+        rows = replace(rows, bounds=narrowed, touches=_narrowed(rows, predicate))
+        return rows.where(condition(predicate, rows.resolve))
+
+    def _plain(self, select: exp.Select, rows: Rows) -> Selection:
+        for name in ("distinct", "order", "limit", "offset", "having"):
+            if select.args.get(name):
+                raise QuestionRefused(
+                    f"{name.upper()} on people's rows is refused: which rows it keeps depends on "
+                    "other people. Aggregate first; ORDER BY and LIMIT are for the answer."
+                )
+        items = [
+            Item(name, translate(tree, rows.resolve), _range(tree, rows))
+            for name, tree in projections_of(select, rows)
+        ]
+        return derive.select(rows, items)
+
+    def _aggregated(self, select: exp.Select, rows: Rows, known: Mapping[str, Found]) -> Found:
+        if rows.is_public:
+            raise QuestionRefused(
+                "The question asks about public tables only. Read them as they are."
+            )
+        grouping = read_grouping(select, rows)
+        if any(rows.is_unit(key.typed.tree) for key in grouping.keys):
+            return lift_units(select, rows, grouping)
+        before = len(self.leaves)
+        leaf, query, names = lift_leaf(
+            select,
+            rows,
+            grouping,
+            table=self._fresh(),
+            nested=lambda tree: self._nested(tree, known),
+        )
+        # A subquery in the SELECT has added leaves of its own meanwhile.
+        is_direct = before == len(self.leaves)
+        self.leaves.append(leaf)
+        return Outer(query, names, is_direct)
+
+    def _nested(self, tree: exp.Expr, known: Mapping[str, Found]) -> exp.Expr:
+        found = self.visit(tree, known)
+        if isinstance(found, Selection):
+            raise QuestionRefused("A subquery in the SELECT must be an aggregate.")
+        return found.query
+
+    def _outer(
+        self,
+        select: exp.Select,
+        found: list[tuple[str, Rows | Outer]],
+        known: Mapping[str, Found],
+    ) -> Outer:
+        """Return a SELECT over released tables: whatever it does is post-processing."""
+        tree = select.copy()
+        tree.set("with_", None)
+        places = [tree.args["from_"], *(tree.args.get("joins") or [])]
+        for (alias, source), place in zip(found, places, strict=True):
+            if not isinstance(source, Outer):
+                raise QuestionRefused(
+                    "Noisy aggregates and people's rows cannot be joined. Aggregate both first."
+                )
+            place.set("this", build.subquery(source.query.copy(), alias))
+        for node in list(tree.find_all(exp.Subquery)):
+            inner_of_from = isinstance(node.parent, (exp.From, exp.Join))
+            if (
+                not inner_of_from
+                and node.parent is not None
+                and node.find_ancestor(exp.Subquery) is None
+            ):
+                node.set("this", self._nested(node.this, known))
+        return Outer(tree, tuple(item.alias_or_name for item in tree.expressions))
+
+
+def _clauses(select: exp.Select) -> list[exp.Expr]:
+    found = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    return [item for item in found if item is not None]
+
+
+def _own(item: exp.Expr) -> list[exp.Expr]:
+    """Return the nodes of an expression without those of subqueries in it."""
+    return list(item.walk(prune=lambda node: isinstance(node, (exp.Subquery, exp.Query))))
+
+
+def _using(rows: Rows, alias: str, join: exp.Join) -> exp.Expr | None:
+    names = [item.name for item in join.args.get("using") or []]
+    if not names:
+        return None
+    return build.all_of(
+        exp.EQ(
+            this=build.column(rows.place(exp.column(name))[1], of=rows.place(exp.column(name))[0]),
+            expression=exp.column(name, table=alias),
+        )
+        for name in names
+    )
+
+
+def _narrowed(rows: Rows, predicate: exp.Expr) -> tuple[sources.Touch, ...]:
+    """Return the tables touched, with the parts of them that the predicate admits."""
+    touches: list[sources.Touch] = []
+    for touch in rows.touches:
+        policy = touch.held.policy
+        # Only where the table itself is read does the predicate speak of its columns.
+        is_read_here = touch.alias is not None and len(rows.touches) == 1
+        if policy is None or not policy.partitions or not is_read_here:
+            touches.append(touch)
+            continue
+        kinds = {column.name: column.kind for column in touch.held.table.columns}
+        found = cells(predicate, policy.partitions, kinds, alias=touch.alias)
+        touches.append(replace(touch, cells=found))
+    return tuple(touches)
+
+
+def _meet(one: derive.Range, other: derive.Range) -> derive.Range:
+    lows = [low for low in (one[0], other[0]) if low is not None]
+    highs = [high for high in (one[1], other[1]) if high is not None]
+    low, high = max(lows, default=None), min(highs, default=None)
+    # A condition that no row can meet leaves nothing to clamp.
+    return one if low is not None and high is not None and low > high else (low, high)
+
+
+def _range(tree: exp.Expr, rows: Rows) -> derive.Range:
+    """Return the limits that a computed column has when its inputs are within theirs."""
+    typed = translate(tree, rows.resolve_clamped)
+    return (typed.low, typed.high) if is_number(typed.kind) else (None, None)

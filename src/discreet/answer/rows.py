@@ -1,0 +1,182 @@
+"""Rows of people, before anything is told about them: where they come from and whose they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.answer.expressions.typed import Typed
+from discreet.engines.engine import Kind
+from discreet.errors import InvalidQuestion, did_you_mean
+from discreet.policy.answering import Limits
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.answer.catalog import Held
+
+Range = tuple[Fraction | None, Fraction | None]
+Place = tuple[str, str]  # alias of a table and name of a column
+
+
+@dataclass(frozen=True)
+class Touch:
+    """A protected table that rows come from, and the parts of it that they can lie in (None: all).
+
+    `alias` is what it is called in the SELECT that reads it, None everywhere else.
+    """
+
+    held: Held
+    alias: str | None = None
+    cells: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A selection of rows that nobody has aggregated yet.
+
+    `unit` says whose a row is; when empty, each row is a person, who may appear in `fan` rows.
+    `bounds` are public limits that numbers are clamped to before they are summed. `rank` numbers
+    the rows of each unit by chance. `is_single` says that each unit has one row at most.
+    """
+
+    frame: exp.Select
+    scope: Mapping[str, Mapping[str, Typed]]
+    unit: tuple[exp.Expr, ...] = ()
+    touches: tuple[Touch, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    bounds: Mapping[Place, Range] = field(default_factory=dict[Place, Range])
+    fan: int = 1
+    rank: exp.Expr | None = None
+    is_single: bool = False
+    same: tuple[exp.Expr, ...] = ()  # columns that hold the unit too, under names of their own
+    public: Held | None = None  # the public table that these rows are all of
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the rows tell about nobody who is protected."""
+        return not self.touches
+
+    def place(self, column: exp.Column) -> Place:
+        """Return which table's column is meant."""
+        name, alias = column.name, column.table
+        if alias:
+            known = {key.casefold(): key for key in self.scope}
+            if alias.casefold() not in known:
+                raise InvalidQuestion(
+                    f"There is no table '{alias}' here.{did_you_mean(alias, self.scope)}"
+                )
+            aliases = [known[alias.casefold()]]
+        else:
+            aliases = list(self.scope)
+        found = [
+            (key, known)
+            for key in aliases
+            for known in self.scope[key]
+            if known.casefold() == name.casefold()
+        ]
+        if not found:
+            columns = [known for key in aliases for known in self.scope[key]]
+            raise InvalidQuestion(f"There is no column '{name}'.{did_you_mean(name, columns)}")
+        if len(found) > 1:
+            tables = ", ".join(f"'{key}'" for key, _ in found)
+            raise InvalidQuestion(
+                f"Column '{name}' is in several tables: {tables}. Write the table before it."
+            )
+        return found[0]
+
+    def resolve(self, column: exp.Column) -> Typed:
+        """Return the column as it is."""
+        alias, name = self.place(column)
+        return self.scope[alias][name]
+
+    def resolve_clamped(self, column: exp.Column) -> Typed:
+        """Return the column within its bounds, if it has any."""
+        alias, name = place = self.place(column)
+        typed = self.scope[alias][name]
+        low, high = self.bounds.get(place, (None, None))
+        if low is None or high is None or not is_number(typed.kind):
+            return typed
+        return clamp(typed, low, high)
+
+    def qualified(self, tree: exp.Expr) -> exp.Expr:
+        """Return `tree` with every column's table and name spelled as they are."""
+
+        def spell(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+                alias, name = self.place(node)
+                return build.column(name, of=alias)
+            return node
+
+        return tree.transform(spell)
+
+    def is_unit(self, tree: exp.Expr) -> bool:
+        """Whether `tree`, resolved, is the unit."""
+        return len(self.unit) == 1 and (tree == self.unit[0] or tree in self.same)
+
+    def where(self, condition: exp.Expr) -> Rows:
+        """Return those rows for which `condition`, already made total, is true."""
+        return replace(self, frame=self.frame.where(condition, copy=True))
+
+
+def is_number(kind: Kind) -> bool:
+    """Whether values of `kind` can be added up."""
+    return kind in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+
+
+def clamp(typed: Typed, low: Fraction, high: Fraction) -> Typed:
+    """Return `typed` within [`low`, `high`]: beyond a bound it is the bound, NULL and NaN are NULL.
+
+    A CASE, because LEAST and GREATEST pass over NULL, which would become a bound.
+    """
+    tree = typed.tree
+    ifs: list[exp.Expr] = []
+    if typed.kind is Kind.REAL:
+        nan = exp.cast(build.text("NaN"), exp.DataType.Type.DOUBLE)
+        ifs.append(exp.If(this=exp.EQ(this=tree.copy(), expression=nan), true=exp.Null()))
+    for test, bound in ((exp.LT, low), (exp.GT, high)):
+        limit = constant(bound, typed.kind)
+        ifs.append(exp.If(this=test(this=tree.copy(), expression=limit.copy()), true=limit.copy()))
+    if typed.kind is Kind.DECIMAL:
+        tree = exp.cast(tree.copy(), exp.DataType.Type.DOUBLE)
+    return replace(
+        typed,
+        tree=exp.Case(ifs=ifs, default=tree.copy()),
+        low=low,
+        high=high,
+        kind=Kind.REAL if typed.kind is Kind.DECIMAL else typed.kind,
+        nullable=True,
+    )
+
+
+def constant(value: Fraction, kind: Kind = Kind.REAL) -> exp.Expr:
+    """Return a number as SQL: whole where the column is, otherwise a double."""
+    if kind is Kind.INTEGER and value.denominator == 1:
+        return _signed(exp.Literal.number(abs(value.numerator)), is_negative=value < 0)
+    number = exp.cast(
+        build.text(repr(abs(float(value)))),
+        exp.DataType.Type.DOUBLE,
+    )
+    return _signed(number, is_negative=value < 0)
+
+
+def _signed(tree: exp.Expr, *, is_negative: bool) -> exp.Expr:
+    return exp.Paren(this=exp.Neg(this=tree)) if is_negative else tree
+
+
+def tighter(first: Limits, second: Limits) -> Limits:
+    """Return what both tables allow one unit to contribute."""
+
+    def least(left: int | None, right: int | None) -> int | None:
+        known = [value for value in (left, right) if value is not None]
+        return min(known) if known else None
+
+    return Limits(
+        rows_per_unit=least(first.rows_per_unit, second.rows_per_unit),
+        groups_per_unit=least(first.groups_per_unit, second.groups_per_unit),
+        rows_per_group=least(first.rows_per_group, second.rows_per_group),
+    )

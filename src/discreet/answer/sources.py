@@ -1,0 +1,179 @@
+"""Where rows come from: tables, their joins and unions, each with the unit it keeps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.answer.expressions.translate import condition, translate
+from discreet.answer.rows import Rows, Touch, tighter
+from discreet.errors import QuestionRefused
+from discreet.policy.answering import Limits
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.answer.catalog import Held
+
+
+def scan(held: Held, alias: str) -> Rows:
+    """Return all rows of a table, called `alias` in the question."""
+    columns = held.columns(alias)
+    frame = exp.Select().from_(build.aliased_table(held.table.relation, alias))
+    if held.is_public:
+        return Rows(frame, {alias: columns}, public=held)
+    bounds = {(alias, name): found for name in columns if (found := held.bounds(name)) is not None}
+    rows = Rows(
+        frame,
+        {alias: columns},
+        touches=(Touch(held, alias),),
+        limits=held.policy.limits if held.policy else Limits(),
+        bounds=bounds,
+        rank=build.column(held.rank, of=alias) if held.rank else None,
+    )
+    return _owned(rows, held, alias) if held.unit else rows
+
+
+def _owned(rows: Rows, held: Held, alias: str) -> Rows:
+    """Return `rows` with their unit; rows that are nobody's are left out."""
+    unit = build.column(held.unit or "", of=alias)
+    rows = rows.where(exp.Not(this=build.is_null(unit.copy())))
+    period = held.policy.unit_period if held.policy else None
+    if period is None:
+        return replace(rows, unit=(unit,))
+    trunc = exp.TimestampTrunc(
+        this=build.column(period.column, of=alias), unit=exp.var(period.period.upper())
+    )
+    return replace(rows, unit=(unit, translate(trunc, rows.resolve).tree))
+
+
+def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
+    """Return the joined rows; whose they are stays told, or the question is refused."""
+    scope = {**left.scope, **right.scope}
+    merged = Rows(exp.Select(), scope)
+    equalities = list(_equalities(merged.qualified(on))) if on is not None else []
+    if not equalities:
+        raise QuestionRefused(
+            "A join without an equality pairs everybody with everybody. Write JOIN … ON a.x = b.y."
+        )
+    if side not in ("", "LEFT") or (side == "LEFT" and left.is_public and not right.is_public):
+        raise QuestionRefused(
+            f"{side or 'This'} JOIN makes rows that belong to nobody. Write the protected table "
+            "first and use JOIN or LEFT JOIN."
+        )
+    unit, limits = _unit_of(left, right, equalities)
+    table, filters = _joined(right)
+    total = condition(merged.qualified(on or exp.true()), merged.resolve)
+    # Conditions of the right side decide what can be matched, not which rows of the left remain.
+    joined = exp.Join(this=table, on=build.all_of([total, *filters]), side=side or None)
+    frame = left.frame.copy()
+    frame.append("joins", joined)
+    is_plain = right.is_public or left.is_public
+    return Rows(
+        frame,
+        scope,
+        unit=unit,
+        touches=(*left.touches, *right.touches),
+        limits=limits,
+        bounds={**left.bounds, **right.bounds},
+        fan=max(left.fan, right.fan),
+        same=(*left.same, *right.same, *(right.unit if unit == left.unit else left.unit)),
+        rank=(left.rank or right.rank) if is_plain else None,
+        is_single=is_plain and (left.is_single or right.is_single),
+    )
+
+
+def _joined(rows: Rows) -> tuple[exp.Expr, list[exp.Expr]]:
+    """Return the one table of `rows`, and the conditions that its rows must meet."""
+    where = rows.frame.args.get("where")
+    source = rows.frame.args["from_"].this.copy()
+    return source, [where.this.copy()] if where else []
+
+
+def _unit_of(
+    left: Rows, right: Rows, equalities: list[tuple[exp.Expr, exp.Expr]]
+) -> tuple[tuple[exp.Expr, ...], Limits]:
+    if left.is_public or right.is_public:
+        public, private = (left, right) if left.is_public else (right, left)
+        if not private.is_public:
+            _require_unique(public, equalities)
+        return private.unit, private.limits
+    limits = tighter(left.limits, right.limits)
+    if len(left.unit) > 1 or len(right.unit) > 1:
+        raise QuestionRefused(
+            "Tables whose unit is a person in a period cannot be joined with protected tables: "
+            "one person's row there touches every period. Ask about each table alone."
+        )
+    for one, other in equalities:
+        if left.is_unit(one) and right.is_unit(other):
+            return left.unit, limits
+        if left.is_unit(other) and right.is_unit(one):
+            return left.unit, limits
+    for one, other in equalities:
+        for a, b in ((one, other), (other, one)):
+            if not left.unit and right.unit and _refers(left, a, right, b):
+                return right.unit, right.limits
+            if not right.unit and left.unit and _refers(right, a, left, b):
+                return left.unit, left.limits
+    raise QuestionRefused(
+        "Two protected tables are joined by columns that do not say whose the rows are. Join them "
+        "on their unit, or on a foreign key that the policy declares with `references:`."
+    )
+
+
+def _refers(child: Rows, a: exp.Expr, parent: Rows, b: exp.Expr) -> bool:
+    """Whether column `a` of `child` is declared as a foreign key to column `b` of `parent`."""
+    if not isinstance(a, exp.Column) or not isinstance(b, exp.Column):
+        return False
+    if a.table not in child.scope or b.table not in parent.scope:
+        return False
+    if len(child.touches) != 1 or len(parent.touches) != 1:
+        return False
+    policy = child.touches[0].held.policy
+    said = policy.column(a.name) if policy else None
+    return said is not None and said.references == (parent.touches[0].held.name, b.name)
+
+
+def _require_unique(public: Rows, equalities: list[tuple[exp.Expr, exp.Expr]]) -> None:
+    """Refuse a public table that could multiply people's rows; it is public, so it may be looked at."""
+    keys = [
+        side
+        for pair in equalities
+        for side in pair
+        if isinstance(side, exp.Column) and side.table in public.scope
+    ]
+    held = _public_table(public)
+    count = build.named(build.count_rows(), "n")
+    grouped = (
+        public.frame.copy()
+        .select(count, copy=False)
+        .group_by(*(key.copy() for key in keys), copy=False)
+        .having(exp.GT(this=build.count_rows(), expression=build.number(1)), copy=False)
+        .limit(1, copy=False)
+    )
+    if not keys or held.table.engine.run(grouped).num_rows:
+        raise QuestionRefused(
+            f"Public table '{held.name}' has several rows for one value of the join, so that one "
+            "person's row would count several times. Join it on a column that is unique there."
+        )
+
+
+def _public_table(rows: Rows) -> Held:
+    held = rows.public
+    if held is None:
+        raise QuestionRefused("Join a public table itself, not a query on it.")
+    return held
+
+
+def _equalities(on: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    """Yield both sides of each equality that must hold."""
+    if isinstance(on, exp.Paren):
+        yield from _equalities(on.this)
+    elif isinstance(on, exp.And):
+        yield from _equalities(on.this)
+        yield from _equalities(on.expression)
+    elif isinstance(on, exp.EQ):
+        yield on.this, on.expression

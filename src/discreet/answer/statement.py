@@ -1,0 +1,121 @@
+"""SQL text to exactly one SELECT, with every clause on an allow-list: what is not known is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from discreet.errors import InvalidQuestion, QuestionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DIALECT = "duckdb"
+LONGEST = 100_000  # characters; a question is written by a person
+DEEPEST = 200  # nested brackets, far more than a person writes
+
+# The clauses that each part of a statement may have; any other one refuses the question.
+_CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
+    exp.Select: frozenset(
+        {
+            *("expressions", "from_", "joins", "where", "group", "having", "order", "limit"),
+            *("offset", "with_", "distinct"),
+        }
+    ),
+    exp.Union: frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"}),
+    exp.Subquery: frozenset({"this", "alias"}),
+    exp.Table: frozenset({"this", "alias"}),
+    exp.Join: frozenset({"this", "on", "using", "side", "kind"}),
+    exp.CTE: frozenset({"this", "alias", "materialized"}),
+    exp.With: frozenset({"expressions"}),
+    exp.TableAlias: frozenset({"this"}),
+    exp.Group: frozenset({"expressions", "rollup", "cube", "grouping_sets", "all"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Limit: frozenset({"expression"}),
+}
+
+_REASONS = {
+    "sample": "a sample of rows depends on chance that nobody paid for. Aggregate all rows.",
+    "qualify": "QUALIFY filters by window functions. Use HAVING on aggregates.",
+    "windows": "window functions look at other people's rows. Use aggregates with GROUP BY.",
+    "pivots": "PIVOT takes its columns from the data. Use GROUP BY.",
+    "into": "a question writes nothing.",
+    "locks": "a question locks nothing.",
+    "laterals": "LATERAL reads one table per row of another. Use a JOIN.",
+    "db": "tables of other schemas, and system tables, cannot be asked about.",
+    "catalog": "tables of other databases cannot be asked about.",
+    "method": "NATURAL, ASOF and POSITIONAL joins are not told by their text. Write JOIN … ON.",
+    "recursive": "recursive queries are not supported. Write out the steps.",
+    "by_name": "UNION BY NAME is not supported. List the columns in their order.",
+    "columns": "columns of an alias are not supported. Name them in the SELECT.",
+}
+
+
+def parse(text: str) -> exp.Query:
+    """Return the one query that `text` holds.
+
+    Raises:
+        InvalidQuestion: The text is no SQL, or no single statement.
+        QuestionRefused: The statement is no SELECT, or has a clause that is not supported.
+
+    >>> parse("SELECT count(*) FROM patients").sql()
+    'SELECT COUNT(*) FROM patients'
+    """
+    if len(text) > LONGEST or _depth(text) > DEEPEST:
+        raise InvalidQuestion("The question is longer or deeper than any person writes. Split it.")
+    try:
+        found = [tree for tree in sqlglot.parse(text, read=DIALECT) if tree is not None]
+    except SqlglotError as error:
+        reason = _where(error)
+    except RecursionError:
+        reason = "It is nested too deeply."
+    else:
+        if len(found) != 1:
+            raise InvalidQuestion(
+                f"A question is one SQL statement; this text has {len(found)}. Ask one at a time."
+            )
+        return _checked(found[0])
+    raise InvalidQuestion(f"The question cannot be read as SQL. {reason}")
+
+
+def _where(error: SqlglotError) -> str:
+    details = getattr(error, "errors", None) or [{}]
+    line, column = details[0].get("line"), details[0].get("col")
+    near = str(details[0].get("highlight") or "")
+    place = f"Look at line {line}, column {column}" if line else "Look at its quotes and brackets"
+    return f"{place}, near '{near}'." if near else f"{place}."
+
+
+def _depth(text: str) -> int:
+    deepest = depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _checked(tree: exp.Expr) -> exp.Query:
+    if not isinstance(tree, (exp.Select, exp.Union)):
+        kind = type(tree).__name__.upper()
+        raise QuestionRefused(f"Only SELECT is answered, not {kind}. Ask for aggregates of rows.")
+    for node in tree.walk():
+        check_clauses(node)
+    return tree
+
+
+def check_clauses(node: exp.Expr) -> None:
+    """Refuse a part of a statement that has a clause nobody allowed."""
+    if isinstance(node, exp.SetOperation) and not isinstance(node, exp.Union):
+        raise QuestionRefused("INTERSECT and EXCEPT are not supported. Use WHERE conditions.")
+    if isinstance(node, (exp.DML, exp.DDL)) and not isinstance(node, exp.Query):
+        raise QuestionRefused("Only SELECT is answered: a question changes nothing.")
+    allowed = _CLAUSES.get(type(node))
+    if allowed is None:
+        return
+    for name, value in node.args.items():
+        if value and name not in allowed:
+            reason = _REASONS.get(name, "it is not supported.")
+            raise QuestionRefused(f"{name.strip('_').upper()} is refused: {reason}")

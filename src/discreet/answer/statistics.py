@@ -1,0 +1,143 @@
+"""Which noisy sums a list of aggregates needs, as few as can be, and how each aggregate is read from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.answer import blocks
+from discreet.answer.aggregates import MOMENTS, Aggregate, Ask
+from discreet.errors import Bug
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.answer.blocks import Block
+
+Array = Any  # of float64; numpy's own types say no more
+Noisy = "Mapping[str, Sequence[Array]]"  # the noisy vertices of each block, by its name
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An aggregate and the block it is read from."""
+
+    aggregate: Aggregate
+    block: Block
+
+
+def assemble(
+    aggregates: Sequence[Aggregate], *, counts_rows: bool, counts_units: bool
+) -> tuple[tuple[Block, ...], dict[Aggregate, Reading]]:
+    """Return the blocks, and how the aggregates that need no engine query of their own are read.
+
+    With `counts_rows` or `counts_units` there is a block for these in any case: it decides which
+    groups are told.
+    """
+    asked = {item.ask for item in aggregates}
+    made: dict[str, Block] = {}
+    readings: dict[Aggregate, Reading] = {}
+    if counts_units or Ask.COUNT_UNITS in asked:
+        made[blocks.UNITS] = blocks.count_units()
+    if counts_rows:
+        made[blocks.ROWS] = blocks.count_rows()
+    wants_count = Ask.COUNT in asked and not counts_rows
+    arguments = _arguments(aggregates)
+    for index, group in enumerate(arguments):
+        block = _block(f"x{index}", group, wants_count=wants_count)
+        # Only one block needs to know how many rows there are in all.
+        wants_count = wants_count and not _tells_count(block)
+        made[block.name] = block
+        readings |= {item: Reading(item, block) for item in group}
+    if wants_count:
+        made[blocks.ROWS] = blocks.count_rows()
+    for item in aggregates:
+        if item.ask is Ask.COUNT:
+            readings[item] = Reading(item, _counter(made))
+        elif item.ask is Ask.COUNT_UNITS:
+            readings[item] = Reading(item, made[blocks.UNITS])
+    return tuple(made.values()), readings
+
+
+def _arguments(aggregates: Sequence[Aggregate]) -> list[list[Aggregate]]:
+    """Return the aggregates of each argument together."""
+    found: list[list[Aggregate]] = []
+    for item in aggregates:
+        if item.ask not in MOMENTS and item.ask is not Ask.COUNT_OF:
+            continue
+        alike = (group for group in found if _tree(group[0]) == _tree(item))
+        group = next(alike, None)
+        if group is None:
+            found.append([item])
+        else:
+            group.append(item)
+    # Means first: the count of all rows comes along with them at no cost.
+    return sorted(found, key=lambda group: all(item.ask is Ask.COUNT_OF for item in group))
+
+
+def _tree(item: Aggregate) -> object:
+    return item.argument.tree if item.argument else None
+
+
+def _block(name: str, group: Sequence[Aggregate], *, wants_count: bool) -> Block:
+    numbers = [item for item in group if item.ask in MOMENTS]
+    counted = next((item for item in group if item.ask is Ask.COUNT_OF), None)
+    if not numbers and counted is not None and counted.argument is not None:
+        return blocks.count_values(name, counted.argument)
+    degree = max(MOMENTS[item.ask] for item in numbers)
+    is_sum = all(item.ask is Ask.SUM for item in numbers)
+    if is_sum and counted is None and not wants_count:
+        return blocks.plain_sum(name, numbers[0])
+    typed = numbers[0].argument
+    is_nullable = typed is not None and typed.nullable
+    return blocks.spread(name, numbers[0], degree=degree, has_rest=wants_count and is_nullable)
+
+
+def _tells_count(block: Block) -> bool:
+    """Whether all rows are counted by the block: those with a number and the rest."""
+    return block.name == blocks.ROWS or (block.degree > 0 and len(block.vertices) > 1)
+
+
+def _counter(made: Mapping[str, Block]) -> Block:
+    if blocks.ROWS in made:
+        return made[blocks.ROWS]
+    found = next((block for block in made.values() if _tells_count(block)), None)
+    if found is None:
+        raise Bug("No block counts the rows.")
+    return found
+
+
+def read(reading: Reading, vertices: Sequence[Array]) -> Array:
+    """Return the aggregate that the noisy `vertices` of its block tell; NaN where there is none."""
+    ask, block = reading.aggregate.ask, reading.block
+    if block.degree == 0:
+        return vertices[0]
+    if len(block.vertices) == 1:
+        return vertices[0] * float(block.step)
+    unit = float(block.weight)
+    shares = [vertex / unit for vertex in vertices]
+    rest = shares.pop() if block.has_rest else 0.0
+    count = sum(shares)
+    if ask is Ask.COUNT:
+        return count + rest
+    if ask is Ask.COUNT_OF:
+        return count
+    low, width = float(block.low), float(block.step) * block.steps
+    first = shares[1] if block.degree == 1 else shares[2] + shares[1] / 2
+    if ask is Ask.SUM:
+        return low * count + width * first
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.where(count > 0, count, np.nan)
+        mean = np.clip(first / size, 0, 1)
+        if ask is Ask.AVG:
+            return low + width * mean
+        return _variance(ask, shares[2] / size, mean, size, width)
+
+
+def _variance(ask: Ask, second: Array, mean: Array, size: Array, width: float) -> Array:
+    found = np.clip(second - mean**2, 0, 0.25) * width**2
+    if ask in (Ask.VARIANCE, Ask.STDDEV):
+        found = found * np.where(size > 1, size / (size - 1), np.nan)
+    return np.sqrt(found) if ask in (Ask.STDDEV, Ask.STDDEV_POP) else found

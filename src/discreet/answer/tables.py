@@ -1,0 +1,160 @@
+"""A source and a policy to the tables that questions may name, each with its account and its version."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.answer.catalog import Catalog, Held
+from discreet.engines import files
+from discreet.engines.address import POSTGRES, SPARK, take_parameter, without_password
+from discreet.engines.connect import list_tables, open_table
+from discreet.errors import UnknownColumn, did_you_mean
+from discreet.measure.subject import select_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.engines.engine import Engine, Table
+    from discreet.policy import model
+
+FRAME = "data"  # what a frame is called that has no name of its own
+REGISTERED = ".registered.json"
+
+
+def open_catalog(
+    source: object,
+    policy: model.Policy | None,
+    *,
+    table: str | None = None,
+    **reading: str | None,
+) -> tuple[Catalog, Engine]:
+    """Return the tables and the engine that they are all on."""
+    if _is_database(source) and table is None and take_parameter(str(source), "table")[1] is None:
+        return _of_database(str(source), policy)
+    main = open_table(source, table=table, **reading)
+    name = _name(source, main, table)
+    said = select_table(policy, label=main.label, name=table) if policy else None
+    openers: dict[str, Callable[[], Held]] = {}
+    for other in (policy.tables if policy else {}).values():
+        openers[other.name] = _opener(other, policy, main.engine, source)
+    held = _held(said.name if said else name, main, said, source)
+    openers[held.name] = lambda: held
+    openers.setdefault(name, lambda: held)
+    return Catalog(openers), main.engine
+
+
+def _is_database(source: object) -> bool:
+    return isinstance(source, (str, Path)) and str(source).startswith(POSTGRES)
+
+
+def _of_database(url: str, policy: model.Policy | None) -> tuple[Catalog, Engine]:
+    names = list_tables(url)
+    if not names:
+        open_table(url)  # which says that there is none
+    first = open_table(url, table=names[0])
+
+    def opener(name: str) -> Callable[[], Held]:
+        said = policy.tables.get(name) if policy else None
+        return lambda: _held(
+            name, open_table(url, table=name, engine=first.engine), said, f"{url}#{name}"
+        )
+
+    wanted = [name for name in names if policy is None or name in policy.tables]
+    return Catalog({name: opener(name) for name in wanted}), first.engine
+
+
+def _name(source: object, main: Table, table: str | None) -> str:
+    if table is not None:
+        return table
+    if not isinstance(source, (str, Path)):
+        return FRAME
+    text = str(source)
+    if text.startswith((*POSTGRES, SPARK)):
+        return main.label.rpartition(".")[2] if text.startswith(SPARK) else main.label
+    stem = Path(text).name
+    while Path(stem).suffix:
+        stem = Path(stem).stem
+    return stem or FRAME
+
+
+def _opener(
+    said: model.Table, policy: model.Policy | None, engine: Engine, main: object
+) -> Callable[[], Held]:
+    folder = policy.path.parent if policy and policy.path else Path()
+
+    def opened() -> Held:
+        place = said.source
+        if place is None:
+            place = str(main) if _is_database(main) else said.name
+        elif "://" not in place and not place.startswith(SPARK):
+            place = str(folder / place)
+        table = said.name if _is_database(place) and "table=" not in place else None
+        return _held(said.name, open_table(place, table=table, engine=engine), said, place)
+
+    return opened
+
+
+def _held(name: str, table: Table, said: model.Table | None, source: object) -> Held:
+    if said is not None:
+        _require(table, said)
+    return Held(
+        name,
+        table,
+        said,
+        account=f"table:{_identity(source, name)}",
+        version=_version(source),
+        rank=_rank(source, table),
+    )
+
+
+def _require(table: Table, said: model.Table) -> None:
+    """Refuse a table without its unit: then nobody knows whose a row is."""
+    period = said.unit_period.column if said.unit_period else None
+    for name in filter(None, (said.unit, period)):
+        if table.column(name) is None:
+            near = did_you_mean(name, (column.name for column in table.columns))
+            raise UnknownColumn(f"The unit '{name}' is not in {table.label}.{near}")
+
+
+def _identity(source: object, name: str) -> str:
+    """Return what the table is called in the ledger, wherever the question is asked from."""
+    if not isinstance(source, (str, Path)):
+        return f"frame/{name}"
+    text = str(source)
+    if text.startswith(POSTGRES):
+        return f"{without_password(take_parameter(text.partition('#')[0], 'table')[0])}#{name}"
+    if text.startswith(SPARK):
+        return text
+    return str(Path(os.path.abspath(text)))  # noqa: PTH100
+
+
+def _version(source: object) -> str:
+    """Return a text that changes when the content may have changed."""
+    if isinstance(source, (str, Path)) and not str(source).startswith((*POSTGRES, SPARK)):
+        text = str(source)
+        if text != files.STANDARD_INPUT:
+            found = [(path, path.stat()) for path in map(Path, files.find_files(text))]
+            return json.dumps([[str(p), s.st_size, s.st_mtime_ns, s.st_ino] for p, s in found])
+    # A server's table may change at any time: its answers are free again only in this session.
+    return secrets.token_hex(16)
+
+
+def _rank(source: object, table: Table) -> str | None:
+    """Return the column of ranks that `discreet register` wrote into this very file."""
+    if not isinstance(source, (str, Path)):
+        return None
+    beside = Path(f"{source}{REGISTERED}")
+    if not beside.is_file():
+        return None
+    try:
+        told: Mapping[str, object] = json.loads(beside.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    name = told.get("rank")
+    is_there = isinstance(name, str) and table.column(name) is not None
+    size = Path(str(source)).stat().st_size
+    return name if is_there and told.get("size") == size else None

@@ -1,0 +1,133 @@
+"""`discreet ask`: one question, one private answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import asking, options, output
+
+if TYPE_CHECKING:
+    from discreet.answer.answer import Answer, Error
+
+EXAMPLES = """\b
+Examples:
+  discreet ask people.csv "SELECT count(*) FROM people" --epsilon 0.5
+  discreet ask people.csv "SELECT sex, avg(age) FROM people GROUP BY sex" \\
+      --policy policy.yaml --epsilon 1
+  discreet ask people.csv "SELECT town, count(*) FROM people GROUP BY town" \\
+      --epsilon 1 --delta 1e-6 --json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@options.source_argument
+@click.argument("question", metavar="SQL", callback=options.named)
+@asking.price_options
+@options.policy_option
+@asking.ledger_option
+@asking.analyst_option
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="How sure the intervals are.",
+)
+@click.option("--consistent", is_flag=True, help="No negative counts.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what it would cost and spend nothing: `discreet explain`."
+)
+@options.reading_options
+@options.json_option
+def command(
+    source: str,
+    question: str,
+    epsilon: str,
+    delta: str,
+    noise: Any,
+    confidence: float,
+    consistent: bool,
+    dry_run: bool,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    """Answer a question in SQL about SOURCE under differential privacy.
+
+    The table is called like the file: people.csv is `people`. Aggregates get noise that hides any
+    one person; the answer says how far off each number may be, what it cost and what is left.
+    The same question on the same data returns the same answer, for nothing.
+    """
+    with asking.open_for(source, **choices) as curator:
+        if dry_run:
+            from discreet.cli.explain import show
+
+            plan, text = curator.plan(question, epsilon=epsilon, delta=delta, noise=noise)
+            show(curator.explain(plan, text, confidence=confidence), as_json=as_json)
+            return
+        with output.progress() as step:
+            step("Asking", 0, 1)
+            answer = curator.ask(
+                question,
+                epsilon=epsilon,
+                delta=delta,
+                noise=noise,
+                confidence=confidence,
+                consistent=consistent,
+            )
+    if as_json:
+        output.print_json(answer)
+    else:
+        _print(answer)
+
+
+def _print(answer: Answer) -> None:
+    to = output.console()
+    header: list[str] = []
+    has_error = [
+        any(row[index] is not None for row in answer.error) for index in range(len(answer.columns))
+    ]
+    for name, known in zip(answer.columns, has_error, strict=True):
+        header += [name, "±"] if known else [name]
+    rows = [
+        _cells(values, errors, has_error)
+        for values, errors in zip(answer.rows, answer.error, strict=True)
+    ]
+    texts = _texts(answer, has_error)
+    share = f"{answer.confidence:.0%}"
+    output.print_table(to, f"Answer (± holds with {share} confidence)", header, rows, texts=texts)
+    spent, left = answer.spent, answer.remaining
+    price = f"epsilon {asking.short(spent['epsilon'])}"
+    if spent["delta"]:
+        price += f", delta {asking.short(spent['delta'])}"
+    if answer.cached:
+        price = "nothing: this question was answered before"
+    output.print_sentence(to, f"\nSpent {price}. Left: epsilon {asking.short(left['epsilon'])}.")
+    for caution in answer.cautions:
+        click.echo(output.harmless(f"! {caution}"), err=True)
+
+
+def _cells(values: list[Any], errors: list[Error | None], has_error: list[bool]) -> list[str]:
+    cells: list[str] = []
+    for value, error, known in zip(values, errors, has_error, strict=True):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        cells.append(asking.short(value) if is_number else ("–" if value is None else str(value)))
+        if known:
+            cells.append("" if error is None else asking.short(_rounded(error.high - float(value))))
+    return cells
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+def _texts(answer: Answer, has_error: list[bool]) -> set[int]:
+    """Return which printed columns hold words."""
+    texts: set[int] = set()
+    place = 0
+    for index, known in enumerate(has_error):
+        if any(isinstance(row[index], str) for row in answer.rows):
+            texts.add(place)
+        place += 1 + known
+    return texts

@@ -1,0 +1,134 @@
+"""`discreet budget`: what was spent, on what, and what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import asking, output
+from discreet.cli.options import json_option
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from discreet.dp.ledger.records import Entry, Remaining
+
+EXAMPLES = """\b
+Examples:
+  discreet budget                              every account of your ledger
+  discreet budget --ledger clinic.ledger --entries 20
+  discreet budget --verify                     is the book as it was written?
+"""
+
+
+@dataclass(frozen=True)
+class Spending(Result):
+    """The accounts of a ledger and its latest entries."""
+
+    accounts: list[dict[str, Any]]
+    entries: list[dict[str, Any]]
+    verified: int | None
+
+
+@click.command(epilog=EXAMPLES)
+@asking.ledger_option
+@click.option("--account", metavar="NAME", help="Only entries of this account.")
+@click.option(
+    "--entries",
+    "count",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="How many of the latest entries to show.",
+)
+@click.option("--verify", is_flag=True, help="Check the chain of entries and every sum.")
+@json_option
+def command(
+    ledger: str | None, account: str | None, count: int, verify: bool, as_json: bool
+) -> None:
+    """Show what each budget has spent and what is left of it."""
+    from pathlib import Path
+
+    from discreet.answer.curator import ledger_place
+    from discreet.dp.ledger.book import Ledger
+    from discreet.errors import SourceNotFound
+
+    place = ledger or ledger_place("")
+    if "://" not in str(place) and not Path(place).exists():
+        raise SourceNotFound(
+            f"There is no ledger at {place}. It is made by the first question: `discreet ask`."
+        )
+    book = Ledger(place)
+    try:
+        verified = book.verify() if verify else None
+        left = book.remaining(book.accounts())
+        entries = book.entries(account, limit=count)
+    finally:
+        book.close()
+    found = Spending([_account(item) for item in left], [_entry(e) for e in entries], verified)
+    if as_json:
+        output.print_json(found)
+    else:
+        _print(found)
+
+
+def _account(item: Remaining) -> dict[str, Any]:
+    return {
+        "account": item.name,
+        "accounting": item.accounting,
+        "epsilon": _amount(item.epsilon),
+        "delta": _amount(item.delta),
+        "rho": None if item.rho is None else _amount(item.rho),
+        "cell": item.cell,
+    }
+
+
+def _amount(amount: Any) -> dict[str, float]:
+    return {
+        "spent": float(amount.spent),
+        "limit": float(amount.limit),
+        "left": float(amount.left),
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    price = entry.price
+    return {
+        "at": entry.at.isoformat(timespec="seconds"),
+        "account": entry.account,
+        "state": entry.state,
+        "question": entry.question,
+        "epsilon": None if price is None or price.epsilon is None else float(price.epsilon),
+        "delta": None if price is None else float(price.delta),
+        "cells": None if entry.cells is None else sorted(entry.cells),
+    }
+
+
+def _print(found: Spending) -> None:
+    to = output.console()
+    rows = [
+        [
+            item["account"],
+            asking.short(item["epsilon"]["spent"]),
+            asking.short(item["epsilon"]["limit"]),
+            asking.short(item["epsilon"]["left"]),
+            asking.short(item["delta"]["left"]),
+        ]
+        for item in found.accounts
+    ]
+    header = ["account", "spent ε", "of ε", "left ε", "left δ"]
+    output.print_table(to, "Budgets", header, rows)
+    if found.entries:
+        lines = [
+            [
+                entry["at"].removesuffix("+00:00"),
+                asking.short(entry["epsilon"]),
+                entry["state"],
+                entry["question"] or "",
+            ]
+            for entry in found.entries
+        ]
+        output.print_table(to, "Latest", ["when", "ε", "state", "question"], lines, texts=(0, 2, 3))
+    if found.verified is not None:
+        output.print_sentence(to, f"\nThe book is whole: {found.verified:,} entries verified.")
