@@ -1,0 +1,73 @@
+"""Noise for tests: the exact samplers, drawn for many runs at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.dp.exact import discrete_gaussian, discrete_laplace, uniform
+from discreet.dp.exact_choice import exponential, permute_and_flip, score_gaps
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+AT_ONCE = 200_000
+
+
+@dataclass
+class ManyRuns:
+    """Hands out noise from a stock; a choice is made `runs` times, and all of them are kept."""
+
+    runs: int = 1
+    chosen: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    _stock: dict[tuple[Any, Fraction], NDArray[np.int64]] = field(default_factory=dict)
+
+    def laplace(self, scale: Fraction, count: int) -> NDArray[np.int64]:
+        return self._take(discrete_laplace, scale, count)
+
+    def gaussian(self, scale: Fraction, count: int) -> NDArray[np.int64]:
+        return self._take(discrete_gaussian, scale * scale, count)
+
+    def uniform(self, below: int, count: int) -> NDArray[Any]:
+        return uniform(below, count)
+
+    def choose(self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction) -> int:
+        rate = epsilon / (2 * sensitivity)
+        self.chosen = permute_and_flip(score_gaps(scores), rate, self.runs)
+        return int(self.chosen[0])
+
+    def choose_exponentially(
+        self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
+    ) -> int:
+        rate = epsilon / (2 * sensitivity)
+        self.chosen = exponential(score_gaps(scores), rate, self.runs)
+        return int(self.chosen[0])
+
+    def _take(self, draw: Any, parameter: Fraction, count: int) -> NDArray[np.int64]:
+        stock = self._stock.get((draw, parameter))
+        if stock is None or stock.size < count:
+            stock = draw(parameter, max(AT_ONCE, count))
+        self._stock[draw, parameter] = stock[count:]
+        return stock[:count]
+
+
+class NoNoise:
+    """Adds nothing and chooses the best: what a mechanism would say if it were exact."""
+
+    def laplace(self, scale: Fraction, count: int) -> NDArray[np.int64]:
+        return np.zeros(count, np.int64)
+
+    def gaussian(self, scale: Fraction, count: int) -> NDArray[np.int64]:
+        return np.zeros(count, np.int64)
+
+    def uniform(self, below: int, count: int) -> NDArray[Any]:
+        return np.zeros(count, np.int64)
+
+    def choose(self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction) -> int:
+        return int(np.argmax(scores))
+
+    choose_exponentially = choose
