@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 # Where a text literal is the value of a column, so that its collation decides an order.
 _VALUE_PLACES = (exp.Alias, exp.Case, exp.Coalesce, exp.If, exp.Max, exp.Min, exp.Ordered)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
+# Meta of a TRY_CAST that can fail on DuckDB only, as its integers may have more than 64 bits.
+TOTAL = "total on engines of 64 bits"
+# Meta of a FLOOR or CEIL of doubles that may be larger than any whole number of 64 bits.
+WIDE = "may exceed 64 bits"
+_HALF = "0.49999999999999994"  # the double below one half: 0.5 would round itself up to 1
 _WHOLE = r"^\s*[+-]?[0-9]{1,18}\s*$"
 _REAL = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?\s*$"
 _PATTERNS = {
@@ -83,6 +88,10 @@ def _for_postgres(node: exp.Expr) -> exp.Expr:
         return exp.Div(this=node.this.copy(), expression=node.expression.copy(), typed=True)
     if isinstance(node, exp.TryCast):
         return _guarded_cast(node)
+    if isinstance(node, exp.Round) and not node.args.get("decimals"):
+        return _half_away_from_zero(node)
+    if type(node) in (exp.Lower, exp.Upper):
+        return _changed_case(node)
     if isinstance(node.parent, exp.Collate):
         return node
     is_text_cast = type(node) is exp.Cast and node.is_type(*exp.DataType.TEXT_TYPES)
@@ -94,6 +103,8 @@ def _for_postgres(node: exp.Expr) -> exp.Expr:
 
 def _guarded_cast(node: exp.TryCast) -> exp.Expr:
     """Return a cast that gives NULL where the text is none of its type; PostgreSQL has no TRY_CAST."""
+    if node.meta.get(TOTAL):
+        return exp.Cast(this=node.this.copy(), to=node.to.copy())
     text = exp.cast(node.this.copy(), "TEXT")
     kind = node.to
     pattern = _PATTERNS.get(kind.this)
@@ -106,7 +117,40 @@ def _guarded_cast(node: exp.TryCast) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=valid, true=cast)])
 
 
+def _half_away_from_zero(node: exp.Round) -> exp.Expr:
+    """Return a double rounded as elsewhere; PostgreSQL rounds halves of doubles to even numbers."""
+    half = exp.cast(exp.Literal.number(_HALF), "DOUBLE")
+    away = exp.Mul(this=exp.Sign(this=node.this.copy()), expression=half)
+    total = exp.Add(this=exp.Paren(this=node.this.copy()), expression=exp.Paren(this=away))
+    return exp.Anonymous(this="TRUNC", expressions=[total])
+
+
+def _changed_case(node: exp.Expr) -> exp.Expr:
+    """Return LOWER or UPPER of all letters; by the order of bytes only A to Z would have cases."""
+    if isinstance(node.parent, exp.Collate):
+        return node
+    text = exp.Collate(
+        this=_in_brackets(node.this), expression=exp.to_identifier("default", quoted=True)
+    )
+    return byte_order(type(node)(this=text))
+
+
+def _in_brackets(node: exp.Expr) -> exp.Expr:
+    """Return a copy of a text in brackets, to which a collation can be put."""
+    return node.copy() if isinstance(node, exp.Column) else exp.Paren(this=node.copy())
+
+
 def _for_spark(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Extract) and node.name.upper() == "DOW":
+        # Spark's week starts with 1 on Sunday, that of the others with 0.
+        day = exp.Anonymous(this="DAYOFWEEK", expressions=[node.expression.copy()])
+        return exp.Paren(this=exp.Sub(this=day, expression=build.number(1)))
+    if isinstance(node, (exp.Floor, exp.Ceil)) and node.meta.pop(WIDE, None):
+        # Spark's result has 64 bits; doubles beyond 2**53 are whole already.
+        size = exp.Abs(this=node.this.copy())
+        small = exp.LT(this=size, expression=exp.Literal.number("9007199254740992e0"))
+        cut = exp.cast(node.copy(), "DOUBLE")
+        return exp.Case(ifs=[exp.If(this=small, true=cut)], default=node.this.copy())
     if isinstance(node, exp.TryCast):
         node.set("safe", True)  # otherwise sqlglot writes CAST, which fails in ANSI mode
     return node

@@ -1,0 +1,214 @@
+"""Comparisons, IN, BETWEEN and IS: both sides of one kind, known before any data is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.answer.expressions import dates
+from discreet.answer.expressions.numbers import real, whole
+from discreet.answer.expressions.typed import (
+    LARGEST,
+    NULL,
+    Typed,
+    boolean,
+    inner,
+    real_literal,
+    refused,
+)
+from discreet.engines.engine import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_CALENDAR = (Kind.DATE, Kind.TIMESTAMP)
+_MIRRORED: Mapping[type[exp.Binary], type[exp.Binary]] = {
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+_ABOUT_ZERO: Mapping[type[exp.Binary], tuple[type[exp.Binary], float]] = {
+    exp.LT: (exp.LTE, -1e-30),
+    exp.LTE: (exp.LT, 1e-30),
+    exp.GT: (exp.GTE, 1e-30),
+    exp.GTE: (exp.GT, -1e-30),
+}
+_BITS = 2**63
+_MANY = 1000
+
+
+def compare(node: type[exp.Binary], left: Typed, right: Typed) -> Typed:
+    """Return `left` compared with `right` by `node`, such as `exp.LT`."""
+    is_safe = node in (exp.NullSafeEQ, exp.NullSafeNEQ)
+    if left.is_null or right.is_null:
+        return _with_null(node, left, right) if is_safe else NULL
+    if node in _MIRRORED and is_constant(left):
+        return compare(_MIRRORED[node], right, left)
+    if node in _MIRRORED and _is_plain_real(left) and _is_usual(right):
+        return _beside_constant(node, left, right)
+    sides = aligned([left, right])
+    tree = node(this=inner(sides[0].tree), expression=inner(sides[1].tree))
+    return boolean(tree) if is_safe else boolean(tree, left, right, *sides)
+
+
+def _is_plain_real(typed: Typed) -> bool:
+    return typed.kind is Kind.REAL and typed.most is None and isinstance(typed.tree, exp.Column)
+
+
+def _is_usual(typed: Typed) -> bool:
+    """Whether this is a constant short of where columns are clamped."""
+    return is_constant(typed) and typed.is_number and abs(typed.low or 0) < LARGEST
+
+
+def _beside_constant(node: type[exp.Binary], column: Typed, constant: Typed) -> Typed:
+    """Return an order of a column of reals and a constant, which needs no clamping of the column.
+
+    Only NaN must go; numbers nearer to zero than 1e-30 count as zero, so that above zero is at
+    least 1e-30.
+    """
+    number = float(constant.low or 0)
+    if number == 0:
+        node, number = _ABOUT_ZERO[node]
+    nan = exp.cast(exp.Literal.string("NaN"), "DOUBLE")
+    value = exp.Nullif(this=exp.cast(column.tree.copy(), "DOUBLE"), expression=nan)
+    return boolean(
+        node(this=value, expression=real_literal(number)), replace(column, nullable=True)
+    )
+
+
+def _with_null(node: type[exp.Binary], left: Typed, right: Typed) -> Typed:
+    found = is_null(right if left.is_null else left)
+    return boolean(exp.Not(this=exp.Paren(this=found.tree))) if node is exp.NullSafeNEQ else found
+
+
+def between(value: Typed, low: Typed, high: Typed) -> Typed:
+    """Return whether `low` <= `value` <= `high`."""
+    return both(exp.And, [compare(exp.GTE, value, low), compare(exp.LTE, value, high)])
+
+
+def among(value: Typed, items: Sequence[Typed]) -> Typed:
+    """Return whether `value` is one of constants."""
+    if any(item.is_null or not is_constant(item) for item in items) or not items:
+        raise refused(
+            "IN takes a list of constants, without NULL.", "Join with AND, OR and IS NULL instead."
+        )
+    if len(items) > _MANY:
+        raise refused(f"IN takes at most {_MANY} constants.", "Join with a public table instead.")
+    if value.is_null:
+        return NULL
+    found, *rest = aligned([value, *items])
+    tree = exp.In(this=inner(found.tree), expressions=[item.tree.copy() for item in rest])
+    return boolean(tree, value, found)
+
+
+def is_constant(typed: Typed) -> bool:
+    """Whether the question alone decides the value."""
+    if typed.constant is not None:
+        return True
+    if typed.kind is Kind.TIMESTAMP:
+        return not typed.nullable and isinstance(typed.tree, exp.Cast)
+    return typed.low is not None and typed.low == typed.high and not typed.nullable
+
+
+def is_null(typed: Typed) -> Typed:
+    """Return whether the value is missing; what is no number is missing, too."""
+    if typed.is_null:
+        return boolean(exp.true())
+    held = real(typed) if typed.kind is Kind.REAL else typed
+    return boolean(exp.Is(this=inner(held.tree), expression=exp.Null()))
+
+
+def is_truth(typed: Typed, *, wanted: bool) -> Typed:
+    """Return IS TRUE or IS FALSE."""
+    if typed.is_null:
+        return boolean(exp.false())
+    held = truth(typed, "IS TRUE")
+    return boolean(exp.Is(this=inner(held.tree), expression=exp.Boolean(this=wanted)))
+
+
+def truth(typed: Typed, name: str) -> Typed:
+    """Return `typed` if it is a condition, and refuse it otherwise."""
+    if typed.kind is Kind.BOOLEAN or typed.is_null:
+        return typed
+    raise refused(
+        f"{name} needs a condition, not a {typed.kind.value} value.", "Compare it: x <> 0."
+    )
+
+
+def both(node: type[exp.And | exp.Or], items: Sequence[Typed]) -> Typed:
+    """Return conditions joined by AND or OR."""
+    name = "AND" if node is exp.And else "OR"
+    trees = [exp.Paren(this=truth(item, name).tree.copy()) for item in items]
+    joined = exp.and_ if node is exp.And else exp.or_
+    return boolean(joined(*trees, wrap=False), *items)
+
+
+def negation(typed: Typed) -> Typed:
+    """Return NOT."""
+    if typed.is_null:
+        return NULL
+    return boolean(exp.Not(this=exp.Paren(this=truth(typed, "NOT").tree.copy())), typed)
+
+
+def aligned(items: Sequence[Typed]) -> list[Typed]:
+    """Return the sides of a comparison as one kind, or refuse them."""
+    kinds = {item.kind for item in items}
+    if kinds & set(_CALENDAR) and kinds <= {*_CALENDAR, Kind.TEXT}:
+        return _moments([_read(item) for item in items])
+    if all(item.is_number for item in items):
+        return _numbers(items)
+    if len(kinds) == 1 and kinds <= {Kind.BOOLEAN, Kind.TEXT}:
+        return list(items)
+    raise _mixed(kinds)
+
+
+def _mixed(kinds: set[Kind]) -> Exception:
+    words = " with ".join(sorted(kind.value for kind in kinds))
+    if Kind.TEXT in kinds:
+        return refused(
+            f"A comparison of {words} values depends on how each is written.",
+            "Put CAST around one side, or write the literal without quotes.",
+        )
+    return refused(f"Values of kind {words} cannot be compared here.", "Put CAST around one side.")
+
+
+def _numbers(items: Sequence[Typed]) -> list[Typed]:
+    if not all(item.kind is Kind.INTEGER for item in items):
+        return [real(item) for item in items]
+    constants = [item.constant for item in items]
+    if any(isinstance(value, int) and abs(value) >= _BITS for value in constants):
+        return [real(item) for item in items]
+    raw = sum(value is None for value in constants)
+    return [
+        Typed(exp.Literal.number(value), Kind.INTEGER, nullable=False)
+        if isinstance(value, int)
+        # A column beside literals stays as it is, so that the engine can use its statistics.
+        else item
+        if raw == 1
+        else whole(item)
+        for item, value in zip(items, constants, strict=True)
+    ]
+
+
+def _read(item: Typed) -> Typed:
+    if item.kind is not Kind.TEXT:
+        return item
+    if not isinstance(item.constant, str):
+        raise _mixed({Kind.TEXT, Kind.DATE})
+    return dates.read(item.constant, "a date")
+
+
+def _moments(items: Sequence[Typed]) -> list[Typed]:
+    if all(item.kind is Kind.DATE for item in items):
+        return list(items)
+    return [_stamp(item) for item in items]
+
+
+def _stamp(item: Typed) -> Typed:
+    if item.kind is Kind.DATE or item.most is not None:
+        return dates.moment(item)
+    tree = exp.cast(item.tree.copy(), exp.DataType.Type.TIMESTAMPNTZ)
+    return Typed(tree, Kind.TIMESTAMP, nullable=item.nullable)

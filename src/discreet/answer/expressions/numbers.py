@@ -1,0 +1,215 @@
+"""How numbers are held: whole ones in 64 bits where that is proven to be enough, others as doubles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import gcd, log2
+
+from sqlglot import exp
+
+from discreet.answer.expressions.typed import (
+    EXACT,
+    FARTHEST,
+    LARGEST,
+    NEAREST,
+    SMALLEST,
+    Typed,
+    bare_literal,
+    inner,
+    real_literal,
+    refused,
+)
+from discreet.engines.engine import Kind
+from discreet.engines.render import TOTAL
+
+_WIDE = Fraction(2**63)
+_HUGE = Fraction(2**128)  # DuckDB's widest whole numbers
+
+
+def whole(typed: Typed) -> Typed:
+    """Return an integer in 64 bits; wider ones, which DuckDB has, become NULL."""
+    if typed.most is not None:
+        return typed
+    tree = typed.tree.copy()
+    bounds = _known(typed)
+    if bounds is not None and bounds <= EXACT:
+        return replace(typed, tree=exp.cast(tree, "BIGINT"), most=bounds, least=Fraction(1))
+    cast = exp.TryCast(this=tree, to=exp.DataType.build("BIGINT"), safe=True)
+    cast.meta[TOTAL] = True  # on engines whose integers have 64 bits anyway
+    return replace(typed, tree=cast, most=_WIDE, least=Fraction(1), step=typed.step or Fraction(1))
+
+
+def real(typed: Typed) -> Typed:
+    """Return a number as a finite double, NULL for what is none; tiny ones may be left."""
+    if typed.kind is Kind.INTEGER:
+        return _integer_as_real(typed)
+    if typed.most is not None:
+        return typed
+    bounds = _known(typed)
+    if typed.kind is Kind.REAL and bounds is not None and bounds <= LARGEST:
+        tree = exp.cast(typed.tree.copy(), "DOUBLE")
+        return replace(typed, tree=tree, most=bounds, least=typed.step)
+    return _cleaned(typed)
+
+
+def _integer_as_real(typed: Typed) -> Typed:
+    step = typed.step or Fraction(1)
+    most = _known(typed) if typed.most is None else typed.most
+    value = typed.constant
+    is_known = isinstance(value, int)
+    tree = real_literal(float(value)) if is_known else exp.cast(typed.tree.copy(), "DOUBLE")
+    if most is None or most > EXACT:
+        step = _power_of_two(step)
+    least = typed.least or Fraction(1)
+    return replace(
+        typed,
+        tree=tree,
+        kind=Kind.REAL,
+        low=None if typed.low is None else nearest(typed.low),
+        high=None if typed.high is None else nearest(typed.high),
+        step=step,
+        values=None,
+        most=_HUGE if most is None else most,
+        least=least,
+    )
+
+
+def _cleaned(typed: Typed) -> Typed:
+    """Return a double without NaN (NULL), infinities (clamped) and tiny numbers (zero).
+
+    Numbers with an exponent compare with decimals of any size on every engine; a cast of such a
+    decimal could fail. All engines order NaN above infinity.
+    """
+    column = typed.tree
+    words = [exp.Literal.string(word) for word in ("NaN", "nan")]
+    is_nan = exp.In(this=exp.cast(column.copy(), "TEXT"), expressions=words)
+    top = exp.Case(ifs=[exp.If(this=is_nan, true=exp.Null())], default=real_literal(1e30))
+    ifs = [
+        exp.If(this=exp.GTE(this=column.copy(), expression=bare_literal(1e30)), true=top),
+        exp.If(
+            this=exp.LTE(this=column.copy(), expression=bare_literal(-1e30)),
+            true=real_literal(-1e30),
+        ),
+        exp.If(this=_is_tiny(column), true=real_literal(0.0)),
+    ]
+    return replace(
+        typed,
+        tree=exp.Case(ifs=ifs, default=exp.cast(column.copy(), "DOUBLE")),
+        kind=Kind.REAL,
+        low=None if typed.low is None else nearest(max(-LARGEST, min(LARGEST, typed.low))),
+        high=None if typed.high is None else nearest(max(-LARGEST, min(LARGEST, typed.high))),
+        nullable=True,
+        most=LARGEST,
+        least=SMALLEST if typed.step is None else max(SMALLEST, typed.step / 2),
+    )
+
+
+def _is_tiny(tree: exp.Expr) -> exp.Expr:
+    return exp.and_(
+        exp.GT(this=tree.copy(), expression=bare_literal(-1e-30)),
+        exp.LT(this=tree.copy(), expression=bare_literal(1e-30)),
+    )
+
+
+def flushed(typed: Typed) -> Typed:
+    """Return a double whose values are zero or no nearer to zero than `least`."""
+    if typed.least is not None:
+        return typed
+    tree = exp.Case(
+        ifs=[exp.If(this=_is_tiny(inner(typed.tree)), true=real_literal(0.0))],
+        default=typed.tree.copy(),
+    )
+    return replace(typed, tree=tree, least=SMALLEST)
+
+
+def interval(typed: Typed) -> tuple[Fraction, Fraction]:
+    """Return bounds that hold in any case, declared or not."""
+    most = typed.most if typed.most is not None else _HUGE
+    low = -most if typed.low is None else max(typed.low, -most)
+    return low, most if typed.high is None else min(typed.high, most)
+
+
+def computed(
+    tree: exp.Expr,
+    *,
+    low: Fraction | None,
+    high: Fraction | None,
+    reach: tuple[Fraction, Fraction],
+    least: Fraction,
+    step: Fraction | None = None,
+    nullable: bool = True,
+) -> Typed:
+    """Return a double; one that is provably whole and of proven size becomes an integer."""
+    most = max(abs(reach[0]), abs(reach[1]))
+    if most > FARTHEST or least < NEAREST:
+        raise refused(
+            "This product or quotient could become too large or too small for the engines.",
+            "Bound its parts first, as in LEAST(GREATEST(x, 0), 1000).",
+        )
+    found = Typed(
+        tree=tree,
+        kind=Kind.REAL,
+        low=low,
+        high=high,
+        step=step,
+        nullable=nullable,
+        most=most,
+        least=least,
+    )
+    return settled(found)
+
+
+def settled(typed: Typed) -> Typed:
+    """Return a double as an integer if each of its values is whole and exact."""
+    if typed.kind is not Kind.REAL or typed.most is None or typed.most > EXACT:
+        return typed
+    if typed.step is None or typed.step.denominator != 1:
+        return typed
+    return replace(typed, kind=Kind.INTEGER, tree=exp.cast(typed.tree.copy(), "BIGINT"))
+
+
+def nearest(value: Fraction) -> Fraction:
+    """Return the double nearest to `value`; rounding keeps order, so bounds stay bounds."""
+    return Fraction(float(value))
+
+
+def common_step(*steps: Fraction | None) -> Fraction | None:
+    """Return a number of which all `steps` are multiples, or None."""
+    found: Fraction | None = None
+    for step in steps:
+        if step is None:
+            return None
+        if found is None:
+            found = step
+            continue
+        shared = gcd(found.numerator * step.denominator, step.numerator * found.denominator)
+        found = Fraction(shared, found.denominator * step.denominator)
+    return found
+
+
+def exact_step(step: Fraction | None, reach: tuple[Fraction, Fraction]) -> Fraction | None:
+    """Return the step that sums and products of doubles keep: they are exact up to 2**53 steps."""
+    if step is None or step.denominator & (step.denominator - 1):
+        return None  # tenths are no doubles: their sums are not the doubles nearest to tenths
+    most = max(abs(reach[0]), abs(reach[1]))
+    return step if most <= EXACT * step else _power_of_two(step)
+
+
+def grain(typed: Typed) -> Fraction:
+    """Return a power of two of which every value is a multiple: the last bit of the smallest."""
+    least = typed.least if typed.least is not None else NEAREST
+    return Fraction(2) ** (int(log2(least)) - 54)
+
+
+def _power_of_two(step: Fraction) -> Fraction:
+    odd = step.numerator
+    while odd % 2 == 0:
+        odd //= 2
+    return step / odd
+
+
+def _known(typed: Typed) -> Fraction | None:
+    if typed.low is None or typed.high is None:
+        return None
+    return max(abs(typed.low), abs(typed.high))

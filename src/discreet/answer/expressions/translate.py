@@ -1,0 +1,76 @@
+"""From an analyst's expression to one that can never fail, whatever the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from discreet.answer.expressions import compare
+from discreet.answer.expressions.numbers import real
+from discreet.answer.expressions.refusals import called, not_allowed, too_large
+from discreet.answer.expressions.rules import RULES
+from discreet.answer.expressions.typed import Typed, domain, refused
+from discreet.engines.engine import Kind
+
+Resolver = Callable[[exp.Column], Typed]
+
+_DEEPEST = 60  # of the question; Python and the engines have stacks of their own
+_DEEPEST_RESULT = 150
+_LARGEST_RESULT = 20_000
+
+
+def translate(node: exp.Expr, resolve: Resolver) -> Typed:
+    """Return `node` made total, with what holds for each of its values.
+
+    Guarantee: evaluating `tree` fails on no row of any table on DuckDB, PostgreSQL and Spark; each
+    value lies within `low` and `high`. Whether a question is refused depends on its text and on the
+    kinds of columns, never on data.
+
+    Raises:
+        QuestionRefused: for every construct that is not on the list; the reason names it.
+    """
+    _check_size(node, _DEEPEST, _LARGEST_RESULT)
+    found = _visit(node, resolve)
+    if found.kind is Kind.REAL and found.most is None and (found.low is None or found.high is None):
+        found = real(found)
+    _check_size(found.tree, _DEEPEST_RESULT, _LARGEST_RESULT)
+    return replace(found, values=domain(found))
+
+
+def condition(node: exp.Expr, resolve: Resolver) -> exp.Expr:
+    """Return a condition for WHERE, made total; NULL counts as false there, as always in SQL."""
+    found = translate(node, resolve)
+    if found.is_null:
+        return exp.false()
+    return compare.truth(found, "WHERE").tree
+
+
+def _visit(node: exp.Expr, resolve: Resolver) -> Typed:
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
+        return resolve(node)
+    allowed = RULES.get(type(node))
+    if allowed is None:
+        raise not_allowed(node)
+    rule, names = allowed
+    extra = [name for name, value in node.args.items() if value and name not in names]
+    if extra:
+        raise refused(
+            f"{called(node)} with {' and '.join(extra)} is not answered.", "Leave that out."
+        )
+    return rule(node, lambda child: _visit(child, resolve))
+
+
+def _check_size(tree: exp.Expr, deepest: int, largest: int) -> None:
+    stack, count = [(tree, 0)], 0
+    while stack:
+        node, depth = stack.pop()
+        count += 1
+        if depth > deepest or count > largest:
+            raise too_large()
+        # Conditions in a row are one level: they are read and written without recursion.
+        flat = (exp.And, exp.Or, exp.Paren, exp.DPipe)
+        stack += [
+            (child, depth + (not isinstance(child, flat))) for child in node.iter_expressions()
+        ]

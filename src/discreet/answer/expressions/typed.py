@@ -1,0 +1,149 @@
+"""What is known about an expression whatever the data: its kind, bounds, step and public values."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.engine import Kind
+from discreet.errors import QuestionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EXACT = 2**53  # whole numbers up to here are exact as reals, too
+LARGEST = Fraction(10**30)  # reals of a column are clamped here, so that few products can overflow
+SMALLEST = Fraction(1, 10**30)  # reals nearer to zero count as zero: PostgreSQL fails on underflow
+FARTHEST = Fraction(10**290)  # what a computed real may reach; doubles end at 1.8e308
+NEAREST = Fraction(1, 10**290)
+MANY = 10_000  # more public values than this are no domain
+NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+CALENDAR = (dt.date(1, 1, 1), dt.date(9999, 12, 31))
+
+_NULLARY = (exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Case, exp.Cast)
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A total expression and what holds for each of its values.
+
+    Bounds of dates are their ordinals. `most` and `least` are known of every number that was
+    computed here: no value is farther from zero than `most`, and none but zero nearer than `least`.
+    They keep doubles from overflowing; they are no bounds that anybody declared.
+    """
+
+    tree: exp.Expr
+    kind: Kind
+    low: Fraction | None = None
+    high: Fraction | None = None
+    step: Fraction | None = None  # each value is a multiple, or the double nearest to one
+    values: tuple[object, ...] | None = None  # without NULL
+    nullable: bool = True
+    most: Fraction | None = None
+    least: Fraction | None = None
+    longest: int | None = None  # characters of a text
+
+    @property
+    def is_number(self) -> bool:
+        """Whether arithmetic makes sense."""
+        return self.kind in NUMBERS
+
+    @property
+    def is_null(self) -> bool:
+        """Whether this is the literal NULL, which has every kind."""
+        return isinstance(self.tree, exp.Null)
+
+    @property
+    def constant(self) -> object | None:
+        """The one value that this can have, or None."""
+        single = self.values is not None and len(self.values) == 1 and not self.nullable
+        return self.values[0] if single and self.values else None
+
+
+Translator = "Callable[[exp.Expr], Typed]"
+
+NULL = Typed(exp.Null(), Kind.OTHER, values=())
+
+
+def refused(reason: str, instead: str) -> QuestionRefused:
+    """Return a refusal that says why and what can be asked instead."""
+    return QuestionRefused(f"{reason} {instead}")
+
+
+def inner(tree: exp.Expr) -> exp.Expr:
+    """Return a copy of `tree` that can stand inside any operator."""
+    is_call = isinstance(tree, exp.Func) and not isinstance(tree, (exp.Binary, exp.Connector))
+    copied = tree.copy()
+    return copied if is_call or isinstance(tree, _NULLARY) else exp.Paren(this=copied)
+
+
+def whole_literal(value: int) -> exp.Expr:
+    """Return a whole number of 64 bits: a bare one has 32 bits on some engines."""
+    return exp.cast(exp.Literal.number(value), "BIGINT")
+
+
+def real_literal(value: float) -> exp.Expr:
+    """Return a double: a number with a point is a decimal on some engines."""
+    return exp.cast(bare_literal(value), "DOUBLE")
+
+
+def bare_literal(value: float) -> exp.Expr:
+    """Return a number with an exponent, which no engine reads as a decimal of few digits."""
+    written = f"{abs(value)!r}"
+    number = exp.Literal.number(written if "e" in written else f"{written}e0")
+    return exp.Neg(this=number) if value < 0 else number
+
+
+def boolean(tree: exp.Expr, *parts: Typed) -> Typed:
+    """Return a truth value that is NULL only where one of `parts` is."""
+    nullable = any(part.nullable for part in parts)
+    return Typed(tree, Kind.BOOLEAN, values=(False, True), nullable=nullable)
+
+
+def text_literal(value: str) -> Typed:
+    """Return a text that the question itself contains."""
+    tree = exp.Literal.string(value)
+    return Typed(tree, Kind.TEXT, values=(value,), nullable=False, longest=len(value))
+
+
+def integer(value: int) -> Typed:
+    """Return a whole number that the question itself contains."""
+    size = Fraction(abs(value))
+    return Typed(
+        tree=whole_literal(value),
+        kind=Kind.INTEGER,
+        low=Fraction(value),
+        high=Fraction(value),
+        step=size or Fraction(1),
+        values=(value,),
+        nullable=False,
+        most=size,
+        least=size or Fraction(1),
+    )
+
+
+def domain(typed: Typed) -> tuple[object, ...] | None:
+    """Return the public values of `typed`, also those that its bounds and step tell, or None."""
+    if typed.values is not None or typed.kind is not Kind.INTEGER:
+        return typed.values
+    if typed.low is None or typed.high is None:
+        return None
+    step = int(typed.step) if typed.step is not None and typed.step.denominator == 1 else 1
+    first = -int(-typed.low // step) * step
+    last = int(typed.high // step) * step
+    return tuple(range(first, last + 1, step)) if last - first < MANY * step else None
+
+
+def mapped(typed: Typed, change: Callable[[object], object]) -> tuple[object, ...] | None:
+    """Return the public values after `change`, each once."""
+    values = domain(typed)
+    return None if values is None else tuple(dict.fromkeys(change(value) for value in values))
+
+
+def with_tree(typed: Typed, tree: exp.Expr) -> Typed:
+    """Return what is known of `typed`, written another way."""
+    return replace(typed, tree=tree)
