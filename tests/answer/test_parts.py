@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -63,12 +63,18 @@ class Engine:
     """A table in DuckDB, and the parts that each of its rows lies in."""
 
     connection: Any
+    known: dict[tuple[str, Parts], dict[int, str]] = field(default_factory=dict)
 
     def passing(self, predicate: exp.Expr) -> set[int]:
         sql = exp.select("rowid").from_("t").where(predicate).sql("duckdb")
         return {row for (row,) in self.connection.execute(sql).fetchall()}
 
     def part_of_rows(self, column: str, parts: Parts) -> dict[int, str]:
+        if (column, parts) not in self.known:
+            self.known[column, parts] = self._part_of_rows(column, parts)
+        return self.known[column, parts]
+
+    def _part_of_rows(self, column: str, parts: Parts) -> dict[int, str]:
         label = LABELS.get(parts, "CAST({} AS VARCHAR)").format(*[f'"{column}"'] * 2)
         found = self.connection.execute(f"SELECT rowid, {label} FROM t").fetchall()
         return {row: self._name(column, parts, label) for row, label in found}
@@ -102,13 +108,12 @@ def told(text: str, parts: str = "month", column: str = "day", alias: str | None
 texts = st.sampled_from(["north", "North", "NORTH ", "nörth", "south", "", "null", "x"]).map(
     exp.Literal.string
 )
-moments = st.sampled_from(
-    [
-        *("2025-12-31", "2026-01-01", "2026-01-31", "2026-02-01", "2026-03-31", "2026-04-15"),
-        *("2025-12-31 23:59:59", "2026-01-01 00:00:00", "2026-02-01T00:00:00"),
-        *("2025-12-31 23:59:59.9", "2026-01-31 23:59:59.999999"),
-    ]
-).map(exp.Literal.string)
+MOMENTS = [
+    *("2025-12-31", "2026-01-01", "2026-01-31", "2026-02-01", "2026-03-31", "2026-04-15"),
+    *("2025-12-31 23:59:59", "2026-01-01 00:00:00", "2026-01-31 23:59:59", "2026-02-01T00:00:00"),
+    *("2025-12-31 23:59:59.9", "2026-01-31 23:59:59.999999"),
+]
+moments = st.sampled_from(MOMENTS).map(exp.Literal.string)
 numbers = st.integers(-2, 4).map(exp.Literal.number)
 uuids = st.sampled_from(
     [
@@ -194,6 +199,17 @@ def test_every_row_that_passes_lies_in_a_part_that_is_told(
     engine: Engine, predicate: exp.Expr
 ) -> None:
     assert is_covered(engine, predicate, cells)
+
+
+@pytest.mark.parametrize("column", ["day", "at", "zoned", "seconds"])
+@pytest.mark.parametrize("op", [exp.LT, exp.LTE, exp.GT, exp.GTE])
+def test_every_end_of_a_range_reaches_the_rows_before_or_after_it(
+    engine: Engine, column: str, op: type[exp.Expr]
+) -> None:
+    far = where(f"{column} > '2025-01-01' AND {column} < '2027-01-01'")
+    for moment in MOMENTS:
+        end = op(this=exp.column(column), expression=exp.Literal.string(moment))
+        assert is_covered(engine, exp.and_(far, end), cells), moment
 
 
 @settings(max_examples=150)
