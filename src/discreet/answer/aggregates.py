@@ -153,9 +153,9 @@ def _count(node: exp.Count, when: exp.Expr | None, rows: Rows) -> Aggregate:
     if isinstance(argument, exp.Distinct):
         if len(argument.expressions) != 1:
             raise QuestionRefused("count(DISTINCT …) takes one expression. Concatenate them.")
-        typed = translate(argument.expressions[0], rows.resolve)
-        if rows.is_unit(typed.tree) and when is None:
+        if rows.names_unit(argument.expressions[0]) and when is None:
             return Aggregate(Ask.COUNT_UNITS)
+        typed = translate(argument.expressions[0], rows.resolve)
         return Aggregate(Ask.COUNT_DISTINCT, _when(typed, when, rows))
     if argument is None or isinstance(argument, exp.Star):
         return (

@@ -28,7 +28,6 @@ from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import InvalidBudget
 from discreet.policy.load import load_policy
-from discreet.policy.model import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.answer.explain import Explanation
     from discreet.answer.plan import Noise, Plan
     from discreet.dp.ledger.records import Account, Remaining
+    from discreet.policy.model import Policy
 
     Number = str | int | float | Decimal
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.rows import Range, Rows, clamp, is_number
-from discreet.engines.engine import Kind
+from discreet.answer.rows import Range, Rows, is_number
 from discreet.errors import QuestionRefused
 from discreet.sql import build
 
@@ -63,8 +62,19 @@ class Selection:
                 for item in self.items
                 if self.rows.is_unit(item.typed.tree)
             ),
-            public=None,
+            publics={},
         )
+
+
+def value_of(tree: exp.Expr, rows: Rows) -> Typed:
+    """Return a column of a selection; a plain one stays as it is, so that the unit stays known."""
+    return rows.resolve(tree) if isinstance(tree, exp.Column) else translate(tree, rows.resolve)
+
+
+def range_of(tree: exp.Expr, rows: Rows) -> Range:
+    """Return the limits that a column of a selection has when its inputs are within theirs."""
+    typed = translate(tree, rows.resolve_clamped)
+    return (typed.low, typed.high) if is_number(typed.kind) else (None, None)
 
 
 def select(rows: Rows, items: Sequence[Item]) -> Selection:

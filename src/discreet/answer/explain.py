@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.answer import cautions
-from discreet.answer.aggregates import Aggregate, Ask
 from discreet.answer.finish import half_width
 from discreet.answer.perturb import noise_deviation
 from discreet.answer.plan import LARGEST_EPSILON, LeafPlan, Plan, make_plan
@@ -21,6 +20,7 @@ from discreet.result import Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.answer.aggregates import Aggregate
     from discreet.answer.blocks import Block
 
 SIZE = 1000  # rows that a group is taken to have when nobody says
@@ -102,11 +102,11 @@ def explain(
 
 def expected_errors(plan: Plan, *, size: int, confidence: float) -> list[Expected]:
     """Return the errors of every aggregate in a group of `size` rows in the middle of its bounds."""
-    found: list[Expected] = []
-    for leaf in plan.leaves:
-        for aggregate in leaf.leaf.aggregates:
-            found.append(_expected(aggregate, leaf, plan.noise, size=size, confidence=confidence))
-    return found
+    return [
+        _expected(aggregate, leaf, plan.noise, size=size, confidence=confidence)
+        for leaf in plan.leaves
+        for aggregate in leaf.leaf.aggregates
+    ]
 
 
 def _expected(

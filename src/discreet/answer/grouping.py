@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.answer.aggregates import is_aggregate
+from discreet.answer.derive import value_of
 from discreet.answer.expressions.translate import translate
-from discreet.answer.expressions.typed import Typed, domain
+from discreet.answer.expressions.typed import MANY, Typed, domain
+from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, QuestionRefused
+from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,12 +113,29 @@ def _position(item: exp.Expr, keys: list[Key], select: exp.Select, rows: Rows) -
 
 def _typed(written: exp.Expr, rows: Rows) -> Typed:
     """Return a key's value; one computed from a bounded number has public values when it is clamped."""
-    typed = translate(written, rows.resolve)
-    if typed.values is not None or isinstance(written, exp.Column):
+    typed = value_of(written, rows)
+    if typed.values is not None:
         return typed
+    if isinstance(written, exp.Column):
+        return replace(typed, values=_public_values(written, rows))
     clamped = translate(written, rows.resolve_clamped)
     values = domain(clamped)
     return typed if values is None else replace(clamped, values=values)
+
+
+def _public_values(column: exp.Column, rows: Rows) -> tuple[object, ...] | None:
+    """Return all values of a column of a public table, which anybody may look up."""
+    held = rows.publics.get(column.table)
+    if held is None or rows.resolve(column).kind is Kind.OTHER:
+        return None
+    wanted = build.column(column.name)
+    query = build.select(wanted, source=held.table.relation.copy()).distinct(copy=False)
+    query = build.ordered(query, [wanted]).limit(MANY + 1, copy=False)
+    found = [
+        value for (value,) in zip(*held.table.engine.run(query).to_pydict().values(), strict=True)
+    ]
+    kept = tuple(value for value in found if value is not None)
+    return kept if len(found) <= MANY else None
 
 
 def _spelled(item: exp.Expr, projections: Iterable[exp.Expr], rows: Rows) -> exp.Expr:

@@ -178,10 +178,8 @@ def _items(select: exp.Select, rows: Rows) -> list[tuple[str, exp.Expr]]:
     found: list[tuple[str, exp.Expr]] = []
     for item in select.expressions:
         bare = item.this if isinstance(item, exp.Alias) else item
-        if (
-            isinstance(bare, exp.Star)
-            or isinstance(getattr(bare, "this", None), exp.Star)
-            and (isinstance(bare, exp.Column))
+        if isinstance(bare, exp.Star) or (
+            isinstance(getattr(bare, "this", None), exp.Star) and (isinstance(bare, exp.Column))
         ):
             raise QuestionRefused("SELECT * with aggregates is refused. List keys and aggregates.")
         name = _name(item, rows)
@@ -225,7 +223,7 @@ def lift_units(select: exp.Select, rows: Rows, grouping: Grouping) -> Selection:
     having = select.args.get("having")
     kept = lifted.lift(having.this) if having is not None else None
     keys = [Item(key_name(i), key.typed) for i, key in enumerate(grouping.keys)]
-    is_alone = all(rows.is_unit(key.typed.tree) for key in grouping.keys)
+    is_alone = all(rows.names_unit(key.written) for key in grouping.keys)
     people = derive.per_unit(rows, keys=keys, aggregates=inner, has_other_keys=not is_alone)
     found = people.as_rows(PER_UNIT)
     # The person is known by the unit, so that the key of the same name still says whose a row is.
@@ -234,7 +232,7 @@ def lift_units(select: exp.Select, rows: Rows, grouping: Grouping) -> Selection:
     return derive.select(
         found,
         [
-            Item(name, translate(tree, found.resolve), _range_of(tree, found))
+            Item(name, derive.value_of(tree, found), derive.range_of(tree, found))
             for name, tree in items
         ],
     )
@@ -278,8 +276,3 @@ def _computed(node: exp.Expr, argument: Typed | None) -> exp.Expr:
         raise QuestionRefused("Within a person, only numbers can be aggregated.")
     # Doubles: a sum of 64-bit integers could overflow, which would be an error that tells something.
     return type(node)(this=exp.cast(argument.tree.copy(), exp.DataType.Type.DOUBLE))
-
-
-def _range_of(tree: exp.Expr, rows: Rows) -> derive.Range:
-    typed = translate(tree, rows.resolve_clamped)
-    return (typed.low, typed.high) if is_number(typed.kind) else (None, None)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from discreet.answer.aggregates import Ask
 from discreet.answer.blocks import ROWS, count_rows
 from discreet.answer.bounding import part_name
-from discreet.answer.keys import Groups, found_groups, public_groups
+from discreet.answer.keys import Domain, Groups, found_groups, public_groups
 from discreet.answer.question import aggregate_name, key_name
 from discreet.answer.statistics import read
 from discreet.dp.mechanisms.quantiles import (
@@ -50,12 +50,8 @@ def release(
     plan: LeafPlan, engine: Engine, *, noise: Noise, kind: str, consistent: bool
 ) -> Released:
     """Run the queries of a leaf, add noise, and return what may be told."""
-    raw = engine.run(plan.query)
-    keys = len(plan.leaf.keys)
-    groups = public_groups(plan.domain) if plan.domain else found_groups(raw, keys)
-    places = groups.positions(raw) if keys else np.zeros(raw.num_rows, np.int64)
-    size = groups.size if keys else 1
-    sums = {item.block.name: _sums(item.block, raw, places, size) for item in plan.blocks}
+    groups, sums = _exact(plan, engine)
+    size = groups.size if plan.leaf.keys else 1
     noisy = {
         item.block.name: _with_noise(sums[item.block.name], item, noise, kind)
         for item in plan.blocks
@@ -68,6 +64,19 @@ def release(
     deviation = {item.block.name: noise_deviation(float(item.scale), kind) for item in plan.blocks}
     probes = _probes(plan, engine, groups, size, noise, kind)
     return _told(plan, groups, noisy, probes, deviation, consistent=consistent)
+
+
+def _exact(plan: LeafPlan, engine: Engine) -> tuple[Groups, dict[str, list[Array]]]:
+    """Return the groups and the exact sums of each, which nobody is told."""
+    keys = len(plan.leaf.keys)
+    known = public_groups(plan.domain) if plan.domain is not None else None
+    if plan.query is None:
+        return known or public_groups(Domain((), ())), {}
+    raw = engine.run(plan.query)
+    groups = known or found_groups(raw, keys)
+    places = groups.positions(raw) if keys else np.zeros(raw.num_rows, np.int64)
+    size = groups.size if keys else 1
+    return groups, {item.block.name: _sums(item.block, raw, places, size) for item in plan.blocks}
 
 
 def _sums(block: Block, raw: ArrowTable, places: Array, size: int) -> list[Array]:
@@ -206,8 +215,9 @@ def _told(
         vertices, cells = _added_up(plan, noisy, wanted)
         wide = {name: value * sqrt(cells) for name, value in deviation.items()}
         columns = _key_columns(plan, groups, wanted)
-        columns |= _aggregates(plan, vertices, probes, consistent=consistent)
-        shifted = _shifted(plan, vertices, probes, wide)
+        told = _aggregates(plan, vertices, probes, consistent=consistent)
+        columns |= told
+        shifted = _shifted(plan, vertices, probes, wide, told)
         shifts = len(shifted)
         for index, moved in enumerate(shifted):
             columns |= {f"{name}_{index}": values for name, values in moved.items()}
@@ -283,22 +293,31 @@ def _shifted(
     vertices: Mapping[str, Sequence[Array]],
     probes: Mapping[Aggregate, _Probed],
     deviation: Mapping[str, float],
+    columns_told: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """Return the aggregates that change when one noisy sum is off by its noise, for each sum."""
     found: list[dict[str, Any]] = []
     for item in plan.blocks:
         name = item.block.name
         for position in range(len(item.block.vertices)):
-            moved = [np.asarray(vertex, np.float64) for vertex in vertices[name]]
-            moved[position] = moved[position] + deviation[name]
+            still = [np.asarray(vertex, np.float64) for vertex in vertices[name]]
+            moved = list(still)
+            moved[position] = still[position] + deviation[name]
             columns: dict[str, Any] = {}
             for index, aggregate in enumerate(plan.leaf.aggregates):
                 reading = plan.readings.get(aggregate)
                 if reading is not None and reading.block.name == name:
-                    columns[aggregate_name(index)] = pa.array(read(reading, moved))
+                    # What is told may have been rounded: only the change is of interest.
+                    change = read(reading, moved) - read(reading, still)
+                    told = _numbers(columns_told[aggregate_name(index)])
+                    columns[aggregate_name(index)] = pa.array(told + change)
             found.append(columns)
     for index, aggregate in enumerate(plan.leaf.aggregates):
         probed = probes.get(aggregate)
         if probed is not None and probed.deviation is not None:
             found.append({aggregate_name(index): pa.array(probed.values + probed.deviation)})
     return [columns for columns in found if columns]
+
+
+def _numbers(column: Any) -> Array:
+    return column.cast(pa.float64()).to_numpy(zero_copy_only=False)

@@ -76,7 +76,7 @@ class LeafPlan:
 
     leaf: Leaf
     domain: Domain | None  # None: groups are told only above the threshold
-    query: exp.Select
+    query: exp.Select | None  # None: there is nothing but probes
     limit: Contribution
     blocks: tuple[NoisyBlock, ...]
     readings: Mapping[Aggregate, Reading]
@@ -233,7 +233,9 @@ def _leaf(draft: _Draft, share: Fraction, slip: Fraction, noise: Noise) -> LeafP
         selector = next(item for item in blocks if item.block.name == draft.selector)
         threshold = _threshold(selector, limit, slip, noise)
         done.append(events.Slip(slip))
-    query = bounding.main_query(draft.leaf.rows, draft.leaf.keys, draft.blocks, limit)
+    query = None
+    if draft.blocks:
+        query = bounding.main_query(draft.leaf.rows, draft.leaf.keys, draft.blocks, limit)
     return LeafPlan(
         draft.leaf,
         draft.domain,

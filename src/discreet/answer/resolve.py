@@ -9,15 +9,15 @@ from sqlglot import exp
 
 from discreet.answer import derive, sources
 from discreet.answer.aggregates import is_aggregate
-from discreet.answer.derive import Item, Selection
+from discreet.answer.derive import Item, Selection, range_of, value_of
 from discreet.answer.expressions.ranges import refine
-from discreet.answer.expressions.translate import condition, translate
+from discreet.answer.expressions.translate import condition
 from discreet.answer.grouping import read_grouping
 from discreet.answer.lift import lift_leaf, lift_units, projections_of
 from discreet.answer.outer import check_outer
 from discreet.answer.parts import cells
 from discreet.answer.question import Leaf, Question
-from discreet.answer.rows import Rows, is_number
+from discreet.answer.rows import Rows
 from discreet.errors import QuestionRefused
 from discreet.sql import build
 
@@ -177,7 +177,7 @@ class _Walk:
                     "other people. Aggregate first; ORDER BY and LIMIT are for the answer."
                 )
         items = [
-            Item(name, translate(tree, rows.resolve), _range(tree, rows))
+            Item(name, value_of(tree, rows), range_of(tree, rows))
             for name, tree in projections_of(select, rows)
         ]
         return derive.select(rows, items)
@@ -188,7 +188,7 @@ class _Walk:
                 "The question asks about public tables only. Read them as they are."
             )
         grouping = read_grouping(select, rows)
-        if any(rows.is_unit(key.typed.tree) for key in grouping.keys):
+        if any(rows.names_unit(key.written) for key in grouping.keys):
             return lift_units(select, rows, grouping)
         before = len(self.leaves)
         leaf, query, names = lift_leaf(
@@ -281,9 +281,3 @@ def _meet(one: derive.Range, other: derive.Range) -> derive.Range:
     low, high = max(lows, default=None), min(highs, default=None)
     # A condition that no row can meet leaves nothing to clamp.
     return one if low is not None and high is not None and low > high else (low, high)
-
-
-def _range(tree: exp.Expr, rows: Rows) -> derive.Range:
-    """Return the limits that a computed column has when its inputs are within theirs."""
-    typed = translate(tree, rows.resolve_clamped)
-    return (typed.low, typed.high) if is_number(typed.kind) else (None, None)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.expressions.typed import Typed
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, did_you_mean
 from discreet.policy.answering import Limits
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.answer.catalog import Held
+    from discreet.answer.expressions.typed import Typed
 
 Range = tuple[Fraction | None, Fraction | None]
 Place = tuple[str, str]  # alias of a table and name of a column
@@ -54,7 +54,7 @@ class Rows:
     rank: exp.Expr | None = None
     is_single: bool = False
     same: tuple[exp.Expr, ...] = ()  # columns that hold the unit too, under names of their own
-    public: Held | None = None  # the public table that these rows are all of
+    publics: Mapping[str, Held] = field(default_factory=dict[str, "Held"])  # by alias
 
     @property
     def is_public(self) -> bool:
@@ -118,6 +118,10 @@ class Rows:
         """Whether `tree`, resolved, is the unit."""
         return len(self.unit) == 1 and (tree == self.unit[0] or tree in self.same)
 
+    def names_unit(self, written: exp.Expr) -> bool:
+        """Whether `written` is a column that holds the unit."""
+        return isinstance(written, exp.Column) and self.is_unit(self.resolve(written).tree)
+
     def where(self, condition: exp.Expr) -> Rows:
         """Return those rows for which `condition`, already made total, is true."""
         return replace(self, frame=self.frame.where(condition, copy=True))
@@ -168,15 +172,15 @@ def _signed(tree: exp.Expr, *, is_negative: bool) -> exp.Expr:
     return exp.Paren(this=exp.Neg(this=tree)) if is_negative else tree
 
 
-def tighter(first: Limits, second: Limits) -> Limits:
-    """Return what both tables allow one unit to contribute."""
+def joined_limits(first: Limits, second: Limits) -> Limits:
+    """Return what a unit may contribute to a join: each of its rows here with each of its rows there."""
 
-    def least(left: int | None, right: int | None) -> int | None:
-        known = [value for value in (left, right) if value is not None]
-        return min(known) if known else None
+    def product(left: int | None, right: int | None) -> int | None:
+        return left * right if left is not None and right is not None else left or right
 
+    groups = [g for g in (first.groups_per_unit, second.groups_per_unit) if g is not None]
     return Limits(
-        rows_per_unit=least(first.rows_per_unit, second.rows_per_unit),
-        groups_per_unit=least(first.groups_per_unit, second.groups_per_unit),
-        rows_per_group=least(first.rows_per_group, second.rows_per_group),
+        rows_per_unit=product(first.rows_per_unit, second.rows_per_unit),
+        groups_per_unit=max(groups, default=None),
+        rows_per_group=product(first.rows_per_group, second.rows_per_group),
     )

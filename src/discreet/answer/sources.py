@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.answer.expressions.translate import condition, translate
-from discreet.answer.rows import Rows, Touch, tighter
+from discreet.answer.rows import Rows, Touch, joined_limits
 from discreet.errors import QuestionRefused
 from discreet.policy.answering import Limits
 from discreet.sql import build
@@ -24,7 +24,7 @@ def scan(held: Held, alias: str) -> Rows:
     columns = held.columns(alias)
     frame = exp.Select().from_(build.aliased_table(held.table.relation, alias))
     if held.is_public:
-        return Rows(frame, {alias: columns}, public=held)
+        return Rows(frame, {alias: columns}, publics={alias: held})
     bounds = {(alias, name): found for name in columns if (found := held.bounds(name)) is not None}
     rows = Rows(
         frame,
@@ -79,6 +79,7 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
         touches=(*left.touches, *right.touches),
         limits=limits,
         bounds={**left.bounds, **right.bounds},
+        publics={**left.publics, **right.publics},
         fan=max(left.fan, right.fan),
         same=(*left.same, *right.same, *(right.unit if unit == left.unit else left.unit)),
         rank=(left.rank or right.rank) if is_plain else None,
@@ -101,23 +102,19 @@ def _unit_of(
         if not private.is_public:
             _require_unique(public, equalities)
         return private.unit, private.limits
-    limits = tighter(left.limits, right.limits)
     if len(left.unit) > 1 or len(right.unit) > 1:
         raise QuestionRefused(
             "Tables whose unit is a person in a period cannot be joined with protected tables: "
             "one person's row there touches every period. Ask about each table alone."
         )
-    for one, other in equalities:
-        if left.is_unit(one) and right.is_unit(other):
-            return left.unit, limits
-        if left.is_unit(other) and right.is_unit(one):
-            return left.unit, limits
-    for one, other in equalities:
-        for a, b in ((one, other), (other, one)):
-            if not left.unit and right.unit and _refers(left, a, right, b):
-                return right.unit, right.limits
-            if not right.unit and left.unit and _refers(right, a, left, b):
-                return left.unit, left.limits
+    turned = [*equalities, *((other, one) for one, other in equalities)]
+    if any(left.is_unit(one) and right.is_unit(other) for one, other in turned):
+        return left.unit, joined_limits(left.limits, right.limits)
+    for child, parent in ((left, right), (right, left)):
+        # A row that belongs to one row of the other table belongs to the person of that row.
+        is_child = not child.unit and parent.unit
+        if is_child and any(_refers(child, one, parent, other) for one, other in turned):
+            return parent.unit, parent.limits
     raise QuestionRefused(
         "Two protected tables are joined by columns that do not say whose the rows are. Join them "
         "on their unit, or on a foreign key that the policy declares with `references:`."
@@ -162,10 +159,9 @@ def _require_unique(public: Rows, equalities: list[tuple[exp.Expr, exp.Expr]]) -
 
 
 def _public_table(rows: Rows) -> Held:
-    held = rows.public
-    if held is None:
+    if len(rows.publics) != 1:
         raise QuestionRefused("Join a public table itself, not a query on it.")
-    return held
+    return next(iter(rows.publics.values()))
 
 
 def _equalities(on: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:

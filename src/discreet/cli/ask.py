@@ -44,6 +44,7 @@ Examples:
 def command(
     source: str,
     question: str,
+    *,
     epsilon: str,
     delta: str,
     noise: Any,

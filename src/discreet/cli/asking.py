@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +10,7 @@ from discreet.cli import options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from discreet.answer.curator import Curator
 

@@ -11,7 +11,7 @@ from discreet.cli import asking, options, output
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from discreet.answer.explain import Explanation, Expected
+    from discreet.answer.explain import Expected, Explanation
 
 EXAMPLES = """\b
 Examples:
@@ -38,7 +38,7 @@ class Share(click.ParamType["Fraction"]):
             share = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
         except ValueError:
             share = Fraction(0)
-        if not 0 < share:
+        if not share > 0:
             self.fail("Write a share such as 5% or 0.05.", param, ctx)
         return share
 
@@ -75,6 +75,7 @@ class Share(click.ParamType["Fraction"]):
 def command(
     source: str,
     question: str,
+    *,
     epsilon: str,
     delta: str,
     noise: Any,
