@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert
+from sqlalchemy.exc import OperationalError
 
 from discreet.dp.ledger import schema
 from discreet.dp.ledger.faults import failure
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _WAIT_SECONDS = 30
+_PAUSE_SECONDS = 0.002
 _TRIES = 200
 _CHECKED_BYTES = 64 << 20  # larger files are checked by `verify`, not whenever they are opened
 
@@ -105,10 +107,7 @@ class File:
             try:
                 mode = raw.execute("PRAGMA journal_mode=WAL").fetchone()[0]
             except sqlite3.OperationalError as error:
-                if attempt == _TRIES - 1 or error.sqlite_errorname not in (
-                    "SQLITE_BUSY",
-                    "SQLITE_LOCKED",
-                ):
+                if attempt == _TRIES - 1 or not _is_busy(error):
                     raise
                 time.sleep(_WAIT_SECONDS / _TRIES)
                 continue
@@ -134,8 +133,31 @@ def _prepare_connection(raw: Any, _record: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if connection.get_execution_options().get("writes", False):
+        _begin_writing(connection)
+    else:
+        connection.exec_driver_sql("BEGIN")
+
+
+def _begin_writing(connection: Connection) -> None:
+    # SQLite waits longer and longer between its tries, so that newcomers overtake who waits already.
+    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    for _ in range(int(_WAIT_SECONDS / _PAUSE_SECONDS)):
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        except OperationalError as error:
+            if not _is_busy(error.orig):
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            break
+    else:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={1000 * _WAIT_SECONDS}")
+
+
+def _is_busy(error: BaseException | None) -> bool:
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
 
 
 def _create_tables(connection: Connection) -> None:
