@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.answer.expressions.translate import translate
 from discreet.answer.rows import Range, Rows, is_number
 from discreet.errors import QuestionRefused
 from discreet.sql import build
