@@ -201,10 +201,10 @@ def _number(
         )
     if typed.low is None or typed.high is None:
         raise NoBounds(_unbounded(ask, argument, rows))
-    if typed.low == typed.high:
-        typed = replace(typed, high=typed.high + (typed.step or 1))
+    high = typed.high if typed.low < typed.high else typed.high + (typed.step or 1)
     if typed.kind is not Kind.REAL and typed.step is None:
-        typed = clamp(typed, typed.low, typed.high)
+        typed = clamp(typed, typed.low, high)
+    typed = replace(typed, high=high)
     is_plain = isinstance(argument, exp.Column) and when is None
     return Aggregate(ask, _when(typed, when, rows), quantile, is_plain)
 

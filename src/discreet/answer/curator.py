@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from discreet.answer.explain import Explanation
     from discreet.answer.plan import Noise, Plan
+    from discreet.answer.tables import Reading
     from discreet.dp.ledger.records import Account, Remaining
     from discreet.policy.model import Policy
 
@@ -55,7 +56,7 @@ def open_curator(
     analyst: str | None = None,
     quantum: float = 0.0,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    **reading: str | None,
+    reading: Reading | None = None,
 ) -> Curator:
     """Return who answers questions about `source` under `policy`.
 
@@ -77,7 +78,7 @@ def open_curator(
     (('n',), {'epsilon': 1.0, 'delta': 0.0})
     """
     found = load_policy(policy) if isinstance(policy, (str, Path)) else policy
-    catalog, engine = open_catalog(source, found, table=table, **reading)
+    catalog, engine = open_catalog(source, found, table=table, reading=reading)
     book = Ledger(ledger if ledger is not None else ledger_place(source))
     return Curator(
         catalog, engine, book, policy=found, analyst=analyst, quantum=quantum, clock=clock
@@ -161,7 +162,7 @@ class Curator:
             _check_confidence(confidence)
             at = self._clock()
             accounts = accounts_of(plan, self.policy, analyst=self.analyst, at=at)
-            options = [noise, confidence, consistent]
+            options: list[object] = [noise, confidence, consistent]
             key = self._key(text, plan, accounts, options)
             reservation = self.ledger.reserve(accounts, plan.price, key=key, at=at, question=text)
             packed = reservation.answer

@@ -23,7 +23,7 @@ def check_outer(query: exp.Query) -> None:
     for node in query.walk():
         is_function = isinstance(node, exp.Func) and not isinstance(node, (exp.Query, exp.Binary))
         if is_function and not isinstance(node, _ALLOWED):
-            name = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
+            name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
             raise QuestionRefused(
                 f"{name.lower()}() is not supported on answers. Take the answer and compute it there."
             )

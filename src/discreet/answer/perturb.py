@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import exp, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -190,7 +191,7 @@ def _choice(probe: RankProbe, candidates: Array, counts: Array, noise: Noise) ->
         return choose_rank_from_bottom(candidates, counts, rank=probe.rank, **options)[0]
     if probe.aggregate.ask is Ask.MAX:
         return choose_rank_from_top(candidates, counts, rank=probe.rank, **options)[0]
-    quantile = probe.aggregate.quantile
+    quantile = probe.aggregate.quantile or Fraction(0)
     return choose_quantile(candidates, counts, quantile=quantile, **options)[0]
 
 

@@ -21,6 +21,7 @@ from discreet.sql import build
 from discreet.writing import require_writable, write_whole
 
 if TYPE_CHECKING:
+    from discreet.answer.tables import Reading
     from discreet.policy.model import Policy
 
 RANK = "discreet_rank"
@@ -44,7 +45,7 @@ def register(
     output: str | Path,
     table: str | None = None,
     force: bool = False,
-    **reading: str | None,
+    reading: Reading | None = None,
 ) -> Registered:
     """Write a Parquet copy of `source` with a rank for each row of a person.
 
@@ -57,7 +58,7 @@ def register(
     if output.suffix != ".parquet":
         raise WrongUsage("A registered table is a Parquet file. Name the output FILE.parquet.")
     require_writable(output, may_exist=force)
-    opened = open_table(source, table=table, **reading)
+    opened = open_table(source, table=table, **(reading or {}))
     try:
         said = select_table(policy, label=opened.label, name=table)
         if said.unit is None or said.unit_period is not None:

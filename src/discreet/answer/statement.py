@@ -110,7 +110,7 @@ def check_clauses(node: exp.Expr) -> None:
     """Refuse a part of a statement that has a clause nobody allowed."""
     if isinstance(node, exp.SetOperation) and not isinstance(node, exp.Union):
         raise QuestionRefused("INTERSECT and EXCEPT are not supported. Use WHERE conditions.")
-    if isinstance(node, (exp.DML, exp.DDL)) and not isinstance(node, exp.Query):
+    if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.DDL)):
         raise QuestionRefused("Only SELECT is answered: a question changes nothing.")
     allowed = _CLAUSES.get(type(node))
     if allowed is None:

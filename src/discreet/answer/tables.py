@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from discreet.answer.catalog import Catalog, Held
 from discreet.engines import files
@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from discreet.engines.engine import Engine, Table
     from discreet.policy import model
 
+
+class Reading(TypedDict, total=False):
+    """How a source is read."""
+
+    delimiter: str | None
+    encoding: str | None
+    memory_limit: str | None
+
+
 FRAME = "data"  # what a frame is called that has no name of its own
 REGISTERED = ".registered.json"
 
@@ -30,12 +39,12 @@ def open_catalog(
     policy: model.Policy | None,
     *,
     table: str | None = None,
-    **reading: str | None,
+    reading: Reading | None = None,
 ) -> tuple[Catalog, Engine]:
     """Return the tables and the engine that they are all on."""
     if _is_database(source) and table is None and take_parameter(str(source), "table")[1] is None:
         return _of_database(str(source), policy)
-    main = open_table(source, table=table, **reading)
+    main = open_table(source, table=table, **(reading or {}))
     name = _name(source, main, table)
     said = select_table(policy, label=main.label, name=table) if policy else None
     openers: dict[str, Callable[[], Held]] = {}
@@ -157,4 +166,4 @@ def _rank(source: object, table: Table) -> str | None:
     name = told.get("rank")
     is_there = isinstance(name, str) and table.column(name) is not None
     size = Path(str(source)).stat().st_size
-    return name if is_there and told.get("size") == size else None
+    return str(name) if is_there and told.get("size") == size else None

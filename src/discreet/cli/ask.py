@@ -115,7 +115,9 @@ def _cells(values: list[Any], errors: list[Error | None], has_error: list[bool])
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         cells.append(asking.short(value) if is_number else ("–" if value is None else str(value)))
         if known:
-            cells.append("" if error is None else asking.short(_rounded(error.high - float(value))))
+            cells.append(
+                "" if error is None else asking.short(_rounded((error.high - error.low) / 2))
+            )
     return cells
 
 

@@ -94,9 +94,7 @@ def open_for(
         ledger=ledger,
         analyst=analyst,
         table=table,
-        memory_limit=memory,
-        delimiter=delimiter,
-        encoding=encoding,
+        reading={"memory_limit": memory, "delimiter": delimiter, "encoding": encoding},
     )
 
 

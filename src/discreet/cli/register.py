@@ -48,7 +48,11 @@ def command(source: str, policy: Path, **choices: Any) -> None:
 
     place, as_json = choices.pop("output"), choices.pop("as_json")
     refuse_collisions([policy], {"the numbered copy": place}, source=source)
-    choices["memory_limit"] = choices.pop("memory")
+    choices["reading"] = {
+        "memory_limit": choices.pop("memory"),
+        "delimiter": choices.pop("delimiter"),
+        "encoding": choices.pop("encoding"),
+    }
     with output.progress() as step:
         step("Numbering rows", 0, 1)
         made = register(source, load_policy(policy), output=place, **choices)
