@@ -29,14 +29,15 @@ def section(text: str, heading: str) -> str:
 
 
 def options_of(verb: str) -> list[str]:
-    """Return the long names of a verb's options."""
+    """Return the long names of a verb's options, and of those of its parts."""
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None
+    parts = command.commands.values() if isinstance(command, click.Group) else ()
     return [
         name
-        for parameter in command.params
+        for parameter in [item for part in (command, *parts) for item in part.params]
         if isinstance(parameter, click.Option)
-        for name in parameter.opts
+        for name in (*parameter.opts, *parameter.secondary_opts)
         if name.startswith("--")
     ]
 
