@@ -219,17 +219,22 @@ def show(question: Question, errors: dict[str, Error]) -> None:
     if OURS not in errors:
         print(f"  best peer: {best}")
         return
-    mine, other = errors[OURS], rivals[best]
+    print(f"  best peer: {best}; discreet {compared(errors[OURS], rivals[best])}")
+
+
+def compared(mine: Error, other: Error) -> str:
+    """Return the ratio of two errors and whether it is no worse than one.
+
+    Both are numbers of chance: a miss is what three standard errors do not explain.
+    """
     if not other.mean:
-        ratio = "both exact" if not mine.mean else "peer is exact: MISSED"
-    else:
-        ratio = f"{mine.mean / other.mean:.2f} times its error"
-        # Two numbers of chance: a miss is what three standard errors do not explain.
-        slack = 3 * (mine.uncertain**2 + other.uncertain**2) ** 0.5
-        ratio += "" if mine.mean <= other.mean else " (by chance)" if (
-            mine.mean - other.mean <= slack
-        ) else ": MISSED"  # fmt: skip
-    print(f"  best peer: {best}; discreet {ratio}")
+        return "is exact too" if not mine.mean else "is not exact: MISSED"
+    ratio = mine.mean / other.mean
+    spread = (
+        (mine.uncertain / other.mean) ** 2 + (ratio * other.uncertain / other.mean) ** 2
+    ) ** 0.5
+    met = "met" if ratio <= 1 else "met within chance" if ratio - 3 * spread <= 1 else "MISSED"
+    return f"{ratio:.2f} ±{spread:.2f} times its error, <= 1: {met}"
 
 
 def main() -> None:
