@@ -45,7 +45,7 @@ def compare(node: type[exp.Binary], left: Typed, right: Typed) -> Typed:
     is_safe = node in (exp.NullSafeEQ, exp.NullSafeNEQ)
     if left.is_null or right.is_null:
         return _with_null(node, left, right) if is_safe else NULL
-    if node in _MIRRORED and is_constant(left):
+    if node in _MIRRORED and is_constant(left) and not is_constant(right):
         return compare(_MIRRORED[node], right, left)
     if node in _MIRRORED and _is_plain_real(left) and _is_usual(right):
         return _beside_constant(node, left, right)
