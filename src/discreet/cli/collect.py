@@ -227,7 +227,7 @@ def _perturb(table: Table, column: str, protocol: Protocol, *, other: str | None
 
     text = exp.cast(build.column(column), exp.DataType.Type.TEXT)
     query = build.select(build.named(text, "value"), source=table.relation)
-    batches = [batch.column(0) for batch in table.engine.stream(query)]
+    batches = [batch.column(0).cast(pa.string()) for batch in table.engine.stream(query)]
     values = pa.chunked_array(batches, pa.string())
     if not len(values):
         raise EmptySource(f"{table.label} has a header but no rows: there is nobody to ask.")
