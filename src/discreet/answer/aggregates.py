@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.answer.expressions.translate import condition, translate
-from discreet.answer.rows import clamp, is_number
-from discreet.engines.engine import Kind
+from discreet.answer.rows import is_number
 from discreet.errors import NoBounds, QuestionRefused
 
 if TYPE_CHECKING:
@@ -74,14 +73,12 @@ _INSTEAD = {
 class Aggregate:
     """One aggregate of a question; equal ones are asked once.
 
-    `is_plain` says that the argument is a column itself, clamped, so that no arithmetic can carry
-    it beyond its bounds.
+    The bounds of the argument are limits that numbers are clamped to when they are counted.
     """
 
     ask: Ask
     argument: Typed | None = None
     quantile: Fraction | None = None
-    is_plain: bool = False
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -193,7 +190,7 @@ def _number(
 ) -> Aggregate:
     if isinstance(argument, exp.Distinct):
         raise QuestionRefused(f"The {ask} of distinct values is not supported. Leave DISTINCT out.")
-    typed = translate(argument, rows.resolve_clamped)
+    typed = _argument(argument, rows)
     if not is_number(typed.kind):
         raise QuestionRefused(
             f"The {ask} of {argument.sql(dialect='duckdb')} is not defined: it is {typed.kind}, "
@@ -201,12 +198,18 @@ def _number(
         )
     if typed.low is None or typed.high is None:
         raise NoBounds(_unbounded(ask, argument, rows))
-    high = typed.high if typed.low < typed.high else typed.high + (typed.step or 1)
-    if typed.kind is not Kind.REAL and typed.step is None:
-        typed = clamp(typed, typed.low, high)
-    typed = replace(typed, high=high)
-    is_plain = isinstance(argument, exp.Column) and when is None
-    return Aggregate(ask, _when(typed, when, rows), quantile, is_plain)
+    if typed.low == typed.high:
+        typed = replace(typed, high=typed.high + (typed.step or 1))
+    return Aggregate(ask, _when(typed, when, rows), quantile)
+
+
+def _argument(argument: exp.Expr, rows: Rows) -> Typed:
+    """Return a number with its bounds; a plain column is clamped where it is counted in steps."""
+    if not isinstance(argument, exp.Column):
+        return translate(argument, rows.resolve_clamped)
+    typed = rows.resolve(argument)
+    low, high = rows.bounds.get(rows.place(argument), (None, None))
+    return replace(typed, low=low, high=high, step=typed.step if is_number(typed.kind) else None)
 
 
 def _unbounded(ask: Ask, argument: exp.Expr, rows: Rows) -> str:

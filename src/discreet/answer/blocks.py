@@ -10,7 +10,7 @@ the sum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 
 ROWS = "n"  # the moment that counts rows
 UNITS = "units"  # the moment that counts people
-FINEST = 2**24  # steps between the bounds of a real number
+# Steps between the bounds of a real number. They are added up as doubles, which is quick, and exact
+# in any order as long as the sum stays below 2^53: for 2^33 rows.
+FINEST = 2**20
 FINEST_SQUARED = 2**15  # fewer, since their squares are added up
-MOST_STEPS = 2**31  # so that 64 bits hold the sum over 2^32 rows
+MOST_STEPS = 2**31  # whole numbers: 64 bits hold the sum over 2^32 rows
 
 
 @dataclass(frozen=True)
@@ -96,25 +98,26 @@ def count_values(name: str, typed: Typed) -> Block:
 def plain_sum(name: str, aggregate: Aggregate) -> Block:
     """Return a sum alone: one row changes it by the larger bound."""
     typed = _bounded(aggregate)
-    step, _ = _steps(typed, FINEST)
+    step, w = _steps(typed, FINEST)
     # Bounds far from zero and close to each other need no finer steps than doubles have.
     step = max(step, max(abs(typed.low or 0), abs(typed.high or 0)) / Fraction(MOST_STEPS))
     low, high = _whole(typed.low, step), _whole(typed.high, step)
-    tree = _in_steps(aggregate, typed, Fraction(0), step, (low, high))
-    weight = max(abs(low), abs(high))
-    if low >= 0 or high <= 0:
-        moment = Moment(f"{name}s", tree if low >= 0 else _negated(tree))
-        part = (Part({moment.name: 1}),)
-        vertex = Vertex(part) if low >= 0 else Vertex((), part)
-        moments = (moment,)
-    else:
+    weight = max(abs(low), abs(high), 1)
+    if low < 0 < high:
         # Two sums of one sign each, so that they can be scaled down without growing.
-        zero = build.number(0)
-        above = Moment(f"{name}p", _when(exp.GT(this=tree.copy(), expression=zero), tree))
-        below = Moment(f"{name}q", _when(exp.LT(this=tree.copy(), expression=zero), _negated(tree)))
+        above = Moment(f"{name}p", _steps_above(typed, Fraction(0), step, high))
+        below = Moment(f"{name}q", _steps_above(_mirrored(typed), Fraction(0), step, -low))
         vertex = Vertex((Part({above.name: 1}),), (Part({below.name: 1}),))
-        moments = (above, below)
-    return Block(name, (vertex,), max(weight, 1), moments, 1, Fraction(0), step)
+        return Block(name, (vertex,), weight, (above, below), 1, Fraction(0), step)
+    w = high - low
+    first = Moment(f"{name}s", _steps_above(typed, low * step, step, w))
+    count = Moment(f"{name}m", typed.tree, is_count=True)
+    moments = (first, count) if low else (first,)
+    if low >= 0:
+        vertex = Vertex((Part({first.name: 1, count.name: low} if low else {first.name: 1}),))
+    else:
+        vertex = Vertex((), (Part({count.name: -low, first.name: -1}),))
+    return Block(name, (vertex,), weight, moments, 1, Fraction(0), step)
 
 
 def spread(
@@ -124,15 +127,16 @@ def spread(
     typed = _bounded(aggregate)
     step, w = _steps(typed, finest or (FINEST if degree == 1 else FINEST_SQUARED))
     low = typed.low or Fraction(0)
-    tree = _in_steps(aggregate, typed, low, step, (0, w))
-    count = Moment(f"{name}m", tree, is_count=True)
+    tree = _steps_above(typed, low, step, w)
+    count = Moment(f"{name}m", typed.tree, is_count=True)
     first = Moment(f"{name}s", tree)
     n, s = count.name, first.name
     moments: tuple[Moment, ...] = (count, first)
     if degree == 1:
         parts = [{n: w, s: -1}, {s: 1}]
     else:
-        second = Moment(f"{name}t", exp.Mul(this=tree.copy(), expression=tree.copy()))
+        whole = exp.cast(tree.copy(), exp.DataType.Type.BIGINT)
+        second = Moment(f"{name}t", exp.Mul(this=whole, expression=whole.copy()))
         t = second.name
         moments = (*moments, second)
         parts = [{n: w * w, s: -2 * w, t: 1}, {s: 2 * w, t: -2}, {t: 1}]
@@ -167,36 +171,49 @@ def _whole(value: Fraction | None, step: Fraction) -> int:
     return ceil(exact) if exact >= 0 else -ceil(-exact)
 
 
-def _in_steps(
-    aggregate: Aggregate, typed: Typed, low: Fraction, step: Fraction, within: tuple[int, int]
-) -> exp.Expr:
-    """Return how many steps the number is above `low`, as a 64-bit integer within limits."""
-    big = exp.DataType.Type.BIGINT
+def _steps_above(typed: Typed, low: Fraction, step: Fraction, most: int) -> exp.Expr:
+    """Return how many steps a number is above `low`: a whole number from 0 to `most`, 0 for NULL.
+
+    GREATEST and LEAST pass over NULL, which becomes the lower bound and adds nothing; NaN, which
+    every engine holds for larger than all numbers, becomes the upper one.
+    """
+    high = low + most * step
     if typed.kind is Kind.INTEGER and step == 1 and low.denominator == 1:
-        tree = exp.cast(typed.tree.copy(), big)
-        if low:
-            tree = exp.Sub(this=tree, expression=constant(low, Kind.INTEGER))
-        return tree if aggregate.is_plain else _limited(tree, within)
-    number: exp.Expr = exp.cast(typed.tree.copy(), exp.DataType.Type.DOUBLE)
-    if low:
+        within = _within(typed.tree, low, high, Kind.INTEGER)
+        whole = exp.cast(within, exp.DataType.Type.BIGINT)
+        return exp.Sub(this=whole, expression=constant(low, Kind.INTEGER)) if low else whole
+    number: exp.Expr = _within(_double(typed), low, high, Kind.REAL)
+    offset = Fraction(1, 2) - low / step
+    if abs(offset) > MOST_STEPS:
+        # Too far from zero for one addition to be exact enough.
         number = exp.Paren(this=exp.Sub(this=number, expression=constant(low)))
+        offset = Fraction(1, 2)
     scaled = exp.Mul(this=number, expression=constant(1 / step))
-    half = exp.Add(this=exp.Paren(this=scaled), expression=constant(Fraction(1, 2)))
-    tree = exp.cast(exp.Floor(this=half), big)
-    return tree if aggregate.is_plain else _limited(tree, within)
+    floor = exp.Floor(this=exp.Add(this=scaled, expression=constant(offset)))
+    # Doubles are added up as they are only where that is exact.
+    return floor if most <= FINEST else exp.cast(floor, exp.DataType.Type.BIGINT)
 
 
-def _limited(tree: exp.Expr, within: tuple[int, int]) -> exp.Expr:
-    """Return an integer within limits: arithmetic on doubles may have carried it a step beyond."""
-    low, high = (constant(Fraction(limit), Kind.INTEGER) for limit in within)
-    below = exp.If(this=exp.LT(this=tree.copy(), expression=low.copy()), true=low)
-    above = exp.If(this=exp.GT(this=tree.copy(), expression=high.copy()), true=high)
-    return exp.Case(ifs=[below, above], default=tree.copy())
+def _double(typed: Typed) -> exp.Expr:
+    if typed.kind is Kind.REAL:
+        return typed.tree.copy()
+    return exp.cast(typed.tree.copy(), exp.DataType.Type.DOUBLE)
 
 
-def _negated(tree: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=exp.Neg(this=exp.Paren(this=tree.copy())))
+def _within(tree: exp.Expr, low: Fraction, high: Fraction, kind: Kind) -> exp.Expr:
+    above = exp.Greatest(this=tree.copy(), expressions=[constant(low, kind)], ignore_nulls=True)
+    return exp.Least(this=above, expressions=[constant(high, kind)], ignore_nulls=True)
 
 
-def _when(test: exp.Expr, value: exp.Expr) -> exp.Expr:
-    return exp.Case(ifs=[exp.If(this=test, true=value.copy())], default=build.number(0))
+def _mirrored(typed: Typed) -> Typed:
+    """Return the number with its sign turned."""
+    tree = exp.Paren(this=exp.Neg(this=exp.Paren(this=_double(typed))))
+    return replace(typed, tree=tree, kind=Kind.REAL, low=None, high=None)
+
+
+def bucket(block: Block) -> exp.Expr:
+    """Return which step a row's number is at, NULL where there is none."""
+    count, first = block.moments[0], block.moments[1]
+    whole = exp.cast(first.tree.copy(), exp.DataType.Type.BIGINT)
+    missing = exp.If(this=build.is_null(count.tree.copy()), true=exp.Null())
+    return exp.Case(ifs=[missing], default=whole)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.answer import bounding
 from discreet.answer.aggregates import Aggregate, Ask
-from discreet.answer.blocks import ROWS, UNITS, Block, count_rows, spread
+from discreet.answer.blocks import ROWS, UNITS, Block, bucket, count_rows, spread
 from discreet.answer.contribution import Contribution, contribution
 from discreet.answer.expressions.typed import Typed
 from discreet.answer.keys import Domain, domain_of
@@ -299,14 +299,14 @@ def _rank(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> Rank
     rows = draft.leaf.rows
     block = spread("q", item, degree=1, has_rest=False)
     if block.steps > CANDIDATES and item.argument is not None:
-        coarse = replace(item, argument=replace(item.argument, step=None), is_plain=False)
+        coarse = replace(item, argument=replace(item.argument, step=None))
         block = spread("q", coarse, degree=1, has_rest=False, finest=CANDIDATES)
-    bucket = Typed(block.moments[1].tree, Kind.INTEGER, nullable=True)
+    place = Typed(bucket(block), Kind.INTEGER)
     limit = draft.limit
     if limit.method == "truncate":
         # What a person adds is bounded by scaling, whichever groups and values it falls on.
         limit = Contribution("rescale", limit.rows, limit.rows**2, None, limit.rows)
-    query = bounding.main_query(rows, (*draft.leaf.keys, bucket), (count_rows(),), limit)
+    query = bounding.main_query(rows, (*draft.leaf.keys, place), (count_rows(),), limit)
     epsilon = share if noise == "laplace" else _below_root(2 * share)
     rank = ceil(2 * limit.rows * log(max(block.steps, 2)) / float(epsilon))
     return RankProbe(item, query, block.low, block.step, block.steps + 1, limit.rows, epsilon, rank)
