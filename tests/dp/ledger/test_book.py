@@ -380,3 +380,16 @@ def test_the_hash_of_an_entry_is_what_the_page_says(tmp_path: Path):
             text = json.dumps([previous, *said])
             assert hashlib.sha256(text.encode()).hexdigest() == digest
             previous = digest
+
+
+def test_a_ledger_in_memory_writes_nothing_here_and_forgets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        book = Ledger(":memory:")
+        assert book.accounts() == []
+        spend(book, account("t"), cost=pure(1), key="k")
+        assert [known.name for known in book.accounts()] == ["t"]
+        book.close()
+    assert list(tmp_path.iterdir()) == []

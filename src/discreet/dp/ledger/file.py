@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert
 from sqlalchemy.exc import OperationalError
@@ -14,9 +16,6 @@ from sqlalchemy.exc import OperationalError
 from discreet.dp.ledger import schema
 from discreet.dp.ledger.faults import failure
 from discreet.errors import LedgerFailed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _WAIT_SECONDS = 30
 _PAUSE_SECONDS = 0.002
@@ -117,6 +116,25 @@ class File:
                 f"The ledger {self.name} cannot be kept on this file system, which has no shared "
                 "memory. Use a local disk, or a PostgreSQL URL."
             )
+
+
+class Passing(File):
+    """A ledger for one process, in a folder that is gone with it: nothing must outlive it."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="discreet-ledger-")
+        super().__init__(Path(self._folder.name) / "ledger.sqlite")
+        self.name = "in memory"
+
+    def engine(self) -> Engine:
+        """Return an engine that does not wait for the disk."""
+        engine = super().engine()
+        event.listen(engine, "connect", _without_waiting)
+        return engine
+
+
+def _without_waiting(raw: Any, _record: Any) -> None:
+    raw.execute("PRAGMA synchronous=OFF")
 
 
 class _Named(Exception):

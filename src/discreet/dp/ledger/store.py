@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
+MEMORY = ":memory:"  # what SQLite calls it, too
+
 
 class Place(Protocol):
     """One kind of database: how to name it, open it and make a new ledger in it."""
@@ -93,11 +95,16 @@ class Store:
 
 
 def open_store(place: str | Path) -> Store:
-    """Return the store at a path or a `postgresql://` URL; a new one is made if there is none."""
+    """Return the store at a path or a `postgresql://` URL; a new one is made if there is none.
+
+    `:memory:` is one that ends with this process.
+    """
     if isinstance(place, str) and place.startswith(("postgresql:", "postgres:", "postgresql+")):
         from discreet.dp.ledger.server import Server
 
         return Store(Server(make_url(place)))
-    from discreet.dp.ledger.file import File
+    from discreet.dp.ledger.file import File, Passing
 
+    if str(place) == MEMORY:
+        return Store(Passing())
     return Store(File(Path(place).absolute()))
