@@ -21,7 +21,8 @@ def epsilon_lower_bound(
 
     The outputs of many runs on either input are compared, each an integer or a label. One half of the
     runs chooses the set of outputs that tells the inputs apart best; the other half bounds its two
-    chances (Clopper & Pearson 1934), so that the choice cannot flatter.
+    chances (Clopper & Pearson 1934), so that the choice cannot flatter. Runs of one input are in no
+    particular order.
     """
     return max(
         _bound(first, second, delta, alpha / 2), _bound(second, first, delta, alpha / 2), 0.0
@@ -29,25 +30,38 @@ def epsilon_lower_bound(
 
 
 def _bound(likely: NDArray[Any], unlikely: NDArray[Any], delta: float, alpha: float) -> float:
-    event = _best_event(likely[::2], unlikely[::2], delta)
-    held = [np.isin(part[1::2], event) for part in (likely, unlikely)]
-    return _log_ratio(*((int(hits.sum()), hits.size) for hits in held), delta, alpha)
-
-
-def _best_event(likely: NDArray[Any], unlikely: NDArray[Any], delta: float) -> NDArray[Any]:
-    """Return the outputs, from the most telling on, whose bound is the largest."""
     labels, places = np.unique(np.concatenate([likely, unlikely]), return_inverse=True)
-    seen = np.bincount(places[: likely.size], minlength=labels.size)
-    rare = np.bincount(places[likely.size :], minlength=labels.size)
-    order = np.argsort(-(seen + 0.5) / (rare + 0.5), kind="stable")
-    hits, misses = np.cumsum(seen[order]), np.cumsum(rare[order])
-    step = max(1, labels.size // 200)
-    ends = range(0, labels.size, step)
-    bounds = [
-        _log_ratio((hits[end], likely.size), (misses[end], unlikely.size), delta, 1e-3)
-        for end in ends
+    parts = places[: likely.size], places[likely.size :]
+    first, second, third, fourth = (
+        tuple(np.bincount(part[start::4], minlength=labels.size) for part in parts)
+        for start in range(4)
+    )
+    event = _best_event(first, second, delta)
+    held = [
+        int(one[event].sum() + other[event].sum()) for one, other in zip(third, fourth, strict=True)
     ]
-    return labels[order[: ends[int(np.argmax(bounds))] + 1]]
+    runs = [int(one.sum() + other.sum()) for one, other in zip(third, fourth, strict=True)]
+    return _log_ratio((held[0], runs[0]), (held[1], runs[1]), delta, alpha)
+
+
+Counts = tuple["NDArray[np.int64]", ...]
+
+
+def _best_event(first: Counts, second: Counts, delta: float) -> NDArray[np.int64]:
+    """Return the outputs whose bound is the largest: the most telling ones, or one end of them all.
+
+    `first` says which are telling, `second` how many of them to take: rare outputs that were seen by
+    chance would look best in the counts that ordered them.
+    """
+    upward = np.arange(first[0].size)
+    telling = np.argsort(-(first[0] + 0.5) / (first[1] + 0.5), kind="stable")
+    found: list[tuple[float, NDArray[np.int64]]] = []
+    for order in (upward, upward[::-1], telling):
+        hits, misses = (np.cumsum(part[order]) for part in second)
+        for end in range(0, upward.size, max(1, upward.size // 100)):
+            held = (hits[end], hits[-1]), (misses[end], misses[-1])
+            found.append((_log_ratio(*held, delta, 1e-3), order[: end + 1]))
+    return max(found, key=lambda one: one[0])[1]
 
 
 def _log_ratio(

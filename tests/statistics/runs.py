@@ -24,7 +24,7 @@ class ManyRuns:
 
     runs: int = 1
     chosen: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    _stock: dict[tuple[Any, Fraction], NDArray[np.int64]] = field(default_factory=dict)
+    _stock: dict[tuple[Any, int, int], tuple[NDArray[np.int64], int]] = field(default_factory=dict)
 
     def laplace(self, scale: Fraction, count: int) -> NDArray[np.int64]:
         return self._take(discrete_laplace, scale, count)
@@ -48,11 +48,12 @@ class ManyRuns:
         return int(self.chosen[0])
 
     def _take(self, draw: Any, parameter: Fraction, count: int) -> NDArray[np.int64]:
-        stock = self._stock.get((draw, parameter))
-        if stock is None or stock.size < count:
-            stock = draw(parameter, max(AT_ONCE, count))
-        self._stock[draw, parameter] = stock[count:]
-        return stock[:count]
+        key = (draw, parameter.numerator, parameter.denominator)
+        stock, used = self._stock.get(key, (np.zeros(0, np.int64), 0))
+        if stock.size < used + count:
+            stock, used = draw(parameter, max(AT_ONCE, count)), 0
+        self._stock[key] = stock, used + count
+        return stock[used : used + count]
 
 
 class NoNoise:
