@@ -189,6 +189,14 @@ def test_a_replay_of_a_policy_goes_to_the_same_place_with_force(hospital: Path, 
     assert discreet("anonymize", "--replay", "release.json", "--dry-run").code == 0
 
 
+def test_a_public_table_can_be_released_and_replayed(hospital: Path, discreet):
+    options = ("--policy", "policy.yaml", "--k", "2", "--quasi", "sex")
+    assert discreet("anonymize", "voters.csv", *options, "-o", "out.csv").code == 0
+    policy = json.loads((hospital / "release.json").read_text())["policy"]["tables"]["voters"]
+    assert not {"public", "budget", "limits"} & set(policy)
+    assert discreet("anonymize", "--replay", "release.json", "--force").code == 0
+
+
 @pytest.mark.parametrize("name", ["crowd.csv", "trees/crowd_hierarchy_age.csv"])
 def test_a_replay_from_a_changed_file_is_refused(crowd: Path, folder: Path, discreet, name: str):
     discreet("anonymize", "crowd.csv", *SHORTCUT, "--hierarchies", "trees", "-o", "out.csv")
