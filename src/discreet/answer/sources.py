@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from discreet.answer.expressions.translate import condition, translate
 from discreet.answer.rows import Rows, Touch, joined_limits
+from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
 from discreet.policy.answering import Limits
 from discreet.sql import build
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from discreet.answer.catalog import Held
+
+# Kinds whose values are equal in a comparison only when they are one.
+_DISTINCT = (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP)
 
 
 def scan(held: Held, alias: str) -> Rows:
@@ -100,7 +104,7 @@ def _unit_of(
     if left.is_public or right.is_public:
         public, private = (left, right) if left.is_public else (right, left)
         if not private.is_public:
-            _require_unique(public, equalities)
+            _require_unique(public, private, equalities)
         return private.unit, private.limits
     if len(left.unit) > 1 or len(right.unit) > 1:
         raise QuestionRefused(
@@ -134,13 +138,15 @@ def _refers(child: Rows, a: exp.Expr, parent: Rows, b: exp.Expr) -> bool:
     return said is not None and said.references == (parent.touches[0].held.name, b.name)
 
 
-def _require_unique(public: Rows, equalities: list[tuple[exp.Expr, exp.Expr]]) -> None:
+def _require_unique(
+    public: Rows, private: Rows, equalities: list[tuple[exp.Expr, exp.Expr]]
+) -> None:
     """Refuse a public table that could multiply people's rows; it is public, so it may be looked at."""
     keys = [
         side
         for pair in equalities
-        for side in pair
-        if isinstance(side, exp.Column) and side.table in public.scope
+        for side, other in (pair, pair[::-1])
+        if _is_matched(side, other, public, private)
     ]
     held = _public_table(public)
     count = build.named(build.count_rows(), "n")
@@ -154,8 +160,22 @@ def _require_unique(public: Rows, equalities: list[tuple[exp.Expr, exp.Expr]]) -
     if not keys or held.table.engine.run(grouped).num_rows:
         raise QuestionRefused(
             f"Public table '{held.name}' has several rows for one value of the join, so that one "
-            "person's row would count several times. Join it on a column that is unique there."
+            "person's row would count several times. Join it on a column that is unique there, "
+            "and of the same kind: whole numbers, texts, dates or times."
         )
+
+
+def _is_matched(side: exp.Expr, other: exp.Expr, public: Rows, private: Rows) -> bool:
+    """Whether `side` is a public column that a person's row alone says which value it must have.
+
+    Reals and decimals are compared as doubles, where different values may become one.
+    """
+    if not isinstance(side, exp.Column) or side.table not in public.scope:
+        return False
+    if any(column.table in public.scope for column in other.find_all(exp.Column)):
+        return False
+    kind = public.resolve(side).kind
+    return kind in _DISTINCT and translate(other, private.resolve).kind is kind
 
 
 def _public_table(rows: Rows) -> Held:
