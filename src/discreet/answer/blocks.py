@@ -10,9 +10,10 @@ the sum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, isqrt
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -22,8 +23,6 @@ from discreet.engines.engine import Kind
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.answer.aggregates import Aggregate
     from discreet.answer.expressions.typed import Typed
 
@@ -32,7 +31,7 @@ UNITS = "units"  # the moment that counts people
 # Steps between the bounds of a real number. They are added up as doubles, which is quick, and exact
 # in any order as long as the sum stays below 2^53: for 2^33 rows.
 FINEST = 2**20
-FINEST_SQUARED = 2**15  # fewer, since their squares are added up
+FINEST_SCALED = 2**16  # where each row is weighted with a factor besides
 MOST_STEPS = 2**31  # whole numbers: 64 bits hold the sum over 2^32 rows
 
 
@@ -45,19 +44,7 @@ class Moment:
     is_count: bool = False
 
 
-@dataclass(frozen=True)
-class Part:
-    """A linear combination of moments that is never negative for any set of rows."""
-
-    coefficients: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Vertex:
-    """A sum that gets noise: its positive parts less its negative ones."""
-
-    plus: tuple[Part, ...]
-    minus: tuple[Part, ...] = ()
+Vertex = Mapping[str, int]  # a sum that gets noise: how often it counts each moment
 
 
 @dataclass(frozen=True)
@@ -81,51 +68,44 @@ class Block:
 
 def count_rows() -> Block:
     """Return the number of rows."""
-    return Block(ROWS, (Vertex((Part({ROWS: 1}),)),), 1)
+    return Block(ROWS, ({ROWS: 1},), 1)
 
 
 def count_units() -> Block:
     """Return the number of people."""
-    return Block(UNITS, (Vertex((Part({UNITS: 1}),)),), 1)
+    return Block(UNITS, ({UNITS: 1},), 1)
 
 
 def count_values(name: str, typed: Typed) -> Block:
     """Return the number of rows that have a value."""
     moment = Moment(f"{name}m", typed.tree, is_count=True)
-    return Block(name, (Vertex((Part({moment.name: 1}),)),), 1, (moment,))
+    return Block(name, ({moment.name: 1},), 1, (moment,))
 
 
-def plain_sum(name: str, aggregate: Aggregate) -> Block:
+def plain_sum(name: str, aggregate: Aggregate, *, finest: int = FINEST) -> Block:
     """Return a sum alone: one row changes it by the larger bound."""
     typed = _bounded(aggregate)
-    step, w = _steps(typed, FINEST)
-    # Bounds far from zero and close to each other need no finer steps than doubles have.
-    step = max(step, max(abs(typed.low or 0), abs(typed.high or 0)) / Fraction(MOST_STEPS))
+    step, _ = _steps(typed, finest, most=_most(finest))
+    # Bounds far from zero and close to each other need no finer steps than their size.
+    far = max(abs(typed.low or 0), abs(typed.high or 0))
+    step = max(step, Fraction(far) / _most(finest))
     low, high = _whole(typed.low, step), _whole(typed.high, step)
-    weight = max(abs(low), abs(high), 1)
-    if low < 0 < high:
-        # Two sums of one sign each, so that they can be scaled down without growing.
-        above = Moment(f"{name}p", _steps_above(typed, Fraction(0), step, high))
-        below = Moment(f"{name}q", _steps_above(_mirrored(typed), Fraction(0), step, -low))
-        vertex = Vertex((Part({above.name: 1}),), (Part({below.name: 1}),))
-        return Block(name, (vertex,), weight, (above, below), 1, Fraction(0), step)
-    w = high - low
-    first = Moment(f"{name}s", _steps_above(typed, low * step, step, w))
+    first = Moment(f"{name}s", _steps_above(typed, low * step, step, high - low))
     count = Moment(f"{name}m", typed.tree, is_count=True)
     moments = (first, count) if low else (first,)
-    if low >= 0:
-        vertex = Vertex((Part({first.name: 1, count.name: low} if low else {first.name: 1}),))
-    else:
-        vertex = Vertex((), (Part({count.name: -low, first.name: -1}),))
+    vertex = {first.name: 1, count.name: low} if low else {first.name: 1}
+    weight = max(abs(low), abs(high), 1)
     return Block(name, (vertex,), weight, moments, 1, Fraction(0), step)
 
 
 def spread(
-    name: str, aggregate: Aggregate, *, degree: int, has_rest: bool, finest: int | None = None
+    name: str, aggregate: Aggregate, *, degree: int, has_rest: bool, finest: int = FINEST
 ) -> Block:
     """Return the Bernstein sums of `degree`; with `has_rest` also the rows that have no number."""
     typed = _bounded(aggregate)
-    step, w = _steps(typed, finest or (FINEST if degree == 1 else FINEST_SQUARED))
+    # The square of the steps is what is added up, so that there are as many as its root.
+    steps = finest if degree == 1 else isqrt(finest)
+    step, w = _steps(typed, steps, most=_most(finest) if degree == 1 else steps)
     low = typed.low or Fraction(0)
     tree = _steps_above(typed, low, step, w)
     count = Moment(f"{name}m", typed.tree, is_count=True)
@@ -143,8 +123,7 @@ def spread(
     weight = w**degree
     if has_rest:
         parts.append({ROWS: weight, n: -weight})
-    vertices = tuple(Vertex((Part(part),)) for part in parts)
-    return Block(name, vertices, weight, moments, degree, low, step, w, has_rest)
+    return Block(name, tuple(parts), weight, moments, degree, low, step, w, has_rest)
 
 
 def _bounded(aggregate: Aggregate) -> Typed:
@@ -154,13 +133,18 @@ def _bounded(aggregate: Aggregate) -> Typed:
     return typed
 
 
-def _steps(typed: Typed, finest: int) -> tuple[Fraction, int]:
+def _most(finest: int) -> int:
+    """Return how many steps a whole number may have: more than a real one, where nothing scales them."""
+    return MOST_STEPS if finest == FINEST else finest
+
+
+def _steps(typed: Typed, finest: int, *, most: int) -> tuple[Fraction, int]:
     """Return the size of a step between the bounds, and how many there are."""
-    width = (typed.high or Fraction(0)) - (typed.low or Fraction(0))
-    is_whole = typed.step is not None and (typed.low or Fraction(0)) % typed.step == 0
-    if is_whole and typed.step is not None:
+    low = typed.low or Fraction(0)
+    width = (typed.high or Fraction(0)) - low
+    if typed.step is not None and low % typed.step == 0:
         count = ceil(width / typed.step)
-        if count <= (MOST_STEPS if finest == FINEST else finest):
+        if count <= most:
             return typed.step, max(count, 1)
     return width / finest, finest
 
@@ -203,12 +187,6 @@ def _double(typed: Typed) -> exp.Expr:
 def _within(tree: exp.Expr, low: Fraction, high: Fraction, kind: Kind) -> exp.Expr:
     above = exp.Greatest(this=tree.copy(), expressions=[constant(low, kind)], ignore_nulls=True)
     return exp.Least(this=above, expressions=[constant(high, kind)], ignore_nulls=True)
-
-
-def _mirrored(typed: Typed) -> Typed:
-    """Return the number with its sign turned."""
-    tree = exp.Paren(this=exp.Neg(this=exp.Paren(this=_double(typed))))
-    return replace(typed, tree=tree, kind=Kind.REAL, low=None, high=None)
 
 
 def bucket(block: Block) -> exp.Expr:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.blocks import ROWS, UNITS, Block, Moment, Part
+from discreet.answer.blocks import ROWS, UNITS, Block, Moment
 from discreet.answer.question import key_name
 from discreet.sql import build
 
@@ -20,23 +21,26 @@ if TYPE_CHECKING:
 
 PRE = "discreet_pre"
 TOTALS = "discreet_totals"
-TOTAL = "discreet_total"
+FACTOR = "discreet_factor"
 NUMBER = "discreet_number"
 VALUE = "discreet_value"
-_WORD = 62  # bits of a positive 64-bit integer, less one to be safe
+_BIG = exp.DataType.Type.BIGINT
 
 
 def main_query(
     rows: Rows, keys: Sequence[Typed], blocks: Sequence[Block], limit: Contribution
 ) -> exp.Select:
-    """Return the query for the moments of every group, or for its vertices' parts once scaled."""
-    if limit.method in ("none", "rank"):
-        return _grouped_at_once(ranked(rows, limit), keys, blocks)
-    pre = _per_unit(rows, keys, [m for block in blocks for m in block.moments])
-    source: exp.Query = pre
-    if limit.method == "truncate" and limit.groups is not None:
-        source = _some_groups(pre, rows, keys, limit.groups)
-    return _scaled(source, rows, keys, blocks, limit)
+    """Return the query for the moments of every group, each row with the factor it counts with.
+
+    A person with t > R rows counts with the factor R/t: what a random choice of R of the rows would
+    give on average, without its chance. Factors are whole numbers, rounded down, and nothing is
+    divided after that, so that the bound holds exactly.
+    """
+    if limit.method == "rescale":
+        return _rescaled(rows, keys, blocks, limit)
+    if limit.method == "truncate":
+        return _truncated(rows, keys, blocks, limit)
+    return _grouped(ranked(rows, limit), keys, blocks)
 
 
 def ranked(rows: Rows, limit: Contribution) -> Rows:
@@ -46,11 +50,13 @@ def ranked(rows: Rows, limit: Contribution) -> Rows:
     return rows.where(exp.LTE(this=rows.rank.copy(), expression=build.number(limit.rows)))
 
 
-def _grouped_at_once(rows: Rows, keys: Sequence[Typed], blocks: Sequence[Block]) -> exp.Select:
+def _grouped(
+    rows: Rows, keys: Sequence[Typed], blocks: Sequence[Block], factor: exp.Expr | None = None
+) -> exp.Select:
     wanted = _named_keys(keys)
-    wanted.append(build.named(build.count_rows(), ROWS))
+    wanted.append(build.named(_counted(None, factor), ROWS))
     for block in blocks:
-        wanted += [build.named(_aggregated(moment), moment.name) for moment in block.moments]
+        wanted += [build.named(_aggregated(m, factor), m.name) for m in block.moments]
     if any(block.name == UNITS for block in blocks):
         unit = exp.Distinct(expressions=[tree.copy() for tree in rows.unit])
         wanted.append(build.named(exp.Count(this=unit), UNITS))
@@ -58,10 +64,55 @@ def _grouped_at_once(rows: Rows, keys: Sequence[Typed], blocks: Sequence[Block])
     return query.group_by(*(key.tree.copy() for key in keys), copy=False) if keys else query
 
 
-def _aggregated(moment: Moment) -> exp.Expr:
+def _aggregated(moment: Moment, factor: exp.Expr | None) -> exp.Expr:
     if moment.is_count:
-        return exp.Count(this=moment.tree.copy())
-    return exp.Coalesce(this=build.total(moment.tree.copy()), expressions=[build.number(0)])
+        return _counted(moment.tree, factor)
+    value = moment.tree.copy()
+    if factor is not None:
+        value = exp.Mul(this=exp.cast(value, _BIG), expression=factor.copy())
+    return _summed(value)
+
+
+def _counted(tree: exp.Expr | None, factor: exp.Expr | None) -> exp.Expr:
+    """Return how many rows there are, or how many of them have a value."""
+    if factor is None:
+        return build.count_rows() if tree is None else exp.Count(this=tree.copy())
+    if tree is None:
+        return _summed(factor.copy())
+    missing = exp.If(this=build.is_null(tree.copy()), true=build.number(0))
+    return _summed(exp.Case(ifs=[missing], default=factor.copy()))
+
+
+def _summed(value: exp.Expr) -> exp.Expr:
+    return exp.Coalesce(this=build.total(value), expressions=[build.number(0)])
+
+
+def _rescaled(
+    rows: Rows, keys: Sequence[Typed], blocks: Sequence[Block], limit: Contribution
+) -> exp.Select:
+    """Return the sums with every row weighted by its person's factor."""
+    names = [_unit_name(i) for i in range(len(rows.unit))]
+    totals = rows.frame.select(
+        *_named_unit(rows),
+        build.named(_share(limit.rows * limit.one, build.count_rows()), FACTOR),
+        copy=True,
+    )
+    totals = totals.group_by(*(tree.copy() for tree in rows.unit), copy=False).having(
+        exp.GT(this=build.count_rows(), expression=build.number(limit.rows)), copy=False
+    )
+    on = build.all_of(
+        exp.EQ(this=tree.copy(), expression=build.column(name, of=TOTALS))
+        for tree, name in zip(rows.unit, names, strict=True)
+    )
+    joined = exp.Join(this=build.subquery(totals, TOTALS), on=on, side="LEFT")
+    frame = rows.frame.copy()
+    frame.append("joins", joined)
+    return _grouped(replace(rows, frame=frame), keys, blocks, _factor(limit))
+
+
+def _factor(limit: Contribution) -> exp.Expr:
+    known = build.column(FACTOR, of=TOTALS)
+    return exp.Coalesce(this=known, expressions=[exp.cast(build.number(limit.one), _BIG)])
 
 
 def _named_keys(keys: Sequence[Typed]) -> list[exp.Expr]:
@@ -76,10 +127,68 @@ def _named_unit(rows: Rows) -> list[exp.Expr]:
     return [build.named(tree.copy(), _unit_name(i)) for i, tree in enumerate(rows.unit)]
 
 
+def _truncated(
+    rows: Rows, keys: Sequence[Typed], blocks: Sequence[Block], limit: Contribution
+) -> exp.Select:
+    """Return the sums over some groups of each person, weighted by the person's factor there."""
+    moments = [moment for block in blocks for moment in block.moments]
+    pre = _per_unit(rows, keys, moments)
+    source = _some_groups(pre, rows, keys, limit.groups or limit.rows)
+    names = [_unit_name(i) for i in range(len(rows.unit))]
+    mine = build.aliased_table(build.table(PRE), "discreet_x")
+    total = build.total(build.column(ROWS, of="discreet_x"))
+    totals = (
+        build.select(
+            *(build.named(build.column(name, of="discreet_x"), name) for name in names),
+            build.named(_share(limit.rows * limit.one, total), FACTOR),
+            source=mine,
+        )
+        .group_by(*(build.column(name, of="discreet_x") for name in names), copy=False)
+        .having(exp.GT(this=total.copy(), expression=build.number(limit.rows)), copy=False)
+    )
+    factor = _factor_in_group(limit)
+    by = [build.column(key_name(i), of=PRE) for i in range(len(keys))]
+    wanted = [build.named(key, key_name(i)) for i, key in enumerate(by)]
+    for name in (ROWS, *(moment.name for moment in moments)):
+        value = exp.cast(build.column(name, of=PRE), _BIG)
+        wanted.append(build.named(_summed(exp.Mul(this=value, expression=factor.copy())), name))
+    wanted.append(build.named(build.count_rows(), UNITS))
+    return (
+        build.select(*wanted, source=build.table(PRE))
+        .join(
+            build.subquery(totals, TOTALS),
+            on=build.same(names, PRE, TOTALS),
+            join_type="left",
+            copy=False,
+        )
+        .with_(exp.to_identifier(PRE, quoted=True), as_=source, copy=False)
+        .group_by(*(key.copy() for key in by), copy=False)
+    )
+
+
+def _factor_in_group(limit: Contribution) -> exp.Expr:
+    """Return what a person's sums in a group are multiplied by."""
+    factor = _factor(limit)
+    if limit.per_group >= limit.rows:
+        return factor
+    count = build.column(ROWS, of=PRE)
+    over = exp.GT(this=count, expression=build.number(limit.per_group))
+    by_count = exp.If(this=over, true=_share(limit.per_group * limit.one, count))
+    capped = exp.Case(ifs=[by_count], default=build.number(limit.one))
+    # Neither is NULL here, so that LEAST means the same on every engine.
+    return exp.Least(this=factor, expressions=[capped])
+
+
+def _share(whole: int, part: exp.Expr) -> exp.Expr:
+    return exp.IntDiv(
+        this=exp.cast(build.number(whole), _BIG), expression=exp.cast(part.copy(), _BIG)
+    )
+
+
 def _per_unit(rows: Rows, keys: Sequence[Typed], moments: Sequence[Moment]) -> exp.Select:
     """Return the moments of every person in every group."""
     wanted = [*_named_unit(rows), *_named_keys(keys), build.named(build.count_rows(), ROWS)]
-    wanted += [build.named(_aggregated(moment), moment.name) for moment in moments]
+    wanted += [build.named(_aggregated(moment, None), moment.name) for moment in moments]
     grouped = [*rows.unit, *(key.tree for key in keys)]
     return rows.frame.select(*wanted, copy=True).group_by(
         *(tree.copy() for tree in grouped), copy=False
@@ -119,113 +228,6 @@ def keyed_hash(trees: Sequence[exp.Expr]) -> exp.Expr:
     for part in parts[1:]:
         joined = exp.DPipe(this=joined, expression=part, safe=True)
     return exp.MD5(this=joined)
-
-
-def _scaled(
-    source: exp.Query,
-    rows: Rows,
-    keys: Sequence[Typed],
-    blocks: Sequence[Block],
-    limit: Contribution,
-) -> exp.Select:
-    """Return the parts of all vertices, each person's scaled down to the limit and then added up.
-
-    A person with t > R rows counts with the factor R/t: what a random choice of R of the rows would
-    give on average, without its chance. Every product is rounded down and nothing is negative, so
-    that the bound holds exactly.
-    """
-    shift = _WORD - max(block.weight for block in blocks).bit_length() - limit.rows.bit_length()
-    names = [_unit_name(i) for i in range(len(rows.unit))]
-    rows_of = exp.Sum(this=build.column(ROWS, of="discreet_x"))
-    total = exp.cast(rows_of, exp.DataType.Type.BIGINT)
-    totals = (
-        build.select(
-            *(build.named(build.column(name, of="discreet_x"), name) for name in names),
-            build.named(total, TOTAL),
-            source=build.aliased_table(build.table(PRE), "discreet_x"),
-        )
-        .group_by(*(build.column(name, of="discreet_x") for name in names), copy=False)
-        .having(exp.GT(this=rows_of.copy(), expression=build.number(limit.rows)), copy=False)
-    )
-    factor = _factor(limit, 2**shift)
-    wanted = [build.named(build.column(key_name(i), of=PRE), key_name(i)) for i in range(len(keys))]
-    for block in blocks:
-        if block.name == UNITS:
-            wanted.append(build.named(build.count_rows(), UNITS))
-            continue
-        for name, part in _scaled_parts(block):
-            product = exp.Mul(this=_combined(part), expression=exp.Paren(this=factor.copy()))
-            whole = exp.IntDiv(this=exp.Paren(this=product), expression=build.number(2**shift))
-            summed = build.total(whole)
-            wanted.append(
-                build.named(exp.Coalesce(this=summed, expressions=[build.number(0)]), name)
-            )
-    query = (
-        build.select(*wanted, source=build.table(PRE))
-        .join(
-            build.subquery(totals, TOTALS),
-            on=build.same(names, PRE, TOTALS),
-            join_type="left",
-            copy=False,
-        )
-        .with_(exp.to_identifier(PRE, quoted=True), as_=source, copy=False)
-    )
-    if keys:
-        query = query.group_by(
-            *(build.column(key_name(i), of=PRE) for i in range(len(keys))), copy=False
-        )
-    return query
-
-
-def _factor(limit: Contribution, one: int) -> exp.Expr:
-    """Return what a person's sums in a group are multiplied by, in units of `one`."""
-    total, count = build.column(TOTAL, of=TOTALS), build.column(ROWS, of=PRE)
-    by_total = _share(limit.rows * one, total)
-    is_over = exp.Not(this=build.is_null(total.copy()))
-    factor: exp.Expr = exp.Case(
-        ifs=[exp.If(this=is_over, true=by_total)], default=build.number(one)
-    )
-    if limit.per_group >= limit.rows:
-        return factor
-    by_count = _share(limit.per_group * one, count)
-    over = exp.GT(this=count.copy(), expression=build.number(limit.per_group))
-    capped = exp.Case(ifs=[exp.If(this=over, true=by_count)], default=build.number(one))
-    # Neither is NULL here, so that LEAST means the same on every engine.
-    return exp.Least(this=factor, expressions=[capped])
-
-
-def _share(whole: int, part: exp.Expr) -> exp.Expr:
-    big = exp.DataType.Type.BIGINT
-    return exp.IntDiv(
-        this=exp.cast(build.number(whole), big), expression=exp.cast(part.copy(), big)
-    )
-
-
-def _scaled_parts(block: Block) -> list[tuple[str, Part]]:
-    """Return every part of a block's vertices with the name of its column."""
-    named: list[tuple[str, Part]] = []
-    for index, vertex in enumerate(block.vertices):
-        for sign, parts in (("p", vertex.plus), ("m", vertex.minus)):
-            named += [(part_name(block, index, sign, i), part) for i, part in enumerate(parts)]
-    return named
-
-
-def part_name(block: Block, vertex: int, sign: str, number: int) -> str:
-    """Return the column of a scaled part: p for one that is added, m for one that is taken off."""
-    return f"{block.name}_{vertex}{sign}{number}"
-
-
-def _combined(part: Part) -> exp.Expr:
-    terms: list[exp.Expr] = []
-    for name, factor in part.coefficients.items():
-        column = exp.cast(build.column(name, of=PRE), exp.DataType.Type.BIGINT)
-        number = build.number(abs(factor))
-        scaled: exp.Expr = column if abs(factor) == 1 else exp.Mul(this=column, expression=number)
-        terms.append(exp.Paren(this=exp.Neg(this=scaled)) if factor < 0 else scaled)
-    combined = terms[0]
-    for term in terms[1:]:
-        combined = exp.Add(this=combined, expression=term)
-    return exp.Paren(this=combined)
 
 
 def distinct_query(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from discreet.answer.rows import Rows
 
 Method = Literal["none", "rank", "rescale", "truncate"]
+ONE = 2**15  # the factor of a row that counts in full, where others count for less
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Contribution:
 
     `rows` bounds the L1 norm of its row counts over the groups, `squared` the square of their L2
     norm, `groups` how many groups it is in (None where nothing bounds it), and `per_group` its
-    rows in one group.
+    rows in one group. Every row counts `one` times, or less if its unit has more rows than may
+    count: all sums are in these units.
     """
 
     method: Method
@@ -27,6 +29,7 @@ class Contribution:
     squared: int
     groups: int | None
     per_group: int
+    one: int = 1
 
 
 def contribution(rows: Rows, *, has_keys: bool, needs_groups: bool) -> Contribution:
@@ -53,9 +56,9 @@ def contribution(rows: Rows, *, has_keys: bool, needs_groups: bool) -> Contribut
         return Contribution("rank", most, most * most, most if has_keys else 1, most)
     truncates = has_keys and (needs_groups or groups is not None)
     if not truncates:
-        return Contribution("rescale", most, most * most, None if has_keys else 1, most)
+        return Contribution("rescale", most, most * most, None if has_keys else 1, most, ONE)
     groups = min(groups or most, most)
     per_group = min(per_group or most, most)
     total = min(most, groups * per_group)
     full, left = divmod(total, per_group)
-    return Contribution("truncate", total, full * per_group**2 + left**2, groups, per_group)
+    return Contribution("truncate", total, full * per_group**2 + left**2, groups, per_group, ONE)

@@ -103,7 +103,9 @@ def _error(table: ArrowTable, index: int, names: list[str]) -> Array | None:
         moved = _floats(table.column(name))
         if moved is None:
             return None
-        squares += (moved - base) ** 2
+        # Infinities, as a division by zero makes, have no error that could be told.
+        with np.errstate(invalid="ignore"):
+            squares += (moved - base) ** 2
     return np.sqrt(squares)
 
 

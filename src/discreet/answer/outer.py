@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from discreet.errors import QuestionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 # Functions that read nothing but their arguments. Everything else is refused by name.
 _ALLOWED = (
@@ -18,9 +23,13 @@ _ALLOWED = (
 )
 
 
-def check_outer(query: exp.Query) -> None:
-    """Refuse a query over released tables that calls a function nobody allowed."""
+def check_outer(query: exp.Query, released: Collection[str]) -> None:
+    """Refuse a query that reads more than `released` tables or calls a function nobody allowed."""
     for node in query.walk():
+        if isinstance(node, exp.Table) and node.name not in released:
+            raise QuestionRefused(
+                f"'{node.name}' cannot be read here: only answers can. Join them in a subquery in FROM."
+            )
         is_function = isinstance(node, exp.Func) and not isinstance(node, (exp.Query, exp.Binary))
         if is_function and not isinstance(node, _ALLOWED):
             name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__

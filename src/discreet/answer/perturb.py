@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.answer.aggregates import Ask
-from discreet.answer.blocks import ROWS, count_rows
-from discreet.answer.bounding import part_name
+from discreet.answer.blocks import ROWS, UNITS
 from discreet.answer.keys import Domain, Groups, found_groups, public_groups
 from discreet.answer.question import aggregate_name, key_name
 from discreet.answer.statistics import read
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from discreet.answer.aggregates import Aggregate
-    from discreet.answer.blocks import Block, Part
+    from discreet.answer.blocks import Block
     from discreet.answer.plan import LeafPlan, NoisyBlock, RankProbe
     from discreet.dp.noise import Noise
     from discreet.engines.engine import ArrowTable, Engine
@@ -62,7 +61,15 @@ def release(
         groups = groups.kept(kept)
         noisy = {name: [vertex[kept] for vertex in found] for name, found in noisy.items()}
         size = groups.size
-    deviation = {item.block.name: noise_deviation(float(item.scale), kind) for item in plan.blocks}
+    # Where rows were weighted, sums are in units of the full weight.
+    one = {
+        item.block.name: 1 if item.block.name == UNITS else plan.limit.one for item in plan.blocks
+    }
+    noisy = {name: [vertex / one[name] for vertex in found] for name, found in noisy.items()}
+    deviation = {
+        item.block.name: noise_deviation(float(item.scale), kind) / one[item.block.name]
+        for item in plan.blocks
+    }
     probes = _probes(plan, engine, groups, size, noise, kind)
     return _told(plan, groups, noisy, probes, deviation, consistent=consistent)
 
@@ -83,21 +90,10 @@ def _exact(plan: LeafPlan, engine: Engine) -> tuple[Groups, dict[str, list[Array
 def _sums(block: Block, raw: ArrowTable, places: Array, size: int) -> list[Array]:
     """Return the exact vertices of a block for every group."""
     found: list[Array] = []
-    for index, vertex in enumerate(block.vertices):
-        total = np.zeros(size, np.int64)
-        for sign, letter, listed in ((1, "p", vertex.plus), (-1, "m", vertex.minus)):
-            for number, part in enumerate(listed):
-                name = part_name(block, index, letter, number)
-                # Once a person's parts are scaled, the engine has added them up by itself.
-                is_scaled = name in raw.column_names
-                values = _column(raw, name) if is_scaled else _combined(part, raw)
-                total += sign * _scattered(values, places, size)
-        found.append(total)
+    for vertex in block.vertices:
+        values = sum(factor * _column(raw, name) for name, factor in vertex.items())
+        found.append(_scattered(values, places, size))
     return found
-
-
-def _combined(part: Part, raw: ArrowTable) -> Array:
-    return sum(factor * _column(raw, name) for name, factor in part.coefficients.items())
 
 
 def _column(raw: ArrowTable, name: str) -> Array:
@@ -167,7 +163,7 @@ def _chosen(
     bucket_column = raw.column(key_name(len(plan.leaf.keys)))
     is_there = (places >= 0) & ~np.asarray(bucket_column.is_null())
     buckets = _column(raw, key_name(len(plan.leaf.keys)))[is_there]
-    counts = _column(raw, _count_name(raw))[is_there]
+    counts = _column(raw, ROWS)[is_there]
     places = places[is_there]
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(size + 1))
@@ -184,20 +180,17 @@ def _chosen(
 def _choice(probe: RankProbe, candidates: Array, counts: Array, noise: Noise) -> int:
     options: dict[str, Any] = {
         "epsilon": probe.epsilon,
-        "rows_per_unit": probe.rows_per_unit,
+        "rows_per_unit": probe.rows_per_unit * probe.one,
         "noise": noise,
     }
     if probe.aggregate.ask is Ask.MIN:
-        return choose_rank_from_bottom(candidates, counts, rank=probe.rank, **options)[0]
+        return choose_rank_from_bottom(candidates, counts, rank=probe.rank * probe.one, **options)[
+            0
+        ]
     if probe.aggregate.ask is Ask.MAX:
-        return choose_rank_from_top(candidates, counts, rank=probe.rank, **options)[0]
+        return choose_rank_from_top(candidates, counts, rank=probe.rank * probe.one, **options)[0]
     quantile = probe.aggregate.quantile or Fraction(0)
     return choose_quantile(candidates, counts, quantile=quantile, **options)[0]
-
-
-def _count_name(raw: ArrowTable) -> str:
-    scaled = part_name(count_rows(), 0, "p", 0)
-    return scaled if scaled in raw.column_names else ROWS
 
 
 def _told(

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.answer import bounding
 from discreet.answer.aggregates import Aggregate, Ask
-from discreet.answer.blocks import ROWS, UNITS, Block, bucket, count_rows, spread
+from discreet.answer.blocks import (
+    FINEST,
+    FINEST_SCALED,
+    ROWS,
+    UNITS,
+    Block,
+    bucket,
+    count_rows,
+    spread,
+)
 from discreet.answer.contribution import Contribution, contribution
 from discreet.answer.expressions.typed import Typed
 from discreet.answer.keys import Domain, domain_of
@@ -56,6 +65,7 @@ class RankProbe:
     step: Fraction
     count: int
     rows_per_unit: int
+    one: int  # how often a row counts that counts in full
     epsilon: Fraction
     rank: int  # for minimum and maximum: about so many rows lie beyond
 
@@ -166,6 +176,7 @@ def _draft(leaf: Leaf) -> _Draft:
         leaf.aggregates,
         counts_rows=is_private and by_row,
         counts_units=is_private and not by_row,
+        finest=FINEST if limit.one == 1 else FINEST_SCALED,
     )
     selector = (ROWS if by_row else UNITS) if is_private else None
     ranks = tuple(item for item in leaf.aggregates if item.ask in _RANKS)
@@ -211,7 +222,9 @@ def _noisiness(plan: Plan) -> float:
     """Return how wide the noise is, in rows, over all statistics of a plan."""
     wide = 2**0.5 if plan.noise == "laplace" else 1.0
     scales = [
-        wide * float(item.scale) / item.block.weight for leaf in plan.leaves for item in leaf.blocks
+        wide * float(item.scale) / (item.block.weight * leaf.limit.one)
+        for leaf in plan.leaves
+        for item in leaf.blocks
     ]
     scales += [wide * float(item.scale) for leaf in plan.leaves for item in leaf.distincts]
     scales += [1 / float(item.epsilon) for leaf in plan.leaves for item in leaf.ranks]
@@ -263,8 +276,8 @@ def _noisy(block: Block, limit: Contribution, share: Fraction, noise: Noise) -> 
         groups = limit.groups or limit.rows
         sensitivity, squared = groups, groups
     else:
-        sensitivity = block.weight * limit.rows
-        squared = block.weight**2 * limit.squared
+        sensitivity = block.weight * limit.one * limit.rows
+        squared = (block.weight * limit.one) ** 2 * limit.squared
     return NoisyBlock(
         block, sensitivity, squared, _scale(sensitivity, squared, share=share, noise=noise)
     )
@@ -305,11 +318,13 @@ def _rank(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> Rank
     limit = draft.limit
     if limit.method == "truncate":
         # What a person adds is bounded by scaling, whichever groups and values it falls on.
-        limit = Contribution("rescale", limit.rows, limit.rows**2, None, limit.rows)
+        limit = replace(limit, method="rescale", squared=limit.rows**2, groups=None)
     query = bounding.main_query(rows, (*draft.leaf.keys, place), (count_rows(),), limit)
     epsilon = share if noise == "laplace" else _below_root(2 * share)
     rank = ceil(2 * limit.rows * log(max(block.steps, 2)) / float(epsilon))
-    return RankProbe(item, query, block.low, block.step, block.steps + 1, limit.rows, epsilon, rank)
+    return RankProbe(
+        item, query, block.low, block.step, block.steps + 1, limit.rows, limit.one, epsilon, rank
+    )
 
 
 def _below_root(square: Fraction) -> Fraction:

@@ -49,7 +49,7 @@ def resolve(statement: exp.Query, catalog: Catalog) -> Question:
         )
     if not walk.leaves:
         raise QuestionRefused("The question asks about no protected table, so there is no answer.")
-    check_outer(found.query)
+    check_outer(found.query, {leaf.name for leaf in walk.leaves})
     return Question(tuple(walk.leaves), found.query, found.names, found.is_direct)
 
 
@@ -225,15 +225,10 @@ class _Walk:
                     "Noisy aggregates and people's rows cannot be joined. Aggregate both first."
                 )
             place.set("this", build.subquery(source.query.copy(), alias))
-        for node in list(tree.find_all(exp.Subquery)):
-            inner_of_from = isinstance(node.parent, (exp.From, exp.Join))
-            if (
-                not inner_of_from
-                and node.parent is not None
-                and node.find_ancestor(exp.Subquery) is None
-            ):
-                node.set("this", self._nested(node.this, known))
-        return Outer(tree, tuple(item.alias_or_name for item in tree.expressions))
+        for node in _nested_queries(tree):
+            place = node.this if isinstance(node, exp.Subquery) else node
+            place.replace(self._nested(place, known))
+        return Outer(tree, outer_names(tree))
 
 
 def _clauses(select: exp.Select) -> list[exp.Expr]:
@@ -244,6 +239,16 @@ def _clauses(select: exp.Select) -> list[exp.Expr]:
 def _own(item: exp.Expr) -> list[exp.Expr]:
     """Return the nodes of an expression without those of subqueries in it."""
     return list(item.walk(prune=lambda node: isinstance(node, (exp.Subquery, exp.Query))))
+
+
+def _nested_queries(select: exp.Select) -> list[exp.Expr]:
+    """Return the subqueries in the clauses of a SELECT, without those in FROM and those inside others."""
+
+    def is_query(node: exp.Expr) -> bool:
+        return node is not select and isinstance(node, (exp.Subquery, exp.Query))
+
+    found = [node for node in select.walk(prune=is_query) if is_query(node)]
+    return [node for node in found if not isinstance(node.parent, (exp.From, exp.Join))]
 
 
 def _using(rows: Rows, alias: str, join: exp.Join) -> exp.Expr | None:

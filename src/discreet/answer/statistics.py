@@ -29,12 +29,12 @@ class Reading:
 
 
 def assemble(
-    aggregates: Sequence[Aggregate], *, counts_rows: bool, counts_units: bool
+    aggregates: Sequence[Aggregate], *, counts_rows: bool, counts_units: bool, finest: int
 ) -> tuple[tuple[Block, ...], dict[Aggregate, Reading]]:
     """Return the blocks, and how the aggregates that need no engine query of their own are read.
 
     With `counts_rows` or `counts_units` there is a block for these in any case: it decides which
-    groups are told.
+    groups are told. `finest` is how many steps a real number is counted in.
     """
     asked = {item.ask for item in aggregates}
     made: dict[str, Block] = {}
@@ -46,7 +46,7 @@ def assemble(
     wants_count = Ask.COUNT in asked and not counts_rows
     arguments = _arguments(aggregates)
     for index, group in enumerate(arguments):
-        block = _block(f"x{index}", group, wants_count=wants_count)
+        block = _block(f"x{index}", group, wants_count=wants_count, finest=finest)
         # Only one block needs to know how many rows there are in all.
         wants_count = wants_count and not _tells_count(block)
         made[block.name] = block
@@ -81,7 +81,7 @@ def _tree(item: Aggregate) -> object:
     return item.argument.tree if item.argument else None
 
 
-def _block(name: str, group: Sequence[Aggregate], *, wants_count: bool) -> Block:
+def _block(name: str, group: Sequence[Aggregate], *, wants_count: bool, finest: int) -> Block:
     numbers = [item for item in group if item.ask in MOMENTS]
     counted = next((item for item in group if item.ask is Ask.COUNT_OF), None)
     if not numbers and counted is not None and counted.argument is not None:
@@ -89,10 +89,10 @@ def _block(name: str, group: Sequence[Aggregate], *, wants_count: bool) -> Block
     degree = max(MOMENTS[item.ask] for item in numbers)
     is_sum = all(item.ask is Ask.SUM for item in numbers)
     if is_sum and counted is None and not wants_count:
-        return blocks.plain_sum(name, numbers[0])
+        return blocks.plain_sum(name, numbers[0], finest=finest)
     typed = numbers[0].argument
-    is_nullable = typed is not None and typed.nullable
-    return blocks.spread(name, numbers[0], degree=degree, has_rest=wants_count and is_nullable)
+    has_rest = wants_count and typed is not None and typed.nullable
+    return blocks.spread(name, numbers[0], degree=degree, has_rest=has_rest, finest=finest)
 
 
 def _tells_count(block: Block) -> bool:

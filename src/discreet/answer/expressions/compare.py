@@ -131,7 +131,9 @@ def is_truth(typed: Typed, *, wanted: bool) -> Typed:
 
 def truth(typed: Typed, name: str) -> Typed:
     """Return `typed` if it is a condition, and refuse it otherwise."""
-    if typed.kind is Kind.BOOLEAN or typed.is_null:
+    if typed.is_null:  # Spark wants to know that it is a truth value
+        return Typed(exp.cast(exp.Null(), "BOOLEAN"), Kind.BOOLEAN, values=())
+    if typed.kind is Kind.BOOLEAN:
         return typed
     raise refused(
         f"{name} needs a condition, not a {typed.kind.value} value.", "Compare it: x <> 0."
