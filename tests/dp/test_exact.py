@@ -37,7 +37,9 @@ rates = st.fractions(min_value=Fraction(1, 2**80), max_value=2**80).filter(bool)
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("below", [1, 3, 7, 1000, 3 * 2**60 // 2, 2**62, 2**62 + 1, 3 * 10**20])
+@pytest.mark.parametrize(
+    "below", [1, 3, 7, 255, 256, 1000, 3 * 2**60 // 2, 2**62, 2**62 + 1, 3 * 10**20]
+)
 def test_every_integer_below_is_as_likely_as_another(below: int):
     count = 20_000 if below > 2**62 else RUNS
     drawn = uniform(below, count)
@@ -55,11 +57,12 @@ def _residues(below: int) -> list[float]:
     return [float(Fraction((below - r + modulus - 1) // modulus, below)) for r in range(modulus)]
 
 
-def test_a_remainder_that_would_favor_small_numbers_is_drawn_again(monkeypatch):
-    """3·2^62 does not divide 2^64: the last words are not used, whatever comes first."""
-    words = iter([b"\xff" * 8, b"\x05" + b"\x00" * 7])
+@pytest.mark.parametrize(("below", "size"), [(3, 2), (300, 8)])
+def test_a_remainder_that_would_favor_small_numbers_is_drawn_again(below, size, monkeypatch):
+    """Neither divides a power of 2: the last word is not used, whatever comes first."""
+    words = iter([b"\xff" * size, b"\x05" + b"\x00" * (size - 1)])
     monkeypatch.setattr(exact.os, "urandom", lambda size: next(words))
-    assert uniform(3, 1).tolist() == [2]  # 2^64 - 1 would have given 0
+    assert uniform(below, 1).tolist() == [5 % below]
 
 
 @pytest.mark.statistics

@@ -33,6 +33,7 @@ BITS = 24  # of gamma and of the uniform number it is compared with
 _UNIT = 1 << BITS
 _BEYOND = 1 << 62  # stands for "no upper bound is known"
 _LARGEST = 2**63 - 1
+_AT_ONCE = 1 << 17  # so that a few arrays of them stay in the processor's cache
 
 
 def uniform(below: int, count: int) -> NDArray[Any]:
@@ -42,13 +43,15 @@ def uniform(below: int, count: int) -> NDArray[Any]:
     """
     if below > 1 << 62:
         return _uniform_large(below, count)
+    word = np.dtype(np.uint16 if below <= 256 else np.uint64)
+    size = 1 << (8 * word.itemsize)
     # Words at and above the largest multiple of `below` would favor small remainders.
-    largest = np.uint64((1 << 64) - (1 << 64) % below - 1)
-    words = np.frombuffer(os.urandom(8 * count), np.uint64)
+    largest = word.type(size - size % below - 1)
+    words = np.frombuffer(os.urandom(word.itemsize * count), word)
     while (again := np.flatnonzero(words > largest)).size:
         words = words.copy()
-        words[again] = np.frombuffer(os.urandom(8 * again.size), np.uint64)
-    return (words % np.uint64(below)).astype(np.int64)
+        words[again] = np.frombuffer(os.urandom(word.itemsize * again.size), word)
+    return (words % word.type(below)).astype(np.int64)
 
 
 def _uniform_large(below: int, count: int) -> NDArray[Any]:
@@ -247,7 +250,7 @@ def _repeat(propose: Callable[[int], Integers], count: int, *, share: float) -> 
     found: list[Integers] = []
     missing = count
     while missing > 0:
-        kept = propose(math.ceil(missing / share) + 8)[:missing]
+        kept = propose(min(math.ceil(missing / share) + 8, _AT_ONCE))[:missing]
         found.append(kept)
         missing -= kept.size
     return np.concatenate(found) if found else np.zeros(0, np.int64)
