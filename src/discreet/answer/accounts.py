@@ -28,14 +28,24 @@ def accounts_of(
     accounts: list[Account] = []
     for touch in merged:
         said = touch.held.policy.budget if touch.held.policy else None
+        cells = _schemed(touch)
         if said is not None:
-            accounts += _charged(touch.held.account, said, touch.cells, analyst=analyst, at=at)
+            accounts += _charged(touch.held.account, said, cells, analyst=analyst, at=at)
         elif policy is None or policy.budget is None:
-            accounts.append(Account(touch.held.account, DEFAULT, touch.cells))
+            accounts.append(Account(touch.held.account, DEFAULT, cells))
     if policy is not None and policy.budget is not None:
         place = policy.path.absolute() if policy.path else "policy"
         accounts += _charged(f"policy:{place}", policy.budget, None, analyst=analyst, at=at)
     return accounts
+
+
+def _schemed(touch: Touch) -> frozenset[str] | None:
+    """Return the parts that are charged, each with how the table is divided: a month is in a quarter."""
+    policy = touch.held.policy
+    if touch.cells is None or policy is None:
+        return None
+    kinds = "|".join(str(kind) for kind in policy.partitions.values())
+    return frozenset(f"{kinds}|{cell}" for cell in touch.cells)
 
 
 def _merged(touches: Iterable[Touch]) -> list[Touch]:

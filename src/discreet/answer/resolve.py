@@ -228,7 +228,7 @@ class _Walk:
         for node in _nested_queries(tree):
             place = node.this if isinstance(node, exp.Subquery) else node
             place.replace(self._nested(place, known))
-        return Outer(tree, outer_names(tree))
+        return Outer(tree, tuple(item.alias_or_name for item in tree.expressions))
 
 
 def _clauses(select: exp.Select) -> list[exp.Expr]:

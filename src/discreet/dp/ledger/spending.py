@@ -48,6 +48,30 @@ def charge(
     return charged == expected
 
 
+def comparable(
+    connection: Connection, account: str, cells: frozenset[str] | None
+) -> frozenset[str] | None:
+    """Return `cells`, or None (everything) if the account has cells that may overlap them.
+
+    Cells such as `month|admitted=2026-03` are known to be apart from each other only if they say the
+    same before the `=`. A policy that divides a table another way than before is charged for all of it.
+    """
+    if not cells:
+        return cells
+    named = connection.scalars(
+        select(spending.c.cell).where(
+            spending.c.account == account, spending.c.cell != EVERYTHING_ELSE
+        )
+    )
+    schemes = {_scheme(written(cell)) for cell in cells} | {_scheme(name) for name in named}
+    return cells if len(schemes) == 1 else None
+
+
+def _scheme(name: str) -> str:
+    scheme, is_said, _ = name[1:].partition("=")
+    return scheme if is_said else ""
+
+
 def open_account(connection: Connection, account: str) -> None:
     """Make the row of everything, with nothing spent."""
     connection.execute(

@@ -80,6 +80,7 @@ def _pay(connection: Connection, charge: Charge, order: Order) -> list[Line]:
     lines: list[Line] = []
     if _settle_budget(connection, name, budget):
         lines.append(journal.limit_line(order.at, account=name, budget=budget))
+    cells = spending.comparable(connection, name, cells)
     if not spending.charge(connection, name, cells, cost=charge.cost, limits=charge.limits):
         raise NoRoom(charge.account)
     lines.append(
