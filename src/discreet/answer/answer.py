@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from discreet.answer.finish import half_width
-from discreet.errors import MissingExtra
+from discreet.errors import WrongUsage
 from discreet.result import Result, plain
 
 if TYPE_CHECKING:
@@ -37,13 +38,11 @@ class Error:
 class Answer(Result):
     """A private answer.
 
-    `error` has an entry for each cell of `rows`, None where the noise tells nothing about it.
-    `spent` is the price of this answer, `remaining` what is left of each budget it counts against.
+    `rows` are its rows, and `error` has an entry for each of their cells, None where the noise tells
+    nothing about it. `spent` is the price of this answer, `remaining` what is left of each budget it
+    counts against.
     """
 
-    columns: tuple[str, ...]
-    rows: list[list[Any]]
-    error: list[list[Error | None]]
     spent: Mapping[str, float]
     remaining: Mapping[str, Any]
     confidence: float = 0.95
@@ -51,6 +50,37 @@ class Answer(Result):
     cached: bool = False
     cautions: tuple[str, ...] = ()
     _table: ArrowTable = field(default=None, repr=False, compare=False)
+    _errors: ArrowTable = field(default=None, repr=False, compare=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._table.column_names)
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        """The rows, as lists."""
+        columns = [column.to_pylist() for column in self._table.columns]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    @property
+    def error(self) -> list[list[Error | None]]:
+        """How far off each cell may be."""
+        half = half_width(1.0, confidence=self.confidence, kind=self.noise)
+        columns = [
+            [_interval(value, error, half) for value, error in zip(values, errors, strict=True)]
+            for values, errors in zip(
+                (column.to_pylist() for column in self._table.columns),
+                (column.to_pylist() for column in self._errors.columns),
+                strict=True,
+            )
+        ]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain JSON values."""
+        told = {"columns": self.columns, "rows": self.rows, "error": self.error}
+        return {**plain(told), **super().to_dict()}
 
     def to_arrow(self) -> ArrowTable:
         """Return the rows as an Arrow table."""
@@ -61,7 +91,7 @@ class Answer(Result):
         try:
             import pandas as pd
         except ImportError:
-            raise MissingExtra(what="A pandas frame", extra="pandas") from None
+            raise WrongUsage("A pandas frame needs pandas. Run: pip install pandas") from None
         return pd.DataFrame(self._table.to_pydict())
 
     def to_polars(self) -> Any:
@@ -69,44 +99,56 @@ class Answer(Result):
         try:
             import polars as pl
         except ImportError:
-            raise MissingExtra(what="A polars frame", extra="polars") from None
+            raise WrongUsage("A polars frame needs polars. Run: pip install polars") from None
         return pl.from_arrow(self._table)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand the rows to anything that speaks Arrow."""
         return self._table.__arrow_c_stream__(requested_schema)
 
+    def _repr_html_(self) -> str:
+        """Show the answer as a table in a notebook, each number with what it may be off."""
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        lines = [
+            "<tr>" + "".join(map(_cell, values, errors)) + "</tr>"
+            for values, errors in zip(self.rows, self.error, strict=True)
+        ]
+        return f"<table><tr>{head}</tr>{''.join(lines)}</table>"
+
     def pack(self) -> bytes:
         """Return the answer as bytes that the ledger keeps."""
         told = {
-            "error": plain(self.error),
             "spent": plain(self.spent),
             "confidence": self.confidence,
             "noise": self.noise,
             "cautions": list(self.cautions),
         }
-        schema = self._table.schema.with_metadata({_META: json.dumps(told).encode()})
+        # Names may repeat those of the errors: only their places count.
+        columns = [*self._table.columns, *self._errors.columns]
+        fields = [
+            pa.field(name, column.type)
+            for name, column in zip(
+                (*self._table.column_names, *self._errors.column_names), columns, strict=True
+            )
+        ]
+        schema = pa.schema(fields, {_META: json.dumps(told).encode()})
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, schema) as writer:
-            writer.write_table(self._table.cast(schema))
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
         return sink.getvalue().to_pybytes()
 
     @classmethod
     def unpack(cls, packed: bytes) -> Self:
         """Return the answer that `pack` made bytes of."""
-        table = pa.ipc.open_stream(packed).read_all()
-        told = json.loads(table.schema.metadata[_META])
-        table = table.replace_schema_metadata(None)
-        errors = [
-            [None if cell is None else Error(**cell) for cell in row] for row in told.pop("error")
-        ]
+        both = pa.ipc.open_stream(packed).read_all()
+        told = json.loads(both.schema.metadata[_META])
+        both = both.replace_schema_metadata(None)
+        width = both.num_columns // 2
         told["cautions"] = tuple(told["cautions"])
         return cls(
-            columns=tuple(table.column_names),
-            rows=rows_of(table),
-            error=errors,
             remaining={},
-            _table=table,
+            _table=both.select(list(range(width))),
+            _errors=both.select(list(range(width, 2 * width))),
             **told,
         )
 
@@ -114,12 +156,6 @@ class Answer(Result):
         """Return the answer with what is left of the budgets now."""
         spent = {"epsilon": 0.0, "delta": 0.0} if cached else self.spent
         return replace(self, remaining=remaining, cached=cached, spent=spent)
-
-
-def rows_of(table: ArrowTable) -> list[list[Any]]:
-    """Return the rows of an Arrow table as lists."""
-    columns = [column.to_pylist() for column in table.columns]
-    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def make_answer(
@@ -130,35 +166,32 @@ def make_answer(
     noise: str,
     cautions: tuple[str, ...],
 ) -> Answer:
-    """Return the answer with an interval for each cell."""
+    """Return the answer to what was computed."""
     table = finished.table
-    columns: list[list[Error | None]] = []
-    for index, errors in enumerate(finished.errors):
-        values = table.column(index).to_pylist()
-        if errors is None:
-            columns.append([None] * len(values))
-            continue
-        columns.append(
-            [
-                _interval(value, float(error), confidence=confidence, noise=noise)
-                for value, error in zip(values, errors, strict=True)
-            ]
-        )
+    errors = [
+        pa.nulls(table.num_rows, pa.float64())
+        if error is None
+        else pa.array(error, from_pandas=True)
+        for error in finished.errors
+    ]
     return Answer(
-        columns=tuple(table.column_names),
-        rows=rows_of(table),
-        error=[list(row) for row in zip(*columns, strict=True)],
         spent=spent,
         remaining={},
         confidence=confidence,
         noise=noise,
         cautions=cautions,
         _table=table,
+        _errors=pa.Table.from_arrays(errors, names=[str(i) for i in range(len(errors))]),
     )
 
 
-def _interval(value: Any, error: float, *, confidence: float, noise: str) -> Error | None:
-    if value is None or error != error:  # noqa: PLR0124
+def _interval(value: Any, error: float | None, half: float) -> Error | None:
+    if value is None or error is None:
         return None
-    half = half_width(error, confidence=confidence, kind=noise)
-    return Error(error, float(value) - half, float(value) + half)
+    return Error(error, float(value) - half * error, float(value) + half * error)
+
+
+def _cell(value: Any, error: Error | None) -> str:
+    if error is None:
+        return f"<td>{html.escape(str(value))}</td>"
+    return f"<td>{value:,.6g} ± {(error.high - error.low) / 2:,.3g}</td>"

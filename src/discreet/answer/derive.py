@@ -16,6 +16,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from discreet.answer.catalog import Held
     from discreet.answer.expressions.typed import Typed
 
 UNIT = "discreet_unit_"  # names that no question can have: they are not in any scope
@@ -98,7 +99,15 @@ def union(first: Selection, second: Selection) -> Selection:
         raise QuestionRefused(
             "Both sides of UNION ALL must be about the same kind of unit: both by id, or both by row."
         )
-    items = tuple(map(_both, first.items, second.items))
+    _require_same_people(first.rows, second.rows)
+    items = tuple(
+        _both(
+            one,
+            other,
+            is_unit=first.rows.is_unit(one.typed.tree) and second.rows.is_unit(other.typed.tree),
+        )
+        for one, other in zip(first.items, second.items, strict=True)
+    )
     left, right = (_without_rank(side).query for side in (first, second))
     rows = replace(
         first.rows,
@@ -112,6 +121,22 @@ def union(first: Selection, second: Selection) -> Selection:
     return Selection(query, items, rows, first.units)
 
 
+def _require_same_people(first: Rows, second: Rows) -> None:
+    """Refuse a union of patients and doctors: number 5 of one is not number 5 of the other."""
+    held = [touch.held for touch in (*first.touches, *second.touches) if touch.held.unit]
+    if len({_named_unit(one) for one in held}) > 1:
+        raise QuestionRefused(
+            "Both sides of UNION ALL must be about the same people. Give their units one name, or "
+            "declare with `references:` that one unit's column points to the other's."
+        )
+
+
+def _named_unit(held: Held) -> str:
+    said = held.policy.column(held.unit or "") if held.policy else None
+    name = said.references[1] if said and said.references else held.unit or ""
+    return name.casefold()
+
+
 def _without_rank(selection: Selection) -> Selection:
     return (
         select(replace(selection.rows, rank=None), selection.items)
@@ -120,7 +145,7 @@ def _without_rank(selection: Selection) -> Selection:
     )
 
 
-def _both(one: Item, other: Item) -> Item:
+def _both(one: Item, other: Item, *, is_unit: bool) -> Item:
     if one.typed.kind is not other.typed.kind:
         raise QuestionRefused(
             f"Column '{one.name}' is {one.typed.kind} on one side of UNION ALL and "
@@ -132,6 +157,8 @@ def _both(one: Item, other: Item) -> Item:
     steps = {one.typed.step, other.typed.step}
     typed = replace(
         one.typed,
+        # Only where it is the unit on both sides does a column say whose a row is.
+        tree=one.typed.tree if is_unit else exp.Paren(this=one.typed.tree.copy()),
         low=_hull(one.typed.low, other.typed.low, min),
         high=_hull(one.typed.high, other.typed.high, max),
         step=steps.pop() if len(steps) == 1 else None,

@@ -51,7 +51,10 @@ def _owned(rows: Rows, held: Held, alias: str) -> Rows:
     trunc = exp.TimestampTrunc(
         this=build.column(period.column, of=alias), unit=exp.var(period.period.upper())
     )
-    return replace(rows, unit=(unit, translate(trunc, rows.resolve).tree))
+    start = translate(trunc, rows.resolve).tree
+    # What has no date is in no period: NULL equals nothing, not even the same person's NULL.
+    rows = rows.where(exp.Not(this=build.is_null(start.copy())))
+    return replace(rows, unit=(unit, start))
 
 
 def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
@@ -75,7 +78,12 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
     joined = exp.Join(this=table, on=build.all_of([total, *filters]), side=side or None)
     frame = left.frame.copy()
     frame.append("joins", joined)
+    if side and unit != left.unit:
+        # Rows that match nobody are nobody's; without this they would all be one person's.
+        frame.where(exp.Not(this=build.is_null(unit[0].copy())), copy=False)
     is_plain = right.is_public or left.is_public
+    # Where nothing matches, the unit of the right side is NULL, so that it no longer says whose.
+    others = () if side else (*right.same, *(right.unit if unit == left.unit else left.unit))
     return Rows(
         frame,
         scope,
@@ -85,7 +93,7 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
         bounds={**left.bounds, **right.bounds},
         publics={**left.publics, **right.publics},
         fan=max(left.fan, right.fan),
-        same=(*left.same, *right.same, *(right.unit if unit == left.unit else left.unit)),
+        same=(*left.same, *others),
         rank=(left.rank or right.rank) if is_plain else None,
         is_single=is_plain and (left.is_single or right.is_single),
     )

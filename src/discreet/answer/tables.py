@@ -116,7 +116,7 @@ def _held(name: str, table: Table, said: model.Table | None, source: object) -> 
         said,
         account=f"table:{_identity(source, name)}",
         version=_version(source),
-        rank=_rank(source, table),
+        rank=_rank(source, table, said.unit if said else None),
     )
 
 
@@ -152,8 +152,8 @@ def _version(source: object) -> str:
     return secrets.token_hex(16)
 
 
-def _rank(source: object, table: Table) -> str | None:
-    """Return the column of ranks that `discreet register` wrote into this very file."""
+def _rank(source: object, table: Table, unit: str | None) -> str | None:
+    """Return the column of ranks that `discreet register` wrote into this very file for this unit."""
     if not isinstance(source, (str, Path)):
         return None
     beside = Path(f"{source}{REGISTERED}")
@@ -165,5 +165,7 @@ def _rank(source: object, table: Table) -> str | None:
         return None
     name = told.get("rank")
     is_there = isinstance(name, str) and table.column(name) is not None
+    # The ranks of another unit's rows bound nothing.
+    is_there = is_there and told.get("unit") == unit
     size = Path(str(source)).stat().st_size
     return str(name) if is_there and told.get("size") == size else None

@@ -169,6 +169,11 @@ def aligned(items: Sequence[Typed]) -> list[Typed]:
 
 def _mixed(kinds: set[Kind]) -> Exception:
     words = " with ".join(sorted(kind.value for kind in kinds))
+    if kinds & {Kind.OTHER, Kind.TIME}:
+        return refused(
+            f"Values of kind {words} are not compared, as engines hold them differently.",
+            "Only IS NULL can be asked of such a column.",
+        )
     if Kind.TEXT in kinds:
         return refused(
             f"A comparison of {words} values depends on how each is written.",

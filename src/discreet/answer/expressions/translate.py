@@ -35,7 +35,6 @@ def translate(node: exp.Expr, resolve: Resolver) -> Typed:
     found = _visit(node, resolve)
     if found.kind is Kind.REAL and found.most is None and (found.low is None or found.high is None):
         found = real(found)
-    _check_size(found.tree, _DEEPEST_RESULT, _LARGEST_RESULT)
     return replace(found, values=domain(found))
 
 
@@ -59,7 +58,10 @@ def _visit(node: exp.Expr, resolve: Resolver) -> Typed:
         raise refused(
             f"{called(node)} with {' and '.join(extra)} is not answered.", "Leave that out."
         )
-    return rule(node, lambda child: _visit(child, resolve))
+    found = rule(node, lambda child: _visit(child, resolve))
+    # At every node, because a rule may write its argument several times.
+    _check_size(found.tree, _DEEPEST_RESULT, _LARGEST_RESULT)
+    return found
 
 
 def _check_size(tree: exp.Expr, deepest: int, largest: int) -> None:
@@ -69,8 +71,11 @@ def _check_size(tree: exp.Expr, deepest: int, largest: int) -> None:
         count += 1
         if depth > deepest or count > largest:
             raise too_large()
-        # Conditions in a row are one level: they are read and written without recursion.
-        flat = (exp.And, exp.Or, exp.Paren, exp.DPipe)
         stack += [
-            (child, depth + (not isinstance(child, flat))) for child in node.iter_expressions()
+            (child, depth + (not _continues(node, child))) for child in node.iter_expressions()
         ]
+
+
+def _continues(node: exp.Expr, child: exp.Expr) -> bool:
+    """Whether both are one chain of conditions, which is read and written without recursion."""
+    return type(node) is type(child) and isinstance(node, exp.Connector)
