@@ -13,8 +13,8 @@ from discreet.answer.expressions.numbers import (
     computed,
     exact_step,
     flushed,
-    grain,
     interval,
+    least_sum,
     nearest,
     real,
     whole,
@@ -77,7 +77,7 @@ def _sum(node: type[exp.Add | exp.Sub], left: Typed, right: Typed) -> Typed:
         low=None if low is None else nearest(low),
         high=None if high is None else nearest(high),
         reach=reach,
-        least=min(grain(a), grain(b)),
+        least=least_sum(a, b),
         step=exact_step(step, reach),
         nullable=a.nullable or b.nullable,
     )

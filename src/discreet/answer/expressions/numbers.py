@@ -33,11 +33,13 @@ def whole(typed: Typed) -> Typed:
         return typed
     tree = typed.tree.copy()
     bounds = _known(typed)
+    step = typed.step or Fraction(1)
     if bounds is not None and bounds <= EXACT:
-        return replace(typed, tree=exp.cast(tree, "BIGINT"), most=bounds, least=Fraction(1))
+        held = exp.cast(tree, "BIGINT")
+        return replace(typed, tree=held, most=bounds, least=Fraction(1), step=step)
     cast = exp.TryCast(this=tree, to=exp.DataType.build("BIGINT"), safe=True)
     cast.meta[TOTAL] = True  # on engines whose integers have 64 bits anyway
-    return replace(typed, tree=cast, most=_WIDE, least=Fraction(1), step=typed.step or Fraction(1))
+    return replace(typed, tree=cast, most=_WIDE, least=Fraction(1), step=step)
 
 
 def real(typed: Typed) -> Typed:
@@ -136,13 +138,13 @@ def computed(
     low: Fraction | None,
     high: Fraction | None,
     reach: tuple[Fraction, Fraction],
-    least: Fraction,
+    least: Fraction | None,
     step: Fraction | None = None,
     nullable: bool = True,
 ) -> Typed:
     """Return a double; one that is provably whole and of proven size becomes an integer."""
     most = max(abs(reach[0]), abs(reach[1]))
-    if most > FARTHEST or least < NEAREST:
+    if most > FARTHEST or (least is not None and least < NEAREST):
         raise refused(
             "This product or quotient could become too large or too small for the engines.",
             "Bound its parts first, as in LEAST(GREATEST(x, 0), 1000).",
@@ -196,10 +198,12 @@ def exact_step(step: Fraction | None, reach: tuple[Fraction, Fraction]) -> Fract
     return step if most <= EXACT * step else _power_of_two(step)
 
 
-def grain(typed: Typed) -> Fraction:
-    """Return a power of two of which every value is a multiple: the last bit of the smallest."""
-    least = typed.least if typed.least is not None else NEAREST
-    return Fraction(2) ** (int(log2(least)) - 54)
+def least_sum(a: Typed, b: Typed) -> Fraction | None:
+    """Return how near to zero a sum can be, or None: all its terms are multiples of a last bit."""
+    if a.least is None or b.least is None:
+        return None
+    found = Fraction(2) ** (int(log2(min(a.least, b.least))) - 54)
+    return found if found >= SMALLEST**3 else None
 
 
 def _power_of_two(step: Fraction) -> Fraction:
