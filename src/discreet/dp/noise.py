@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Above this scale, noise would leave 64 bits with a chance that is not negligible: e^-256 here.
 LARGEST_SCALE = Fraction(2**55)
-# Measured (bench/noise.py): both take about a millisecond here; at 1 000 values OpenDP takes 10 times as long.
+# Measured (bench/noise.py): about a millisecond either way; for 1 000 values OpenDP takes 10.
 OPENDP_UP_TO = 100
 
 
