@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,19 +42,23 @@ def planning() -> None:
         folder = Path(name)
         path = tiny(folder)
         written = policy(path, folder, unit="row")
-        line("opening", cpu(lambda: discreet.open(path, written, ledger=folder / "a.db")), None)
-        curator = discreet.open(path, written, ledger=folder / "b.db")
+        line(
+            "opening",
+            cpu(lambda: discreet.open(path, written, ledger=folder / "a.db", table="visits")),
+            None,
+        )
+        curator = discreet.open(path, written, ledger=folder / "b.db", table="visits")
         asked = [
-            cpu(lambda turn=turn: curator.ask(PLAIN, epsilon=1 + Fraction(turn, 1000)))
+            cpu(lambda turn=turn: curator.ask(PLAIN, epsilon=1 + Decimal(turn) / 1000))
             for turn in range(21)
         ]
         line("first question of all, with imports", asked[0], None, unit="ms")
         line("another question: planning, engine, noise, ledger", min(asked[1:]), None, unit="ms")
         first = [
-            cpu(lambda turn=turn: curator.explain(different(turn), epsilon=1)) for turn in range(20)
+            cpu(lambda turn=turn: curator.plan(different(turn), epsilon=1)) for turn in range(20)
         ]
         line("planning a question", min(first), 10, unit="ms")
-        again = [cpu(lambda: curator.explain(PLAIN, epsilon=1)) for _ in range(20)]
+        again = [cpu(lambda: curator.plan(PLAIN, epsilon=1)) for _ in range(20)]
         line("planning it again", min(again), 10, unit="ms")
         cached = [cpu(lambda: curator.ask(PLAIN, epsilon=1)) for _ in range(50)]
         line("an answer that is kept", min(cached), 1, unit="ms")
