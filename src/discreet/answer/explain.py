@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.answer import cautions
+from discreet.answer.blocks import UNITS
 from discreet.answer.finish import half_width
 from discreet.answer.perturb import noise_deviation
 from discreet.answer.plan import LARGEST_EPSILON, LeafPlan, Plan, make_plan
@@ -124,7 +125,9 @@ def _expected(
     else:
         reading = leaf.readings[aggregate]
         noisy = next(item for item in leaf.blocks if item.block.name == reading.block.name)
-        value, error = _moved(reading, noise_deviation(float(noisy.scale), kind), size)
+        # Where rows are weighted, the noise is in units of the full weight, as the sums are.
+        one = 1 if reading.block.name == UNITS else leaf.limit.one
+        value, error = _moved(reading, noise_deviation(float(noisy.scale), kind) / one, size)
     half = half_width(error, confidence=confidence, kind=kind)
     relative = half / abs(value) if value else None
     return Expected(label, error, half, relative)
