@@ -21,7 +21,8 @@ class Contribution:
     `rows` bounds the L1 norm of its row counts over the groups, `squared` the square of their L2
     norm, `groups` how many groups it is in (None where nothing bounds it), and `per_group` its
     rows in one group. Every row counts `one` times, or less if its unit has more rows than may
-    count: all sums are in these units.
+    count: all sums are in these units. `change` is 2 where one row more can push out another, so that
+    a person who is one row changes both.
     """
 
     method: Method
@@ -30,6 +31,7 @@ class Contribution:
     groups: int | None
     per_group: int
     one: int = 1
+    change: int = 1
 
 
 def contribution(rows: Rows, *, has_keys: bool, needs_groups: bool) -> Contribution:
@@ -61,4 +63,7 @@ def contribution(rows: Rows, *, has_keys: bool, needs_groups: bool) -> Contribut
     per_group = min(per_group or most, most)
     total = min(most, groups * per_group)
     full, left = divmod(total, per_group)
-    return Contribution("truncate", total, full * per_group**2 + left**2, groups, per_group, ONE)
+    change = 2 if rows.has_children else 1
+    return Contribution(
+        "truncate", total, full * per_group**2 + left**2, groups, per_group, ONE, change
+    )

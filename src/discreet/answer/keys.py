@@ -156,4 +156,7 @@ def _fitted(column: Any, kind: Any) -> Any:
         column = pc.if_else(fits, column, pa.scalar(None, column.type))
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_floating(column.type) and pa.types.is_integer(kind):
+        fits = pc.and_(pc.equal(column, pc.floor(column)), pc.less_equal(pc.abs(column), 2.0**53))
+        column = pc.if_else(fits.fill_null(False), column, pa.scalar(None, column.type))
     return column.cast(kind)

@@ -274,10 +274,10 @@ def _noisy(block: Block, limit: Contribution, share: Fraction, noise: Noise) -> 
     if block.name == UNITS:
         # A person counts once in each group.
         groups = limit.groups or limit.rows
-        sensitivity, squared = groups, groups
+        sensitivity, squared = groups * limit.change, groups * limit.change**2
     else:
-        sensitivity = block.weight * limit.one * limit.rows
-        squared = (block.weight * limit.one) ** 2 * limit.squared
+        sensitivity = block.weight * limit.one * limit.rows * limit.change
+        squared = (block.weight * limit.one * limit.change) ** 2 * limit.squared
     return NoisyBlock(
         block, sensitivity, squared, _scale(sensitivity, squared, share=share, noise=noise)
     )
@@ -303,7 +303,9 @@ def _distinct(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> 
     if item.argument is None:
         raise Bug("count(DISTINCT …) has no argument.")
     query = bounding.distinct_query(rows, draft.leaf.keys, item.argument, limit)
-    most = limit.rows
+    # Values are chosen by chance here whatever bounds the sums, so that one may push out another.
+    is_chosen = limit.method in ("rescale", "truncate")
+    most = limit.rows * (2 if rows.has_children and is_chosen else 1)
     scale = _scale(most, most**2, share=share, noise=noise)
     return DistinctProbe(item, query, scale, most)
 

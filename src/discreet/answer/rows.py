@@ -42,6 +42,8 @@ class Rows:
     `unit` says whose a row is; when empty, each row is a person, who may appear in `fan` rows.
     `bounds` are public limits that numbers are clamped to before they are summed. `rank` numbers
     the rows of each unit by chance. `is_single` says that each unit has one row at most.
+    `has_children` says that some rows are also protected one by one, by a table whose rows are
+    people of their own.
     """
 
     frame: exp.Select
@@ -53,6 +55,7 @@ class Rows:
     fan: int = 1
     rank: exp.Expr | None = None
     is_single: bool = False
+    has_children: bool = False
     same: tuple[exp.Expr, ...] = ()  # columns that hold the unit too, under names of their own
     publics: Mapping[str, Held] = field(default_factory=dict[str, "Held"])  # by alias
 

@@ -96,6 +96,9 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
         same=(*left.same, *others),
         rank=(left.rank or right.rank) if is_plain else None,
         is_single=is_plain and (left.is_single or right.is_single),
+        has_children=left.has_children
+        or right.has_children
+        or (not is_plain and bool(unit) and not (left.unit and right.unit)),
     )
 
 
@@ -137,9 +140,10 @@ def _refers(child: Rows, a: exp.Expr, parent: Rows, b: exp.Expr) -> bool:
     """Whether column `a` of `child` is declared as a foreign key to column `b` of `parent`."""
     if not isinstance(a, exp.Column) or not isinstance(b, exp.Column):
         return False
-    if a.table not in child.scope or b.table not in parent.scope:
-        return False
     if len(child.touches) != 1 or len(parent.touches) != 1:
+        return False
+    # Only where the tables themselves are read are these the columns that the policy speaks of.
+    if (child.touches[0].alias, parent.touches[0].alias) != (a.table, b.table):
         return False
     policy = child.touches[0].held.policy
     said = policy.column(a.name) if policy else None
