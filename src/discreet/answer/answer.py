@@ -119,7 +119,6 @@ class Answer(Result):
         """Return the answer as bytes that the ledger keeps."""
         told = {
             "spent": plain(self.spent),
-            "confidence": self.confidence,
             "noise": self.noise,
             "cautions": list(self.cautions),
         }
@@ -152,17 +151,16 @@ class Answer(Result):
             **told,
         )
 
-    def with_budget(self, remaining: Mapping[str, Any], *, cached: bool) -> Self:
-        """Return the answer with what is left of the budgets now."""
+    def with_budget(self, remaining: Mapping[str, Any], *, confidence: float, cached: bool) -> Self:
+        """Return the answer with what is left of the budgets now, and intervals as sure as asked."""
         spent = {"epsilon": 0.0, "delta": 0.0} if cached else self.spent
-        return replace(self, remaining=remaining, cached=cached, spent=spent)
+        return replace(self, remaining=remaining, confidence=confidence, cached=cached, spent=spent)
 
 
 def make_answer(
     finished: Finished,
     *,
     spent: Mapping[str, float],
-    confidence: float,
     noise: str,
     cautions: tuple[str, ...],
 ) -> Answer:
@@ -177,7 +175,6 @@ def make_answer(
     return Answer(
         spent=spent,
         remaining={},
-        confidence=confidence,
         noise=noise,
         cautions=cautions,
         _table=table,

@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from discreet.answer import cautions
 from discreet.answer.accounts import accounts_of
@@ -26,7 +26,7 @@ from discreet.dp.accounting.exact import to_fraction
 from discreet.dp.ledger.book import Ledger
 from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import InvalidBudget
+from discreet.errors import Bug, DiscreetError, InvalidBudget
 from discreet.policy.load import load_policy
 
 if TYPE_CHECKING:
@@ -34,17 +34,18 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from fractions import Fraction
 
-    from sqlglot import exp
-
     from discreet.answer.explain import Explanation
+    from discreet.answer.finish import Finished
     from discreet.answer.plan import Noise, Plan
     from discreet.answer.tables import Reading
-    from discreet.dp.ledger.records import Account, Remaining
+    from discreet.dp.ledger.records import Account, Remaining, Reservation
     from discreet.policy.model import Policy
 
     Number = str | int | float | Decimal
 
-PLANS_KEPT = 256
+KEPT = 256  # plans and answers in memory; the ledger has all answers
+LARGEST_KEPT = 1 << 20  # bytes
+Kept = TypeVar("Kept")
 
 
 def open_curator(
@@ -113,7 +114,8 @@ class Curator:
         self.catalog, self.engine, self.ledger = catalog, engine, ledger
         self.policy, self.analyst = policy, analyst
         self._quantum, self._clock = quantum, clock
-        self._plans: dict[object, tuple[exp.Query, Plan]] = {}
+        self._plans: dict[object, tuple[Plan, str]] = {}
+        self._told: dict[object, Answer] = {}
         self._home = DuckDB()
         self._home.close_doors()
         self._lock = threading.Lock()
@@ -162,16 +164,29 @@ class Curator:
             _check_confidence(confidence)
             at = self._clock()
             accounts = accounts_of(plan, self.policy, analyst=self.analyst, at=at)
-            options: list[object] = [noise, confidence, consistent]
-            key = self._key(text, plan, accounts, options)
-            reservation = self.ledger.reserve(accounts, plan.price, key=key, at=at, question=text)
-            packed = reservation.answer
-            is_known = packed is not None
-            if packed is None:
-                made = self._run(plan, confidence=confidence, consistent=consistent)
-                packed = self.ledger.commit(reservation, made.pack())
+            key = self._key(text, plan, accounts, options=[noise, consistent])
+            told, is_known = self._told.get(key), True
+            if told is None:
+                reservation = self.ledger.reserve(
+                    accounts, plan.price, key=key, at=at, question=text
+                )
+                told, is_known = self._answered(plan, reservation, consistent=consistent)
             left = told_remaining(self.ledger.remaining(accounts))
-            return Answer.unpack(packed).with_budget(left, cached=is_known)
+            return told.with_budget(left, confidence=confidence, cached=is_known)
+
+    def _answered(
+        self, plan: Plan, reservation: Reservation, *, consistent: bool
+    ) -> tuple[Answer, bool]:
+        """Return the answer that the ledger has or gets, and whether it was there."""
+        packed = reservation.answer
+        is_known = packed is not None
+        if packed is None:
+            made = self._run(plan, consistent=consistent)
+            packed = self.ledger.commit(reservation, made.pack())
+        told = Answer.unpack(packed)
+        if len(packed) < LARGEST_KEPT:
+            _keep(self._told, reservation.key, told)
+        return told, is_known
 
     def plan(
         self,
@@ -190,11 +205,9 @@ class Curator:
             made = make_plan(
                 asked, epsilon=to_fraction(epsilon), delta=to_fraction(delta), noise=noise
             )
-            while len(self._plans) >= PLANS_KEPT:
-                self._plans.pop(next(iter(self._plans)))
-            self._plans[key] = statement, made
-        statement, plan = self._plans[key]
-        return plan, statement.sql(dialect=DIALECT, normalize=True, comments=False)
+            text = statement.sql(dialect=DIALECT, normalize=True, comments=False)
+            _keep(self._plans, key, (made, text))
+        return self._plans[key]
 
     def explain(
         self,
@@ -216,26 +229,28 @@ class Curator:
             remaining=told_remaining(self.ledger.remaining(accounts)),
         )
 
-    def _run(self, plan: Plan, *, confidence: float, consistent: bool) -> Answer:
-        source = system_noise()
+    def _run(self, plan: Plan, *, consistent: bool) -> Answer:
         with self._lock:
-            released = {
-                leaf.leaf.name: release(
-                    leaf, self.engine, noise=source, kind=plan.noise, consistent=consistent
-                )
-                for leaf in plan.leaves
-            }
-            finished = finish(plan.question, released, self._home)
+            finished = _withheld(lambda: self._finished(plan, consistent=consistent))
         spent = {"epsilon": float(plan.price.epsilon or 0), "delta": float(plan.price.delta)}
         return make_answer(
             finished,
             spent=spent,
-            confidence=confidence,
             noise=plan.noise,
             cautions=cautions.of(plan),
         )
 
-    def _key(self, text: str, plan: Plan, accounts: list[Account], options: list[object]) -> str:
+    def _finished(self, plan: Plan, *, consistent: bool) -> Finished:
+        source = system_noise()
+        released = {
+            leaf.leaf.name: release(
+                leaf, self.engine, noise=source, kind=plan.noise, consistent=consistent
+            )
+            for leaf in plan.leaves
+        }
+        return finish(plan.question, released, self._home)
+
+    def _key(self, text: str, plan: Plan, accounts: list[Account], *, options: list[object]) -> str:
         """Return what tells this question from all that must be paid for separately."""
         tables = {
             touch.held.account: [touch.held.version, _said(touch.held.policy)]
@@ -262,6 +277,27 @@ class Curator:
         finally:
             if self._quantum > 0:
                 time.sleep(self._quantum - (time.monotonic() - start) % self._quantum)
+
+
+def _keep(place: dict[object, Kept], key: object, value: Kept) -> None:
+    """Remember `value`, and forget the oldest one if there are many."""
+    while len(place) >= KEPT:
+        place.pop(next(iter(place)))
+    place[key] = value
+
+
+def _withheld(call: Callable[[], Finished]) -> Finished:
+    """Return `call()`; an unforeseen error becomes one without its words, which may quote data."""
+    try:
+        return call()
+    except DiscreetError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        kind = type(error).__name__
+    raise Bug(
+        f"The question could not be answered ({kind}); what it costs is spent. Please report the "
+        "question and the policy."
+    )
 
 
 def _said(policy: Any) -> object:
