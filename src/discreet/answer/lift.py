@@ -128,7 +128,7 @@ class _Lifted:
         self.rows.place(node)  # an unknown column is told as such
         raise QuestionRefused(
             f"Column '{node.name}' is neither in GROUP BY nor within an aggregate, so that the answer "
-            "would be one person's value."
+            "would be one person's value. Add it to GROUP BY, or aggregate it."
         )
 
 
@@ -152,15 +152,10 @@ def lift_leaf(
 ) -> tuple[Leaf, exp.Select, tuple[str, ...]]:
     """Return the leaf of a SELECT with aggregates, and the SELECT over the leaf's released table."""
     items = _items(select, rows)
-    lifted = _Lifted(
-        rows,
-        grouping,
-        table,
-        lambda node: read_aggregate(node, rows),
-        nested,
-        frozenset(name.casefold() for name, _ in items),
-    )
+    lifted = _Lifted(rows, grouping, table, lambda node: read_aggregate(node, rows), nested)
     columns = [build.named(lifted.lift(tree), name) for name, tree in items]
+    # Only HAVING and ORDER BY may name what the SELECT gives.
+    lifted.aliases = frozenset(name.casefold() for name, _ in items)
     query = build.select(*columns, source=build.table(table))
     having = select.args.get("having")
     if having is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import sqlglot
@@ -47,11 +48,26 @@ _REASONS = {
     "laterals": "LATERAL reads one table per row of another. Use a JOIN.",
     "db": "tables of other schemas, and system tables, cannot be asked about.",
     "catalog": "tables of other databases cannot be asked about.",
-    "method": "NATURAL, ASOF and POSITIONAL joins are not told by their text. Write JOIN … ON.",
+    "method": "NATURAL, ASOF and POSITIONAL joins do not say what is compared. Write JOIN … ON.",
     "recursive": "recursive queries are not supported. Write out the steps.",
     "by_name": "UNION BY NAME is not supported. List the columns in their order.",
     "columns": "columns of an alias are not supported. Name them in the SELECT.",
 }
+# What people call a clause that sqlglot has another name for.
+_CALLED = {
+    "by_name": "BY NAME",
+    "catalog": "Another database",
+    "columns": "A list of columns behind an alias",
+    "db": "Another schema",
+    "laterals": "LATERAL",
+    "locks": "FOR UPDATE",
+    "method": "This kind of join",
+    "pivots": "PIVOT",
+    "sample": "A sample",
+    "windows": "WINDOW",
+}
+# It logs what it cannot take apart, which is refused here in words of our own.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
 def parse(text: str) -> exp.Query:
@@ -99,11 +115,20 @@ def _depth(text: str) -> int:
 
 def _checked(tree: exp.Expr) -> exp.Query:
     if not isinstance(tree, (exp.Select, exp.Union)):
-        kind = type(tree).__name__.upper()
+        kind = _verb(tree)
+        if kind == "EXPLAIN":
+            raise QuestionRefused(
+                "EXPLAIN is a verb of its own here: `discreet explain`, or Curator.explain."
+            )
         raise QuestionRefused(f"Only SELECT is answered, not {kind}. Ask for aggregates of rows.")
     for node in tree.walk():
         check_clauses(node)
     return tree
+
+
+def _verb(tree: exp.Expr) -> str:
+    """Return the word that a statement begins with, as far as it was understood."""
+    return str(tree.this if isinstance(tree, exp.Command) else type(tree).__name__).upper()
 
 
 def check_clauses(node: exp.Expr) -> None:
@@ -112,10 +137,17 @@ def check_clauses(node: exp.Expr) -> None:
         raise QuestionRefused("INTERSECT and EXCEPT are not supported. Use WHERE conditions.")
     if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.DDL)):
         raise QuestionRefused("Only SELECT is answered: a question changes nothing.")
+    if isinstance(node, (exp.Limit, exp.Offset)) and not _is_whole(node.expression):
+        raise QuestionRefused("LIMIT and OFFSET take a whole number, such as LIMIT 10.")
     allowed = _CLAUSES.get(type(node))
     if allowed is None:
         return
     for name, value in node.args.items():
         if value and name not in allowed:
+            called = _CALLED.get(name, name.strip("_").upper())
             reason = _REASONS.get(name, "it is not supported.")
-            raise QuestionRefused(f"{name.strip('_').upper()} is refused: {reason}")
+            raise QuestionRefused(f"{called} is refused: {reason}")
+
+
+def _is_whole(node: object) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit()
