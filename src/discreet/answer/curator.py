@@ -16,7 +16,7 @@ from discreet.answer import cautions
 from discreet.answer.accounts import accounts_of
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.explain import explain
-from discreet.answer.finish import finish
+from discreet.answer.finish import finish, rehearse
 from discreet.answer.perturb import release
 from discreet.answer.plan import make_plan
 from discreet.answer.resolve import resolve
@@ -26,16 +26,16 @@ from discreet.dp.accounting.exact import to_fraction
 from discreet.dp.ledger.book import Ledger
 from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import Bug, DiscreetError, InvalidBudget
+from discreet.errors import Bug, DiscreetError, EngineFailed, InvalidBudget
 from discreet.policy.load import load_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
     from decimal import Decimal
     from fractions import Fraction
 
     from discreet.answer.explain import Explanation
-    from discreet.answer.finish import Finished
+    from discreet.answer.perturb import Released
     from discreet.answer.plan import Noise, Plan
     from discreet.answer.tables import Reading
     from discreet.dp.ledger.records import Account, Remaining, Reservation
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 KEPT = 256  # plans and answers in memory; the ledger has all answers
 LARGEST_KEPT = 1 << 20  # bytes
+FAILED = b"failed"  # stands in the ledger for an answer that could not be computed
 Kept = TypeVar("Kept")
 
 
@@ -181,8 +182,12 @@ class Curator:
         packed = reservation.answer
         is_known = packed is not None
         if packed is None:
-            made = self._run(plan, consistent=consistent)
-            packed = self.ledger.commit(reservation, made.pack())
+            packed = self.ledger.commit(reservation, self._run(plan, consistent=consistent))
+        if packed == FAILED:
+            raise EngineFailed(
+                "The question was charged, but what it computes from noisy numbers failed, such as "
+                "the root of a negative one. Ask for the aggregates, and compute it from these."
+            )
         told = Answer.unpack(packed)
         if len(packed) < LARGEST_KEPT:
             _keep(self._told, reservation.key, told)
@@ -202,6 +207,7 @@ class Curator:
             statement = parse(question)
             with self._lock:
                 asked = resolve(statement, self.catalog)
+                rehearse(asked, self._home)
             made = make_plan(
                 asked, epsilon=to_fraction(epsilon), delta=to_fraction(delta), noise=noise
             )
@@ -229,26 +235,32 @@ class Curator:
             remaining=told_remaining(self.ledger.remaining(accounts)),
         )
 
-    def _run(self, plan: Plan, *, consistent: bool) -> Answer:
+    def _run(self, plan: Plan, *, consistent: bool) -> bytes:
         with self._lock:
-            finished = _withheld(lambda: self._finished(plan, consistent=consistent))
+            released = _withheld(lambda: self._released(plan, consistent=consistent))
+            try:
+                finished = _withheld(lambda: finish(plan.question, released, self._home))
+            except DiscreetError:
+                # That it failed tells something, too, and is the answer: whoever could ask again
+                # would get other noise for nothing.
+                return FAILED
         spent = {"epsilon": float(plan.price.epsilon or 0), "delta": float(plan.price.delta)}
-        return make_answer(
+        made = make_answer(
             finished,
             spent=spent,
             noise=plan.noise,
             cautions=cautions.of(plan),
         )
+        return made.pack()
 
-    def _finished(self, plan: Plan, *, consistent: bool) -> Finished:
+    def _released(self, plan: Plan, *, consistent: bool) -> Mapping[str, Released]:
         source = system_noise()
-        released = {
+        return {
             leaf.leaf.name: release(
                 leaf, self.engine, noise=source, kind=plan.noise, consistent=consistent
             )
             for leaf in plan.leaves
         }
-        return finish(plan.question, released, self._home)
 
     def _key(self, text: str, plan: Plan, accounts: list[Account], *, options: list[object]) -> str:
         """Return what tells this question from all that must be paid for separately."""
@@ -286,7 +298,7 @@ def _keep(place: dict[object, Kept], key: object, value: Kept) -> None:
     place[key] = value
 
 
-def _withheld(call: Callable[[], Finished]) -> Finished:
+def _withheld(call: Callable[[], Kept]) -> Kept:
     """Return `call()`; an unforeseen error becomes one without its words, which may quote data."""
     try:
         return call()

@@ -10,13 +10,16 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.answer.keys import TYPES
+from discreet.answer.perturb import COUNTS, Released
+from discreet.answer.question import aggregate_name, key_name
+from discreet.errors import EngineFailed, InvalidQuestion
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.answer.perturb import Released
-    from discreet.answer.question import Question
+    from discreet.answer.question import Leaf, Question
     from discreet.engines.duckdb import DuckDB
     from discreet.engines.engine import ArrowTable
 
@@ -45,12 +48,42 @@ def finish(question: Question, released: Mapping[str, Released], home: DuckDB) -
                 node.replace(build.aliased_table(names[node.name], node.name))
         if not question.is_direct or not isinstance(query, exp.Select):
             table = home.run(query)
-            return Finished(_named(table, question.names), (None,) * len(question.names))
+            return Finished(_named(table, question.names), (None,) * table.num_columns)
         (found,) = released.values()
         return _with_errors(question, query, found, home)
     finally:
         for name in names.values():
             home.drop(name)
+
+
+def rehearse(question: Question, home: DuckDB) -> None:
+    """Compute the answer from tables without rows, so that what cannot be computed costs nothing.
+
+    Raises:
+        InvalidQuestion: Types do not fit, or a position is not there.
+    """
+    if _plain_columns(question) is not None:
+        return
+    empty = {leaf.name: Released(_without_rows(leaf), 0) for leaf in question.leaves}
+    try:
+        finish(question, empty, home)
+    except EngineFailed as error:
+        reason = str(error).partition("(")[2].partition(")")[0]
+    else:
+        return
+    raise InvalidQuestion(
+        f"What the question computes from its aggregates cannot be computed ({reason}). Look at the "
+        "types of its operators and functions, and at ORDER BY and LIMIT."
+    )
+
+
+def _without_rows(leaf: Leaf) -> ArrowTable:
+    keys = {key_name(i): TYPES.get(key.kind, pa.string()) for i, key in enumerate(leaf.keys)}
+    told = {
+        aggregate_name(i): pa.int64() if item.ask in COUNTS else pa.float64()
+        for i, item in enumerate(leaf.aggregates)
+    }
+    return pa.schema({**keys, **told, "discreet_nothing": pa.null()}).empty_table()
 
 
 def _plain_columns(question: Question) -> list[str] | None:

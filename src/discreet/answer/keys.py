@@ -23,7 +23,7 @@ MOST_CELLS = 2_000_000
 Array = Any
 pc: Any = _compute  # its functions are made at run time, so that no type is known
 
-_TYPES = {
+TYPES = {
     Kind.TEXT: pa.string(),
     Kind.INTEGER: pa.int64(),
     Kind.BOOLEAN: pa.bool_(),
@@ -55,7 +55,7 @@ def domain_of(keys: Sequence[Typed]) -> Domain | None:
     """Return the public groups, or None when a key's values are not public."""
     values: list[tuple[object, ...]] = []
     for key in keys:
-        if key.values is None or key.kind not in _TYPES:
+        if key.values is None or key.kind not in TYPES:
             return None
         values.append(key.values)
     found = Domain(tuple(values), tuple(key.kind for key in keys))
@@ -127,7 +127,7 @@ class Groups:
 def public_groups(domain: Domain) -> Groups:
     """Return all combinations of public values."""
     arrays = tuple(
-        pa.array(list(values), _TYPES[kind])
+        pa.array(list(values), TYPES[kind])
         for values, kind in zip(domain.values, domain.kinds, strict=True)
     )
     return Groups(arrays, None, (False,) * len(arrays))

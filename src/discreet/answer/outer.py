@@ -38,3 +38,16 @@ def check_outer(query: exp.Query, released: Collection[str]) -> None:
             )
         if isinstance(node, (exp.Placeholder, exp.Parameter, exp.Command, exp.Lambda)):
             raise QuestionRefused("Parameters and commands are not part of a question.")
+
+
+def outer_names(select: exp.Select) -> tuple[str, ...]:
+    """Return what the columns of a query over answers are called; none for `*`, which says it itself."""
+    if any(item.is_star for item in select.expressions):
+        return ()
+    names: list[str] = []
+    for item in select.expressions:
+        name = item.alias_or_name or item.sql(dialect="duckdb").lower()
+        while name in names:
+            name += "_"
+        names.append(name)
+    return tuple(names)

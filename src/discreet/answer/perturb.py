@@ -204,12 +204,16 @@ def _told(
 ) -> Released:
     """Return the table of every grouping, one below the other."""
     tables: list[ArrowTable] = []
+    finest: dict[str, Any] = {}
     shifts = 0
     for wanted in plan.leaf.sets:
         vertices, cells = _added_up(plan, noisy, wanted)
         wide = {name: value * sqrt(cells) for name, value in deviation.items()}
         columns = _key_columns(plan, groups, wanted)
         told = _aggregates(plan, vertices, probes, consistent=consistent)
+        if consistent and plan.domain is not None and wanted != plan.leaf.sets[0]:
+            told |= _totals(finest, plan.leaf.aggregates, plan.domain.shape, wanted)
+        finest = finest or told
         columns |= told
         shifted = _shifted(plan, vertices, probes, wide, told)
         shifts = len(shifted)
@@ -217,6 +221,23 @@ def _told(
             columns |= {f"{name}_{index}": values for name, values in moved.items()}
         tables.append(pa.table(columns))
     return Released(pa.concat_tables(tables, promote_options="permissive"), shifts)
+
+
+def _totals(
+    finest: Mapping[str, Any],
+    aggregates: Sequence[Aggregate],
+    shape: tuple[int, ...],
+    wanted: tuple[int, ...],
+) -> dict[str, Any]:
+    """Return the counts of a coarser grouping as totals of those that are told, so that they add up."""
+    dropped = tuple(axis for axis in range(len(shape)) if axis not in wanted)
+    found: dict[str, Any] = {}
+    for index, aggregate in enumerate(aggregates):
+        if aggregate.ask in COUNTS:
+            name = aggregate_name(index)
+            counts = finest[name].to_numpy(zero_copy_only=False).reshape(shape)
+            found[name] = pa.array(counts.sum(axis=dropped).ravel())
+    return found
 
 
 def _added_up(

@@ -14,7 +14,7 @@ from discreet.answer.expressions.ranges import refine
 from discreet.answer.expressions.translate import condition
 from discreet.answer.grouping import read_grouping
 from discreet.answer.lift import lift_leaf, lift_units, projections_of
-from discreet.answer.outer import check_outer
+from discreet.answer.outer import check_outer, outer_names
 from discreet.answer.parts import cells
 from discreet.answer.question import Leaf, Question
 from discreet.answer.rows import Rows
@@ -124,7 +124,7 @@ class _Walk:
                 return alias, sources.scan(self.catalog.find(source.name), alias)
         else:
             raise QuestionRefused(
-                f"{type(source.this).__name__.upper()} is no table. Name a table of the policy."
+                f"{source.sql(dialect='duckdb')} is no table. Name a table of the policy."
             )
         return alias, found if isinstance(found, Outer) else found.as_rows(alias)
 
@@ -228,7 +228,7 @@ class _Walk:
         for node in _nested_queries(tree):
             place = node.this if isinstance(node, exp.Subquery) else node
             place.replace(self._nested(place, known))
-        return Outer(tree, tuple(item.alias_or_name for item in tree.expressions))
+        return Outer(tree, outer_names(tree))
 
 
 def _clauses(select: exp.Select) -> list[exp.Expr]:
