@@ -168,12 +168,16 @@ def _steps_above(typed: Typed, low: Fraction, step: Fraction, most: int) -> exp.
         return exp.Sub(this=whole, expression=constant(low, Kind.INTEGER)) if low else whole
     number: exp.Expr = _within(_double(typed), low, high, Kind.REAL)
     offset = Fraction(1, 2) - low / step
-    if abs(offset) > MOST_STEPS:
+    is_far = abs(offset) > MOST_STEPS
+    if is_far:
         # Too far from zero for one addition to be exact enough.
         number = exp.Paren(this=exp.Sub(this=number, expression=constant(low)))
         offset = Fraction(1, 2)
     scaled = exp.Mul(this=number, expression=constant(1 / step))
-    floor = exp.Floor(this=exp.Add(this=scaled, expression=constant(offset)))
+    floor: exp.Expr = exp.Floor(this=exp.Add(this=scaled, expression=constant(offset)))
+    if is_far:
+        # The doubles nearest to the bounds may be farther from each other than the bounds.
+        floor = _within(floor, Fraction(0), Fraction(most), Kind.REAL)
     # Doubles are added up as they are only where that is exact.
     return floor if most <= FINEST else exp.cast(floor, exp.DataType.Type.BIGINT)
 

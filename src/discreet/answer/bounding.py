@@ -219,11 +219,21 @@ def _first(
 
 
 def keyed_hash(trees: Sequence[exp.Expr]) -> exp.Expr:
-    """Return a hash under a key that is drawn for this question and kept nowhere."""
+    """Return a hash under a key that is drawn for this question and kept nowhere.
+
+    Each text comes with its length: otherwise NULL and '', or a|b and c, and a and b|c, would be in
+    an order that the engine picks, which other people's rows could change.
+    """
     parts: list[exp.Expr] = [build.text(secrets.token_hex(16))]
     for tree in trees:
-        text = exp.Coalesce(this=exp.cast(tree.copy(), "TEXT"), expressions=[build.text("")])
-        parts += [build.text("|"), text]
+        text = exp.cast(tree.copy(), "TEXT")
+        size = exp.cast(exp.Length(this=text.copy()), "TEXT")
+        told = exp.DPipe(
+            this=exp.DPipe(this=size, expression=build.text(":"), safe=True),
+            expression=text,
+            safe=True,
+        )
+        parts += [build.text("|"), exp.Coalesce(this=told, expressions=[build.text("")])]
     joined: exp.Expr = parts[0]
     for part in parts[1:]:
         joined = exp.DPipe(this=joined, expression=part, safe=True)

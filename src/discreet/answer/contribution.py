@@ -34,21 +34,27 @@ class Contribution:
     change: int = 1
 
 
-def contribution(rows: Rows, *, has_keys: bool, needs_groups: bool) -> Contribution:
+def contribution(
+    rows: Rows, *, has_keys: bool, needs_groups: bool, by_squares: bool = False
+) -> Contribution:
     """Return what bounds a unit's contribution to a grouping of `rows`.
+
+    A bound on the groups is made to hold only where something rests on it: where groups are told by
+    how many people they have, or `by_squares`, for Gaussian noise. Otherwise the rows are bounded by
+    the product, which costs less and leaves no group out.
 
     Raises:
         QuestionRefused: The unit may have any number of rows, and the policy sets no limit.
     """
     if not rows.unit or rows.is_single:
-        fan = 1 if rows.is_single else rows.fan
+        fan = rows.fan
         return Contribution("none", fan, fan * fan, fan, fan)
     limits = rows.limits
     most, groups, per_group = limits.rows_per_unit, limits.groups_per_unit, limits.rows_per_group
     if not has_keys:
         groups = 1
-    if most is None and groups is not None and per_group is not None:
-        most = groups * per_group
+    if groups is not None and per_group is not None:
+        most = min(most or groups * per_group, groups * per_group)
     if most is None:
         raise QuestionRefused(
             "A person may have any number of rows, and nothing limits how many of them count. Add "
@@ -56,14 +62,17 @@ def contribution(rows: Rows, *, has_keys: bool, needs_groups: bool) -> Contribut
         )
     if rows.rank is not None:
         return Contribution("rank", most, most * most, most if has_keys else 1, most)
-    truncates = has_keys and (needs_groups or groups is not None)
+    truncates = has_keys and (needs_groups or (by_squares and groups is not None))
+    is_pushed = rows.has_children and (truncates or rows.fan > 1)
+    change = 2 if is_pushed else 1
     if not truncates:
-        return Contribution("rescale", most, most * most, None if has_keys else 1, most, ONE)
+        return Contribution(
+            "rescale", most, most * most, None if has_keys else 1, most, ONE, change
+        )
     groups = min(groups or most, most)
     per_group = min(per_group or most, most)
     total = min(most, groups * per_group)
     full, left = divmod(total, per_group)
-    change = 2 if rows.has_children else 1
     return Contribution(
         "truncate", total, full * per_group**2 + left**2, groups, per_group, ONE, change
     )

@@ -116,6 +116,7 @@ def union(first: Selection, second: Selection) -> Selection:
         fan=first.rows.fan + second.rows.fan,
         rank=None,
         is_single=False,
+        has_children=first.rows.has_children or second.rows.has_children,
     )
     query = exp.Union(this=left.copy(), expression=right.copy(), distinct=False)
     return Selection(query, items, rows, first.units)
@@ -186,7 +187,10 @@ def per_unit(
     grouped = query.group_by(
         *(item.typed.tree.copy() for item in keys), *(tree.copy() for tree in rows.unit), copy=True
     )
-    kept = replace(rows, rank=None, is_single=not has_other_keys)
+    # Someone who is but one of a person's rows changes what the person's row says: one row leaves,
+    # and another comes.
+    fan = 2 if rows.has_children else 1
+    kept = replace(rows, rank=None, is_single=not has_other_keys, fan=fan)
     return Selection(grouped, selection.items, kept, selection.units)
 
 

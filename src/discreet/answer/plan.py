@@ -118,8 +118,7 @@ def make_plan(
     Without `noise` the one with the smaller error is taken; Gaussian noise needs a delta.
     """
     _check(epsilon, delta, noise)
-    drafts = [_draft(leaf) for leaf in question.leaves]
-    slips = sum(draft.domain is None for draft in drafts)
+    slips = sum(domain_of(leaf.keys) is None for leaf in question.leaves)
     if slips and not delta:
         raise QuestionRefused(
             "The values of a grouping key are not public, so that a rare one could tell who is in "
@@ -127,7 +126,7 @@ def make_plan(
             "chance of it with --delta 1e-6: then groups of few people are left out."
         )
     kinds: list[Noise] = [noise] if noise else (["laplace", "gaussian"] if delta else ["laplace"])
-    plans = [_with_noise(question, drafts, epsilon, delta, slips, kind) for kind in kinds]
+    plans = [_with_noise(question, epsilon, delta, slips, kind) for kind in kinds]
     return min(plans, key=_noisiness)
 
 
@@ -160,18 +159,23 @@ class _Draft:
         return len(self.blocks) + len(self.ranks) + len(self.distincts)
 
 
-def _draft(leaf: Leaf) -> _Draft:
+def _draft(leaf: Leaf, noise: Noise) -> _Draft:
     rows, keys = leaf.rows, leaf.keys
     domain = domain_of(keys)
     is_private = domain is None
-    if len(leaf.sets) > 1 and (is_private or _needs_probe(leaf)):
+    if len(leaf.sets) > 1 and (is_private or not _adds_up(leaf)):
         raise QuestionRefused(
             "ROLLUP and CUBE add up counts, sums and means of public groups. List the keys' values "
-            "in the policy, and ask for medians, minima and distinct values apart."
+            "in the policy, and ask for medians, minima, people and distinct values apart."
         )
     by_row = not rows.unit or rows.is_single
     needs_groups = is_private or any(item.ask is Ask.COUNT_UNITS for item in leaf.aggregates)
-    limit = contribution(rows, has_keys=bool(keys), needs_groups=needs_groups)
+    limit = contribution(
+        rows,
+        has_keys=bool(keys),
+        needs_groups=needs_groups,
+        by_squares=noise == "gaussian",
+    )
     blocks, readings = assemble(
         leaf.aggregates,
         counts_rows=is_private and by_row,
@@ -187,13 +191,15 @@ def _draft(leaf: Leaf) -> _Draft:
     return _Draft(leaf, domain, limit, blocks, readings, ranks, distincts, selector)
 
 
-def _needs_probe(leaf: Leaf) -> bool:
-    return any(item.ask in (*_RANKS, Ask.COUNT_DISTINCT) for item in leaf.aggregates)
+def _adds_up(leaf: Leaf) -> bool:
+    """Whether the answers of all groups add up to that of their union."""
+    # A person who is in two groups is still one person.
+    apart = {*_RANKS, Ask.COUNT_DISTINCT} | (set() if leaf.rows.is_single else {Ask.COUNT_UNITS})
+    return not any(item.ask in apart for item in leaf.aggregates)
 
 
 def _with_noise(
     question: Question,
-    drafts: list[_Draft],
     epsilon: Fraction,
     delta: Fraction,
     slips: int,
@@ -201,6 +207,7 @@ def _with_noise(
 ) -> Plan:
     parts = slips + (noise == "gaussian")
     each = delta / parts if parts else Fraction(0)
+    drafts = [_draft(leaf, noise) for leaf in question.leaves]
     mechanisms = sum(draft.mechanisms for draft in drafts)
     if noise == "laplace":
         share = epsilon / mechanisms
@@ -324,8 +331,9 @@ def _rank(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> Rank
     query = bounding.main_query(rows, (*draft.leaf.keys, place), (count_rows(),), limit)
     epsilon = share if noise == "laplace" else _below_root(2 * share)
     rank = ceil(2 * limit.rows * log(max(block.steps, 2)) / float(epsilon))
+    most = limit.rows * limit.change
     return RankProbe(
-        item, query, block.low, block.step, block.steps + 1, limit.rows, limit.one, epsilon, rank
+        item, query, block.low, block.step, block.steps + 1, most, limit.one, epsilon, rank
     )
 
 

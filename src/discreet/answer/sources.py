@@ -82,6 +82,7 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
         # Rows that match nobody are nobody's; without this they would all be one person's.
         frame.where(exp.Not(this=build.is_null(unit[0].copy())), copy=False)
     is_plain = right.is_public or left.is_public
+    has_children = left.has_children or right.has_children
     # Where nothing matches, the unit of the right side is NULL, so that it no longer says whose.
     others = () if side else (*right.same, *(right.unit if unit == left.unit else left.unit))
     return Rows(
@@ -92,12 +93,12 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
         limits=limits,
         bounds={**left.bounds, **right.bounds},
         publics={**left.publics, **right.publics},
-        fan=max(left.fan, right.fan),
+        # A row that was one row of a person may be joined with all of the person's others.
+        fan=max(left.fan, right.fan, 1 + (has_children and not is_plain)),
         same=(*left.same, *others),
         rank=(left.rank or right.rank) if is_plain else None,
         is_single=is_plain and (left.is_single or right.is_single),
-        has_children=left.has_children
-        or right.has_children
+        has_children=has_children
         or (not is_plain and bool(unit) and not (left.unit and right.unit)),
     )
 
