@@ -16,7 +16,6 @@ from discreet.answer.expressions.typed import (
     SMALLEST,
     Typed,
     bare_literal,
-    inner,
     real_literal,
     refused,
 )
@@ -83,21 +82,25 @@ def _cleaned(typed: Typed) -> Typed:
     Numbers with an exponent compare with decimals of any size on every engine; a cast of such a
     decimal could fail. All engines order NaN above infinity.
     """
-    column = typed.tree
+    column, size = typed.tree, exp.Abs(this=typed.tree.copy())
     words = [exp.Literal.string(word) for word in ("NaN", "nan")]
     is_nan = exp.In(this=exp.cast(column.copy(), "TEXT"), expressions=words)
-    top = exp.Case(ifs=[exp.If(this=is_nan, true=exp.Null())], default=real_literal(1e30))
+    is_usual = exp.and_(
+        exp.GTE(this=size, expression=bare_literal(1e-30)),
+        exp.LT(this=size.copy(), expression=bare_literal(1e30)),
+    )
+    is_tiny = exp.LT(this=size.copy(), expression=bare_literal(1e-30))
+    zero = bare_literal(0.0)
     ifs = [
-        exp.If(this=exp.GTE(this=column.copy(), expression=bare_literal(1e30)), true=top),
-        exp.If(
-            this=exp.LTE(this=column.copy(), expression=bare_literal(-1e30)),
-            true=real_literal(-1e30),
-        ),
-        exp.If(this=_is_tiny(column), true=real_literal(0.0)),
+        exp.If(this=is_usual, true=exp.cast(column.copy(), "DOUBLE")),  # first, as it is quick
+        exp.If(this=is_tiny, true=real_literal(0.0)),
+        exp.If(this=exp.LT(this=column.copy(), expression=zero), true=real_literal(-1e30)),
+        exp.If(this=is_nan, true=exp.Null()),
+        exp.If(this=exp.GT(this=column.copy(), expression=zero.copy()), true=real_literal(1e30)),
     ]
     return replace(
         typed,
-        tree=exp.Case(ifs=ifs, default=exp.cast(column.copy(), "DOUBLE")),
+        tree=exp.Case(ifs=ifs),
         kind=Kind.REAL,
         low=None if typed.low is None else nearest(max(-LARGEST, min(LARGEST, typed.low))),
         high=None if typed.high is None else nearest(max(-LARGEST, min(LARGEST, typed.high))),
@@ -107,21 +110,13 @@ def _cleaned(typed: Typed) -> Typed:
     )
 
 
-def _is_tiny(tree: exp.Expr) -> exp.Expr:
-    return exp.and_(
-        exp.GT(this=tree.copy(), expression=bare_literal(-1e-30)),
-        exp.LT(this=tree.copy(), expression=bare_literal(1e-30)),
-    )
-
-
 def flushed(typed: Typed) -> Typed:
     """Return a double whose values are zero or no nearer to zero than `least`."""
     if typed.least is not None:
         return typed
-    tree = exp.Case(
-        ifs=[exp.If(this=_is_tiny(inner(typed.tree)), true=real_literal(0.0))],
-        default=typed.tree.copy(),
-    )
+    size = exp.Abs(this=typed.tree.copy())
+    is_tiny = exp.LT(this=size, expression=bare_literal(1e-30))
+    tree = exp.Case(ifs=[exp.If(this=is_tiny, true=real_literal(0.0))], default=typed.tree.copy())
     return replace(typed, tree=tree, least=SMALLEST)
 
 
