@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROWS = 48
-EXAMPLES = 25
+EXAMPLES = 10
 REALS = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -5e-324, -0.0, 0.0, 0.5, -2.5, 2.675]
 REALS += [1e-29, 1e29, 0.1, 0.49999999999999994, 4503599627370497.5, 9e15, 1.0, -7.0, 1e-31, 3.5]
 TEXTS = [
