@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.answer.accounts import DEFAULT
 from discreet.answer.aggregates import Ask
 
 if TYPE_CHECKING:
     from discreet.answer.plan import LeafPlan, Plan
+    from discreet.policy.model import Policy
 
 
-def of(plan: Plan) -> tuple[str, ...]:
-    """Return the cautions of a plan, each once."""
+def of(plan: Plan, policy: Policy | None) -> tuple[str, ...]:
+    """Return the cautions of a plan under `policy`, each once."""
+    has_common_budget = policy is not None and policy.budget is not None
     found: list[str] = []
     for leaf in plan.leaves:
         found += _of_leaf(leaf)
         for touch in leaf.leaf.rows.touches:
-            policy = touch.held.policy
-            if policy is None or policy.budget is None:
+            said = touch.held.policy
+            if not has_common_budget and (said is None or said.budget is None):
                 found.append(
-                    f"Nobody declared a budget for '{touch.held.name}'. Add `budget: {{epsilon: 1}}` "
-                    "to its policy."
+                    f"Nobody declared a budget for '{touch.held.name}', so that it is epsilon "
+                    f"{float(DEFAULT.epsilon):g}, which protects little. Add `budget: {{epsilon: 1}}` "
+                    "to its table in the policy."
                 )
     return tuple(dict.fromkeys(found))
 
@@ -35,14 +39,14 @@ def _of_leaf(leaf: LeafPlan) -> list[str]:
     elif leaf.leaf.keys:
         found.append("Rows whose key is missing or not among the public values are not counted.")
     if leaf.limit.method in ("rescale", "truncate"):
-        found.append(
-            f"At most {leaf.limit.rows} rows of one person count; those of people with more are "
-            "scaled down."
-        )
-    if leaf.limit.method == "truncate":
-        found.append(f"A person counts in at most {leaf.limit.groups} groups, chosen by chance.")
+        rows = _several(leaf.limit.rows, "row")
+        found.append(f"A person counts as at most {rows}; who has more is scaled down to that.")
+    if leaf.limit.method == "truncate" and leaf.limit.groups is not None:
+        groups = _several(leaf.limit.groups, "group")
+        found.append(f"A person counts in at most {groups}, chosen by chance.")
     if leaf.limit.method == "rank":
-        found.append(f"At most {leaf.limit.rows} rows of one person count, chosen by chance.")
+        rows = _several(leaf.limit.rows, "row")
+        found.append(f"At most {rows} of a person count, chosen by chance.")
     for probe in leaf.ranks:
         if probe.aggregate.ask in (Ask.MIN, Ask.MAX):
             beyond = "below" if probe.aggregate.ask is Ask.MIN else "above"
@@ -51,3 +55,7 @@ def _of_leaf(leaf: LeafPlan) -> list[str]:
                 "true one would be one person's."
             )
     return found
+
+
+def _several(count: int, word: str) -> str:
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

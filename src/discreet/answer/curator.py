@@ -233,6 +233,7 @@ class Curator:
             confidence=confidence,
             within=within,
             remaining=told_remaining(self.ledger.remaining(accounts)),
+            policy=self.policy,
         )
 
     def _run(self, plan: Plan, *, consistent: bool) -> bytes:
@@ -249,7 +250,7 @@ class Curator:
             finished,
             spent=spent,
             noise=plan.noise,
-            cautions=cautions.of(plan),
+            cautions=cautions.of(plan, self.policy),
         )
         return made.pack()
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from discreet.answer.aggregates import Aggregate
     from discreet.answer.blocks import Block
+    from discreet.policy.model import Policy
 
 SIZE = 1000  # rows that a group is taken to have when nobody says
 
@@ -70,6 +71,7 @@ def explain(
     confidence: float = 0.95,
     within: Fraction | None = None,
     remaining: Mapping[str, object] | None = None,
+    policy: Policy | None = None,
 ) -> Explanation:
     """Return what the plan costs, and what epsilon would bring all errors `within` a share of the value."""
     leaf = plan.leaves[0]
@@ -97,7 +99,7 @@ def explain(
             for touch in touches
         },
         remaining=remaining or {},
-        cautions=cautions.of(plan),
+        cautions=cautions.of(plan, policy),
     )
 
 
