@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.answer.bounding import keyed_hash
-from discreet.answer.tables import REGISTERED
+from discreet.answer.tables import REGISTERED, table_account
 from discreet.engines.connect import open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import UnknownColumn, WrongUsage
@@ -79,7 +79,13 @@ def register(
         ranked = exp.cast(number, exp.DataType.Type.INT)
         query = build.select(*columns, build.named(ranked, RANK), source=opened.relation.copy())
         rows = _written(opened.engine, query, output)
-        told = {"rank": RANK, "table": said.name, "unit": said.unit, "size": output.stat().st_size}
+        told = {
+            "rank": RANK,
+            "table": said.name,
+            "unit": said.unit,
+            "size": output.stat().st_size,
+            "account": table_account(source, said.name),
+        }
         write_whole(beside, json.dumps(told, indent=2) + "\n")
     finally:
         opened.engine.close()

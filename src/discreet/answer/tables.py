@@ -110,13 +110,16 @@ def _opener(
 def _held(name: str, table: Table, said: model.Table | None, source: object) -> Held:
     if said is not None:
         _require(table, said)
+    told = _registration(source)
+    # A registered copy is about the same people, so that they have one budget.
+    account = told.get("account") or table_account(source, name)
     return Held(
         name,
         table,
         said,
-        account=f"table:{_identity(source, name)}",
+        account=str(account),
         version=_version(source),
-        rank=_rank(source, table, said.unit if said else None),
+        rank=_rank(told, source, table, said.unit if said else None),
     )
 
 
@@ -129,8 +132,12 @@ def _require(table: Table, said: model.Table) -> None:
             raise UnknownColumn(f"The unit '{name}' is not in {table.label}.{near}")
 
 
-def _identity(source: object, name: str) -> str:
+def table_account(source: object, name: str) -> str:
     """Return what the table is called in the ledger, wherever the question is asked from."""
+    return f"table:{_identity(source, name)}"
+
+
+def _identity(source: object, name: str) -> str:
     if not isinstance(source, (str, Path)):
         return f"frame/{name}"
     text = str(source)
@@ -152,20 +159,23 @@ def _version(source: object) -> str:
     return secrets.token_hex(16)
 
 
-def _rank(source: object, table: Table, unit: str | None) -> str | None:
-    """Return the column of ranks that `discreet register` wrote into this very file for this unit."""
+def _registration(source: object) -> Mapping[str, object]:
+    """Return what `discreet register` wrote beside a file, nothing where it was not registered."""
     if not isinstance(source, (str, Path)):
-        return None
+        return {}
     beside = Path(f"{source}{REGISTERED}")
-    if not beside.is_file():
-        return None
     try:
-        told: Mapping[str, object] = json.loads(beside.read_text("utf-8"))
+        told = json.loads(beside.read_text("utf-8")) if beside.is_file() else {}
     except (OSError, ValueError):
-        return None
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _rank(told: Mapping[str, object], source: object, table: Table, unit: str | None) -> str | None:
+    """Return the column of ranks that was written into this very file for this unit."""
     name = told.get("rank")
-    is_there = isinstance(name, str) and table.column(name) is not None
+    if not isinstance(name, str) or table.column(name) is None:
+        return None
     # The ranks of another unit's rows bound nothing.
-    is_there = is_there and told.get("unit") == unit
-    size = Path(str(source)).stat().st_size
-    return str(name) if is_there and told.get("size") == size else None
+    is_same = told.get("unit") == unit and told.get("size") == Path(str(source)).stat().st_size
+    return name if is_same else None
