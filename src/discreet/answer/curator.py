@@ -81,7 +81,11 @@ def open_curator(
     """
     found = load_policy(policy) if isinstance(policy, (str, Path)) else policy
     catalog, engine = open_catalog(source, found, table=table, reading=reading)
-    book = Ledger(ledger if ledger is not None else ledger_place(source))
+    place = ledger if ledger is not None else ledger_place(source)
+    if ledger is None and isinstance(place, Path):
+        # The folder of this user's state; one that somebody named must be there.
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    book = Ledger(place)
     return Curator(
         catalog, engine, book, policy=found, analyst=analyst, quantum=quantum, clock=clock
     )
