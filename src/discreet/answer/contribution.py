@@ -52,7 +52,7 @@ def contribution(
     limits = rows.limits
     most, groups, per_group = limits.rows_per_unit, limits.groups_per_unit, limits.rows_per_group
     if not has_keys:
-        groups = 1
+        groups, per_group, most = 1, None, most or per_group
     if groups is not None and per_group is not None:
         most = min(most or groups * per_group, groups * per_group)
     if most is None:
