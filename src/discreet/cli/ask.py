@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,26 +86,26 @@ def command(
 
 def _print(answer: Answer) -> None:
     to = output.console()
-    header: list[str] = []
+    rows, errors = answer.rows, answer.error
     has_error = [
-        any(row[index] is not None for row in answer.error) for index in range(len(answer.columns))
+        any(row[index] is not None for row in errors) for index in range(len(answer.columns))
     ]
+    header: list[str] = []
     for name, known in zip(answer.columns, has_error, strict=True):
         header += [name, "±"] if known else [name]
-    rows = [
-        _cells(values, errors, has_error)
-        for values, errors in zip(answer.rows, answer.error, strict=True)
-    ]
-    texts = _texts(answer, has_error)
-    share = f"{answer.confidence:.0%}"
-    output.print_table(to, f"Answer (± holds with {share} confidence)", header, rows, texts=texts)
-    spent, left = answer.spent, answer.remaining
-    price = f"epsilon {asking.short(spent['epsilon'])}"
-    if spent["delta"]:
-        price += f", delta {asking.short(spent['delta'])}"
+    lines = [_cells(values, mine, has_error) for values, mine in zip(rows, errors, strict=True)]
+    title = "Answer"
+    if any(has_error):
+        title += f" (± {asking.percent(answer.confidence)} confidence, for the noise alone)"
+    output.print_table(to, title, header, lines, texts=_texts(rows, has_error))
+    if not rows:
+        output.print_sentence(to, "No group has enough people to be told.")
+    left = answer.remaining
+    spent = asking.amounts(answer.spent["epsilon"], answer.spent["delta"])
     if answer.cached:
-        price = "nothing: this question was answered before"
-    output.print_sentence(to, f"\nSpent {price}. Left: epsilon {asking.short(left['epsilon'])}.")
+        spent = "nothing: this question was answered before"
+    remaining = asking.amounts(left["epsilon"], left["delta"])
+    output.print_sentence(to, f"\nSpent {spent}. Left: {remaining}.")
     for caution in answer.cautions:
         click.echo(output.harmless(f"! {caution}"), err=True)
 
@@ -112,25 +113,31 @@ def _print(answer: Answer) -> None:
 def _cells(values: list[Any], errors: list[Error | None], has_error: list[bool]) -> list[str]:
     cells: list[str] = []
     for value, error, known in zip(values, errors, has_error, strict=True):
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        cells.append(asking.short(value) if is_number else ("–" if value is None else str(value)))
+        half = None if error is None else (error.high - error.low) / 2
+        cells.append(_cell(value, half))
         if known:
-            cells.append(
-                "" if error is None else asking.short(_rounded((error.high - error.low) / 2))
-            )
+            cells.append("" if half is None else asking.short(float(f"{half:.3g}")))
     return cells
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
+def _cell(value: Any, half: float | None) -> str:
+    """Return a value; of a real number no digits that its error makes meaningless."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    if half is None or not isfinite(half) or half <= 0 or isinstance(value, int):
+        return asking.short(value)
+    digits = 2 - floor(log10(half))
+    return f"{round(value, digits):,.{max(digits, 0)}f}" if isfinite(value) else asking.short(value)
 
 
-def _texts(answer: Answer, has_error: list[bool]) -> set[int]:
+def _texts(rows: list[list[Any]], has_error: list[bool]) -> set[int]:
     """Return which printed columns hold words."""
     texts: set[int] = set()
     place = 0
     for index, known in enumerate(has_error):
-        if any(isinstance(row[index], str) for row in answer.rows):
+        if any(isinstance(row[index], str) for row in rows):
             texts.add(place)
         place += 1 + known
     return texts

@@ -21,6 +21,9 @@ Examples:
   discreet budget --verify                     is the book as it was written?
 """
 
+# A reservation that was never committed was interrupted; it is paid for all the same.
+_STATES = {"committed": "answered", "reserved": "reserved"}
+
 
 @dataclass(frozen=True)
 class Spending(Result):
@@ -107,6 +110,15 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 def _print(found: Spending) -> None:
     to = output.console()
+    has_parts = any(item["cell"] for item in found.accounts)
+    header = [
+        "account",
+        "ε spent",
+        "of ε",
+        "ε left",
+        "δ left",
+        *(["least in"] if has_parts else []),
+    ]
     rows = [
         [
             item["account"],
@@ -114,21 +126,30 @@ def _print(found: Spending) -> None:
             asking.short(item["epsilon"]["limit"]),
             asking.short(item["epsilon"]["left"]),
             asking.short(item["delta"]["left"]),
+            *([_part(item["cell"])] if has_parts else []),
         ]
         for item in found.accounts
     ]
-    header = ["account", "spent ε", "of ε", "left ε", "left δ"]
-    output.print_table(to, "Budgets", header, rows)
-    if found.entries:
-        lines = [
-            [
-                entry["at"].removesuffix("+00:00"),
-                asking.short(entry["epsilon"]),
-                entry["state"],
-                entry["question"] or "",
-            ]
-            for entry in found.entries
-        ]
-        output.print_table(to, "Latest", ["when", "ε", "state", "question"], lines, texts=(0, 2, 3))
+    output.print_table(to, "Budgets", header, rows, texts=(0, 5))
+    lines = [_line(entry) for entry in found.entries if entry["state"] != "limit"]
+    if lines:
+        # A question is charged to several accounts and told once.
+        once = [list(line) for line in dict.fromkeys(map(tuple, lines))]
+        header = ["when (UTC)", "ε", "state", "question"]
+        output.print_table(to, "Latest questions", header, once, texts=(0, 2, 3))
     if found.verified is not None:
         output.print_sentence(to, f"\nThe book is whole: {found.verified:,} entries verified.")
+
+
+def _line(entry: dict[str, Any]) -> list[str]:
+    return [
+        entry["at"].replace("T", " ").removesuffix("+00:00"),
+        asking.short(entry["epsilon"]),
+        _STATES[entry["state"]],
+        entry["question"] or "",
+    ]
+
+
+def _part(cell: str | None) -> str:
+    """Return the part without how its table is divided."""
+    return "" if cell is None else cell.rpartition("|")[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,49 +88,67 @@ def command(
 ) -> None:
     """Say what a question about SOURCE costs and how exact its answer is. Spends nothing.
 
-    No row is read: everything told here follows from the question and the policy.
+    No row of people is read: everything told here follows from the question and the policy.
     """
     with asking.open_for(source, **choices) as curator:
         plan, text = curator.plan(question, epsilon=epsilon, delta=delta, noise=noise)
         found = curator.explain(plan, text, confidence=confidence, size=size, within=within)
-    show(found, as_json=as_json)
+    show(found, within=within, as_json=as_json)
 
 
-def show(found: Explanation, *, as_json: bool) -> None:
+def show(found: Explanation, *, within: Fraction | None = None, as_json: bool) -> None:
     """Print an explanation for people or for machines."""
     if as_json:
         output.print_json(found)
         return
     to = output.console()
-    price = f"epsilon {asking.short(found.epsilon)}"
-    if found.delta:
-        price += f" and delta {asking.short(found.delta)}"
-    output.print_sentence(
-        to,
-        f"The question costs {price}, spent on {found.mechanisms} noisy "
-        f"{'statistic' if found.mechanisms == 1 else 'statistics'} with {found.noise} noise.",
+    output.print_sentence(to, _price(found))
+    title = (
+        f"Expected error, at {asking.percent(found.confidence)} confidence, in a group of "
+        f"{found.size:,} rows"
     )
-    groups = "" if found.groups is None else f", {found.groups:,} public groups"
-    title = f"Expected error in a group of {found.size:,} rows ({found.confidence:.0%}{groups})"
-    header = ["aggregate", "standard error", "within ±", "of the value"]
+    header = ["aggregate", "standard error", "±", "± of the value"]
     output.print_table(to, title, header, [_row(item) for item in found.expected])
-    if found.needed_epsilon is not None:
+    if any(item.relative is not None for item in found.expected):
+        output.print_sentence(to, "The value is taken to lie halfway between the bounds.")
+    if found.needed_epsilon is not None and within is not None:
+        share = asking.percent(float(within))
         output.print_sentence(
-            to, f"\nThat error needs epsilon {asking.short(found.needed_epsilon)}."
+            to, f"\nTo be within {share}, it takes epsilon {_rounded_up(found.needed_epsilon)}."
         )
     for name, cells in found.cells.items():
         if cells is not None:
             listed = ", ".join(cells[:6]) + (" …" if len(cells) > 6 else "")
-            output.print_sentence(to, f"Only these parts of {name} are charged: {listed}.")
-    left = found.remaining.get("epsilon")
-    if isinstance(left, float):
-        output.print_sentence(to, f"Left before it: epsilon {asking.short(left)}.")
+            output.print_sentence(to, f"\nOnly these parts of {name} are charged: {listed}.")
     for caution in found.cautions:
         click.echo(output.harmless(f"! {caution}"), err=True)
+
+
+def _price(found: Explanation) -> str:
+    """Return what the question costs, on what, and whether there is as much left."""
+    count = "1 noisy statistic" if found.mechanisms == 1 else f"{found.mechanisms} noisy statistics"
+    groups = ""
+    if found.groups is not None and found.groups > 1:
+        groups = f" in each of {found.groups:,} public groups"
+    told = (
+        f"The question costs {asking.amounts(found.epsilon, found.delta)}, for {count}{groups} "
+        f"with {found.noise} noise."
+    )
+    left, delta = found.remaining.get("epsilon"), found.remaining.get("delta")
+    if isinstance(left, float) and isinstance(delta, float):
+        enough = left >= found.epsilon and delta >= found.delta
+        told += f" Left{'' if enough else ', which is not enough'}: {asking.amounts(left, delta)}."
+    return told
 
 
 def _row(item: Expected) -> list[str]:
     if item.ranks is not None:
         return [item.aggregate, "–", f"{asking.short(round(item.ranks))} ranks", "–"]
-    share = "–" if item.relative is None else f"{item.relative:.2%}"
+    share = "–" if item.relative is None else asking.percent(item.relative)
     return [item.aggregate, asking.short(item.standard_error), asking.short(item.within), share]
+
+
+def _rounded_up(epsilon: float) -> str:
+    """Return an epsilon in few digits that is not below the one that is needed."""
+    step = 10.0 ** (floor(log10(epsilon)) - 2)
+    return asking.short(float(f"{ceil(epsilon / step) * step:.3g}"))

@@ -60,5 +60,8 @@ def command(source: str, policy: Path, **choices: Any) -> None:
         output.print_json(made)
     else:
         click.echo(
-            f"{made.rows:,} rows of '{made.table}' are numbered by '{made.unit}': {made.output}"
+            output.harmless(
+                f"{made.rows:,} rows of '{made.table}' are numbered within each '{made.unit}' in "
+                f"{made.output}: ask that file."
+            )
         )
