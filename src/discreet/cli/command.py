@@ -43,7 +43,7 @@ discreet stands between sensitive data and the people who want it.
 Five jobs, one policy file that says what is protected:
   assess    how identifiable are the people in this table?
   release   publish rows safely, with the least loss
-  answer    SQL under differential privacy, with a budget    (coming)
+  answer    SQL under differential privacy, with a budget
   attack    play the adversary before the world does         (coming)
   guard     who may see what, proven by a journal            (coming)
 
@@ -56,6 +56,7 @@ Start here:
   discreet check people.csv --policy policy.yaml
   discreet anonymize people.csv --policy policy.yaml -o released.csv
   discreet deidentify people.csv --method safe-harbor -o shared.csv
+  discreet ask people.csv "SELECT count(*) FROM people" --epsilon 0.5
 """
 
 EPILOG = """\b
