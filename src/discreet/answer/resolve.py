@@ -18,6 +18,7 @@ from discreet.answer.outer import check_outer, outer_names
 from discreet.answer.parts import cells
 from discreet.answer.question import Leaf, Question
 from discreet.answer.rows import Rows
+from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
 from discreet.sql import build
 
@@ -274,7 +275,12 @@ def _narrowed(rows: Rows, predicate: exp.Expr) -> tuple[sources.Touch, ...]:
         if policy is None or not policy.partitions or not is_read_here:
             touches.append(touch)
             continue
-        kinds = {column.name: column.kind for column in touch.held.table.columns}
+        # A session of Spark may be somebody else's, with a time zone that moves the ends of days.
+        moves = {Kind.TIMESTAMP} if touch.held.table.engine.name == "spark" else set[Kind]()
+        kinds = {
+            column.name: Kind.OTHER if column.kind in moves else column.kind
+            for column in touch.held.table.columns
+        }
         found = cells(predicate, policy.partitions, kinds, alias=touch.alias)
         touches.append(replace(touch, cells=found))
     return tuple(touches)
