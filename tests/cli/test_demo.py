@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,9 +10,12 @@ from click.testing import CliRunner
 
 from discreet.cli.demo import (
     CHAPTERS,
+    LEDGER,
     RESULTS,
     command,
     excerpt,
+    forget_spending,
+    quoted,
     read_hospital,
     refuse_to_replace,
     write_hospital,
@@ -82,6 +86,22 @@ def test_every_file_that_a_chapter_writes_is_looked_for_first():
     assert named <= {*read_hospital(), *RESULTS}
 
 
+def test_every_question_is_charged_to_the_ledger_of_the_folder():
+    asked = [chapter for chapter in CHAPTERS if chapter.arguments[0] == "ask"]
+    assert asked
+    assert all(
+        chapter.arguments[chapter.arguments.index("--ledger") + 1] == f"{{folder}}/{LEDGER}"
+        for chapter in asked
+    )
+
+
+def test_a_demo_told_again_begins_with_a_whole_budget(tmp_path: Path):
+    (tmp_path / LEDGER).write_text("spent")
+    (tmp_path / f"{LEDGER}-wal").write_text("spent")
+    forget_spending(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_dry_run_names_the_files_and_writes_none(tmp_path: Path):
     folder = tmp_path / "place"
     result = CliRunner().invoke(command, [str(folder), "--dry-run"])
@@ -101,3 +121,10 @@ def test_every_chapter_asks_a_question_on_the_demo_folder():
 
 def test_an_excerpt_starts_at_the_top_when_its_beginning_is_not_found():
     assert excerpt(["a", "b", "c"], begins="z", length=2) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "word", ["file.csv", "a = 'x'", "it's $HOME", 'say "no"', "`ls`", "a\\'b", ""]
+)
+def test_a_quoted_word_is_the_same_word_to_a_shell(word: str):
+    assert shlex.split(quoted(word)) == [word]

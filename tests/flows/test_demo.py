@@ -35,9 +35,9 @@ def story(told: subprocess.CompletedProcess[str], place: Path) -> subprocess.Com
     return discreet("demo", "--force", "--json", folder=place)
 
 
-def test_the_demo_ends_well_and_keeps_to_two_screens(told):
+def test_the_demo_ends_well_and_keeps_to_three_screens(told):
     assert told.returncode == 0, told.stderr
-    assert len(told.stdout.splitlines()) < 110
+    assert len(told.stdout.splitlines()) < 135
 
 
 def test_every_chapter_shows_its_question_and_its_command(told):
@@ -56,6 +56,37 @@ def test_the_release_is_shown_to_be_safe_enough(told):
     assert "everybody looks like at least 4 others (k = 5)" in told.stdout
     assert "ok     k-anonymity: reached k = 5, required k ≥ 5" in told.stdout
     assert "974 of 2,000 people are unique" in told.stdout  # after Safe Harbor
+
+
+def test_answers_show_their_error_and_their_price(told):
+    assert "Answer (± 95 % confidence, for the noise alone)" in told.stdout
+    assert "Spent epsilon 0.5. Left: epsilon 2.5 and delta 1e-6." in told.stdout
+
+
+def test_the_budget_is_shown_to_refuse(told):
+    assert "This question costs epsilon 2.5, and account" in told.stdout
+    assert "exit code 4" in told.stdout
+
+
+def test_the_difference_of_two_answers_is_shown_to_drown(story):
+    attack = next(
+        chapter
+        for chapter in json.loads(story.stdout)["chapters"]
+        if "two answers" in chapter["question"]
+    )
+    difference, error = (
+        float(cell.replace(",", "")) for cell in attack["output"].splitlines()[4].split()
+    )
+    # The salary of the patient is 19,000; the noise is as wide as many people's salaries.
+    assert error > 1_000_000
+    assert abs(difference) < 10 * error
+
+
+def test_spending_stays_in_the_folder(place, story):
+    typed = discreet("budget", "--ledger", "discreet-demo/ledger.sqlite", "--json", folder=place)
+    (account,) = json.loads(typed.stdout)["accounts"]
+    assert account["account"].endswith("discreet-demo/patients.csv")
+    assert account["epsilon"] == {"spent": 1.0, "limit": 3.0, "left": 2.0}
 
 
 def test_the_excerpts_begin_where_they_should(told):
@@ -86,7 +117,10 @@ def test_the_story_as_json_holds_what_each_command_printed(story, place):
     assert story.returncode == 0, story.stderr
     found = json.loads(story.stdout)
     assert found["folder"] == "discreet-demo"
-    assert [chapter["exit_code"] for chapter in found["chapters"]] == [0, 0, 3, 0, 0, 0, 0]
+    assert [chapter["exit_code"] for chapter in found["chapters"]] == [
+        *(0, 0, 3, 0, 0, 0, 0),
+        *(0, 0, 0, 4),
+    ]
     gate = found["chapters"][2]
     typed = discreet(*gate["command"].split()[1:], folder=place)
     assert (typed.returncode, typed.stdout + typed.stderr) == (gate["exit_code"], gate["output"])

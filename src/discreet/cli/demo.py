@@ -49,14 +49,23 @@ def _into(name: str) -> tuple[str, str, str]:
     return "-o", f"{{folder}}/{name}", "--force"
 
 
+def _asking(question: str, *, verb: str = "ask", epsilon: str = "0.5") -> tuple[str, ...]:
+    """Return the words that ask; spending is kept in the folder, not in the reader's own ledger."""
+    return (
+        *(verb, "{folder}/patients.csv", question, "--policy", "{folder}/policy.yaml"),
+        *("--epsilon", epsilon, "--ledger", "{folder}/ledger.sqlite"),
+    )
+
+
 # The story so far: a new capability adds its chapter here, and nothing else changes.
 _ASSESS = ("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml")
+_BY_SEX = "SELECT sex, count(*) AS people, avg(salary) AS salary FROM patients GROUP BY sex"
 CHAPTERS = (
     Chapter(
         "What is in these tables?",
         "A draft policy: the role of each column, and the reason for each guess.",
         ("init", "{folder}/patients.csv", "{folder}/visits.csv"),
-        lines=20,
+        lines=12,
         begins="columns:",
     ),
     Chapter(
@@ -104,11 +113,42 @@ CHAPTERS = (
         ),
         lines=4,
     ),
+    Chapter(
+        "What would an answer cost, and how exact would it be?",
+        "Told before anything is spent; no patient's row is read for it.",
+        _asking(_BY_SEX, verb="explain"),
+        lines=7,
+    ),
+    Chapter(
+        "What may an analyst ask who must not see a row?",
+        "Aggregates, with noise that hides any one patient, an error and a price.",
+        _asking(_BY_SEX),
+        lines=8,
+        begins="Answer",
+    ),
+    Chapter(
+        "Do two answers give one patient away?",
+        "The difference of all salaries and all but one is that one's, and drowns in noise.",
+        _asking(
+            "SELECT sum(salary) - sum(salary) FILTER (WHERE NOT "
+            "(birth_date = '1953-12-08' AND postcode = '12407')) AS difference FROM patients"
+        ),
+        lines=4,
+        begins="Answer",
+    ),
+    Chapter(
+        "And who asks until the noise averages out?",
+        "Every answer is paid for. When too little is left, nobody gets another one.",
+        _asking("SELECT count(*) AS people FROM patients", epsilon="2.5"),
+        lines=1,
+        exit_code=4,
+    ),
 )
+LEDGER = "ledger.sqlite"
 # What the chapters write besides the hospital.
 RESULTS = (
     *("report.html", "shared.csv", "shared.csv.release.json"),
-    *("released.csv", "released.html", "release.json"),
+    *("released.csv", "released.html", "release.json", LEDGER),
 )
 
 
@@ -156,6 +196,7 @@ def command(folder: Path, *, force: bool, dry_run: bool, as_json: bool) -> None:
             click.echo(f"would write {folder / name}")
         return
     write_hospital(folder, bundled)
+    forget_spending(folder)
     told = tell(folder, quiet=as_json)
     if as_json:
         output.print_json(Story(str(folder), tuple(bundled), told))
@@ -199,6 +240,12 @@ def write_hospital(folder: Path, bundled: Mapping[str, bytes]) -> None:
         ) from None
 
 
+def forget_spending(folder: Path) -> None:
+    """Remove the ledger of an earlier demo: its people are invented, and its budget would be gone."""
+    for name in (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm"):
+        (folder / name).unlink(missing_ok=True)
+
+
 def tell(folder: Path, *, quiet: bool) -> tuple[Told, ...]:
     """Run every chapter on `folder`, showing each as it ends unless `quiet`."""
     told: list[Told] = []
@@ -209,7 +256,7 @@ def tell(folder: Path, *, quiet: bool) -> tuple[Told, ...]:
         arguments = [part.replace("{folder}", str(folder)) for part in chapter.arguments]
         if not can_report and "--report" in arguments:
             del arguments[(place := arguments.index("--report")) : place + 2]
-        command = shlex.join(["discreet", *arguments])
+        command = " ".join(["discreet", *map(quoted, arguments)])
         if not quiet:
             _show_question(number, chapter, command)
         exit_code, printed = run_verb(arguments)
@@ -243,6 +290,16 @@ def run_verb(arguments: list[str]) -> tuple[int, str]:
     with contextlib.redirect_stdout(transcript), contextlib.redirect_stderr(remarks):
         exit_code = run(arguments)
     return exit_code, transcript.getvalue() + remarks.getvalue()
+
+
+def quoted(word: str) -> str:
+    """Return `word` so that a shell takes it as one, in the quotes that people would type.
+
+    >>> print(quoted("file.csv"), quoted("SELECT 1"), quoted("a = 'x'"))
+    file.csv 'SELECT 1' "a = 'x'"
+    """
+    has_special = any(letter in word for letter in '"$`\\!')
+    return f'"{word}"' if "'" in word and not has_special else shlex.quote(word)
 
 
 def excerpt(lines: Sequence[str], *, begins: str, length: int) -> Sequence[str]:
