@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil, log2
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -13,9 +14,9 @@ from discreet.answer.derive import Item, Selection
 from discreet.answer.expressions.translate import condition, translate
 from discreet.answer.expressions.typed import Typed
 from discreet.answer.question import Leaf, aggregate_name, key_name
-from discreet.answer.rows import is_number
+from discreet.answer.rows import constant, is_number
 from discreet.engines.engine import Kind
-from discreet.errors import InvalidQuestion, QuestionRefused
+from discreet.errors import InvalidQuestion, NoBounds, QuestionRefused
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from discreet.answer.rows import Rows
 
 PER_UNIT = "discreet_person"
+_STEPS = 2**20
+_SUMMED = 2**31
 
 
 def projections_of(select: exp.Select, rows: Rows) -> list[tuple[str, exp.Expr]]:
@@ -269,5 +272,35 @@ def _computed(node: exp.Expr, argument: Typed | None) -> exp.Expr:
         return exp.Count(this=inner)
     if argument is None or not is_number(argument.kind):
         raise QuestionRefused("Within a person, only numbers can be aggregated.")
-    # Doubles: a sum of 64-bit integers could overflow, which would be an error that tells something.
-    return type(node)(this=exp.cast(argument.tree.copy(), exp.DataType.Type.DOUBLE))
+    if not isinstance(node, (exp.Sum, exp.Avg)):
+        return type(node)(this=exp.cast(argument.tree.copy(), exp.DataType.Type.DOUBLE))
+    value = _summable(node, argument)
+    total = exp.Sum(this=value)
+    if isinstance(node, exp.Sum):
+        return total
+    number = exp.Nullif(this=exp.Count(this=value.copy()), expression=build.number(0))
+    return exp.Div(this=total, expression=exp.cast(number, exp.DataType.Type.DOUBLE), typed=True)
+
+
+def _summable(node: exp.Expr, argument: Typed) -> exp.Expr:
+    """Return a number as a double of which sums are exact, and so the same in any order.
+
+    Engines add up in an order that other people's rows can change. Where sums are rounded, many
+    people's would change a little, and with them who passes a HAVING.
+    """
+    if argument.low is None or argument.high is None:
+        raise NoBounds(
+            f"{node.sql(dialect='duckdb')} per person is refused: nobody declared the bounds of its "
+            "argument. Add `bounds: [low, high]` to the column in the policy, or clamp it in the "
+            "question with least and greatest."
+        )
+    far = max(abs(argument.low), abs(argument.high))
+    number = exp.cast(argument.tree.copy(), exp.DataType.Type.DOUBLE)
+    if argument.kind is Kind.INTEGER and far <= _SUMMED:
+        return number
+    # 2^31 steps of a power of two each: doubles hold the sum of 2^22 of them.
+    step = max((argument.high - argument.low) / _STEPS, far / _SUMMED, derive.Fraction(1, 2**1000))
+    power = derive.Fraction(2) ** ceil(log2(step))
+    scaled = exp.Mul(this=number, expression=constant(1 / power))
+    half = exp.Add(this=scaled, expression=constant(derive.Fraction(1, 2)))
+    return exp.Mul(this=exp.Floor(this=half), expression=constant(power))
