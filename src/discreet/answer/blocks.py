@@ -162,7 +162,8 @@ def _steps_above(typed: Typed, low: Fraction, step: Fraction, most: int) -> exp.
     every engine holds for larger than all numbers, becomes the upper one.
     """
     high = low + most * step
-    if typed.kind is Kind.INTEGER and step == 1 and low.denominator == 1:
+    fits = max(abs(low), abs(high)) < 2**62
+    if typed.kind is Kind.INTEGER and step == 1 and low.denominator == 1 and fits:
         within = _within(typed.tree, low, high, Kind.INTEGER)
         whole = exp.cast(within, exp.DataType.Type.BIGINT)
         return exp.Sub(this=whole, expression=constant(low, Kind.INTEGER)) if low else whole

@@ -114,6 +114,10 @@ def _position(item: exp.Expr, keys: list[Key], select: exp.Select, rows: Rows) -
 def _typed(written: exp.Expr, rows: Rows) -> Typed:
     """Return a key's value; one computed from a bounded number has public values when it is clamped."""
     typed = value_of(written, rows)
+    if typed.kind is Kind.OTHER:
+        raise QuestionRefused(
+            "Lists, structures and bytes are no keys. Group by a number, a text, a date or a truth value."
+        )
     if typed.values is not None:
         return typed
     if isinstance(written, exp.Column):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -69,11 +69,17 @@ def domain_of(keys: Sequence[Typed]) -> Domain | None:
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups by number: the distinct values of each key, and which combinations of them there are."""
+    """Groups by number: the distinct values of each key, and which combinations of them there are.
+
+    `levels` are the combinations of the first key, of the first two, and so on, by number: however
+    many keys there are, no number is larger than groups times values. An overflow would tell how
+    many values there are.
+    """
 
     uniques: tuple[Any, ...]  # an Arrow array for each key
     codes: Array  # sorted; None where all combinations are groups
     has_null: tuple[bool, ...]
+    levels: tuple[Array, ...] = ()
 
     @property
     def size(self) -> int:
@@ -91,10 +97,7 @@ class Groups:
         flat = self._flat(table)
         if self.codes is None:
             return flat
-        places = np.searchsorted(self.codes, flat)
-        places = np.minimum(places, max(len(self.codes) - 1, 0))
-        is_there = (self.codes[places] == flat) if len(self.codes) else np.zeros(len(flat), bool)
-        return np.where(is_there, places, -1)
+        return _places(self.codes, flat)
 
     def _flat(self, table: ArrowTable) -> Array:
         flat = np.zeros(table.num_rows, np.int64)
@@ -107,21 +110,43 @@ class Groups:
                 missing = column.is_null().to_numpy(zero_copy_only=False)
                 found = np.where(missing, len(unique), found)
             is_there &= found >= 0
-            flat = flat * (len(unique) + null) + found
-        return np.where(is_there, flat, -1)
+            flat = np.where(is_there, flat * (len(unique) + null) + found, -1)
+            if index < len(self.levels):
+                flat = _places(self.levels[index], flat)
+                is_there &= flat >= 0
+        return flat
 
     def columns(self) -> list[Any]:
         """Return the keys of the groups, in their order, as Arrow arrays."""
-        flat = np.arange(prod(self._shape)) if self.codes is None else self.codes
-        codes = np.unravel_index(flat, self._shape) if self._shape else []
+        if self.codes is None:
+            codes = np.unravel_index(np.arange(self.size), self._shape) if self._shape else ()
+        else:
+            codes = self._unraveled()
         return [
             unique.take(pa.array(code, mask=code >= len(unique)) if null else pa.array(code))
             for unique, code, null in zip(self.uniques, codes, self.has_null, strict=True)
         ]
 
+    def _unraveled(self) -> list[Array]:
+        """Return the number of each key's value, for every group."""
+        codes: list[Array] = []
+        places = self.codes
+        for level, size in zip(reversed(self.levels), reversed(self._shape), strict=True):
+            places, code = np.divmod(level[places], size)
+            codes.append(code)
+        return codes[::-1]
+
     def kept(self, mask: Array) -> Groups:
         """Return those groups for which `mask` is true."""
-        return Groups(self.uniques, self.codes[mask], self.has_null)
+        return replace(self, codes=self.codes[mask])
+
+
+def _places(known: Array, wanted: Array) -> Array:
+    """Return where each wanted number is in the sorted `known` ones, -1 where it is not."""
+    if not len(known):
+        return np.full(len(wanted), -1)
+    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[places] == wanted, places, -1)
 
 
 def public_groups(domain: Domain) -> Groups:
@@ -142,8 +167,12 @@ def found_groups(table: ArrowTable, count: int) -> Groups:
         nulls.append(column.null_count > 0)
         unique = pc.unique(column.drop_null())
         uniques.append(unique.take(pc.sort_indices(unique)))
-    every = Groups(tuple(uniques), None, tuple(nulls))
-    return Groups(every.uniques, np.sort(every.positions(table)), every.has_null)
+    levels: list[Array] = []
+    for upto in range(1, count + 1):
+        known = Groups(tuple(uniques[:upto]), None, tuple(nulls[:upto]), tuple(levels))
+        levels.append(np.unique(known.positions(table)))
+    codes = np.arange(len(levels[-1]))
+    return Groups(tuple(uniques), codes, tuple(nulls), tuple(levels))
 
 
 def _fitted(column: Any, kind: Any) -> Any:
@@ -156,6 +185,11 @@ def _fitted(column: Any, kind: Any) -> Any:
         column = pc.if_else(fits, column, pa.scalar(None, column.type))
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_uint64(column.type):
+        fits = pc.less_equal(column, pa.scalar(2**62, pa.uint64()))
+        column = pc.if_else(fits, column, pa.scalar(None, column.type))
+    if pa.types.is_timestamp(column.type):
+        return column.cast(kind, safe=False)  # nanoseconds are cut off
     if pa.types.is_floating(column.type) and pa.types.is_integer(kind):
         fits = pc.and_(pc.equal(column, pc.floor(column)), pc.less_equal(pc.abs(column), 2.0**53))
         column = pc.if_else(fits.fill_null(False), column, pa.scalar(None, column.type))
