@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from bench import answer_small
-from bench.answer_visits import PLAIN, Unit, policy, visits
+from bench.answer_visits import CLAMPED, PLAIN, Unit, policy, visits
 from bench.people import FOLDER
 from bench.release_process import DISCREET, CommandFailed, aimed, measure, peer
 
@@ -62,7 +62,8 @@ def engine(rows: int) -> dict[str, Took]:
     connection = duckdb.connect()
     connection.from_parquet(str(path)).create_view("visits")
     works: dict[str, Callable[[int], object]] = {
-        PLAIN_NAME: lambda _: connection.execute(PLAIN).to_arrow_table()
+        PLAIN_NAME: lambda _: connection.execute(PLAIN).to_arrow_table(),
+        "the same, values clamped": lambda _: connection.execute(CLAMPED).to_arrow_table(),
     }
     with TemporaryDirectory() as folder:
         for name, unit, is_registered, _ in OURS:

@@ -83,7 +83,7 @@ PEERS = {
 # Not the same guarantee: shown, never the best peer.
 KNOWS_N = ("diffprivlib, n public", "diffprivlib", {"mean": "mean-n", "sum": "sum-n"})
 OURS = "discreet"
-REPEATS = 200
+REPEATS = 500
 
 
 def adult() -> Path:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Unit = Literal["row", "user"]
 
 PLAIN = "SELECT k, COUNT(*) AS n, SUM(v) AS s, AVG(v) AS m FROM visits GROUP BY k"
+# What the engine itself takes to keep values within bounds, exactly as an analyst would write it.
+CLAMPED = PLAIN.replace("(v)", f"(least(greatest(v, {VALUES[0]}), {VALUES[1]}))")
 
 # Nearly every pair of user and key is there once: the worst case for bounding what a user contributes.
 # One value in twenty is beyond the upper bound.
