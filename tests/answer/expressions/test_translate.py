@@ -117,6 +117,13 @@ def test_public_values_are_carried_through(written: str, values: tuple[object, .
     assert known(written).values == values
 
 
+def test_one_public_value_does_not_make_a_column_constant():
+    tree = build.column("kind")
+    kind = Typed(tree, Kind.TEXT, values=("a",), nullable=False)
+    found = translate(parse_one("LOWER(kind)", dialect="duckdb"), lambda _: kind)
+    assert found.tree.find(exp.Column) == tree
+
+
 def test_values_that_capital_letters_change_differently_on_engines_are_no_domain():
     tree = build.column("street")
     street = Typed(tree, Kind.TEXT, values=("Straße",))

@@ -23,6 +23,7 @@ from discreet.engines.engine import Kind
 from discreet.engines.render import TOTAL
 
 _WIDE = Fraction(2**63)
+_DOUBLES = 10**305
 _HUGE = Fraction(2**128)  # DuckDB's widest whole numbers
 
 
@@ -168,7 +169,7 @@ def settled(typed: Typed) -> Typed:
 
 def nearest(value: Fraction) -> Fraction:
     """Return the double nearest to `value`; rounding keeps order, so bounds stay bounds."""
-    return Fraction(float(value))
+    return Fraction(float(value)) if abs(value) < _DOUBLES else value  # to be refused
 
 
 def common_step(*steps: Fraction | None) -> Fraction | None:

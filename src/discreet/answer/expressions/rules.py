@@ -36,11 +36,13 @@ def _literal(node: exp.Expr, visit: Visit) -> Typed:
     written = str(node.this)
     if node.is_string:
         return text_literal(written)
-    value = Fraction(written.replace("_", ""))
-    if value.denominator == 1 and abs(value) < 2**63:
-        return integer(int(value))
-    if not SMALLEST <= abs(value) <= LARGEST:
+    rough = float(written)  # first: a fraction of 1e999999999 would fill the memory
+    is_zero = not any(digit in "123456789" for digit in written.lower().partition("e")[0])
+    if not (is_zero or SMALLEST <= rough <= LARGEST):
         raise refused("A number is too large or too small.", "Numbers go from 1e-30 to 1e30.")
+    value = Fraction(0) if is_zero else Fraction(written)
+    if value.denominator == 1 and value < 2**63:
+        return integer(int(value))
     size = Fraction(float(value))
     return Typed(
         tree=real_literal(float(value)),

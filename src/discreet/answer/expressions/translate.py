@@ -18,7 +18,7 @@ Resolver = Callable[[exp.Column], Typed]
 
 _DEEPEST = 60  # of the question; Python and the engines have stacks of their own
 _DEEPEST_RESULT = 150
-_LARGEST_RESULT = 20_000
+_LARGEST_RESULT = 5_000
 
 
 def translate(node: exp.Expr, resolve: Resolver) -> Typed:

@@ -59,9 +59,13 @@ class Typed:
 
     @property
     def constant(self) -> object | None:
-        """The one value that this can have, or None."""
-        single = self.values is not None and len(self.values) == 1 and not self.nullable
-        return self.values[0] if single and self.values else None
+        """The value that the question alone decides, or None.
+
+        One public value is not enough: a column may hold what its policy does not list.
+        """
+        if self.values is None or len(self.values) != 1 or self.nullable:
+            return None
+        return None if self.tree.find(exp.Column) else self.values[0]
 
 
 Translator = "Callable[[exp.Expr], Typed]"
