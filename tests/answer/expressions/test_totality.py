@@ -217,7 +217,7 @@ def check_many(
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     def property_(seed: int):
         grammar = Grammar(random.Random(seed), COLUMNS)
-        check(engine, relation, reference, [grammar.anything(depth) for _ in range(40)])
+        check(engine, relation, reference, [grammar.anything(depth) for _ in range(many)])
 
     property_()
 
@@ -241,7 +241,7 @@ def test_random_expressions_mean_the_same_on_spark(
     spark_engine: Engine, reference: tuple[Engine, exp.Table]
 ):
     relation = spark_engine.load(nasty().to_reader())
-    check_many(spark_engine, relation, reference, examples=2, depth=2)
+    check_many(spark_engine, relation, reference, examples=2, depth=2, many=20)
 
 
 @pytest.mark.parametrize(
