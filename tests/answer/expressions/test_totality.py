@@ -210,6 +210,7 @@ def check_many(
     *,
     examples: int,
     depth: int = 3,
+    many: int = 40,
 ):
     """Check many random expressions at a time: a query costs more than an expression."""
 
