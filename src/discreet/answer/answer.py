@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from discreet.answer.finish import half_width
-from discreet.errors import WrongUsage
+from discreet.errors import MissingExtra
 from discreet.result import Result, plain
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Answer(Result):
         try:
             import pandas as pd
         except ImportError:
-            raise WrongUsage("A pandas frame needs pandas. Run: pip install pandas") from None
+            raise MissingExtra(what="A pandas frame", extra="frames") from None
         return pd.DataFrame(self._table.to_pydict())
 
     def to_polars(self) -> Any:
@@ -99,7 +99,7 @@ class Answer(Result):
         try:
             import polars as pl
         except ImportError:
-            raise WrongUsage("A polars frame needs polars. Run: pip install polars") from None
+            raise MissingExtra(what="A polars frame", extra="frames") from None
         return pl.from_arrow(self._table)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

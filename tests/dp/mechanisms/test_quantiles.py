@@ -88,10 +88,11 @@ CASES = [
     (choose_rank_from_bottom, {"rank": 2}),
     (choose_rank_from_top, {"rank": 2}),
 ]
+CASE_NAMES = ["median", "ninth decile", "bottom", "top"]
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize(("mechanism", "target"), CASES, ids=str)
+@pytest.mark.parametrize(("mechanism", "target"), CASES, ids=CASE_NAMES)
 def test_a_rank_tells_no_more_than_its_epsilon(mechanism, target):
     """Lower bound of epsilon from 200 000 runs on each input, alpha 1e-7."""
     chosen = [choose_often(mechanism, counts, **target) for counts in ([3, 0, 3], [3, 0, 4])]
