@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.answer.expressions.numbers import real
 from discreet.answer.expressions.translate import condition, translate
 from discreet.answer.rows import is_number
+from discreet.engines.engine import Kind
 from discreet.errors import NoBounds, QuestionRefused
 
 if TYPE_CHECKING:
@@ -208,6 +210,8 @@ def _argument(argument: exp.Expr, rows: Rows) -> Typed:
     if not isinstance(argument, exp.Column):
         return translate(argument, rows.resolve_clamped)
     typed = rows.resolve(argument)
+    if typed.kind is Kind.DECIMAL:
+        typed = real(typed)
     low, high = rows.bounds.get(rows.place(argument), (None, None))
     return replace(typed, low=low, high=high, step=typed.step if is_number(typed.kind) else None)
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.answer.catalog import Held
-    from discreet.answer.expressions.typed import Typed
+    from discreet.answer.expressions.numbers import real
+from discreet.answer.expressions.typed import Typed
 
 Range = tuple[Fraction | None, Fraction | None]
 Place = tuple[str, str]  # alias of a table and name of a column
@@ -105,7 +106,8 @@ class Rows:
         low, high = self.bounds.get(place, (None, None))
         if low is None or high is None or not is_number(typed.kind):
             return typed
-        return clamp(typed, low, high)
+        # A decimal of PostgreSQL may be too large for a double, which would be an error.
+        return clamp(real(typed) if typed.kind is Kind.DECIMAL else typed, low, high)
 
     def qualified(self, tree: exp.Expr) -> exp.Expr:
         """Return `tree` with every column's table and name spelled as they are."""
@@ -149,16 +151,8 @@ def clamp(typed: Typed, low: Fraction, high: Fraction) -> Typed:
     for test, bound in ((exp.LT, low), (exp.GT, high)):
         limit = constant(bound, typed.kind)
         ifs.append(exp.If(this=test(this=tree.copy(), expression=limit.copy()), true=limit.copy()))
-    if typed.kind is Kind.DECIMAL:
-        tree = exp.cast(tree.copy(), exp.DataType.Type.DOUBLE)
-    return replace(
-        typed,
-        tree=exp.Case(ifs=ifs, default=tree.copy()),
-        low=low,
-        high=high,
-        kind=Kind.REAL if typed.kind is Kind.DECIMAL else typed.kind,
-        nullable=True,
-    )
+    tree = exp.Case(ifs=ifs, default=tree.copy())
+    return replace(typed, tree=tree, low=low, high=high, nullable=True)
 
 
 def constant(value: Fraction, kind: Kind = Kind.REAL) -> exp.Expr:
