@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.answer.expressions.numbers import real
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, did_you_mean
 from discreet.policy.answering import Limits
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.answer.catalog import Held
-    from discreet.answer.expressions.numbers import real
-from discreet.answer.expressions.typed import Typed
+    from discreet.answer.expressions.typed import Typed
 
 Range = tuple[Fraction | None, Fraction | None]
 Place = tuple[str, str]  # alias of a table and name of a column
