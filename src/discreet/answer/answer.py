@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from dataclasses import dataclass, field, replace
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
@@ -185,7 +186,11 @@ def make_answer(
 def _interval(value: Any, error: float | None, half: float) -> Error | None:
     if value is None or error is None:
         return None
-    return Error(error, float(value) - half * error, float(value) + half * error)
+    low, high = float(value) - half * error, float(value) + half * error
+    if isinstance(value, int):
+        # Whole noise lies between whole numbers: 2.9 to either side would hold no more than 2 does.
+        low, high = float(floor(low)), float(ceil(high))
+    return Error(error, low, high)
 
 
 def _cell(value: Any, error: Error | None) -> str:
