@@ -26,7 +26,7 @@ from discreet.dp.accounting.exact import to_fraction
 from discreet.dp.ledger.book import Ledger
 from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import Bug, DiscreetError, EngineFailed, InvalidBudget
+from discreet.errors import Bug, DiscreetError, EngineFailed, InvalidBudget, InvalidQuestion
 from discreet.policy.load import load_policy
 
 if TYPE_CHECKING:
@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from fractions import Fraction
 
+    from sqlglot import exp
+
     from discreet.answer.explain import Explanation
     from discreet.answer.perturb import Released
     from discreet.answer.plan import Noise, Plan
+    from discreet.answer.question import Question
     from discreet.answer.tables import Reading
     from discreet.dp.ledger.records import Account, Remaining, Reservation
     from discreet.policy.model import Policy
@@ -210,14 +213,23 @@ class Curator:
         if key not in self._plans:
             statement = parse(question)
             with self._lock:
-                asked = resolve(statement, self.catalog)
-                rehearse(asked, self._home)
+                asked = self._resolved(statement)
             made = make_plan(
                 asked, epsilon=to_fraction(epsilon), delta=to_fraction(delta), noise=noise
             )
             text = statement.sql(dialect=DIALECT, normalize=True, comments=False)
             _keep(self._plans, key, (made, text))
         return self._plans[key]
+
+    def _resolved(self, statement: exp.Query) -> Question:
+        try:
+            asked = resolve(statement, self.catalog)
+            rehearse(asked, self._home)
+        except RecursionError:
+            pass
+        else:
+            return asked
+        raise InvalidQuestion("The question is nested too deeply. Split it.")
 
     def explain(
         self,

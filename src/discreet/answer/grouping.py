@@ -65,9 +65,7 @@ def read_grouping(select: exp.Select, rows: Rows) -> Grouping:
         wanted = {_position(item, keys, select, rows) for item in chain.from_iterable(chosen)}
         sets.append(tuple(sorted(wanted)))
         if len(sets) > MOST_GROUPINGS:
-            raise QuestionRefused(
-                f"The question has more than {MOST_GROUPINGS} groupings. Ask for fewer at a time."
-            )
+            raise _too_many()
     finest = tuple(range(len(keys)))
     return Grouping(
         tuple(keys),
@@ -84,6 +82,12 @@ def _with(finest: tuple[int, ...], sets: Sequence[tuple[int, ...]]) -> tuple[tup
     )
 
 
+def _too_many() -> QuestionRefused:
+    return QuestionRefused(
+        f"The question has more than {MOST_GROUPINGS} groupings. Ask for fewer at a time."
+    )
+
+
 def _choices(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
     """Return the sets of expressions that one part of GROUP BY stands for."""
     if isinstance(part, exp.Rollup):
@@ -91,6 +95,8 @@ def _choices(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
         return [tuple(items[:count]) for count in range(len(items), -1, -1)]
     if isinstance(part, exp.Cube):
         items = part.expressions
+        if 2 ** len(items) > MOST_GROUPINGS:
+            raise _too_many()
         return [
             chosen for count in range(len(items), -1, -1) for chosen in combinations(items, count)
         ]

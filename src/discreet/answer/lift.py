@@ -118,6 +118,8 @@ class _Lifted:
         return build.column(aggregate_name(self.found.index(found)), of=self.table)
 
     def _key(self, node: exp.Expr) -> int | None:
+        if not self.grouping.keys:
+            return None
         if isinstance(node, (exp.Literal, exp.Identifier, exp.Null, exp.Boolean)):
             return None
         try:

@@ -19,13 +19,15 @@ from discreet.answer.parts import cells
 from discreet.answer.question import Leaf, Question
 from discreet.answer.rows import Rows
 from discreet.engines.engine import Kind
-from discreet.errors import QuestionRefused
+from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.answer.catalog import Catalog
+
+MOST_SELECTS = 100
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,9 @@ class _Walk:
             return self.visit(query.this, known)
         known = self._with_tables(query, known)
         if isinstance(query, exp.Union):
-            return self._union(query, known)
+            return _checked(self._union(query, known))
         if isinstance(query, exp.Select):
-            return self._select(query, known)
+            return _checked(self._select(query, known))
         raise QuestionRefused("Only SELECT and UNION ALL are answered.")
 
     def _with_tables(self, query: exp.Expr, known: Mapping[str, Found]) -> Mapping[str, Found]:
@@ -230,6 +232,16 @@ class _Walk:
             place = node.this if isinstance(node, exp.Subquery) else node
             place.replace(self._nested(place, known))
         return Outer(tree, outer_names(tree))
+
+
+def _checked(found: Found) -> Found:
+    """Refuse a query that has grown large: tables of WITH are written out wherever they are named."""
+    if sum(1 for _ in found.query.find_all(exp.Select)) > MOST_SELECTS:
+        raise InvalidQuestion(
+            f"The question has more than {MOST_SELECTS} SELECTs, with the tables of WITH written out "
+            "wherever they are named. Split it."
+        )
+    return found
 
 
 def _clauses(select: exp.Select) -> list[exp.Expr]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 DIALECT = "duckdb"
 LONGEST = 100_000  # characters; a question is written by a person
 DEEPEST = 200  # nested brackets, far more than a person writes
+DEEPEST_TREE = 200  # operators in a row are one below the other, too
+LARGEST = 10_000  # nodes of the tree
 
 # The clauses that each part of a statement may have; any other one refuses the question.
 _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
@@ -121,9 +123,23 @@ def _checked(tree: exp.Expr) -> exp.Query:
                 "EXPLAIN is a verb of its own here: `discreet explain`, or Curator.explain."
             )
         raise QuestionRefused(f"Only SELECT is answered, not {kind}. Ask for aggregates of rows.")
+    _check_size(tree)
     for node in tree.walk():
         check_clauses(node)
     return tree
+
+
+def _check_size(tree: exp.Expr) -> None:
+    """Refuse a tree that would take long to take apart: some steps look at every node from each."""
+    stack, count = [(tree, 0)], 0
+    while stack:
+        node, depth = stack.pop()
+        count += 1
+        if count > LARGEST or depth > DEEPEST_TREE:
+            raise InvalidQuestion(
+                "The question is longer or deeper than any person writes. Split it."
+            )
+        stack += [(child, depth + 1) for child in node.iter_expressions()]
 
 
 def _verb(tree: exp.Expr) -> str:
