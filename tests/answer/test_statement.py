@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.answer.statement import parse
 from discreet.errors import InvalidQuestion, QuestionRefused
@@ -81,11 +85,79 @@ def test_whatever_else_is_refused(text: str):
         parse(text)
 
 
-def test_a_question_deeper_than_people_write_is_no_crash():
-    with pytest.raises(InvalidQuestion):
-        parse("SELECT " + "(" * 5000 + "1" + ")" * 5000 + " FROM people")
-    with pytest.raises(InvalidQuestion):
-        parse("SELECT " + "1 + " * 50_000 + "1 FROM people")
+REASONS = {
+    "SELECT count(*) FROM people USING SAMPLE 10%": "chance",
+    "SELECT count(*) FROM people QUALIFY row_number() OVER () = 1": "window",
+    "SELECT sum(age) OVER w FROM people WINDOW w AS (ORDER BY age)": "other people",
+    "SELECT count(*) INTO x FROM people": "writes nothing",
+    "SELECT count(*) FROM people FOR UPDATE": "locks nothing",
+    "SELECT count(*) FROM main.people": "other schemas",
+    "SELECT count(*) FROM pg_catalog.pg_class": "system tables",
+    "SELECT count(*) FROM people NATURAL JOIN towns": "NATURAL",
+    "SELECT count(*) FROM people POSITIONAL JOIN towns": "POSITIONAL",
+    "WITH RECURSIVE x AS (SELECT 1) SELECT count(*) FROM x": "recursive",
+    "SELECT count(*) FROM people UNION ALL BY NAME SELECT count(*) FROM people": "BY NAME",
+    "SELECT x FROM people AS p(x)": "alias",
+    "SELECT count(*) FROM people LIMIT -1": "whole number",
+    "SELECT count(*) FROM people LIMIT 1.5": "whole number",
+    "SELECT count(*) FROM people LIMIT '1'": "whole number",
+    "SELECT count(*) FROM people LIMIT (SELECT 1)": "whole number",
+    "SELECT count(*) FROM people OFFSET (SELECT 1)": "whole number",
+    "SELECT count(*) FROM people LIMIT ?": "whole number",
+    "SELECT count(*) FROM people AT (VERSION => 1)": "not supported",
+}
+
+
+@pytest.mark.parametrize("text", REASONS)
+def test_a_clause_that_is_on_no_list_is_refused_with_its_reason(text: str):
+    with pytest.raises(QuestionRefused, match=REASONS[text]):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT count(*) FROM (SELECT * FROM people USING SAMPLE 5) x",
+        "WITH x AS (SELECT * FROM people TABLESAMPLE 5%) SELECT count(*) FROM x",
+        "SELECT count(*) FROM people WHERE age IN (SELECT age FROM pg_catalog.x)",
+        "SELECT (SELECT count(*) FROM information_schema.tables) FROM people",
+    ],
+)
+def test_a_clause_is_refused_however_deep_it_hides(text: str):
+    with pytest.raises(QuestionRefused):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["SELECT FROM WHERE", "SELECT (1", "how many?", "SELECT 'a"])
+def test_what_is_no_sql_says_where_to_look(text: str):
+    with pytest.raises(InvalidQuestion, match="Look at"):
+        parse(text)
+
+
+BOMBS = {
+    "brackets": "(" * 100_000,
+    "nested": "SELECT " + "(" * 5000 + "1" + ")" * 5000,
+    "length": "SELECT " + "1 + " * 50_000 + "1 FROM people",
+    "signs": "SELECT count(*) FROM people WHERE age > " + "- " * 4000 + "1",
+    "nots": "SELECT count(*) FROM people WHERE " + "NOT " * 4000 + "sick",
+    "terms": "SELECT " + "+".join(["count(*)"] * 4000) + " FROM people",
+    "conditions": "SELECT count(*) FROM people HAVING " + " AND ".join(["count(*) > 1"] * 1500),
+    "casts": "SELECT count(*) FROM people WHERE age" + "::INTEGER" * 4000 + " = 1",
+    "unions": " UNION ALL ".join(["SELECT count(*) FROM people"] * 1000),
+    "columns": "SELECT " + ", ".join(f"sum(age + {n})" for n in range(3000)) + " FROM people",
+    "selects": "SELECT count(*) FROM " + "(SELECT * FROM " * 190 + "people" + ") x" * 190,
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_bomb_is_invalid_by_its_size(bomb: str):
+    with pytest.raises(InvalidQuestion, match="deep"):
+        parse(BOMBS[bomb])
+
+
+def test_a_long_question_is_still_read():
+    many = ", ".join(f"count_if(age = {n}) AS n{n}" for n in range(1000))
+    assert len(parse(f"SELECT {many} FROM people").expressions) == 1000
 
 
 def test_a_long_chain_is_answered_or_refused_but_no_crash():
@@ -98,3 +170,21 @@ def test_a_long_chain_is_answered_or_refused_but_no_crash():
     for chain in ("age > 1 AND " * 800, "NOT " * 800, "1 + " * 800 + "age > 0 AND "):
         with pytest.raises(DiscreetError):
             curator.ask(f"SELECT count(*) FROM data WHERE {chain} age > 0", epsilon=200)
+
+
+@given(st.text(max_size=60))
+def test_no_text_makes_the_reader_crash(text: str):
+    for question in (text, f"SELECT {text} FROM people", f"SELECT count(*) FROM {text}"):
+        with suppress(InvalidQuestion, QuestionRefused):
+            parse(question)
+
+
+WORDS = ["SELECT", "FROM", "WHERE", "count(*)", "people", "(", ")", ",", ";", "'", '"', "WITH"]
+WORDS += ["AS", "x", "UNION", "ALL", "LIMIT", "1", "ON", "JOIN", "GROUP", "BY", "IN", "EXISTS"]
+WORDS += ["CASE", "WHEN", "END", "OVER", "PIVOT", "*", "--", "/*", "$1", "?", "[", "]", "{", "::"]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=25))
+def test_no_row_of_words_makes_the_reader_crash(words: list[str]):
+    with suppress(InvalidQuestion, QuestionRefused):
+        parse(" ".join(words))
