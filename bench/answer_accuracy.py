@@ -13,6 +13,7 @@ import json
 import statistics
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -119,22 +120,22 @@ def policy(path: Path, folder: Path) -> Path:
 
 
 def ours(question: Question, repeats: int) -> Answers:
-    """Ask discreet the same question often, each time of a new ledger, so that no answer is a kept one."""
+    """Ask discreet often, for a billionth less each time: the same question again has a kept answer."""
     import discreet
 
     path = adult()
     found: Answers = []
-    for _ in range(repeats):
-        with TemporaryDirectory() as folder:
-            curator = discreet.open(
-                path, policy(path, Path(folder)), ledger=Path(folder) / "ledger.db"
-            )
-            answer = curator.ask(question.sql, epsilon=1)
-        names = list(answer.columns)
-        keys = [names.index(key) for key in question.keys]
-        number = names.index(question.number)
-        rows = sorted(answer.rows, key=lambda row: [row[key] for key in keys])
-        found.append([float(row[number]) for row in rows])
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        curator = discreet.open(path, policy(path, folder), ledger=folder / "ledger.db")
+        for turn in range(repeats):
+            answer = curator.ask(question.sql, epsilon=1 - Decimal(turn) / 10**9)
+            names = list(answer.columns)
+            keys = [names.index(key) for key in question.keys]
+            number = names.index(question.number)
+            rows = sorted(answer.rows, key=lambda row: [row[key] for key in keys])
+            found.append([float(row[number]) for row in rows])
+        curator.close()
     return found
 
 
