@@ -91,20 +91,30 @@ def _too_many() -> QuestionRefused:
 def _choices(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
     """Return the sets of expressions that one part of GROUP BY stands for."""
     if isinstance(part, exp.Rollup):
-        items = part.expressions
-        return [tuple(items[:count]) for count in range(len(items), -1, -1)]
+        items = _listed(part)
+        return [tuple(chain(*items[:count])) for count in range(len(items), -1, -1)]
     if isinstance(part, exp.Cube):
-        items = part.expressions
+        items = _listed(part)
         if 2 ** len(items) > MOST_GROUPINGS:
             raise _too_many()
         return [
-            chosen for count in range(len(items), -1, -1) for chosen in combinations(items, count)
+            tuple(chain(*chosen))
+            for count in range(len(items), -1, -1)
+            for chosen in combinations(items, count)
         ]
     if isinstance(part, exp.GroupingSets):
         return [inner for item in part.expressions for inner in _choices(item)]
     if isinstance(part, exp.Tuple):
         return [tuple(part.expressions)]
     return [(part.unnest(),)]
+
+
+def _listed(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
+    """Return the columns of ROLLUP or CUBE; some in brackets come and go together."""
+    return [
+        tuple(item.expressions) if isinstance(item, exp.Tuple) else (item.unnest(),)
+        for item in part.expressions
+    ]
 
 
 def _position(item: exp.Expr, keys: list[Key], select: exp.Select, rows: Rows) -> int:
