@@ -1,0 +1,134 @@
+"""What the asker gets: rows in any kind of frame, intervals, and bytes that the ledger keeps."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from tests.answer.curators import hold, without_noise
+
+from discreet.answer.answer import Answer, Error
+from discreet.answer.finish import half_width
+
+if TYPE_CHECKING:
+    from discreet.answer.curator import Curator
+
+POLICY = """
+tables:
+  people:
+    budget: {epsilon: 1000, delta: 1e-3}
+    columns:
+      age: {role: quasi-identifier, bounds: [0, 120]}
+      sex: {role: quasi-identifier, values: [F, M]}
+"""
+PEOPLE = pa.table({"age": [10, 20, 30] * 400, "sex": ["F", "M", "F"] * 400})
+QUESTION = "SELECT sex, count(*) AS n, avg(age) AS a FROM people GROUP BY sex"
+
+
+@pytest.fixture
+def curator(monkeypatch: pytest.MonkeyPatch) -> Curator:
+    without_noise(monkeypatch)
+    return hold({"people": PEOPLE}, POLICY)
+
+
+def test_rows_come_out_as_any_kind_of_frame(curator: Curator):
+    told = curator.ask(QUESTION, epsilon=1)
+    assert told.columns == ("sex", "n", "a")
+    near = pytest.approx(20)
+    assert told.rows == [["F", 800, near], ["M", 400, near]]
+    assert told.to_arrow().to_pylist()[0] == {"sex": "F", "n": 800, "a": near}
+    assert told.to_pandas()["n"].tolist() == [800, 400]
+    assert told.to_polars()["n"].to_list() == [800, 400]
+    assert pa.table(told).column_names == ["sex", "n", "a"]
+
+
+def test_keys_have_no_error_and_numbers_have_one(curator: Curator):
+    told = curator.ask(QUESTION, epsilon=1)
+    (sex, count, mean), _ = told.error
+    assert sex is None
+    assert isinstance(count, Error)
+    assert count.low < 800 < count.high
+    assert mean.low < 20 < mean.high
+    assert 0 < mean.standard_error < count.standard_error
+
+
+def test_a_larger_confidence_gives_wider_intervals_for_nothing(curator: Curator):
+    first = curator.ask(QUESTION, epsilon=1, confidence=0.5)
+    again = curator.ask(QUESTION, epsilon=1, confidence=0.999)
+    assert again.cached
+    assert again.spent == {"epsilon": 0.0, "delta": 0.0}
+    narrow, wide = first.error[0][1], again.error[0][1]
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_a_smaller_epsilon_gives_wider_intervals(curator: Curator):
+    widths = []
+    for epsilon in (10, 1, 0.1):
+        error = curator.ask(QUESTION, epsilon=epsilon).error[0][2]
+        widths.append(error.high - error.low)
+    assert widths == sorted(widths)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_the_interval_is_that_of_the_noise(kind: str):
+    normal = half_width(1.0, confidence=0.95, kind="gaussian")
+    assert normal == pytest.approx(1.95996, abs=1e-4)
+    assert half_width(2.0, confidence=0.95, kind=kind) >= 2 * normal
+
+
+def test_what_a_division_by_zero_makes_has_no_error_and_no_warning(curator, recwarn):
+    told = curator.ask(
+        "SELECT sum(age) / 0 AS x, 5 % (count(*) - 1200) AS y FROM people", epsilon=1
+    )
+    assert told.rows == [[math.inf, None]]
+    assert told.error == [[None, None]]
+    assert not recwarn.list
+
+
+def test_json_is_json_whatever_the_numbers(curator: Curator):
+    told = curator.ask("SELECT sum(age) / 0 AS x, count(*) AS n FROM people", epsilon=1)
+    text = json.dumps(told.to_dict(), allow_nan=False)
+    assert list(json.loads(text))[:3] == ["columns", "rows", "error"]
+
+
+def test_the_ledger_keeps_the_whole_answer(curator: Curator):
+    told = curator.ask(QUESTION, epsilon=1)
+    again = Answer.unpack(told.pack()).with_budget(told.remaining, confidence=0.95, cached=False)
+    assert again.to_dict() == told.to_dict()
+    assert again.to_arrow() == told.to_arrow()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT count(*) AS a, count(*) AS a FROM people",
+        'SELECT count(*) AS "0", sum(age) AS "1" FROM people',
+        'SELECT count(*) AS "" FROM people',
+        "SELECT count(*) FROM people WHERE age > 1000",
+        "WITH x AS (SELECT sex, count(*) AS n FROM people GROUP BY sex) SELECT * FROM x LIMIT 0",
+        "WITH x AS (SELECT sex, count(*) AS n FROM people GROUP BY sex) SELECT n FROM x",
+        "SELECT sum(n) AS s FROM (SELECT sex, count(*) AS n FROM people GROUP BY sex) x",
+        "SELECT count(*) || 'x' AS t, count(*) > 3 AS b, DATE '2024-01-01' AS d FROM people",
+    ],
+)
+def test_every_shape_of_answer_is_kept_and_found_again(curator: Curator, question: str):
+    first = curator.ask(question, epsilon=1)
+    assert len(first.error) == len(first.rows)
+    curator._told.clear()
+    again = curator.ask(question, epsilon=1)
+    assert again.cached
+    assert (again.columns, again.rows, again.error) == (first.columns, first.rows, first.error)
+    json.dumps(first.to_dict(), allow_nan=False)
+
+
+def test_a_notebook_shows_a_table_without_markup_of_its_values(monkeypatch: pytest.MonkeyPatch):
+    without_noise(monkeypatch)
+    curator = hold({"people": pa.table({"town": ["<b>x</b>"] * 40})})
+    told = curator.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=9, delta=1e-5)
+    shown = told._repr_html_()
+    assert "&lt;b&gt;x" in shown
+    assert "<b>" not in shown
+    assert "±" in shown
