@@ -23,7 +23,7 @@ from discreet.answer import blocks, bounding
 from discreet.answer.register import register
 from discreet.dp.accounting.conversion import rho_of_epsilon
 from discreet.dp.event import Choice, Gaussian, Laplace, Sequence, Slip
-from discreet.errors import QuestionRefused
+from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.policy.load import parse_policy
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def test_nobody_changes_more_than_the_noise_is_made_for(
     def check(policy: str, question: str, noise: Any) -> None:
         try:
             plan = neighbors.plan(question, policy, noise=noise, ranks=ranks)
-        except QuestionRefused:
+        except (InvalidQuestion, QuestionRefused):
             seen["refused"] += 1
             return
         assert _spends_at_most(plan)
