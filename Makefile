@@ -49,6 +49,8 @@ format: setup ## put the code into its one form
 bench: setup ## ratios against the engine and against peers
 	$(BIN)/python -m bench.assess
 	$(BIN)/python -m bench.release
+	$(BIN)/python -m bench.answer_accuracy
+	$(BIN)/python -m bench.answer
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras \
