@@ -28,7 +28,7 @@ tables:
 """
 SIZE = 1000
 PEOPLE = pa.table(
-    {"age": [0, 100] * (SIZE // 2), "sex": ["F", "M"] * (SIZE // 2), "town": ["x"] * SIZE}
+    {"age": [15, 85] * (SIZE // 2), "sex": ["F", "M"] * (SIZE // 2), "town": ["x"] * SIZE}
     | {"year": [2024] * SIZE}
 )
 
