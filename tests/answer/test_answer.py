@@ -132,3 +132,13 @@ def test_a_notebook_shows_a_table_without_markup_of_its_values(monkeypatch: pyte
     assert "&lt;b&gt;x" in shown
     assert "<b>" not in shown
     assert "±" in shown
+
+
+def test_sums_and_products_of_counts_are_numbers(curator: Curator):
+    counts = "(SELECT sex, count(*) AS n FROM people GROUP BY sex) x"
+    told = curator.ask(f"SELECT sum(n) AS s, max(n) * 1.5 AS p FROM {counts}", epsilon=1)
+    assert told.rows == [[1200, 1200.0]]
+    assert told.to_dict()["rows"] == [[1200, 1200.0]]
+    told = curator.ask("SELECT count(*) * 1.5 AS p FROM people", epsilon=1)
+    assert told.rows == [[1800.0]]
+    assert isinstance(told.error[0][0], Error)

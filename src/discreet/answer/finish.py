@@ -111,7 +111,20 @@ def _picked(question: Question, found: Released, columns: list[str]) -> Finished
 
 
 def _named(table: ArrowTable, names: tuple[str, ...]) -> ArrowTable:
-    return table.rename_columns(list(names)) if len(names) == table.num_columns else table
+    kept = list(names) if len(names) == table.num_columns else table.column_names
+    return pa.Table.from_arrays([_number(column) for column in table.columns], names=kept)
+
+
+def _number(column: Any) -> Any:
+    """Return decimals, which DuckDB makes of sums and products, as the numbers that others make."""
+    if not pa.types.is_decimal(column.type):
+        return column
+    if column.type.scale == 0:
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            pass  # more than 64 bits
+    return column.cast(pa.float64(), safe=False)
 
 
 def _with_errors(question: Question, query: exp.Select, found: Released, home: DuckDB) -> Finished:
