@@ -221,3 +221,11 @@ def test_a_table_of_rows_needs_no_registering(clinic: Path, discreet):
     ran = discreet("register", "people.csv", "--policy", "policy.yaml", "-o", "p.parquet")
     assert (ran.code, ran.error) == (2, "wrong-usage")
     assert not Path("p.parquet").exists()
+
+
+def test_leaving_the_policy_out_raises_no_budget(clinic: Path, discreet):
+    assert ask(discreet, COUNT, "--epsilon", "1.5").code == 0
+    question = "SELECT count(*) AS n FROM people WHERE age > 30"
+    ran = discreet("ask", "people.csv", question, "--epsilon", "1")
+    assert (ran.code, ran.error) == (4, "budget-exceeded")
+    assert discreet("budget", "--json").json["accounts"][0]["epsilon"]["limit"] == 2

@@ -8,12 +8,13 @@ import os
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from discreet.answer import cautions
-from discreet.answer.accounts import accounts_of
+from discreet.answer.accounts import DEFAULT, accounts_of
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.explain import explain
 from discreet.answer.finish import finish, rehearse
@@ -171,7 +172,7 @@ class Curator:
             plan, text = self.plan(question, epsilon=epsilon, delta=delta, noise=noise)
             _check_confidence(confidence)
             at = self._clock()
-            accounts = accounts_of(plan, self.policy, analyst=self.analyst, at=at)
+            accounts = self._accounts(plan, at)
             key = self._key(text, plan, accounts, options=[noise, consistent])
             told, is_known = self._told.get(key), True
             if told is None:
@@ -241,7 +242,7 @@ class Curator:
         within: Fraction | None = None,
     ) -> Explanation:
         """Return what a plan costs and how far off its answer would be; nothing is spent or read."""
-        accounts = accounts_of(plan, self.policy, analyst=self.analyst, at=self._clock())
+        accounts = self._accounts(plan, self._clock())
         return explain(
             plan,
             question=question,
@@ -251,6 +252,19 @@ class Curator:
             remaining=told_remaining(self.ledger.remaining(accounts)),
             policy=self.policy,
         )
+
+    def _accounts(self, plan: Plan, at: datetime) -> list[Account]:
+        """Return who pays; a budget that nobody declared does not replace one that somebody did."""
+        accounts = accounts_of(plan, self.policy, analyst=self.analyst, at=at)
+        if all(account.budget != DEFAULT for account in accounts):
+            return accounts
+        known = {account.name: account.budget for account in self.ledger.accounts()}
+        return [
+            replace(account, budget=known.get(account.name, DEFAULT))
+            if account.budget == DEFAULT
+            else account
+            for account in accounts
+        ]
 
     def _run(self, plan: Plan, *, consistent: bool) -> bytes:
         with self._lock:
