@@ -168,3 +168,12 @@ def test_nan_is_missing_in_a_sum_as_everywhere(engine):
     block = blocks.spread("s", asked(Ask.SUM, argument(0, 100)), degree=1, has_rest=True)
     nan = vertices(block, moments(engine, block, [math.nan]))
     assert nan == vertices(block, moments(engine, block, [None]))
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_rounding_to_steps_moves_a_mean_by_less_than_its_bounds_say(engine, degree: int):
+    aggregate = asked(Ask.AVG, argument(-1000, 1000))
+    block = blocks.spread("s", aggregate, degree=degree, has_rest=False)
+    sums = vertices(block, moments(engine, block, [0.9] * 50))
+    found = read(Reading(aggregate, block), [np.array([float(s)]) for s in sums])[0]
+    assert abs(found - 0.9) <= 2000 / 2**16

@@ -31,6 +31,7 @@ UNITS = "units"  # the moment that counts people
 # Steps between the bounds of a real number. They are added up as doubles, which is quick, and exact
 # in any order as long as the sum stays below 2^53: for 2^33 rows.
 FINEST = 2**20
+FINEST_SQUARED = 2**15  # where squares are added up: 64 bits hold those of 2^33 rows
 FINEST_SCALED = 2**16  # where each row is weighted with a factor besides
 MOST_STEPS = 2**31  # whole numbers: 64 bits hold the sum over 2^32 rows
 
@@ -103,8 +104,9 @@ def spread(
 ) -> Block:
     """Return the Bernstein sums of `degree`; with `has_rest` also the rows that have no number."""
     typed = _bounded(aggregate)
-    # The square of the steps is what is added up, so that there are as many as its root.
-    steps = finest if degree == 1 else isqrt(finest)
+    # The square of the steps is what is added up then, in whole numbers.
+    squared = FINEST_SQUARED if finest == FINEST else isqrt(finest)
+    steps = finest if degree == 1 else squared
     step, w = _steps(typed, steps, most=_most(finest) if degree == 1 else steps)
     low = typed.low or Fraction(0)
     tree = _steps_above(typed, low, step, w)
