@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pyarrow as pa
@@ -16,7 +17,6 @@ from discreet.errors import EngineFailed, SourceNotFound, WrongUsage
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from discreet.engines.engine import Engine
@@ -24,10 +24,18 @@ if TYPE_CHECKING:
 SECRET = "Alice-Meier-1967"
 
 
-@pytest.fixture
-def clinic(postgres_url: str) -> Iterator[str]:
-    """The URL of a database with two tables."""
+@pytest.fixture(scope="session")
+def clinic_url(postgres_url: str) -> str:
+    """A database of its own: other tests leave tables on the server that all of them share."""
     with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE clinic")
+    return urlunsplit(urlsplit(postgres_url)._replace(path="/clinic"))
+
+
+@pytest.fixture
+def clinic(clinic_url: str) -> str:
+    """The URL of a database with two tables."""
+    with psycopg.connect(clinic_url, autocommit=True) as connection:
         connection.execute(
             "DROP SCHEMA IF EXISTS ward CASCADE; DROP TABLE IF EXISTS people CASCADE"
         )
@@ -44,7 +52,7 @@ def clinic(postgres_url: str) -> Iterator[str]:
         connection.execute("CREATE TYPE ward.mood AS ENUM ('sad', 'glad')")
         connection.execute("CREATE TABLE ward.visits (person int, mood ward.mood)")
         connection.execute("INSERT INTO ward.visits VALUES (1, 'sad'), (2, 'glad')")
-    return postgres_url
+    return clinic_url
 
 
 def with_table(url: str, name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -145,7 +144,8 @@ def _identity(source: object, name: str) -> str:
         return f"{without_password(take_parameter(text.partition('#')[0], 'table')[0])}#{name}"
     if text.startswith(SPARK):
         return text
-    return str(Path(os.path.abspath(text)))  # noqa: PTH100
+    # A link to the file is about the same people.
+    return str(Path(text).resolve())
 
 
 def _version(source: object) -> str:
