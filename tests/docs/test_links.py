@@ -44,8 +44,12 @@ def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page: Path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_page_is_linked_from_the_readme(page: Path):
+def test_every_page_is_linked_from_the_readme_or_its_folders_index(page: Path):
+    readme, index = ROOT / "README.md", page.parent / "index.md"
+    lists = [readme, index] if index.exists() and page != index else [readme]
     linked = {
-        (ROOT / link.partition("#")[0]).resolve() for link in relative_links(ROOT / "README.md")
+        (each.parent / link.partition("#")[0]).resolve()
+        for each in lists
+        for link in relative_links(each)
     }
-    assert page in {*linked, ROOT / "README.md"}
+    assert page in {*linked, readme}

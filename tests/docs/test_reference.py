@@ -32,7 +32,11 @@ def options_of(verb: str) -> list[str]:
     """Return the long names of a verb's options, and of those of its parts."""
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None
-    parts = command.commands.values() if isinstance(command, click.Group) else ()
+    parts: list[click.Command] = []
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        found = [command.get_command(context, name) for name in command.list_commands(context)]
+        parts = [part for part in found if part is not None]
     return [
         name
         for parameter in [item for part in (command, *parts) for item in part.params]

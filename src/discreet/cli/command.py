@@ -33,6 +33,7 @@ VERBS = {
     "budget": "Show what was spent, on what, and what is left",
     "register": "Number each person's rows once, so that questions are quick",
     "epsilon": "Calculate epsilon: coins, noise, tables of chances, composition",
+    "attack": "Play the adversary, and tell what was learned",
     "collect": "Let people report a value by coins: local differential privacy",
 }
 
@@ -44,7 +45,7 @@ Five jobs, one policy file that says what is protected:
   assess    how identifiable are the people in this table?
   release   publish rows safely, with the least loss
   answer    SQL under differential privacy, with a budget
-  attack    play the adversary before the world does         (coming)
+  attack    play the adversary before the world does
   guard     who may see what, proven by a journal            (coming)
 
 \b

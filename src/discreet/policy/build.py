@@ -93,6 +93,7 @@ def build_policy(
             limits=_limits(table.limits, line=document.line((*place, "limits"))),
             unit_period=_unit_period(table.unit),
             partitions=table.partitions,
+            tolerance=table.tolerance,
             line=document.line(place),
         )
     budget = _budget(written.budget, document=document, place=("budget",))

@@ -353,7 +353,8 @@ class Release:
 class Table:
     """One table: where it is, whose privacy it holds, its columns and the criteria it must meet.
 
-    `public` says that everybody may read it. `partitions` are the columns whose parts of the table
+    `public` says that everybody may read it. `tolerance` is the share of people that an attack, by
+    name or by `default`, may expose in what is published. `partitions` are the columns whose parts of the table
     are charged apart: a unit lies in one part only.
     """
 
@@ -368,6 +369,7 @@ class Table:
     limits: Limits = field(default_factory=Limits)
     unit_period: UnitPeriod | None = None
     partitions: Mapping[str, Parts] = field(default_factory=dict[str, "Parts"], hash=False)
+    tolerance: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
     line: int | None = field(default=None, compare=False)
 
     def column(self, name: str) -> Column | None:

@@ -14,6 +14,8 @@ from pydantic import (
     model_validator,
 )
 
+from discreet.errors import did_you_mean
+from discreet.policy.attacking import ATTACKS, DEFAULT
 from discreet.policy.model import Method, Utility
 from discreet.policy.written import Name, Number, Written
 
@@ -43,6 +45,22 @@ Limit = Annotated[float, Field(ge=0, le=1), BeforeValidator(_share), _share_sche
 Share = Annotated[
     float, Field(gt=0, le=1), BeforeValidator(_share), _share_schema(exclusiveMinimum=0)
 ]
+
+
+def _by_attack(written: Any) -> Any:
+    """Return one share as that of every attack."""
+    return written if isinstance(written, dict) else {DEFAULT: written}
+
+
+def _known(tolerance: dict[str, float]) -> dict[str, float]:
+    for name in tolerance:
+        if name not in (*ATTACKS, DEFAULT):
+            near = did_you_mean(name, (*ATTACKS, DEFAULT))
+            raise ValueError(f"there is no attack '{name}'.{near}")
+    return tolerance
+
+
+Tolerance = Annotated[dict[str, Limit], BeforeValidator(_by_attack), AfterValidator(_known)]
 Names = Annotated[list[Name], Field(min_length=1), AfterValidator(_distinct)]
 Rows = Annotated[int, Field(ge=2, description="The fewest rows that become alike.")]
 Numeric = Annotated[Name, Field(description="A column of numbers.")]

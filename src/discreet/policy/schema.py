@@ -16,9 +16,10 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from discreet.policy.answer import Partitions, WrittenBudget, WrittenLimits, WrittenUnit
+from discreet.policy.attacking import ATTACKS, DEFAULT
 from discreet.policy.hierarchies.calendar import Period
 from discreet.policy.model import Distance, DiversityKind, Role
-from discreet.policy.release import WrittenRelease
+from discreet.policy.release import Tolerance, WrittenRelease
 from discreet.policy.written import Name, Number, Words, Written
 
 Periods = Annotated[list[Period], Field(min_length=1)]
@@ -277,6 +278,10 @@ class WrittenTable(Written):
     )
     criteria: list[WrittenCriterion] = Field([], description="What the table must meet.")
     release: WrittenRelease | None = Field(None, description="How the table is published.")
+    tolerance: Tolerance = Field(
+        {},
+        description="The share of people that an attack may expose: one for all, or by attack.",
+    )
     budget: WrittenBudget | None = Field(None, description="What answers may tell in all.")
     limits: WrittenLimits | None = Field(None, description="The most that one unit contributes.")
     partitions: Partitions = Field(
@@ -344,6 +349,12 @@ def policy_schema() -> dict[str, Any]:
     table["unit"] = {
         "anyOf": [column, {"$ref": table["unit"].pop("$ref")}],
         "description": table["unit"]["description"],
+    }
+    tolerance = table["tolerance"]
+    share, names = tolerance["additionalProperties"], {"enum": [*ATTACKS, DEFAULT]}
+    table["tolerance"] = {
+        "anyOf": [share, {"type": "object", "propertyNames": names, "additionalProperties": share}],
+        "description": tolerance["description"],
     }
     columns = table["columns"]
     role = definitions["WrittenColumn"]["properties"]["role"]

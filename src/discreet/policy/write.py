@@ -89,6 +89,7 @@ def _head_value(table: Table) -> dict[str, Any]:
         "budget": None if table.budget is None else budget_value(table.budget),
         "limits": _limits_value(table.limits),
         "partitions": dict(table.partitions),
+        "tolerance": {name: _plain(share) for name, share in table.tolerance.items()},
     }
 
 

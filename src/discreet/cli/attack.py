@@ -1,0 +1,47 @@
+"""`discreet attack`: the adversary inside; a table of methods, each imported when it runs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from discreet.errors import did_you_mean
+
+# method -> its one line in --help; the module `discreet.cli.attacks.<method>` is imported to run it.
+METHODS: dict[str, str] = {}
+
+EPILOG = """\b
+A finding tells who is exposed (count, share, interval), how sure the adversary is, what it needed to
+know, one worked example for your eyes only, and what would stop it. Exit 3 when a finding exceeds the
+tolerance of the policy or of --tolerance.
+"""
+
+
+class Methods(click.Group):
+    """A group that knows its methods by name and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the methods in their order."""
+        del ctx
+        return list(METHODS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the method's command, importing its module."""
+        if cmd_name not in METHODS:
+            ctx.fail(f"There is no attack '{cmd_name}'.{did_you_mean(cmd_name, METHODS)}")
+        module = import_module(f"discreet.cli.attacks.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the methods without importing them."""
+        del ctx
+        with formatter.section("Methods"):
+            formatter.write_dl(list(METHODS.items()))
+
+
+@click.group(cls=Methods, epilog=EPILOG, subcommand_metavar="METHOD …")
+def command() -> None:
+    """Play the adversary against a published table or against whatever answers questions."""

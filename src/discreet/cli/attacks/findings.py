@@ -1,0 +1,146 @@
+"""Findings judged by a tolerance, printed for their custodian, as JSON or as a page."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.console import Console
+
+    from discreet.attack.finding import Finding
+
+NOT_SAFE_ENOUGH = 3
+
+
+class Share(click.ParamType[float]):
+    """A share such as 0.05 or 5%."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the share as a number from 0 to 1."""
+        text = str(value).strip()
+        try:
+            share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            self.fail(f"'{value}' is no share. Write 0.05 or 5%.", param, ctx)
+        return share
+
+
+def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what is tolerated and where findings go: `finish` takes them."""
+    for option in (
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print the findings as a JSON list, only that."
+        ),
+        click.option(
+            "--report",
+            type=click.Path(path_type=Path),
+            metavar="FILE.html",
+            help="Also write one self-contained page, aggregates only.",
+        ),
+        click.option(
+            "--tolerance",
+            type=Share(),
+            metavar="SHARE",
+            help="Exit 3 when more is learned, such as 5%; else as the policy says.",
+        ),
+        click.option(
+            "--policy",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="The policy that says roles of columns and what is tolerated.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def tolerance_of(
+    policy: Path | None, *, tolerance: float | None, table: str | None, label: str
+) -> Mapping[str, float]:
+    """Return what is tolerated: the option, else the policy's table; nothing said is empty."""
+    from discreet.policy.attacking import DEFAULT
+
+    if tolerance is not None:
+        return {DEFAULT: tolerance}
+    if policy is None:
+        return {}
+    from discreet.measure.subject import select_table
+    from discreet.policy.load import load_policy
+
+    return select_table(load_policy(policy), label=label, name=table).tolerance
+
+
+def finish(
+    findings: Sequence[Finding],
+    *,
+    tolerance: Mapping[str, float],
+    as_json: bool,
+    report: Path | None,
+) -> None:
+    """Judge, write and print findings, worst first; exit 3 when one exceeds its tolerance."""
+    from discreet.attack.finding import judge, worst_first
+
+    judged = worst_first([judge(found, tolerance) for found in findings])
+    if report is not None:
+        from discreet.report.findings import write_report
+
+        write_report(judged, report)
+    if as_json:
+        is_unicode = str(getattr(sys.stdout, "encoding", None)).lower().startswith("utf")
+        told = [found.to_dict() for found in judged]
+        click.echo(json.dumps(told, indent=2, ensure_ascii=not is_unicode))
+    else:
+        show(judged, output.console())
+    if report is not None:
+        click.echo(f"Report written to {report}.", err=True)
+    if any(found.exceeds for found in judged):
+        raise click.exceptions.Exit(NOT_SAFE_ENOUGH)
+
+
+def show(findings: Sequence[Finding], to: Console) -> None:
+    """Print each finding: the sentence, the numbers, one worked example."""
+    for found in findings:
+        sign, style = ("✗", "bold red") if found.exceeds else ("•", "bold")
+        output.print_sentence(to, f"{sign} {found.attack}: {found.verdict}", style=style)
+        output.print_sentence(to, f"  {'; '.join(facts(found))}.")
+        output.print_sentence(to, f"  Needs to know: {found.knowledge}")
+        output.print_sentence(to, f"  What stops it: {found.remedy}")
+        if found.example:
+            output.print_sentence(to, "  For your eyes only:", style="dim")
+            for line in found.example:
+                output.print_sentence(to, f"    {line}", style="dim")
+
+
+def facts(found: Finding) -> list[str]:
+    """Return a finding's numbers in words."""
+    from discreet.measure.describe import percent
+
+    low, high = (percent(end) for end in found.interval)
+    told = [f"exposed {percent(found.rate)} of {found.targets:,} (95 % interval {low} to {high})"]
+    if found.correct is not None:
+        told.append(f"{found.correct:,} of {found.claimed:,} claims right")
+    shares = {
+        "guessing without it reaches": found.baseline,
+        "on people who are not in it": found.control,
+        "the adversary's certainty": found.certainty,
+        "tolerated": found.tolerance,
+    }
+    told += [f"{words} {percent(share)}" for words, share in shares.items() if share is not None]
+    if found.queries:
+        told.append(f"{found.queries:,} questions")
+    return told
