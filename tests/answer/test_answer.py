@@ -142,3 +142,14 @@ def test_sums_and_products_of_counts_are_numbers(curator: Curator):
     told = curator.ask("SELECT count(*) * 1.5 AS p FROM people", epsilon=1)
     assert told.rows == [[1800.0]]
     assert isinstance(told.error[0][0], Error)
+
+
+def test_an_interval_of_a_variance_ends_at_zero_and_is_never_empty(monkeypatch: pytest.MonkeyPatch):
+    without_noise(monkeypatch)
+    same = hold({"people": PEOPLE.set_column(0, "age", pa.array([30] * 1200))}, POLICY)
+    told = same.ask("SELECT var_pop(age), stddev(age), avg(age) - 30 FROM people", epsilon=1)
+    variance, root, other = told.error[0]
+    assert (variance.low, root.low) == (0, 0)
+    assert min(variance.high, root.high) > 0
+    assert other.low < 0
+    assert Answer.unpack(told.pack()).error == told.error

@@ -52,6 +52,7 @@ class Answer(Result):
     cautions: tuple[str, ...] = ()
     _table: ArrowTable = field(default=None, repr=False, compare=False)
     _errors: ArrowTable = field(default=None, repr=False, compare=False)
+    _floors: tuple[float | None, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -69,10 +70,14 @@ class Answer(Result):
         """How far off each cell may be."""
         half = half_width(1.0, confidence=self.confidence, kind=self.noise)
         columns = [
-            [_interval(value, error, half) for value, error in zip(values, errors, strict=True)]
-            for values, errors in zip(
+            [
+                _interval(value, error, half, least)
+                for value, error in zip(values, errors, strict=True)
+            ]
+            for values, errors, least in zip(
                 (column.to_pylist() for column in self._table.columns),
                 (column.to_pylist() for column in self._errors.columns),
+                self._floors or (None,) * self._table.num_columns,
                 strict=True,
             )
         ]
@@ -122,6 +127,7 @@ class Answer(Result):
             "spent": plain(self.spent),
             "noise": self.noise,
             "cautions": list(self.cautions),
+            "floors": list(self._floors),
         }
         # Names may repeat those of the errors: only their places count.
         columns = [*self._table.columns, *self._errors.columns]
@@ -145,10 +151,12 @@ class Answer(Result):
         both = both.replace_schema_metadata(None)
         width = both.num_columns // 2
         told["cautions"] = tuple(told["cautions"])
+        floors = tuple(told.pop("floors", ()))
         return cls(
             remaining={},
             _table=both.select(list(range(width))),
             _errors=both.select(list(range(width, 2 * width))),
+            _floors=floors,
             **told,
         )
 
@@ -180,20 +188,21 @@ def make_answer(
         cautions=cautions,
         _table=table,
         _errors=pa.Table.from_arrays(errors, names=[str(i) for i in range(len(errors))]),
+        _floors=finished.floors,
     )
 
 
-def _interval(value: Any, error: float | None, half: float) -> Error | None:
+def _interval(value: Any, error: float | None, half: float, least: float | None) -> Error | None:
     if value is None or error is None:
         return None
     low, high = float(value) - half * error, float(value) + half * error
     if isinstance(value, int):
         # Whole noise lies between whole numbers: 2.9 to either side would hold no more than 2 does.
         low, high = float(floor(low)), float(ceil(high))
-    return Error(error, low, high)
+    return Error(error, low if least is None else max(low, least), high)
 
 
 def _cell(value: Any, error: Error | None) -> str:
     if error is None:
         return f"<td>{html.escape(str(value))}</td>"
-    return f"<td>{value:,.6g} ± {(error.high - error.low) / 2:,.3g}</td>"
+    return f"<td>{value:,.6g} ± {error.high - value:,.3g}</td>"

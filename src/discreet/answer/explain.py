@@ -14,7 +14,7 @@ from discreet.answer.blocks import UNITS
 from discreet.answer.finish import half_width
 from discreet.answer.perturb import noise_deviation
 from discreet.answer.plan import LARGEST_EPSILON, LeafPlan, Plan, make_plan
-from discreet.answer.statistics import Reading, read
+from discreet.answer.statistics import Reading, changes, read
 from discreet.errors import QuestionRefused
 from discreet.result import Result
 
@@ -154,12 +154,8 @@ def _moved(reading: Reading, deviation: float, size: int) -> tuple[float, float]
     """Return the value of an aggregate in the middle of its bounds, and its standard error."""
     sums = _middle(reading.block, size)
     arrays = [np.array([value]) for value in sums]
-    base = float(read(reading, arrays)[0])
-    squares = 0.0
-    for index in range(len(sums)):
-        shifted = [array + deviation * (place == index) for place, array in enumerate(arrays)]
-        squares += (float(read(reading, shifted)[0]) - base) ** 2
-    return base, sqrt(squares)
+    squares = sum(float(change[0]) ** 2 for change in changes(reading, arrays, deviation))
+    return float(read(reading, arrays)[0]), sqrt(squares)
 
 
 def _middle(block: Block, size: int) -> list[float]:

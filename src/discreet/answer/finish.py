@@ -13,6 +13,7 @@ from sqlglot import exp
 from discreet.answer.keys import TYPES
 from discreet.answer.perturb import COUNTS, Released
 from discreet.answer.question import aggregate_name, key_name
+from discreet.answer.statistics import SPREADS
 from discreet.errors import EngineFailed, InvalidQuestion
 from discreet.sql import build
 
@@ -32,6 +33,7 @@ class Finished:
 
     table: ArrowTable
     errors: tuple[Array | None, ...]
+    floors: tuple[float | None, ...] = ()  # below which no value of a column can be
 
 
 def finish(question: Question, released: Mapping[str, Released], home: DuckDB) -> Finished:
@@ -107,7 +109,20 @@ def _picked(question: Question, found: Released, columns: list[str]) -> Finished
             _error(found.table, name, [m for m in moved if m in found.table.column_names])
         )
     shown = [found.table.column(name) for name in columns]
-    return Finished(pa.Table.from_arrays(shown, names=list(question.names)), tuple(errors))
+    table = pa.Table.from_arrays(shown, names=list(question.names))
+    return Finished(table, tuple(errors), _floors(question))
+
+
+def _floors(question: Question) -> tuple[float | None, ...]:
+    """Return 0 for the columns that are variances or their roots."""
+    (leaf,) = question.leaves
+    spreads = {
+        aggregate_name(index) for index, item in enumerate(leaf.aggregates) if item.ask in SPREADS
+    }
+    bare = [item.unalias() for item in question.outer.expressions]
+    return tuple(
+        0.0 if isinstance(item, exp.Column) and item.name in spreads else None for item in bare
+    )
 
 
 def _named(table: ArrowTable, names: tuple[str, ...]) -> ArrowTable:
@@ -148,7 +163,7 @@ def _with_errors(question: Question, query: exp.Select, found: Released, home: D
     for index in range(width):
         mine = [name for place, name in extra if place == index]
         errors.append(_error(table, index, mine))
-    return Finished(_named(shown, question.names), tuple(errors))
+    return Finished(_named(shown, question.names), tuple(errors), _floors(question))
 
 
 def _moved(item: exp.Expr, shift: int, found: Released) -> exp.Expr | None:

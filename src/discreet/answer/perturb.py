@@ -14,7 +14,7 @@ from discreet.answer.aggregates import Ask
 from discreet.answer.blocks import ROWS, UNITS
 from discreet.answer.keys import Domain, Groups, found_groups, public_groups
 from discreet.answer.question import aggregate_name, key_name
-from discreet.answer.statistics import read
+from discreet.answer.statistics import changes, read
 from discreet.dp.mechanisms.quantiles import (
     choose_quantile,
     choose_rank_from_bottom,
@@ -314,19 +314,18 @@ def _shifted(
     found: list[dict[str, Any]] = []
     for item in plan.blocks:
         name = item.block.name
-        for position in range(len(item.block.vertices)):
-            still = [np.asarray(vertex, np.float64) for vertex in vertices[name]]
-            moved = list(still)
-            moved[position] = still[position] + deviation[name]
-            columns: dict[str, Any] = {}
-            for index, aggregate in enumerate(plan.leaf.aggregates):
-                reading = plan.readings.get(aggregate)
-                if reading is not None and reading.block.name == name:
-                    # What is told may have been rounded: only the change is of interest.
-                    change = read(reading, moved) - read(reading, still)
-                    told = _numbers(columns_told[aggregate_name(index)])
-                    columns[aggregate_name(index)] = pa.array(told + change)
-            found.append(columns)
+        still = [np.asarray(vertex, np.float64) for vertex in vertices[name]]
+        columns: list[dict[str, Any]] = [{} for _ in still]
+        for index, aggregate in enumerate(plan.leaf.aggregates):
+            reading = plan.readings.get(aggregate)
+            if reading is not None and reading.block.name == name:
+                # What is told may have been rounded: only the change is of interest.
+                told = _numbers(columns_told[aggregate_name(index)])
+                for moved, change in zip(
+                    columns, changes(reading, still, deviation[name]), strict=True
+                ):
+                    moved[aggregate_name(index)] = pa.array(told + change)
+        found += columns
     for index, aggregate in enumerate(plan.leaf.aggregates):
         probed = probes.get(aggregate)
         if probed is not None and probed.deviation is not None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from discreet.answer.blocks import Block
 
+SPREADS = (Ask.VARIANCE, Ask.VARIANCE_POP, Ask.STDDEV, Ask.STDDEV_POP)
+ROOTS = (Ask.STDDEV, Ask.STDDEV_POP)
 Array = Any  # of float64; numpy's own types say no more
 Noisy = "Mapping[str, Sequence[Array]]"  # the noisy vertices of each block, by its name
 
@@ -116,28 +118,77 @@ def read(reading: Reading, vertices: Sequence[Array]) -> Array:
         return vertices[0]
     if len(block.vertices) == 1:
         return vertices[0] * float(block.step)
-    unit = float(block.weight)
-    shares = [vertex / unit for vertex in vertices]
-    rest = shares.pop() if block.has_rest else 0.0
-    count = sum(shares)
     if ask is Ask.COUNT:
-        return count + rest
+        return sum(vertices) / float(block.weight)
+    low = float(block.low)
+    count, first, _ = _shares(block, vertices)
     if ask is Ask.COUNT_OF:
         return count
-    low, width = float(block.low), float(block.step) * block.steps
-    first = shares[1] if block.degree == 1 else shares[2] + shares[1] / 2
     if ask is Ask.SUM:
-        return low * count + width * first
+        return low * count + float(block.step) * block.steps * first
+    found, most = _unclipped(reading, vertices)
+    found = np.clip(found, 0, most)
+    if ask is Ask.AVG:
+        return low + found
+    return np.sqrt(found) if ask in ROOTS else found
+
+
+def _shares(block: Block, vertices: Sequence[Array]) -> tuple[Array, Array, Array]:
+    """Return how many rows have a number, and the sums of these and of their squares, from 0 to 1."""
+    shares = [vertex / float(block.weight) for vertex in vertices[: block.degree + 1]]
+    first = shares[1] if block.degree == 1 else shares[2] + shares[1] / 2
+    return sum(shares), first, shares[-1]
+
+
+def _correction(ask: Ask, size: Array) -> Array:
+    """Return what a sample's variance is multiplied by: it is no population."""
+    is_sample = ask in (Ask.VARIANCE, Ask.STDDEV)
+    return np.where(size > 1, size / (size - 1), np.nan) if is_sample else np.ones_like(size)
+
+
+def changes(reading: Reading, vertices: Sequence[Array], deviation: float) -> list[Array]:
+    """Return how far the aggregate moves when the vertices, one by one, are off by `deviation`.
+
+    What noise has pushed out of its bounds is told as the bound, and is off by as much as before:
+    a variance of 0 is no surer than one a little above.
+    """
+    still, most = _unclipped(reading, vertices)
+    found: list[Array] = []
+    for place in range(len(vertices)):
+        moved = [vertex + deviation * (i == place) for i, vertex in enumerate(vertices)]
+        found.append(np.clip(_unclipped(reading, moved)[0] - still, -most, most))
+    return _of_root(reading, vertices, found) if reading.aggregate.ask in ROOTS else found
+
+
+def _unclipped(reading: Reading, vertices: Sequence[Array]) -> tuple[Array, Array | float]:
+    """Return a mean, from the lower bound, or a variance before it is clipped, and its largest value.
+
+    Everything else is never clipped. For the root of a variance it is the variance.
+    """
+    ask, block = reading.aggregate.ask, reading.block
+    if ask is not Ask.AVG and ask not in SPREADS:
+        return read(reading, vertices), np.inf
+    count, first, second = _shares(block, vertices)
+    width = float(block.step) * block.steps
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.where(count > 0, count, np.nan)
-        mean = np.clip(first / size, 0, 1)
+        mean = first / size
         if ask is Ask.AVG:
-            return low + width * mean
-        return _variance(ask, shares[2] / size, mean, size, width)
+            return width * mean, width
+        # Mean and squares share their noise: clipping one alone would leave the other's.
+        factor = width**2 * _correction(ask, size)
+        return (second / size - mean**2) * factor, factor / 4
 
 
-def _variance(ask: Ask, second: Array, mean: Array, size: Array, width: float) -> Array:
-    found = np.clip(second - mean**2, 0, 0.25) * width**2
-    if ask in (Ask.VARIANCE, Ask.STDDEV):
-        found = found * np.where(size > 1, size / (size - 1), np.nan)
-    return np.sqrt(found) if ask in (Ask.STDDEV, Ask.STDDEV_POP) else found
+def _of_root(reading: Reading, vertices: Sequence[Array], found: list[Array]) -> list[Array]:
+    """Return the changes of a root, from those of what is under it.
+
+    Near 0 a root has no slope. For a variance v with standard error s, which is off by h = z s,
+    the root is off by at most h / (√v + √(v - h)), or h / √v where h > v: what is returned gives
+    no less for every z from 1 to 4, and h / (2 √v) where v is large.
+    """
+    error = np.sqrt(sum(change**2 for change in found))
+    variance = read(reading, vertices) ** 2
+    slope = np.sqrt(np.maximum(variance, error)) + np.sqrt(np.maximum(variance - 4 * error, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return [np.where(slope > 0, change / slope, 0 * slope) for change in found]

@@ -113,7 +113,7 @@ def _print(answer: Answer) -> None:
 def _cells(values: list[Any], errors: list[Error | None], has_error: list[bool]) -> list[str]:
     cells: list[str] = []
     for value, error, known in zip(values, errors, has_error, strict=True):
-        half = None if error is None else (error.high - error.low) / 2
+        half = None if error is None else error.high - value
         cells.append(_cell(value, half))
         if known:
             cells.append("" if half is None else asking.short(float(f"{half:.3g}")))
