@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.attack.finding import Finding, judge, make_finding, worst_first
 from discreet.report.findings import render, write_report
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ON = dt.date(2026, 5, 17)
 
