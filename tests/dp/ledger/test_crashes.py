@@ -111,9 +111,9 @@ def test_an_update_without_its_condition_would_be_caught(
 
     real = spending._add
 
-    def without_condition(connection, condition, *, cost, limits):
+    def without_condition(*where, cost, limits):
         free = units.Units(units.MOST, units.MOST, units.MOST, units.MOST)
-        return real(connection, condition, cost=cost, limits=free)
+        return real(*where, cost=cost, limits=free)
 
     monkeypatch.setattr(spending, "_add", without_condition)
     outcomes = race(Ledger(tmp_path / "ledger.db"), threads=8)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.dp.budget import Budget, Price
 from discreet.dp.ledger.schema import entry, head
@@ -17,6 +17,16 @@ from discreet.errors import LedgerFailed, WrongUsage
 
 if TYPE_CHECKING:
     from discreet.dp.ledger.units import Units
+
+
+# Statements are built once: building one takes longer than running it.
+_LAST = select(head.c.sequence, head.c.hash).with_for_update()
+_ADD = insert(entry)
+_MOVE = (
+    update(head)
+    .where(head.c.sequence == bindparam("last_sequence"), head.c.hash == bindparam("last_hash"))
+    .values(sequence=bindparam("new_sequence"), hash=bindparam("new_hash"))
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,7 @@ class Head:
 
 def take_head(connection: Connection) -> Head:
     """Return the last entry's number and hash; on a server, every other writer waits from here on."""
-    row = connection.execute(select(head.c.sequence, head.c.hash).with_for_update()).one_or_none()
+    row = connection.execute(_LAST).one_or_none()
     if row is None:
         raise LedgerFailed("The ledger has lost its head. Restore it from a backup.")
     return Head(row.sequence, row.hash)
@@ -53,11 +63,15 @@ def append(connection: Connection, last: Head, lines: list[Line]) -> None:
     for line in lines:
         now = Head(now.sequence + 1, chain(now.hash, now.sequence + 1, line))
         rows.append({"sequence": now.sequence, "hash": now.hash, **vars(line)})
-    connection.execute(insert(entry), rows)
+    connection.execute(_ADD, rows)
     moved = connection.execute(
-        update(head)
-        .where(head.c.sequence == last.sequence, head.c.hash == last.hash)
-        .values(sequence=now.sequence, hash=now.hash)
+        _MOVE,
+        {
+            "last_sequence": last.sequence,
+            "last_hash": last.hash,
+            "new_sequence": now.sequence,
+            "new_hash": now.hash,
+        },
     )
     if moved.rowcount != 1:
         raise LedgerFailed("The ledger was changed by somebody else meanwhile. Ask again.")

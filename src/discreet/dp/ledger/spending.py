@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, astuple
+from functools import cache
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, select, update
+from sqlalchemy import Connection, Update, bindparam, case, func, insert, select, update
 
 from discreet.dp.ledger.schema import EVERYTHING_ELSE, spending
 from discreet.dp.ledger.units import MOST, NOTHING, Units
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _TOGETHER = 500  # names in one statement
 _CURRENCIES = (spending.c.epsilon, spending.c.delta, spending.c.rho, spending.c.slip)
+_OF_ACCOUNT = spending.c.account == bindparam("of")
+_COUNT = select(func.count()).select_from(spending).where(_OF_ACCOUNT)
+_ROWS = select(spending.c.cell, *_CURRENCIES).where(_OF_ACCOUNT)
 
 
 def charge(
@@ -32,17 +36,12 @@ def charge(
     """
     if cells:
         _name_cells(connection, account, cells)
-        conditions = [_is_one_of(names) for names in _in_turn(cells)]
+        parts: list[list[str] | None] = [*_in_turn(cells)]
         expected = len(cells)
     else:
-        conditions = [spending.c.account == account]
-        expected = connection.scalar(
-            select(func.count()).select_from(spending).where(spending.c.account == account)
-        )
-    charged = sum(
-        _add(connection, and_(spending.c.account == account, condition), cost=cost, limits=limits)
-        for condition in conditions
-    )
+        parts = [None]
+        expected = connection.scalar(_COUNT, {"of": account})
+    charged = sum(_add(connection, account, names, cost=cost, limits=limits) for names in parts)
     if expected is None or charged > expected:
         raise Bug("A charge reached more parts than there are. Please report the question.")
     return charged == expected
@@ -100,9 +99,7 @@ def written(cell: str) -> str:
 
 
 def _rows(connection: Connection, account: str) -> dict[str, Units]:
-    found = connection.execute(
-        select(spending.c.cell, *_CURRENCIES).where(spending.c.account == account)
-    )
+    found = connection.execute(_ROWS, {"of": account})
     return {row.cell: Units(row.epsilon, row.delta, row.rho, row.slip) for row in found}
 
 
@@ -110,7 +107,7 @@ def _name_cells(connection: Connection, account: str, cells: frozenset[str]) -> 
     """Give cells that have no row the spending of everything else: they were part of it."""
     for names in _in_turn(cells):
         known = connection.scalars(
-            select(spending.c.cell).where(spending.c.account == account, _is_one_of(names))
+            select(spending.c.cell).where(spending.c.account == account, spending.c.cell.in_(names))
         )
         missing = set(names).difference(known)
         if not missing:
@@ -128,21 +125,39 @@ def _name_cells(connection: Connection, account: str, cells: frozenset[str]) -> 
 
 
 def _add(
-    connection: Connection, condition: ColumnElement[bool], *, cost: Units, limits: Units
+    connection: Connection,
+    account: str,
+    names: list[str] | None,
+    *,
+    cost: Units,
+    limits: Units,
 ) -> int:
-    amounts = dict(zip(_CURRENCIES, astuple(cost), strict=True))
-    room = dict(zip(_CURRENCIES, astuple(limits), strict=True))
-    has_room = [column <= limit - amounts[column] for column, limit in room.items() if limit < MOST]
+    """Add `cost` to the rows of the cells called `names`, None for all, where there is room for it."""
+    amounts, most = asdict(cost), asdict(limits)
+    limited = tuple(name for name, limit in most.items() if limit < MOST)
+    values: dict[str, object] = {"of": account}
+    values |= {f"{name}_cost": amount for name, amount in amounts.items()}
+    values |= {f"{name}_full": MOST - amount for name, amount in amounts.items()}
+    values |= {f"{name}_room": most[name] - amounts[name] for name in limited}
+    if names is not None:
+        values["names"] = names
+    return connection.execute(_addition(limited, is_part=names is not None), values).rowcount
+
+
+@cache
+def _addition(limited: tuple[str, ...], *, is_part: bool) -> Update:
+    """Return the update that adds a cost wherever all `limited` currencies have room for it."""
+    has_room = [spending.c[name] <= bindparam(f"{name}_room") for name in limited]
     # A currency without a limit stops at MOST, which is above every limit it may get later.
     sums = {
-        column: case((column >= MOST - amount, MOST), else_=column + amount)
-        for column, amount in amounts.items()
+        column: case(
+            (column >= bindparam(f"{column.name}_full"), MOST),
+            else_=column + bindparam(f"{column.name}_cost"),
+        )
+        for column in _CURRENCIES
     }
-    return connection.execute(update(spending).where(condition, *has_room).values(sums)).rowcount
-
-
-def _is_one_of(names: list[str]) -> ColumnElement[bool]:
-    return spending.c.cell.in_(names)
+    named = [spending.c.cell.in_(bindparam("names", expanding=True))] if is_part else []
+    return update(spending).where(_OF_ACCOUNT, *named, *has_room).values(sums)
 
 
 def _in_turn(cells: frozenset[str]) -> Iterator[list[str]]:

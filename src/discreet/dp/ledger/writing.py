@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.dp.budget import Budget
 from discreet.dp.ledger import journal, schema, spending
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
     from discreet.dp.budget import Price
     from discreet.dp.ledger.journal import Line
+
+
+_reservation, _account = schema.reservation, schema.account
+_IS_THIS = _reservation.c.key == bindparam("this")
+_FIND = select(_reservation.c.fingerprint, _reservation.c.answer).where(_IS_THIS)
+_RESERVE = insert(_reservation)
+_RENEW = update(_reservation).where(_IS_THIS)
+_STORE = _RENEW.where(_reservation.c.answer.is_(None)).values(answer=bindparam("stored"))
+_STORED = select(_reservation.c.answer).where(_IS_THIS)
+_IS_NAMED = _account.c.name == bindparam("this")
+_BUDGET = select(_account.c.epsilon, _account.c.delta, _account.c.accounting).where(_IS_NAMED)
 
 
 @dataclass(frozen=True)
@@ -35,10 +46,7 @@ class Order:
 def reserve(connection: Connection, charges: list[Charge], order: Order) -> Reservation:
     """Charge every account and write it down, unless `order` was paid for before."""
     last = journal.take_head(connection)
-    table = schema.reservation
-    found = connection.execute(
-        select(table.c.fingerprint, table.c.answer).where(table.c.key == order.key)
-    ).one_or_none()
+    found = connection.execute(_FIND, {"this": order.key}).one_or_none()
     if found and (found.answer is not None or found.fingerprint == order.fingerprint):
         answer = None if found.answer is None else bytes(found.answer)
         return Reservation(order.key, order.at, answer, is_new=False)
@@ -46,9 +54,9 @@ def reserve(connection: Connection, charges: list[Charge], order: Order) -> Rese
     values = {"at": journal.written_time(order.at), "fingerprint": order.fingerprint}
     if found:
         # Somebody crashed who was to pay less or elsewhere; whoever answers now has paid in full.
-        connection.execute(update(table).where(table.c.key == order.key).values(values))
+        connection.execute(_RENEW.values(values), {"this": order.key})
     else:
-        connection.execute(insert(table).values(key=order.key, answer=None, **values))
+        connection.execute(_RESERVE, {"key": order.key, "answer": None, **values})
     journal.append(connection, last, lines)
     return Reservation(order.key, order.at, None, is_new=True)
 
@@ -56,16 +64,12 @@ def reserve(connection: Connection, charges: list[Charge], order: Order) -> Rese
 def commit(connection: Connection, reservation: Reservation, answer: bytes) -> bytes:
     """Store `answer` if there is none yet, and return the stored one."""
     last = journal.take_head(connection)
-    table = schema.reservation
-    is_this = table.c.key == reservation.key
-    stored = connection.execute(
-        update(table).where(is_this, table.c.answer.is_(None)).values(answer=answer)
-    )
+    stored = connection.execute(_STORE, {"this": reservation.key, "stored": answer})
     if stored.rowcount == 1:
         line = journal.answer_line(reservation.key, reservation.at, answer=answer)
         journal.append(connection, last, [line])
         return answer
-    first = connection.scalar(select(table.c.answer).where(is_this))
+    first = connection.scalar(_STORED, {"this": reservation.key})
     if first is None:
         raise LedgerFailed(
             "This reservation is not in the ledger, which was replaced or restored meanwhile. Nothing "
@@ -99,21 +103,18 @@ def _pay(connection: Connection, charge: Charge, order: Order) -> list[Line]:
 
 def _settle_budget(connection: Connection, name: str, budget: Budget) -> bool:
     """Open the account or give it its new limit; return whether anything changed."""
-    table = schema.account
-    found = connection.execute(
-        select(table.c.epsilon, table.c.delta, table.c.accounting).where(table.c.name == name)
-    ).one_or_none()
+    found = connection.execute(_BUDGET, {"this": name}).one_or_none()
     values = {
         "epsilon": str(budget.epsilon),
         "delta": str(budget.delta),
         "accounting": budget.accounting,
     }
     if found is None:
-        connection.execute(insert(table).values(name=name, **values))
+        connection.execute(insert(_account).values(name=name, **values))
         spending.open_account(connection, name)
         return True
     known = Budget(Fraction(found.epsilon), Fraction(found.delta), found.accounting)
     if known == budget:
         return False
-    connection.execute(update(table).where(table.c.name == name).values(values))
+    connection.execute(update(_account).where(_IS_NAMED).values(values), {"this": name})
     return True
