@@ -6,7 +6,6 @@ point of score is worth: a candidate's weight is e^(-gap · rate). Many runs can
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +31,8 @@ def score_gaps(scores: NDArray[Any]) -> NDArray[Any]:
 def permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
     """Return the first candidate in a random order whose coin of chance e^(-gap · rate) is true.
 
-    McKenna & Sheldon 2020, algorithm 1. The best candidate's coin is always true.
+    McKenna & Sheldon 2020, algorithm 1. The best candidate's coin is always true. Coins and order are
+    independent, so that the first of those whose coin is true is any of them, one as likely as another.
     """
     rows = max(1, _AT_ONCE // gaps.size)
     parts = [
@@ -42,9 +42,14 @@ def permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[n
 
 
 def _permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
-    orders = permutations(gaps.size, runs)
-    flips = bernoulli_exp(multiples(gaps[orders.ravel()], rate)).reshape(orders.shape)
-    return orders[np.arange(runs), np.argmax(flips, axis=1)]
+    flips = bernoulli_exp(multiples(np.tile(gaps, runs), rate)).reshape(runs, gaps.size)
+    numbers = flips.sum(axis=1)
+    picked = np.empty(runs, np.int64)
+    for number in np.unique(numbers):
+        alike = numbers == number
+        picked[alike] = uniform(int(number), int(alike.sum()))
+    first = np.cumsum(numbers) - numbers
+    return np.nonzero(flips)[1][first + picked]
 
 
 def exponential(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
@@ -65,22 +70,3 @@ def exponential(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int
         chosen[waiting[is_done]] = picked[is_done]
         waiting = waiting[~is_done]
     return chosen
-
-
-def permutations(size: int, runs: int) -> NDArray[np.int64]:
-    """Return `runs` orders of 0 … `size` - 1, each order as likely as another."""
-    keys = _keys(size, runs)
-    while (tied := np.flatnonzero(_has_ties(keys))).size:
-        # Given that no two keys are equal, all their orders are equally likely.
-        keys[tied] = _keys(size, tied.size)
-    return np.argsort(keys, axis=1).astype(np.int64)
-
-
-def _keys(size: int, runs: int) -> NDArray[np.uint64]:
-    words = np.frombuffer(os.urandom(8 * size * runs), np.uint64)
-    return words.reshape(runs, size).copy()
-
-
-def _has_ties(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    ordered = np.sort(keys, axis=1)
-    return (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
