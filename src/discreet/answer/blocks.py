@@ -160,8 +160,8 @@ def _whole(value: Fraction | None, step: Fraction) -> int:
 def _steps_above(typed: Typed, low: Fraction, step: Fraction, most: int) -> exp.Expr:
     """Return how many steps a number is above `low`: a whole number from 0 to `most`, 0 for NULL.
 
-    GREATEST and LEAST pass over NULL, which becomes the lower bound and adds nothing; NaN, which
-    every engine holds for larger than all numbers, becomes the upper one.
+    NULL, which comparisons, GREATEST and LEAST pass over, becomes the lower bound and adds nothing;
+    NaN, which every engine holds for larger than all numbers, becomes the upper one.
     """
     high = low + most * step
     fits = max(abs(low), abs(high)) < 2**62
@@ -192,8 +192,16 @@ def _double(typed: Typed) -> exp.Expr:
 
 
 def _within(tree: exp.Expr, low: Fraction, high: Fraction, kind: Kind) -> exp.Expr:
-    above = exp.Greatest(this=tree.copy(), expressions=[constant(low, kind)], ignore_nulls=True)
-    return exp.Least(this=above, expressions=[constant(high, kind)], ignore_nulls=True)
+    """Return a number moved to the nearer bound if it is beyond; NULL becomes the lower one."""
+    least, most = constant(low, kind), constant(high, kind)
+    if isinstance(tree, exp.Column):
+        # DuckDB takes half as long for this as for GREATEST and LEAST; a computed number would be
+        # computed three times.
+        beyond = exp.If(this=exp.GTE(this=tree.copy(), expression=most), true=most.copy())
+        inside = exp.If(this=exp.GT(this=tree.copy(), expression=least), true=tree.copy())
+        return exp.Case(ifs=[beyond, inside], default=least.copy())
+    above = exp.Greatest(this=tree.copy(), expressions=[least], ignore_nulls=True)
+    return exp.Least(this=above, expressions=[most], ignore_nulls=True)
 
 
 def bucket(block: Block) -> exp.Expr:

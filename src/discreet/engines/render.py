@@ -41,7 +41,7 @@ def render(tree: exp.Expr, *, dialect: str) -> str:
             changed = rewrite(node)
             if changed is not node:
                 node.replace(changed)
-    return holder.this.sql(dialect=dialect)
+    return holder.this.sql(dialect=dialect, copy=False)
 
 
 def _bracketed(node: exp.Expr) -> exp.Expr:
