@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import UnsuitableValues
+from discreet.measure.profile.forms import Form, forms_of
 from discreet.release.deidentify.formats import decrypt_formats, encrypt_formats
-from discreet.release.deidentify.forms import Form, forms_of
 from discreet.release.deidentify.keys import Key
 
 KEY, OTHER = Key(bytes(range(32))), Key(bytes(range(1, 33)))

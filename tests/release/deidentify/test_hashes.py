@@ -7,10 +7,11 @@ import hashlib
 import pyarrow as pa
 import pytest
 
+from discreet.attack.hashes import count_guesses, is_hash
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.errors import UnkeyedHash, WrongUsage
-from discreet.release.deidentify.hashes import count_guesses, is_hash, refuse_unkeyed_hash
+from discreet.release.deidentify.hashes import refuse_unkeyed_hash
 from discreet.release.deidentify.kinds import KINDS, Keyed, read_pseudonym
 
 

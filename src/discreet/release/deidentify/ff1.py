@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.release.deidentify.forms import Numbers
+    from discreet.measure.profile.forms import Numbers
 
 LEAST_DOMAIN = 1_000_000  # SP 800-38G Rev. 1 (draft), section 5.1
 ROUNDS = 10

@@ -9,17 +9,17 @@ import pyarrow as pa
 
 from discreet.errors import UnsuitableValues
 from discreet.measure.describe import counted
+from discreet.measure.profile.forms import Form, forms_of
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.ff1 import FF1, LEAST_DOMAIN, Domain
-from discreet.release.deidentify.forms import Form, forms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from discreet.release.deidentify.forms import Numbers
+    from discreet.measure.profile.forms import Numbers
     from discreet.release.deidentify.keys import Key
 
 # What stays in place must tell nothing: letters, marks and digits of other scripts do.

@@ -6,8 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+from discreet.attack.hashes import is_hash
 from discreet.errors import WrongUsage, did_you_mean
-from discreet.release.deidentify.hashes import is_hash, refuse_unkeyed_hash
+from discreet.release.deidentify.hashes import refuse_unkeyed_hash
 
 
 def _require_bits(bits: int) -> None:
