@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from discreet.measure.values import counted_values
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.ages import cap_ages, earliest_year, keep_years
 from discreet.release.deidentify.text import Names, redact
 from discreet.release.deidentify.treatments import Action, Treatment
 from discreet.release.deidentify.zip_areas import SmallAreas, shorten_zips
-from discreet.release.replace import counted_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -20,7 +20,7 @@ def refuse_unkeyed_hash(
     what = f"column '{column.name}'" if column else "a column"
     guesses = None
     if table and column:
-        from discreet.release.replace import distinct_values
+        from discreet.measure.values import distinct_values
 
         guesses = count_guesses(distinct_values(table.engine, table.relation, column))
     if guesses is not None and guesses < _COUNTABLE:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from discreet.engines.engine import Kind
 from discreet.measure.profile.person_names import fold
+from discreet.measure.values import counted_values
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.text import lexicon
 from discreet.release.deidentify.text.scan import scan
-from discreet.release.replace import counted_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
