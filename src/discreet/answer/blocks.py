@@ -195,7 +195,7 @@ def _within(tree: exp.Expr, low: Fraction, high: Fraction, kind: Kind) -> exp.Ex
     """Return a number moved to the nearer bound if it is beyond; NULL becomes the lower one."""
     least, most = constant(low, kind), constant(high, kind)
     if isinstance(tree, exp.Column):
-        # DuckDB takes half as long for this as for GREATEST and LEAST; a computed number would be
+        # DuckDB is quicker with this than with GREATEST and LEAST; a computed number would be
         # computed three times.
         beyond = exp.If(this=exp.GTE(this=tree.copy(), expression=most), true=most.copy())
         inside = exp.If(this=exp.GT(this=tree.copy(), expression=least), true=tree.copy())

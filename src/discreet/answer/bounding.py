@@ -54,13 +54,13 @@ def _grouped(
     rows: Rows, keys: Sequence[Typed], blocks: Sequence[Block], factor: exp.Expr | None = None
 ) -> exp.Select:
     wanted = _named_keys(keys)
-    wanted.append(build.named(_counted(None, factor), ROWS))
+    wanted.append(_named(_counted(None, factor), ROWS))
     for block in blocks:
-        wanted += [build.named(_aggregated(m, factor), m.name) for m in block.moments]
+        wanted += [_named(_aggregated(m, factor), m.name) for m in block.moments]
     if any(block.name == UNITS for block in blocks):
         unit = exp.Distinct(expressions=[tree.copy() for tree in rows.unit])
-        wanted.append(build.named(exp.Count(this=unit), UNITS))
-    query = rows.frame.select(*wanted, copy=True)
+        wanted.append(_named(exp.Count(this=unit), UNITS))
+    query = rows.frame.copy().select(*wanted, copy=False)
     return query.group_by(*(key.tree.copy() for key in keys), copy=False) if keys else query
 
 
@@ -84,7 +84,8 @@ def _counted(tree: exp.Expr | None, factor: exp.Expr | None) -> exp.Expr:
 
 
 def _summed(value: exp.Expr) -> exp.Expr:
-    return exp.Coalesce(this=build.total(value), expressions=[build.number(0)])
+    total = exp.Cast(this=exp.Sum(this=value), to=exp.DataType.build(_BIG))
+    return exp.Coalesce(this=total, expressions=[build.number(0)])
 
 
 def _rescaled(
@@ -116,7 +117,12 @@ def _factor(limit: Contribution) -> exp.Expr:
 
 
 def _named_keys(keys: Sequence[Typed]) -> list[exp.Expr]:
-    return [build.named(key.tree.copy(), key_name(i)) for i, key in enumerate(keys)]
+    return [_named(key.tree.copy(), key_name(i)) for i, key in enumerate(keys)]
+
+
+def _named(tree: exp.Expr, name: str) -> exp.Alias:
+    """Return `tree AS "name"` for a tree that nothing else holds: it is not copied."""
+    return exp.Alias(this=tree, alias=exp.to_identifier(name, quoted=True))
 
 
 def _unit_name(index: int) -> str:

@@ -103,11 +103,10 @@ def _plain_columns(question: Question) -> list[str] | None:
 def _picked(question: Question, found: Released, columns: list[str]) -> Finished:
     """Return an answer that is the leaf's own columns, without asking an engine."""
     errors: list[Array | None] = []
+    known = set(found.table.column_names)
     for name in columns:
         moved = [f"{name}_{shift}" for shift in range(found.shifts)]
-        errors.append(
-            _error(found.table, name, [m for m in moved if m in found.table.column_names])
-        )
+        errors.append(_error(found.table, name, [m for m in moved if m in known]))
     shown = [found.table.column(name) for name in columns]
     table = pa.Table.from_arrays(shown, names=list(question.names))
     return Finished(table, tuple(errors), _floors(question))
@@ -184,8 +183,8 @@ def _moved(item: exp.Expr, shift: int, found: Released) -> exp.Expr | None:
 
 
 def _error(table: ArrowTable, index: int | str, names: list[str]) -> Array | None:
-    base = _floats(table.column(index))
-    if not names or base is None:
+    base = _floats(table.column(index)) if names else None
+    if base is None:
         return None
     squares = np.zeros(table.num_rows)
     for name in names:
@@ -203,7 +202,7 @@ def _floats(column: Any) -> Array | None:
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     if not is_number:
         return None
-    return column.cast(pa.float64(), safe=False).combine_chunks().to_numpy(zero_copy_only=False)
+    return column.cast(pa.float64(), safe=False).to_numpy()
 
 
 def half_width(error: float, *, confidence: float, kind: str) -> float:

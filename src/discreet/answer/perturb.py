@@ -89,11 +89,12 @@ def _exact(plan: LeafPlan, engine: Engine) -> tuple[Groups, dict[str, list[Array
 
 def _sums(block: Block, raw: ArrowTable, places: Array, size: int) -> list[Array]:
     """Return the exact vertices of a block for every group."""
-    found: list[Array] = []
-    for vertex in block.vertices:
-        values = sum(factor * _column(raw, name) for name, factor in vertex.items())
-        found.append(_scattered(values, places, size))
-    return found
+    names = {name for vertex in block.vertices for name in vertex}
+    moments = {name: _scattered(_column(raw, name), places, size) for name in names}
+    return [
+        np.asarray(sum(factor * moments[name] for name, factor in vertex.items()))
+        for vertex in block.vertices
+    ]
 
 
 def _column(raw: ArrowTable, name: str) -> Array:
