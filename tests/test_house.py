@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -141,6 +142,14 @@ def declared() -> dict[str, str]:
     return {
         IMPORTED_AS.get(name, name.replace("-", "_")): name for name in names if name != "discreet"
     }
+
+
+@pytest.mark.xdist_group("house")
+def test_tests_of_one_group_share_a_worker(request: pytest.FixtureRequest):
+    """Spark starts once and the demo is told once, if the runner knows groups."""
+    if not os.environ.get("PYTEST_XDIST_WORKER"):
+        pytest.skip("one process has all groups")
+    assert request.node.nodeid.endswith("@house")
 
 
 def test_every_dependency_is_imported():

@@ -16,6 +16,7 @@ from discreet.report.release import write_report
 if TYPE_CHECKING:
     from browser.conftest import Browser, Tab
 
+pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
 HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
 CUT_OFF = """
 [...document.querySelectorAll("body *")]

@@ -14,6 +14,7 @@ from discreet.report.assessment import write_report
 if TYPE_CHECKING:
     from browser.conftest import Browser, Tab
 
+pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
 HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
 
 # Text whose contrast with what lies behind it is below WCAG's AA: 4.5, or 3 where it is large.

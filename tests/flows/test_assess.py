@@ -364,11 +364,11 @@ def test_a_cell_may_hold_lines_quotes_and_delimiters(folder: Path, discreet):
     assert found["smallest"][1]["values"]["note"] == 'a\nb,"c"\r\nd'
 
 
-def test_a_table_may_have_two_thousand_columns(folder: Path, discreet):
-    names = [f"c{n}" for n in range(2000)]
-    row = ",".join(str(n % 7) for n in range(2000))
+def test_a_table_may_have_a_thousand_columns(folder: Path, discreet):
+    names = [f"c{n}" for n in range(1000)]
+    row = ",".join(str(n % 7) for n in range(1000))
     (folder / "wide.csv").write_text(f"{','.join(names)}\n{row}\n{row}\n", "utf-8")
-    ran = discreet("assess", "wide.csv", "--quasi", "c0,c1999", "--depth", "0", "--json")
+    ran = discreet("assess", "wide.csv", "--quasi", "c0,c999", "--depth", "0", "--json")
     assert (ran.code, ran.json["k"]) == (0, 2)
 
 

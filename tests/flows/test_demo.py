@@ -11,6 +11,7 @@ import pytest
 
 from discreet.cli.demo import CHAPTERS, RESULTS, read_hospital
 
+pytestmark = pytest.mark.xdist_group("demo")  # the story is told once
 DISCREET = Path(sys.executable).parent / "discreet"
 
 

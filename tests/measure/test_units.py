@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
@@ -29,6 +29,7 @@ def people_alone(rows: list[tuple], chosen: tuple[int, ...]) -> set:
     return {person for people in holders.values() if len(people) == 1 for person in people}
 
 
+@settings(max_examples=40)
 @given(ROWS)
 def test_who_is_alone_on_any_set_of_columns_is_found(rows):
     names = ("person", *COLUMNS)

@@ -11,6 +11,7 @@ import pytest
 from discreet.measure.profile.person_names import fold
 from discreet.release.deidentify.text import lexicon
 
+pytestmark = pytest.mark.xdist_group("recall")  # the notes are read once
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "reference" / "free-text.md"
 STRUCTURED = "BCDEFGHIJKLMNOPQR"
