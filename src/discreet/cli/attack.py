@@ -9,7 +9,13 @@ import click
 from discreet.errors import did_you_mean
 
 # method -> its one line in --help; the module `discreet.cli.attacks.<method>` is imported to run it.
-METHODS: dict[str, str] = {}
+METHODS: dict[str, str] = {
+    "homogeneity": "classes in which all share one sensitive value",
+    "background": "what classes tell somebody who can rule out some values",
+    "skewness": "how far classes move the belief in a value",
+    "similarity": "classes whose values mean nearly the same",
+    "inference": "how often the best guess from a class is right",
+}
 
 EPILOG = """\b
 A finding tells who is exposed (count, share, interval), how sure the adversary is, what it needed to
