@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli import asking, options, output
+from discreet.cli import asking, output
 
 if TYPE_CHECKING:
     from discreet.answer.answer import Answer, Error
@@ -23,25 +23,11 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@options.source_argument
-@click.argument("question", metavar="SQL", callback=options.named)
-@asking.price_options
-@options.policy_option
-@asking.ledger_option
-@asking.analyst_option
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="How sure the intervals are.",
-)
+@asking.question_options
 @click.option("--consistent", is_flag=True, help="No negative counts.")
 @click.option(
     "--dry-run", is_flag=True, help="Say what it would cost and spend nothing: `discreet explain`."
 )
-@options.reading_options
-@options.json_option
 def command(
     source: str,
     question: str,

@@ -48,9 +48,21 @@ analyst_option = click.option(
 )
 
 
-def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what a question may cost."""
+def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what a question is asked of, its text, what it may cost, and who pays."""
     for option in (
+        options.json_option,
+        options.reading_options,
+        click.option(
+            "--confidence",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            default=0.95,
+            show_default=True,
+            help="How sure the intervals are.",
+        ),
+        analyst_option,
+        ledger_option,
+        options.policy_option,
         click.option(
             "--noise",
             type=options.Word(["laplace", "gaussian"]),
@@ -70,6 +82,8 @@ def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NUMBER",
             help="What the question may cost, for all its aggregates together.",
         ),
+        click.argument("question", metavar="SQL", callback=options.named),
+        options.source_argument,
     ):
         command = option(command)
     return command

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli import asking, options, output
+from discreet.cli import asking, output
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -45,9 +45,7 @@ class Share(click.ParamType["Fraction"]):
 
 
 @click.command(epilog=EXAMPLES)
-@options.source_argument
-@click.argument("question", metavar="SQL", callback=options.named)
-@asking.price_options
+@asking.question_options
 @click.option(
     "--within",
     type=Share(),
@@ -61,18 +59,6 @@ class Share(click.ParamType["Fraction"]):
     show_default=True,
     help="Rows that a group is taken to have.",
 )
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="How sure the errors are.",
-)
-@options.policy_option
-@asking.ledger_option
-@asking.analyst_option
-@options.reading_options
-@options.json_option
 def command(
     source: str,
     question: str,
