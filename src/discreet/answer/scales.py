@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from sqlglot import exp
 
 from discreet.engines.engine import Kind
+from discreet.policy.hierarchies.calendar import period_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,17 +189,9 @@ class Periods:
 
     def label(self, number: int) -> str:
         """Return the name of the part with this number."""
-        match self.period:
-            case "day":
-                return date.fromordinal(number).isoformat()
-            case "month":
-                return f"{number // 12:04d}-{number % 12 + 1:02d}"
-            case "quarter":
-                return f"{number // 4:04d}-Q{number % 4 + 1}"
-            case "year":
-                return f"{number:04d}"
-            case "decade":
-                return f"{number * 10:04d}s"
+        if self.period == "day":
+            return date.fromordinal(number).isoformat()
+        return period_label(number, self.period)
 
 
 def _is_cast(node: exp.Expr, *, to: tuple[exp.DType, ...]) -> bool:

@@ -63,7 +63,7 @@ class Calendar:
             raise missing_values(missed, of=values, where="The hierarchy")
         period = self.periods[level - 1]
         numbers, inverse = np.unique(_numbered(days, period), return_inverse=True)
-        labels = pa.array([_label(int(number), period) for number in numbers], pa.string())
+        labels = pa.array([period_label(int(number), period) for number in numbers], pa.string())
         return labels.take(pa.array(inverse.astype(np.int64), mask=days.is_null))
 
     def misses(self, values: ArrowArray) -> ArrowArray:
@@ -109,7 +109,7 @@ def _whole(numbers: ArrowArray) -> NDArray[np.int64]:
 
 
 def _numbered(days: _Days, period: Period) -> NDArray[np.int64]:
-    """Return one number per period, from which `_label` can tell it."""
+    """Return one number per period, from which `period_label` can tell it."""
     months = days.year * 12 + days.month - 1
     match period:
         case "day":
@@ -124,10 +124,15 @@ def _numbered(days: _Days, period: Period) -> NDArray[np.int64]:
             return days.year // 10
 
 
-def _label(number: int, period: Period) -> str:
+def period_label(number: int, period: Period) -> str:
+    """Return the name of a period by its number since the year 0; each month has 31 days here.
+
+    >>> period_label(1967 * 4 + 2, "quarter"), period_label(196, "decade")
+    ('1967-Q3', '1960s')
+    """
     match period:
         case "day":
-            return f"{_label(number // 31, 'month')}-{number % 31 + 1:02d}"
+            return f"{period_label(number // 31, 'month')}-{number % 31 + 1:02d}"
         case "month":
             return f"{number // 12:04d}-{number % 12 + 1:02d}"
         case "quarter":
