@@ -304,7 +304,7 @@ def test_a_computation_that_fails_on_noise_fails_the_same_way_for_ever(monkeypat
     """Otherwise an asker could draw new noise for nothing, and learn something from each failure."""
     curator = curator_of()
     without_noise(monkeypatch)
-    question = "SELECT sqrt(count(*) - 100) FROM people"
+    question = "SELECT (count(*) + 5) * 9223372036854775807 FROM people"
     told = []
     for _ in range(3):
         with pytest.raises(EngineFailed, match="charged") as failed:
@@ -313,6 +313,37 @@ def test_a_computation_that_fails_on_noise_fails_the_same_way_for_ever(monkeypat
     assert len(set(told)) == 1
     assert len(curator.engine.queries) == 1
     assert len(curator.ledger.entries("table:people", limit=10)) == 2  # reserved and committed
+
+
+def test_a_root_or_logarithm_of_a_negative_number_is_null(monkeypatch):
+    curator = curator_of([])
+    without_noise(monkeypatch)
+    nothing = (
+        "sqrt(n - 1), ln(n), log(n - 1), log(2, n), log(n + 1, 2), power(n - 1, 0.5), log10(n), "
+        "CAST(n + 40000 AS SMALLINT), sqrt(sum(n) - 1), ln((SELECT max(n) FROM c)), power(ln(n), 2)"
+    )
+    known = "sqrt(n), ln(n + 1), log(2, n + 8), power(n - 2, 2), sqrt(sqrt(n + 16)), log(n + 100)"
+    told = curator.ask(
+        f"WITH c AS (SELECT count(*) AS n FROM people) SELECT {nothing}, {known} FROM c GROUP BY n",
+        epsilon=1,
+    )
+    assert told.rows == [[*[None] * 11, 0, 0, 3, 4, 2, 2]]
+    direct = "SELECT sqrt(count(*) - 9), sqrt(count(*) + 9) FROM people"
+    (row,), (errors,) = (found := curator.ask(direct, epsilon=1)).rows, found.error
+    assert row == [None, 3]
+    assert errors[0] is None
+    assert errors[1].standard_error > 0
+
+
+@pytest.mark.parametrize("name", ["sqrt", "ln", "nullif"])
+def test_what_grows_with_its_depth_is_refused_when_it_is_deep(name: str, monkeypatch):
+    without_noise(monkeypatch)
+    curator = curator_of([])
+    end = ", 7)" if name == "nullif" else ")"
+    assert curator.ask(f"SELECT {name}({name}(count(*){end}{end} FROM people", epsilon=1).rows
+    deep = f"{name}(" * 5 + "count(*)" + end * 5
+    with pytest.raises(QuestionRefused, match="nested"):
+        curator.plan(f"SELECT {deep} FROM people", epsilon=1)
 
 
 @pytest.mark.parametrize("rows", [[], [{"age": None, "sex": None, "town": None, "pay": None}]])

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.answer.keys import TYPES
+from discreet.answer.outer import made_total
 from discreet.answer.perturb import COUNTS, Released
 from discreet.answer.question import aggregate_name, key_name
 from discreet.answer.statistics import SPREADS
@@ -42,7 +43,7 @@ def finish(question: Question, released: Mapping[str, Released], home: DuckDB) -
     if plain is not None:
         (only,) = released.values()
         return _picked(question, only, plain)
-    query = question.outer.copy()
+    query = made_total(question.outer)
     names = {name: home.register(found.table) for name, found in released.items()}
     try:
         for node in list(query.find_all(exp.Table)):

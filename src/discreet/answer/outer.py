@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.answer.rows import constant
 from discreet.errors import QuestionRefused
+from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -23,6 +26,11 @@ _ALLOWED = (
 )
 
 
+# DuckDB writes the argument of NULLIF twice, so that what is nested grows with a power of its depth.
+_GROWING = (exp.Nullif, exp.Sqrt, exp.Ln, exp.Log, exp.Pow)
+_DEEPEST = 4
+
+
 def check_outer(query: exp.Query, released: Collection[str]) -> None:
     """Refuse a query that reads more than `released` tables or calls a function nobody allowed."""
     for node in query.walk():
@@ -36,8 +44,61 @@ def check_outer(query: exp.Query, released: Collection[str]) -> None:
             raise QuestionRefused(
                 f"{name.lower()}() is not supported on answers. Take the answer and compute it there."
             )
+        if isinstance(node, _GROWING) and _depth(node) > _DEEPEST:
+            raise QuestionRefused(
+                f"Roots, logarithms, powers and NULLIF are nested more than {_DEEPEST} deep. Take the "
+                "answer and compute it there."
+            )
         if isinstance(node, (exp.Placeholder, exp.Parameter, exp.Command, exp.Lambda)):
             raise QuestionRefused("Parameters and commands are not part of a question.")
+
+
+def _depth(node: exp.Expr | None) -> int:
+    depth = 0
+    while node is not None:
+        depth += isinstance(node, _GROWING)
+        node = node.parent
+    return depth
+
+
+def made_total(query: exp.Query) -> exp.Query:
+    """Return `query` with NULL for roots, logarithms, powers and casts of what has none.
+
+    Noise makes numbers negative that never are.
+    """
+    found = query.copy()
+    # The innermost first: a node that is replaced takes along what was made of those in it.
+    for node in reversed(list(found.walk())):
+        changed = _total(node)
+        if changed is not node:
+            node.replace(changed)
+    return found
+
+
+def _total(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Sqrt):
+        # The double next to zero: whatever is below zero is at or below it.
+        return exp.Sqrt(this=_above(node.this, -5e-324))
+    if isinstance(node, exp.Ln):
+        return exp.Ln(this=_above(node.this, 0.0))
+    if isinstance(node, exp.Log) and node.args.get("expression") is None:
+        return exp.Log(this=_above(node.this, 0.0))
+    if isinstance(node, exp.Log):
+        base = exp.Nullif(this=_above(node.this, 0.0), expression=constant(Fraction(1)))
+        return exp.Log(this=base, expression=_above(node.expression, 0.0))
+    if isinstance(node, exp.Pow):
+        nan = exp.cast(build.text("NaN"), exp.DataType.Type.DOUBLE)
+        return exp.Nullif(this=node.copy(), expression=nan)
+    if type(node) is exp.Cast:
+        return exp.TryCast(this=node.this.copy(), to=node.args["to"].copy())
+    return node
+
+
+def _above(tree: exp.Expr, lowest: float) -> exp.Expr:
+    """Return a number if it is above `lowest`, NULL otherwise."""
+    least = constant(Fraction(lowest))
+    raised = exp.Greatest(this=tree.copy(), expressions=[least], ignore_nulls=True)
+    return exp.Nullif(this=raised, expression=least.copy())
 
 
 def outer_names(select: exp.Select) -> tuple[str, ...]:
