@@ -80,6 +80,7 @@ def hold(
     labels: ArrowArray,
     *,
     hierarchy: Hierarchy | None = None,
+    within: float = 0.0,
     missing_is_anything: bool = True,
 ) -> Holding:
     """Return which of `values` each of `labels` may stand for.
@@ -88,13 +89,14 @@ def hold(
         values: What is known, distinct and not NULL.
         labels: What is published, distinct; NULL is a label.
         hierarchy: What the group names of a tree or of a lookup file mean.
+        within: By how much a number, or by how many days a date, may be off.
         missing_is_anything: Whether NULL is a suppressed value, or holds nothing.
 
     >>> held = hold(pa.array([31, 35, 47]), pa.array(["[30, 40)", "47", "*"]))
     >>> sorted(zip(held.owners.tolist(), held.starts.tolist(), held.stops.tolist()))
     [(0, 0, 2), (1, 2, 3), (2, 0, 3)]
     """
-    reader = _Reader.of(values, labels)
+    reader = _Reader.of(values, labels, within=within)
     found: list[tuple[int, int, int]] = []
     counts = {"generalized": 0, "suppressed": 0, "unread": 0}
     exact, rest = reader.exact(missing_is_anything=missing_is_anything)
@@ -125,9 +127,10 @@ class _Reader:
     numbers: NDArray[np.float64] | None  # numbers or days of the values
     label_numbers: NDArray[np.float64]  # of labels that are plain; NaN elsewhere
     prefix: int | None = None  # all labels are the first so many digits
+    within: float = 0.0
 
     @staticmethod
-    def of(values: ArrowArray, labels: ArrowArray) -> _Reader:
+    def of(values: ArrowArray, labels: ArrowArray, *, within: float) -> _Reader:
         texts, label_texts = _folded(values), _folded(labels)
         domain = Domain.TEXT
         numbers = _days(values, label_texts)
@@ -147,9 +150,8 @@ class _Reader:
         places = np.empty(len(order), np.int64)
         places[order] = np.arange(len(order))
         prefix = _prefix(texts, label_texts) if domain is not Domain.DATE else None
-        return _Reader(
-            domain, texts, label_texts, places, order.astype(np.int64), numbers, own, prefix
-        )
+        order = order.astype(np.int64)
+        return _Reader(domain, texts, label_texts, places, order, numbers, own, prefix, within)
 
     def label(self, index: int) -> str | None:
         """Return the text of a label, as a mask where all labels are the first few digits."""
@@ -217,8 +219,9 @@ class _Reader:
         owners = np.flatnonzero(~np.isnan(self.label_numbers))
         wanted = self.label_numbers[owners]
         reach = 1.0 if self.domain is Domain.DATE else 0.0
-        starts = np.searchsorted(ordered, wanted, side="left")
-        stops = np.searchsorted(ordered, wanted + reach, side="left" if reach else "right")
+        starts = np.searchsorted(ordered, wanted - self.within, side="left")
+        last = wanted + reach + self.within
+        stops = np.searchsorted(ordered, last, side="left" if reach else "right")
         slices = np.stack([owners, starts, stops], axis=1).astype(np.int64)
         return slices[stops > starts]
 
@@ -227,8 +230,9 @@ class _Reader:
             return []
         order = self.order if self.domain is not Domain.TEXT else np.argsort(self.numbers)
         ordered = self.numbers[order]
-        start = np.searchsorted(ordered, meaning.low, "left" if meaning.has_low else "right")
-        stop = np.searchsorted(ordered, meaning.high, "right" if meaning.has_high else "left")
+        low, high = meaning.low - self.within, meaning.high + self.within
+        start = np.searchsorted(ordered, low, "left" if meaning.has_low else "right")
+        stop = np.searchsorted(ordered, high, "right" if meaning.has_high else "left")
         if stop <= start:
             return []
         if self.domain is not Domain.TEXT:

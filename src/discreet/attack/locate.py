@@ -6,27 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.attack.holding import Holding, hold
-from discreet.attack.labels import Domain
-from discreet.attack.matching import match
-from discreet.engines.engine import Column, Engine, Kind, Table
+from discreet.attack.pairing import Link, numbered, pair
 from discreet.measure.encode import comparable
 from discreet.measure.subject import require_column
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from discreet.attack.holding import Holding
+    from discreet.engines.engine import Column, Engine, Table
     from discreet.policy.hierarchy import Hierarchy
-
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ class Located:
     classes: exp.Table
     members: exp.Table
     pairs: exp.Table
-    held: Mapping[str, Holding] = field(default_factory=dict[str, Holding])
+    held: Mapping[str, Holding] = field(default_factory=dict[str, "Holding"])
 
     @property
     def is_exact(self) -> bool:
@@ -93,12 +86,12 @@ def gather(table: Table, columns: Sequence[str], *, engine: Engine | None = None
     ).group_by(*(value.copy() for value in values.values()))
     home = engine or table.engine
     if home is table.engine:
-        relation = home.keep(_numbered(grouped, [*values, "people"], "person", home))
+        relation = home.keep(numbered(grouped, [*values, "people"], "person", home))
         return Known(home, relation, found, table.label)
     batches = list(table.engine.stream(grouped))
     there = home.load(pa.Table.from_batches(batches).to_reader())
     query = build.select(*(build.column(name) for name in (*values, "people")), source=there)
-    relation = home.keep(_numbered(query, [*values, "people"], "person", home))
+    relation = home.keep(numbered(query, [*values, "people"], "person", home))
     return Known(home, relation, found, table.label)
 
 
@@ -109,6 +102,7 @@ def locate(
     on: Mapping[str, str] | Sequence[str] | None = None,
     members: Sequence[str] = (),
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    within: Mapping[str, float] | None = None,
 ) -> Located:
     """Return for each known person the classes of `release` that can be theirs.
 
@@ -122,56 +116,29 @@ def locate(
         on: The known columns to join by, or the released column of each; default all, by name.
         members: Released columns to count within each class, such as a sensitive one.
         hierarchies: What group names mean, by released column.
+        within: By how much numbers, or by how many days dates, may be off, by known column.
+
+    Raises:
+        WrongUsage: A column with a tolerance holds neither numbers nor dates.
     """
     joined = _columns(known, release, on)
-    engine = known.engine
-    keys = [f"k{known.index(mine.name)}" for mine, _ in joined]
     released = [column for _, column in joined]
     classes = _classes(release, released)
     counted = _members(release, classes, released, members)
-    if all(_is_plain(mine, theirs) for mine, theirs in joined):
-        pairs = engine.keep(_equal(known, classes, keys))
-        return Located(known, release, joined, classes, counted, pairs)
-    sides = [
-        _Side(key, _distinct(engine, known.relation, key), _distinct(engine, classes, f"l{index}"))
-        for index, key in enumerate(keys)
+    links = [
+        Link(
+            f"k{known.index(mine.name)}",
+            f"l{index}",
+            mine,
+            theirs,
+            hierarchy=(hierarchies or {}).get(theirs.name),
+            within=(within or {}).get(mine.name, 0.0),
+        )
+        for index, (mine, theirs) in enumerate(joined)
     ]
-    held = _hold(sides, [(hierarchies or {}).get(column.name) for column in released])
-    by_name = {column.name: one for column, one in zip(released, held, strict=True)}
-    if all(_is_plain(mine, theirs, one) for (mine, theirs), one in zip(joined, held, strict=True)):
-        pairs = engine.keep(_equal(known, classes, keys))
-    else:
-        pairs = _through_labels(known, classes, sides, held)
+    pairs, held = pair(known.engine, known.relation, classes, links)
+    by_name = dict(zip((column.name for column in released), held, strict=False))
     return Located(known, release, joined, classes, counted, pairs, by_name)
-
-
-@dataclass(frozen=True)
-class _Side:
-    """A column's distinct values on both sides; a missing label is a label."""
-
-    key: str
-    values: ArrowArray
-    labels: ArrowArray
-
-
-def _hold(sides: Sequence[_Side], hierarchies: Sequence[Hierarchy | None]) -> list[Holding]:
-    """Return what the labels of each column stand for; NULL is suppressed where others are."""
-    held = [
-        hold(side.values.drop_null(), side.labels, hierarchy=one, missing_is_anything=False)
-        for side, one in zip(sides, hierarchies, strict=True)
-    ]
-    if not any(_is_more(one) for one in held):
-        return held
-    return [
-        hold(side.values.drop_null(), side.labels, hierarchy=rule)
-        if side.labels.null_count
-        else one
-        for one, side, rule in zip(held, sides, hierarchies, strict=True)
-    ]
-
-
-def _is_more(held: Holding) -> bool:
-    return held.generalized + held.suppressed + held.unread > 0
 
 
 def _columns(
@@ -185,31 +152,6 @@ def _columns(
     )
 
 
-def _is_plain(mine: Column, theirs: Column, held: Holding | None = None) -> bool:
-    """Return whether two columns hold plain values that the engine itself can compare."""
-    if held is not None and _is_more(held):
-        return False
-    if mine.kind in _NUMBERS and theirs.kind in _NUMBERS:
-        return True
-    if mine.kind is not theirs.kind:
-        return False
-    if mine.kind in (Kind.DATE, Kind.BOOLEAN, Kind.TIME):
-        return True
-    return held is not None and mine.kind is Kind.TEXT and held.domain is Domain.TEXT
-
-
-def _numbered(query: exp.Select, names: Sequence[str], number: str, engine: Engine) -> exp.Select:
-    """Return the rows of `query` with a number each."""
-    # Only Spark insists on an order, which costs a sort.
-    order = exp.Order(expressions=[build.column(names[0])]) if engine.dialect == "spark" else None
-    position = exp.Window(this=exp.RowNumber(), order=order)
-    return build.select(
-        build.named(position, number),
-        *(build.column(name) for name in names),
-        source=build.subquery(query, "g"),
-    )
-
-
 def _classes(release: Table, columns: Sequence[Column]) -> exp.Table:
     values = {f"l{index}": comparable(column, of="t") for index, column in enumerate(columns)}
     grouped = build.select(
@@ -218,7 +160,7 @@ def _classes(release: Table, columns: Sequence[Column]) -> exp.Table:
         source=build.aliased_table(release.relation, "t"),
     ).group_by(*(value.copy() for value in values.values()))
     names = [*values, "rows"]
-    return release.engine.keep(_numbered(grouped, names, "class", release.engine))
+    return release.engine.keep(numbered(grouped, names, "class", release.engine))
 
 
 def _members(
@@ -263,94 +205,3 @@ def same_or_missing(mine: exp.Expr, theirs: exp.Expr) -> list[exp.Expr]:
         exp.EQ(this=texts[0], expression=texts[1]),
         exp.EQ(this=missing[0], expression=missing[1]),
     ]
-
-
-def _equal(known: Known, classes: exp.Table, keys: Sequence[str]) -> exp.Select:
-    """Return the pairs of people and classes whose values are equal."""
-    kinds = [known.columns[int(key[1:])].kind for key in keys]
-    conditions = [
-        exp.EQ(
-            this=_folded(build.column(key, of="p"), kind),
-            expression=_folded(build.column(f"l{index}", of="c"), kind),
-        )
-        for index, (key, kind) in enumerate(zip(keys, kinds, strict=True))
-    ]
-    return build.select(
-        build.named(build.column("person", of="p"), "person"),
-        build.named(build.column("class", of="c"), "class"),
-        source=build.aliased_table(known.relation, "p"),
-    ).join(build.aliased_table(classes, "c"), on=build.all_of(conditions))
-
-
-def _folded(value: exp.Expr, kind: Kind) -> exp.Expr:
-    return exp.Lower(this=exp.Trim(this=value)) if kind is Kind.TEXT else value
-
-
-def _distinct(engine: Engine, relation: exp.Table, name: str) -> ArrowArray:
-    query = build.select(build.column(name), source=relation.copy()).distinct()
-    return pa.chunked_array(engine.run(query)[name]).combine_chunks()
-
-
-def _through_labels(
-    known: Known, classes: exp.Table, sides: Sequence[_Side], held: Sequence[Holding]
-) -> exp.Table:
-    """Return the pairs of people and classes whose labels all hold the person's values."""
-    engine = known.engine
-    people, combinations = _atoms(known, sides, held)
-    names = [f"l{index}" for index in range(len(sides))]
-    query = build.select(*(build.column(name) for name in ("class", *names)), source=classes)
-    found = engine.run(query)
-    labels = [
-        pc.index_in(found[name].combine_chunks(), value_set=side.labels).to_numpy()
-        for name, side in zip(names, sides, strict=True)
-    ]
-    firsts, seconds = match(combinations, np.stack(labels, axis=1).astype(np.int64), held)
-    numbers = found["class"].to_numpy()
-    matched = engine.load(
-        pa.table({"combination": firsts + 1, "class": numbers[seconds]}).to_reader()
-    )
-    same = build.same(["combination"], "p", "m")
-    return engine.keep(
-        build.select(
-            build.named(build.column("person", of="p"), "person"),
-            build.named(build.column("class", of="m"), "class"),
-            source=build.aliased_table(people, "p"),
-        ).join(build.aliased_table(matched, "m"), on=same)
-    )
-
-
-def _atoms(
-    known: Known, sides: Sequence[_Side], held: Sequence[Holding]
-) -> tuple[exp.Table, NDArray[np.int64]]:
-    """Return people by the combination of atoms their values are in, and the combinations."""
-    engine = known.engine
-    names = [f"a{index}" for index in range(len(sides))]
-    query = build.select(
-        build.named(build.column("person", of="p"), "person"),
-        source=build.aliased_table(known.relation, "p"),
-    )
-    for name, side, one in zip(names, sides, held, strict=True):
-        lookup = pa.table({"value": side.values.drop_null(), "atom": one.atoms})
-        query = query.join(
-            build.aliased_table(engine.load(lookup.to_reader()), name),
-            on=exp.EQ(
-                this=build.column(side.key, of="p"), expression=build.column("value", of=name)
-            ),
-        ).select(build.named(build.column("atom", of=name), name))
-    each = engine.keep(query)
-    atoms = [build.column(name) for name in names]
-    distinct = build.select(*atoms, source=each.copy()).distinct()
-    combinations = engine.keep(_numbered(distinct, names, "combination", engine))
-    ordered = build.ordered(
-        build.select(*(atom.copy() for atom in atoms), source=combinations.copy()),
-        [build.column("combination")],
-    )
-    found = engine.run(ordered)
-    people = engine.keep(
-        build.select(
-            build.named(build.column("person", of="p"), "person"),
-            build.named(build.column("combination", of="c"), "combination"),
-            source=build.aliased_table(each, "p"),
-        ).join(build.aliased_table(combinations, "c"), on=build.same(names, "p", "c"))
-    )
-    return people, np.stack([found[name].to_numpy() for name in names], axis=1)
