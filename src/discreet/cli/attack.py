@@ -15,6 +15,11 @@ METHODS: dict[str, str] = {
     "skewness": "how far classes move the belief in a value",
     "similarity": "classes whose values mean nearly the same",
     "inference": "how often the best guess from a class is right",
+    "dictionary": "hashed identifiers undone by guessing",
+    "singling-out": "descriptions read off synthetic data that fit one real person",
+    "linkability": "two tables about the same people, joined through synthetic data",
+    "attribute": "what the closest synthetic record gives away about a person",
+    "closest": "who lies so near to a synthetic record that they must be its source",
 }
 
 EPILOG = """\b

@@ -1,0 +1,154 @@
+"""Distance to the closest record: people of the source lie nearer to the synthetic table than others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.attack.finding import make_finding
+from discreet.attack.synthetic.neighbors import find_nearest
+from discreet.attack.synthetic.risk import compare, draw, reference_of, require_guesses
+from discreet.attack.synthetic.trial import Records, row_keys
+from discreet.errors import WrongUsage
+from discreet.measure.describe import counted, percent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.attack.finding import Finding
+    from discreet.attack.synthetic.trial import Trial
+
+REMEDY = (
+    "make the synthetic table under differential privacy; taking out records that lie too near to a real "
+    "person tells by the gap where that person is."
+)
+KNOWLEDGE = "every shared column of a person, and wants to know whether they are in the source."
+
+
+@dataclass(frozen=True)
+class _Distances:
+    """How far people are from their closest synthetic record."""
+
+    source: NDArray[np.float32]
+    control: NDArray[np.float32]  # by which the threshold is judged
+    training: NDArray[np.float32]  # of the control group too, by which it is chosen
+
+
+def approach(
+    trial: Trial,
+    *,
+    rng: np.random.Generator,
+    guesses: int = 2000,
+    false_alarms: float = 0.05,
+) -> Finding:
+    """Return how many people of the source lie suspiciously near to a synthetic record.
+
+    The adversary says that somebody is in the source when they are nearer than all but the share
+    `false_alarms` of one half of the control group; the other half shows how often that is wrong.
+    """
+    require_guesses(guesses)
+    if not 0 < false_alarms < 1:
+        raise WrongUsage(f"A share of {false_alarms} false alarms is not between 0 and 1.")
+    if len(trial.control) < 2:
+        raise WrongUsage(
+            "The control group needs two people at least: half of it sets a threshold."
+        )
+    people = draw(trial.source, guesses, rng)
+    found = _measure(trial, people, guesses, rng)
+    threshold = choose_threshold(found.training, false_alarms)
+    right = int(np.sum(found.source <= threshold))
+    control = reference_of(int(np.sum(found.control <= threshold)), len(found.control))
+    compared = compare(right, len(people), control)
+    return make_finding(
+        "closest",
+        target=trial.label,
+        verdict=(
+            f"{right:,} of {counted(len(people), 'person', 'people')} of the source lie so near to a "
+            f"synthetic record that an adversary says they are in it; so do {percent(control.share)} of "
+            "people who are not."
+        ),
+        targets=len(people),
+        exposed=right,
+        correct=right,
+        knowledge=KNOWLEDGE,
+        remedy=REMEDY,
+        control=control.share,
+        interval=compared.interval,
+        certainty=_certainty(right / len(people), control.share),
+        details={
+            "threshold": float(threshold),
+            "risk_interval": compared.risk,
+            "control_targets": len(found.control),
+            "auc": area(found.source, np.concatenate([found.control, found.training])),
+            "median_distance": float(np.median(found.source)),
+            "median_distance_control": float(np.median(found.control)),
+            **_copies(trial),
+            "features": list(trial.names),
+        },
+        example=_example(trial, people, found),
+    )
+
+
+def choose_threshold(distances: NDArray[np.float32], share: float) -> float:
+    """Return the largest distance that at most `share` reach, the smallest of all if none does.
+
+    >>> choose_threshold(np.array([0.1, 0.2, 0.3, 0.4], dtype=np.float32), 0.5) < 0.3
+    True
+    """
+    values, counts = np.unique(distances, return_counts=True)
+    allowed = np.flatnonzero(np.cumsum(counts) <= share * len(distances))
+    return float(values[allowed[-1] if len(allowed) else 0])
+
+
+def area(near: NDArray[np.float32], far: NDArray[np.float32]) -> float:
+    """Return the chance that one of `near` is smaller than one of `far`, ties by half: the AUC.
+
+    >>> area(np.array([0.0, 1.0], dtype=np.float32), np.array([1.0, 2.0], dtype=np.float32))
+    0.875
+    """
+    ordered = np.sort(far)
+    below = np.searchsorted(ordered, near, side="right")
+    at_least = np.searchsorted(ordered, near, side="left")
+    return float(1 - np.mean(below + at_least) / (2 * len(far)))
+
+
+def _measure(
+    trial: Trial, people: NDArray[np.int64], guesses: int, rng: np.random.Generator
+) -> _Distances:
+    others = draw(trial.control, 2 * guesses, rng)
+    half = len(others) // 2
+    targets = Records(np.hstack([trial.source.values[:, people], trial.control.values[:, others]]))
+    distances = find_nearest(targets, trial.synthetic, trial.features).distances[:, 0]
+    many = len(people)
+    return _Distances(distances[:many], distances[many + half :], distances[many : many + half])
+
+
+def _copies(trial: Trial) -> dict[str, int]:
+    """Return how many rows of the source, and of the control group, are in the synthetic table."""
+    tables = (trial.synthetic, trial.source, trial.control)
+    keys = row_keys(np.hstack([records.values for records in tables]))
+    first, second = len(trial.synthetic), len(trial.synthetic) + len(trial.source)
+    published = keys[:first]
+    return {
+        "copies": int(np.sum(np.isin(keys[first:second], published))),
+        "copies_of_control": int(np.sum(np.isin(keys[second:], published))),
+    }
+
+
+def _certainty(rate: float, control: float) -> float | None:
+    """Return how often the adversary is right who thinks a person as likely in the source as not."""
+    return rate / (rate + control) if rate + control else None
+
+
+def _example(trial: Trial, people: NDArray[np.int64], found: _Distances) -> list[str]:
+    nearest = int(np.argmin(found.source))
+    person = trial.source.values[:, people[nearest]]
+    told = ", ".join(
+        f"{feature.name} {feature.spell(float(value))}"
+        for feature, value in zip(trial.features, person, strict=True)
+    )
+    distance = float(found.source[nearest])
+    away = "is in the synthetic table as they are" if not distance else f"is {distance:.3g} away"
+    return [f"A person of the source: {told}.", f"Their closest synthetic record {away}."]

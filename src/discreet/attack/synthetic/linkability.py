@@ -1,0 +1,163 @@
+"""Linkability: two things known about a person lead to the same synthetic record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.attack.finding import make_finding
+from discreet.attack.synthetic.neighbors import find_nearest
+from discreet.attack.synthetic.risk import compare, draw, reference_of, require_guesses
+from discreet.attack.synthetic.trial import Records
+from discreet.errors import WrongUsage
+from discreet.measure.describe import counted, listed, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.attack.finding import Finding
+    from discreet.attack.synthetic.trial import Trial
+
+REMEDY = (
+    "make the synthetic table under differential privacy, or publish one of the two sets of columns "
+    "only; records that repeat a real person across both must go."
+)
+
+
+def link(
+    trial: Trial,
+    *,
+    first: Sequence[str] | None = None,
+    second: Sequence[str] | None = None,
+    rng: np.random.Generator,
+    guesses: int = 2000,
+    neighbors: int = 1,
+) -> Finding:
+    """Return for how many people their `first` and their `second` columns lead to one record.
+
+    An adversary has two tables about the same people that share no column. A person is linked when one
+    record is among the `neighbors` closest both by the first columns and by the second (Giomi et al.
+    2023). Without column names every other column is in the first set.
+    """
+    require_guesses(guesses)
+    if neighbors < 1:
+        raise WrongUsage(f"{neighbors} neighbors cannot agree. Use 1 or more.")
+    sets = _sets(trial, first, second)
+    people = draw(trial.source, guesses, rng)
+    others = draw(trial.control, guesses, rng)
+    shared = _shared(trial, trial.source.take(people), sets, neighbors)
+    linked = shared >= 0
+    control = reference_of(
+        int(np.sum(_shared(trial, trial.control.take(others), sets, neighbors) >= 0)), len(others)
+    )
+    right = int(np.sum(linked))
+    compared = compare(right, len(people), control)
+    return make_finding(
+        "linkability",
+        target=trial.label,
+        verdict=(
+            f"For {right:,} of {counted(len(people), 'person', 'people')}, {listed(sets[0])} and "
+            f"{listed(sets[1])} lead to the same synthetic record; so they do for "
+            f"{percent(control.share)} of people who are not in the source."
+        ),
+        targets=len(people),
+        exposed=right,
+        correct=right,
+        knowledge=f"of a person {listed(sets[0])}, and in another table {listed(sets[1])}.",
+        remedy=REMEDY,
+        baseline=_by_chance(len(trial.synthetic), neighbors),
+        control=control.share,
+        interval=compared.interval,
+        details={
+            "first": list(sets[0]),
+            "second": list(sets[1]),
+            "neighbors": neighbors,
+            "risk_interval": compared.risk,
+            "control_targets": len(others),
+        },
+        example=_example(trial, people, shared, sets),
+    )
+
+
+def _sets(
+    trial: Trial, first: Sequence[str] | None, second: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    names = trial.names
+    if first is None and second is None:
+        first, second = names[::2], names[1::2]
+    elif first is None:
+        first = [name for name in names if name not in (second or ())]
+    elif second is None:
+        second = [name for name in names if name not in first]
+    if not first or not second:
+        raise WrongUsage(
+            "Linking needs two sets of columns, and one of them is empty. Name both, such as "
+            "--first age,sex --second diagnosis,income."
+        )
+    both = [name for name in first if name in (second or ())]
+    if both:
+        raise WrongUsage(
+            f"Column '{both[0]}' is in both sets: it would link them by itself. Name it in one."
+        )
+    return tuple(first), tuple(second or ())
+
+
+def _shared(
+    trial: Trial,
+    targets: Records,
+    sets: tuple[tuple[str, ...], tuple[str, ...]],
+    neighbors: int,
+) -> NDArray[np.int64]:
+    """Return a synthetic row that both sets of columns lead to, -1 where there is none."""
+    left, right = (_closest(trial, targets, names, neighbors) for names in sets)
+    agree = left[:, :, None] == right[:, None, :]
+    is_shared = agree.any(axis=2)
+    return np.where(is_shared.any(axis=1), left[np.arange(len(left)), is_shared.argmax(axis=1)], -1)
+
+
+def _closest(
+    trial: Trial, targets: Records, names: Sequence[str], neighbors: int
+) -> NDArray[np.int64]:
+    places = trial.positions(names)
+    return find_nearest(
+        Records(targets.values[places]),
+        Records(trial.synthetic.values[places]),
+        [trial.features[place] for place in places],
+        k=neighbors,
+    ).rows
+
+
+def _by_chance(rows: int, neighbors: int) -> float:
+    """Return how often two draws of `neighbors` from `rows` share one."""
+    if 2 * neighbors > rows:
+        return 1.0
+    missed = np.arange(rows - 2 * neighbors + 1, rows - neighbors + 1) / np.arange(
+        rows - neighbors + 1, rows + 1
+    )
+    return float(1 - np.prod(missed))
+
+
+def _example(
+    trial: Trial,
+    people: NDArray[np.int64],
+    shared: NDArray[np.int64],
+    sets: tuple[tuple[str, ...], tuple[str, ...]],
+) -> list[str]:
+    hits = np.flatnonzero(shared >= 0)
+    if not len(hits):
+        return []
+    person = trial.source.values[:, people[hits[0]]]
+    told = [
+        ", ".join(
+            f"{name} {trial.features[place].spell(float(person[place]))}"
+            for name, place in zip(names, trial.positions(names), strict=True)
+        )
+        for names in sets
+    ]
+    return [
+        f"One table knows somebody with {told[0]}; another somebody with {told[1]}.",
+        f"Row {int(shared[hits[0]]) + 1} of the synthetic table is closest to both: it is one person.",
+    ]

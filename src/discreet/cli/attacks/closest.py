@@ -1,0 +1,56 @@
+"""`discreet attack closest`: who lies so near to a synthetic record that they must be its source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli.attacks.findings import Share, finding_options, finish, tolerance_of
+from discreet.cli.attacks.trial import chance, open_trial_of, trial_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = """\b
+Examples:
+  discreet attack closest synthetic.csv --source people.csv --control others.csv
+  discreet attack closest synthetic.csv --source people.csv --control others.csv --false-alarms 1%
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@trial_options
+@click.option(
+    "--false-alarms",
+    type=Share(),
+    default="5%",
+    show_default=True,
+    metavar="SHARE",
+    help="How many people of the control group the adversary may take for people of the source.",
+)
+@finding_options
+def command(
+    *,
+    synthetic: str,
+    guesses: int,
+    seed: int | None,
+    false_alarms: float,
+    policy: Path | None,
+    tolerance: float | None,
+    as_json: bool,
+    report: Path | None,
+    **tables: Any,
+) -> None:
+    """Tell who is in the source by how near a synthetic record is.
+
+    A generator that learned people by heart puts records closer to them than to others. The adversary
+    says "was in it" of whoever is nearer to SYNTHETIC than nearly all of one half of --control; the
+    other half shows how often that is wrong.
+    """
+    from discreet.attack.synthetic.closest import approach
+
+    tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=tables["source"])
+    trial = open_trial_of(synthetic, **tables)
+    found = approach(trial, rng=chance(seed), guesses=guesses, false_alarms=false_alarms)
+    finish([found], tolerance=tolerated, as_json=as_json, report=report)

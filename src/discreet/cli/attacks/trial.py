@@ -1,0 +1,74 @@
+"""What attacks on synthetic data are given: the source, a control group, how many guesses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+
+    from discreet.attack.synthetic.trial import Trial
+
+
+def trial_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add SYNTHETIC and the options that say what it is judged by."""
+    for option in (
+        click.option(
+            "--seed",
+            type=click.IntRange(0),
+            metavar="N",
+            help="Repeat a run: same guesses each time.",
+        ),
+        click.option(
+            "--guesses",
+            type=click.IntRange(1),
+            default=2000,
+            show_default=True,
+            metavar="N",
+            help="How many people, or descriptions, are tried.",
+        ),
+        click.option(
+            "--columns",
+            type=options.NAMES,
+            help="Columns to use. Default: all that the three tables share.",
+        ),
+        click.option(
+            "--control",
+            required=True,
+            metavar="SOURCE",
+            callback=options.named,
+            help="People of the same population who had no part in making SYNTHETIC.",
+        ),
+        click.option(
+            "--source",
+            required=True,
+            metavar="SOURCE",
+            callback=options.named,
+            help="The people SYNTHETIC was made from.",
+        ),
+        click.argument("synthetic", metavar="SYNTHETIC", callback=options.named),
+    ):
+        command = option(command)
+    return command
+
+
+def open_trial_of(
+    synthetic: str, *, source: str, control: str, columns: Sequence[str] | None
+) -> Trial:
+    """Return the three tables, read and made comparable."""
+    from discreet.attack.synthetic.trial import open_trial
+
+    return open_trial(synthetic, source=source, control=control, columns=columns)
+
+
+def chance(seed: int | None) -> np.random.Generator:
+    """Return where chance comes from: the system, unless a run is to be repeated."""
+    import numpy as np
+
+    return np.random.default_rng(seed)
