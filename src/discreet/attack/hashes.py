@@ -65,6 +65,11 @@ class Digests:
         fitting = tuple(name for name, bits in HASHES.items() if bits == self.bits)
         return fitting or tuple(name for name in _SHORTENED if HASHES[name] > self.bits)
 
+    @property
+    def usual_hashes(self) -> tuple[str, ...]:
+        """Those of them that most people would have taken."""
+        return tuple(name for name in self.hashes if name in _ON_ENGINE) or self.hashes[:1]
+
 
 def is_hash(name: str) -> bool:
     """Return whether `name` names a hash without a key: sha256, SHA-256, md5."""
@@ -107,8 +112,10 @@ def read_digests(values: ArrowArray) -> Digests | None:
         if written != "hexadecimal":
             bits = 4 * (_usual_length(digests.drop_null()) if len(digests.drop_null()) else 0)
         found = Digests(digests, written, bits)
+        # A short code of letters and digits is base64 of something, too.
+        shortest = 128 if written != "hexadecimal" else 0
         is_known = bits in HASHES.values() or (written == "hexadecimal" and length >= _SHORTEST)
-        if is_known and found.hashes:
+        if is_known and bits >= shortest and found.hashes:
             return found
     return None
 
