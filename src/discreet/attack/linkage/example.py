@@ -1,0 +1,107 @@
+"""One linked person, step by step, for the custodian's eyes only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from discreet.measure.describe import counted, percent
+from discreet.measure.encode import comparable
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.attack.linkage.candidates import Candidates
+    from discreet.attack.locate import Located
+    from discreet.engines.engine import Column, Table
+
+_MOST = 3  # values of one column that are told
+
+
+def tell_one(
+    located: Located,
+    candidates: Candidates,
+    people: Table,
+    *,
+    name: Column | None,
+    sensitive: Sequence[str],
+) -> tuple[str, ...]:
+    """Return how the person with the fewest candidates is found, and what that tells."""
+    person = _first(located, candidates)
+    if person is None:
+        return ()
+    known = [mine for mine, _ in located.on]
+    values = [f"{column.name} {person[f'k{located.known.index(column.name)}']}" for column in known]
+    who = _name(located, people, name, int(person["person"])) or "somebody"
+    rows = counted(int(person["candidates"]), "row", "rows")
+    told = [f"Known: {who} has {', '.join(values)}.", f"{located.release.label} has {rows} that fit."]
+    for index, column in enumerate(sensitive):
+        found = _values(located, int(person["person"]), index)
+        total = sum(count for _, count in found)
+        shares = [f"{value} {percent(count / total)}" for value, count in found[:_MOST]]
+        more = f", {len(found) - _MOST} more values" if len(found) > _MOST else ""
+        told.append(f"{column}: {', '.join(shares)}{more}.")
+    return tuple(told)
+
+
+def _first(located: Located, candidates: Candidates) -> dict[str, Any] | None:
+    """Return the person with the fewest candidates and rivals, the first in order of the values."""
+    keys = [f"k{index}" for index in range(len(located.known.columns))]
+    ranks = [build.column(name, of="c") for name in ("candidates", "rivals")]
+    columns = [build.column(key, of="p") for key in keys]
+    query = (
+        build.select(
+            build.named(build.column("person", of="p"), "person"),
+            *(
+                build.named(exp.cast(column, exp.DataType.Type.TEXT), column.name)
+                for column in columns
+            ),
+            build.named(ranks[0], "candidates"),
+            source=build.aliased_table(located.known.relation, "p"),
+        )
+        .join(build.aliased_table(candidates.relation, "c"), on=build.same(["person"], "p", "c"))
+        .where(exp.GT(this=ranks[0].copy(), expression=build.number(0)))
+    )
+    ordered = build.ordered(query, [*(rank.copy() for rank in ranks), *columns]).limit(1)
+    found = located.known.engine.run(ordered).to_pylist()
+    return found[0] if found else None
+
+
+def _name(located: Located, people: Table, name: Column | None, person: int) -> str | None:
+    if name is None:
+        return None
+    agree = build.all_of(
+        exp.EQ(this=comparable(column, of="t"), expression=build.column(f"k{index}", of="p"))
+        for index, column in enumerate(located.known.columns)
+    )
+    called = build.column(name.name, of="t")
+    query = (
+        build.select(
+            build.named(exp.cast(called, exp.DataType.Type.TEXT), "name"),
+            source=build.aliased_table(people.relation, "t"),
+        )
+        .join(build.aliased_table(located.known.relation, "p"), on=agree)
+        .where(exp.EQ(this=build.column("person", of="p"), expression=build.number(person)))
+    )
+    found = located.known.engine.run(build.ordered(query, [called.copy()]).limit(1)).to_pylist()
+    return str(found[0]["name"]) if found and found[0]["name"] is not None else None
+
+
+def _values(located: Located, person: int, member: int) -> list[tuple[str, int]]:
+    """Return the values of a column among a person's candidates, the most frequent first."""
+    value = exp.cast(build.column(f"m{member}", of="m"), exp.DataType.Type.TEXT)
+    query = (
+        build.select(
+            build.named(value, "value"),
+            build.named(build.total(build.column("rows", of="m")), "rows"),
+            source=build.aliased_table(located.pairs, "q"),
+        )
+        .join(build.aliased_table(located.members, "m"), on=build.same(["class"], "q", "m"))
+        .where(exp.EQ(this=build.column("person", of="q"), expression=build.number(person)))
+        .group_by(value.copy())
+    )
+    found = located.known.engine.run(query).to_pylist()
+    told = [(str(row["value"]), int(row["rows"])) for row in found]
+    return sorted(told, key=lambda pair: (-pair[1], pair[0]))

@@ -1,0 +1,205 @@
+"""The linkage attack: who of a list is which row of a release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.attack.finding import make_finding
+from discreet.attack.linkage.candidates import count_candidates
+from discreet.attack.linkage.example import tell_one
+from discreet.attack.linkage.posterior import learn
+from discreet.attack.linkage.truth import Checked, Identity, check
+from discreet.attack.locate import gather, locate
+from discreet.errors import EmptySource, WrongUsage
+from discreet.measure.describe import bins, counted, listed
+from discreet.measure.subject import require_column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.attack.finding import Finding
+    from discreet.attack.linkage.candidates import Candidates
+    from discreet.attack.linkage.posterior import Learned
+    from discreet.attack.locate import Located
+    from discreet.engines.engine import Table
+    from discreet.policy.hierarchy import Hierarchy
+
+EDGES = (*range(1, 11), 20, 50, 100, 1_000, 10_000)
+
+
+def link_people(
+    release: Table,
+    people: Table,
+    *,
+    on: Mapping[str, str],
+    identity: tuple[str, str] | None = None,
+    sensitive: Sequence[str] = (),
+    name: str | None = None,
+    within: Mapping[str, float] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Finding:
+    """Return who of `people` is linked to a row of `release`.
+
+    A link is claimed where a person has one candidate row, and nobody else of the list has it: who is
+    alone in a release need not be alone in the population. Labels count for all they may stand for.
+
+    Args:
+        release: The published table, a row per person.
+        people: What the adversary knows, a row per person, on the engine of the release.
+        on: The released column of each known column to join by.
+        identity: The known and the released column that say who is who, where the truth is known.
+        sensitive: Released columns that the adversary wants to learn.
+        name: The known column that names people, for the example.
+        within: By how much numbers, or by how many days dates, may be off, by known column.
+        hierarchies: What group names mean, by released column.
+    """
+    if people.engine is not release.engine:
+        raise WrongUsage(f"{people.label} must be opened on the engine of {release.label}.")
+    who = Identity(*_identity(people, release, identity)) if identity else None
+    wanted = [*sensitive, *([who.released.name] if who else [])]
+    known = gather(people, list(on))
+    located = locate(known, release, on=on, members=wanted, hierarchies=hierarchies, within=within)
+    candidates = count_candidates(located)
+    if not candidates.people or not candidates.rows:
+        empty = people if not candidates.people else release
+        raise EmptySource(f"{empty.label} has no rows. Name a table with people in it.")
+    learned = {column: learn(located, member=i) for i, column in enumerate(sensitive)}
+    checked = (
+        check(located, candidates, people, who, member=len(wanted) - 1) if who is not None else None
+    )
+    called = require_column(people, name) if name else None
+    example = tell_one(located, candidates, people, name=called, sensitive=sensitive)
+    return _finding(located, candidates, learned, checked, example=example, within=within or {})
+
+
+def _identity(people: Table, release: Table, identity: tuple[str, str]) -> Any:
+    return require_column(people, identity[0]), require_column(release, identity[1])
+
+
+def _finding(
+    located: Located,
+    candidates: Candidates,
+    learned: Mapping[str, Learned],
+    checked: Checked | None,
+    *,
+    example: Sequence[str],
+    within: Mapping[str, float],
+) -> Finding:
+    exposed = candidates.linked if checked is None else checked.correct
+    found = candidates.found
+    return make_finding(
+        "linkage",
+        target=located.release.label,
+        verdict=_verdict(located, candidates, checked),
+        targets=candidates.people,
+        exposed=exposed,
+        claimed=candidates.linked,
+        correct=None if checked is None else checked.correct,
+        knowledge=_knowledge(located, within),
+        remedy=_remedy(located, candidates),
+        baseline=1 / candidates.rows,
+        certainty=candidates.expected / found if found else None,
+        details=_details(located, candidates, learned, checked),
+        example=example,
+    )
+
+
+def _verdict(located: Located, candidates: Candidates, checked: Checked | None) -> str:
+    people, release = located.known.label, located.release.label
+    by = listed([mine.name for mine, _ in located.on])
+    everybody = counted(candidates.people, "person", "people")
+    if not candidates.linked:
+        sizes = [size for size in candidates.histogram if size]
+        hidden = (
+            f"whoever fits has at least {counted(min(sizes), 'candidate row', 'candidate rows')}"
+            if sizes
+            else "no row fits any of them"
+        )
+        return (
+            f"Nobody of {everybody} in {people} is linked to a row of {release} by {by}: {hidden}."
+        )
+    are = "is" if candidates.linked == 1 else "are"
+    told = f"{candidates.linked:,} of {everybody} in {people} {are} linked to one row of {release} by {by}"
+    if checked is None:
+        return f"{told}."
+    return f"{told}; {checked.correct:,} of these links are right."
+
+
+def _knowledge(located: Located, within: Mapping[str, float]) -> str:
+    names = [mine.name for mine, _ in located.on]
+    near = [f"{name} within {within[name]:g}" for name in names if within.get(name)]
+    told = f"{listed(names)} of a person, as {located.known.label} lists them"
+    return f"{told} ({', '.join(near)})." if near else f"{told}."
+
+
+def _remedy(located: Located, candidates: Candidates) -> str:
+    names = listed([theirs.name for _, theirs in located.on])
+    if not candidates.linked:
+        return (
+            "Nothing more is needed against this list; lists with more columns may tell more. "
+            "What candidates share, homogeneity tells."
+        )
+    if located.is_exact:
+        return (
+            f"Publish {names} coarser, so that nobody is alone: `discreet anonymize` with k-anonymity "
+            "of 5 or more, or leave columns out."
+        )
+    return f"Make {names} coarser still, or suppress the rows that are alone: a larger k."
+
+
+def _details(
+    located: Located,
+    candidates: Candidates,
+    learned: Mapping[str, Learned],
+    checked: Checked | None,
+) -> dict[str, Any]:
+    """Return the numbers of the attack: aggregates only."""
+    told: dict[str, Any] = {
+        "on": [theirs.name for _, theirs in located.on],
+        "rows": candidates.rows,
+        "candidates": _histogram(candidates.histogram),
+        "unique_in_release": candidates.unique,
+        "linked": candidates.linked,
+        "expected_prosecutor": round(candidates.expected, 6),
+        "expected_journalist": round(candidates.among_rivals, 6),
+        "repeated_in_list": candidates.repeated,
+        "without_key": candidates.keyless,
+        "labels": {
+            name: {
+                "generalized": held.generalized,
+                "suppressed": held.suppressed,
+                "unread": held.unread,
+            }
+            for name, held in located.held.items()
+        },
+        "learned": {
+            name: {
+                "certain": one.certain,
+                "belief": round(one.belief, 6),
+                "prior": round(one.prior, 6),
+            }
+            for name, one in learned.items()
+        },
+    }
+    if checked is not None:
+        present = candidates.people - checked.absent
+        told |= {
+            "precision": round(checked.correct / candidates.linked, 6)
+            if candidates.linked
+            else None,
+            "recall": round(checked.correct / present, 6) if present else None,
+            "own_row_among_candidates": checked.reached,
+            "absent": checked.absent,
+            "linked_absent": checked.linked_absent,
+        }
+    return told
+
+
+def _histogram(sizes: Mapping[int, int]) -> dict[str, int]:
+    """Return people by their number of candidates: 0, 1, 2 … then in steps."""
+    present = {size: people for size, people in sizes.items() if size}
+    told = {"0": sizes.get(0, 0)}
+    for first, last, people, _ in bins(present, EDGES):
+        name = str(first) if last == first else f"{first}+" if last is None else f"{first}-{last}"
+        told[name] = people
+    return told

@@ -1,0 +1,148 @@
+"""Which links are right, where both sides say who is who."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.attack.linkage.candidates import is_linked
+from discreet.engines.engine import Kind
+from discreet.measure.encode import comparable
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from discreet.attack.linkage.candidates import Candidates
+    from discreet.attack.locate import Located
+    from discreet.engines.engine import Column, Table
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The columns that say who is who, in the list of known people and in the release."""
+
+    known: Column
+    released: Column
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How right the links are.
+
+    Attributes:
+        correct: Links to the person's own row.
+        reached: People whose own row is among their candidates.
+        absent: Known people who are not in the release.
+        linked_absent: Those of them who are linked to a row all the same, which is wrong.
+    """
+
+    correct: int
+    reached: int
+    absent: int
+    linked_absent: int
+
+
+def check(
+    located: Located, candidates: Candidates, people: Table, identity: Identity, *, member: int
+) -> Checked:
+    """Return how right the links are; column `member` of the members holds the identity."""
+    engine = located.known.engine
+    named = engine.keep(_named(located, people, identity))
+    theirs = _comparable(build.column(f"m{member}", of="m"), identity.released)
+    own = (
+        build.select(
+            build.named(build.column("class", of="m"), "class"),
+            build.named(theirs, "identity"),
+            source=build.aliased_table(located.members, "m"),
+        )
+        .where(exp.not_(build.is_null(theirs.copy())))
+        .distinct()
+    )
+    released = engine.keep(own)
+    reached = engine.keep(_reached(located, named, released))
+    correct = _count(located, _with_links(reached, candidates), linked=True)
+    absent = engine.keep(_absent(named, released))
+    return Checked(
+        correct=correct,
+        reached=_count(located, _with_links(reached, candidates), linked=False),
+        absent=_count_all(located, absent),
+        linked_absent=_count(located, _with_links(absent, candidates), linked=True),
+    )
+
+
+def _comparable(value: exp.Expr, column: Column) -> exp.Expr:
+    text = value if column.kind is Kind.TEXT else exp.cast(value, exp.DataType.Type.TEXT)
+    return exp.Lower(this=exp.Trim(this=text))
+
+
+def _named(located: Located, people: Table, identity: Identity) -> exp.Select:
+    """Return who has which values: `person` (NULL for whom a value is missing), `identity`, `people`."""
+    known = located.known
+    mine = _comparable(comparable(identity.known, of="t"), identity.known)
+    person = build.column("person", of="p")
+    agree = build.all_of(
+        exp.EQ(this=comparable(column, of="t"), expression=build.column(f"k{index}", of="p"))
+        for index, column in enumerate(known.columns)
+    )
+    return (
+        build.select(
+            build.named(person, "person"),
+            build.named(mine, "identity"),
+            build.named(build.count_rows(), "people"),
+            source=build.aliased_table(people.relation, "t"),
+        )
+        .join(build.aliased_table(known.relation, "p"), on=agree, join_type="left")
+        .group_by(person.copy(), mine.copy())
+    )
+
+
+def _reached(located: Located, named: exp.Table, released: exp.Table) -> exp.Select:
+    """Return the people whose own row is among their candidates."""
+    columns = [build.column(name, of="n") for name in ("person", "identity", "people")]
+    return (
+        build.select(
+            *(build.named(column, column.name) for column in columns),
+            source=build.aliased_table(named, "n"),
+        )
+        .join(build.aliased_table(located.pairs, "q"), on=build.same(["person"], "n", "q"))
+        .join(
+            build.aliased_table(released, "r"),
+            on=exp.and_(build.same(["class"], "q", "r"), build.same(["identity"], "n", "r")),
+        )
+        .distinct()
+    )
+
+
+def _absent(named: exp.Table, released: exp.Table) -> exp.Select:
+    """Return the people whose identity the release does not hold."""
+    columns = [build.column(name, of="n") for name in ("person", "identity", "people")]
+    known = build.select(build.column("identity"), source=released.copy()).distinct()
+    return (
+        build.select(
+            *(build.named(column, column.name) for column in columns),
+            source=build.aliased_table(named, "n"),
+        )
+        .join(build.subquery(known, "r"), on=build.same(["identity"], "n", "r"), join_type="left")
+        .where(build.is_null(build.column("identity", of="r")))
+    )
+
+
+def _with_links(people: exp.Table, candidates: Candidates) -> exp.Select:
+    return (
+        exp.Select()
+        .from_(build.aliased_table(people, "n"))
+        .join(build.aliased_table(candidates.relation, "c"), on=build.same(["person"], "n", "c"))
+    )
+
+
+def _count(located: Located, query: exp.Select, *, linked: bool) -> int:
+    total = build.named(build.total(build.column("people", of="n")), "people")
+    query = query.select(total).where(is_linked("c")) if linked else query.select(total)
+    return int(located.known.engine.run(query)["people"][0].as_py() or 0)
+
+
+def _count_all(located: Located, people: exp.Table) -> int:
+    total = build.named(build.total(build.column("people")), "people")
+    found = located.known.engine.run(build.select(total, source=people.copy()))
+    return int(found["people"][0].as_py() or 0)
