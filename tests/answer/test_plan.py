@@ -82,6 +82,7 @@ def test_a_count_has_noise_of_scale_one_over_epsilon(plan):
         ("sum(age)", 1),
         ("count(*), sum(age), avg(age)", 1),
         ("count(*), avg(age), variance(age), stddev_pop(age)", 1),
+        ("count(*), count(pay), sum(pay)", 1),
         ("sum(age), sum(pay)", 2),
         ("avg(age), avg(pay), count(*)", 2),
         ("count(*), count(DISTINCT town), median(age), min(age), max(age)", 5),

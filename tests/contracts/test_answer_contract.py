@@ -193,6 +193,13 @@ REALS = {
         [4, 2, 4, 2, 2, -2007]
     ],
     "SELECT pay > 0 AS p, count(*) FROM people GROUP BY p": [[False, 2], [True, 2]],
+    # NaN is missing, infinities are the bounds.
+    "SELECT count(*), count(pay), sum(pay), avg(pay), median(pay) FROM people": [
+        [6, 4, -3.5, -0.875, -4.8828]
+    ],
+    "SELECT sum(pay) AS s FROM people": [[-3.5]],
+    "SELECT var_pop(pay) / 1000000 AS v FROM people": [[0.500006]],
+    "SELECT sum(p), count(p), count(*) FROM (SELECT pay AS p FROM people) x": [[-3.5, 4, 6]],
 }
 PRIVATE_KEYS = {
     "SELECT town, count(*) FROM people GROUP BY town /* private */": [["x", 3]],

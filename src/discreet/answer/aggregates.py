@@ -162,7 +162,10 @@ def _count(node: exp.Count, when: exp.Expr | None, rows: Rows) -> Aggregate:
             if when is None
             else Aggregate(Ask.COUNT_OF, _only(_one(), when, rows))
         )
-    typed = _when(translate(argument, rows.resolve), when, rows)
+    # A column is counted as it is summed, so that both share one noise.
+    is_column = isinstance(argument, exp.Column)
+    value = _column(argument, rows) if is_column else translate(argument, rows.resolve)
+    typed = _when(value, when, rows)
     return Aggregate(Ask.COUNT_OF, typed) if typed.nullable else Aggregate(Ask.COUNT)
 
 
@@ -209,11 +212,15 @@ def _argument(argument: exp.Expr, rows: Rows) -> Typed:
     """Return a number with its bounds; a plain column is clamped where it is counted in steps."""
     if not isinstance(argument, exp.Column):
         return translate(argument, rows.resolve_clamped)
-    typed = rows.resolve(argument)
-    if typed.kind is Kind.DECIMAL:
-        typed = real(typed)
+    typed = _column(argument, rows)
     low, high = rows.bounds.get(rows.place(argument), (None, None))
     return replace(typed, low=low, high=high, step=typed.step if is_number(typed.kind) else None)
+
+
+def _column(column: exp.Column, rows: Rows) -> Typed:
+    """Return a column as it is counted and summed."""
+    typed = rows.resolve(column)
+    return real(typed) if typed.kind is Kind.DECIMAL else typed
 
 
 def _unbounded(ask: Ask, argument: exp.Expr, rows: Rows) -> str:

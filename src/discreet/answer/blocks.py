@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.answer.expressions.numbers import nan, without_nan
 from discreet.answer.rows import constant
 from discreet.engines.engine import Kind
 from discreet.sql import build
@@ -79,7 +80,7 @@ def count_units() -> Block:
 
 def count_values(name: str, typed: Typed) -> Block:
     """Return the number of rows that have a value."""
-    moment = Moment(f"{name}m", typed.tree, is_count=True)
+    moment = Moment(f"{name}m", without_nan(typed).tree, is_count=True)
     return Block(name, ({moment.name: 1},), 1, (moment,))
 
 
@@ -92,7 +93,7 @@ def plain_sum(name: str, aggregate: Aggregate, *, finest: int = FINEST) -> Block
     step = max(step, Fraction(far) / _most(finest))
     low, high = _whole(typed.low, step), _whole(typed.high, step)
     first = Moment(f"{name}s", _steps_above(typed, low * step, step, high - low))
-    count = Moment(f"{name}m", typed.tree, is_count=True)
+    count = Moment(f"{name}m", without_nan(typed).tree, is_count=True)
     moments = (first, count) if low else (first,)
     vertex = {first.name: 1, count.name: low} if low else {first.name: 1}
     weight = max(abs(low), abs(high), 1)
@@ -110,7 +111,7 @@ def spread(
     step, w = _steps(typed, steps, most=_most(finest) if degree == 1 else steps)
     low = typed.low or Fraction(0)
     tree = _steps_above(typed, low, step, w)
-    count = Moment(f"{name}m", typed.tree, is_count=True)
+    count = Moment(f"{name}m", without_nan(typed).tree, is_count=True)
     first = Moment(f"{name}s", tree)
     n, s = count.name, first.name
     moments: tuple[Moment, ...] = (count, first)
@@ -160,8 +161,8 @@ def _whole(value: Fraction | None, step: Fraction) -> int:
 def _steps_above(typed: Typed, low: Fraction, step: Fraction, most: int) -> exp.Expr:
     """Return how many steps a number is above `low`: a whole number from 0 to `most`, 0 for NULL.
 
-    NULL, which comparisons, GREATEST and LEAST pass over, becomes the lower bound and adds nothing;
-    NaN, which every engine holds for larger than all numbers, becomes the upper one.
+    NULL, which comparisons, GREATEST and LEAST pass over, becomes the lower bound and adds nothing,
+    and so does NaN: neither is counted as a number.
     """
     high = low + most * step
     fits = max(abs(low), abs(high)) < 2**62
@@ -169,7 +170,7 @@ def _steps_above(typed: Typed, low: Fraction, step: Fraction, most: int) -> exp.
         within = _within(typed.tree, low, high, Kind.INTEGER)
         whole = exp.cast(within, exp.DataType.Type.BIGINT)
         return exp.Sub(this=whole, expression=constant(low, Kind.INTEGER)) if low else whole
-    number: exp.Expr = _within(_double(typed), low, high, Kind.REAL)
+    number = _within(_double(typed), low, high, Kind.REAL)
     offset = Fraction(1, 2) - low / step
     is_far = abs(offset) > MOST_STEPS
     if is_far:
@@ -187,17 +188,24 @@ def _steps_above(typed: Typed, low: Fraction, step: Fraction, most: int) -> exp.
 
 def _double(typed: Typed) -> exp.Expr:
     if typed.kind is Kind.REAL:
-        return typed.tree.copy()
+        # Of a column, NaN is cared for where it is clamped, at less cost.
+        is_column = isinstance(typed.tree, exp.Column)
+        return typed.tree.copy() if is_column else without_nan(typed).tree.copy()
     return exp.cast(typed.tree.copy(), exp.DataType.Type.DOUBLE)
 
 
 def _within(tree: exp.Expr, low: Fraction, high: Fraction, kind: Kind) -> exp.Expr:
-    """Return a number moved to the nearer bound if it is beyond; NULL becomes the lower one."""
+    """Return a number moved to the nearer bound if it is beyond; NULL becomes the lower one.
+
+    So does NaN of a column; no other tree may have any.
+    """
     least, most = constant(low, kind), constant(high, kind)
     if isinstance(tree, exp.Column):
         # DuckDB is quicker with this than with GREATEST and LEAST; a computed number would be
         # computed three times.
-        beyond = exp.If(this=exp.GTE(this=tree.copy(), expression=most), true=most.copy())
+        is_nan = exp.If(this=exp.EQ(this=tree.copy(), expression=nan()), true=least.copy())
+        end = most if kind is Kind.INTEGER else exp.Case(ifs=[is_nan], default=most)
+        beyond = exp.If(this=exp.GTE(this=tree.copy(), expression=most.copy()), true=end.copy())
         inside = exp.If(this=exp.GT(this=tree.copy(), expression=least), true=tree.copy())
         return exp.Case(ifs=[beyond, inside], default=least.copy())
     above = exp.Greatest(this=tree.copy(), expressions=[least], ignore_nulls=True)

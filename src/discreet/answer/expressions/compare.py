@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.answer.expressions import dates
-from discreet.answer.expressions.numbers import real, whole
+from discreet.answer.expressions.numbers import real, whole, without_nan
 from discreet.answer.expressions.typed import (
     LARGEST,
     NULL,
@@ -72,11 +71,8 @@ def _beside_constant(node: type[exp.Binary], column: Typed, constant: Typed) -> 
     number = float(constant.low or 0)
     if number == 0:
         node, number = _ABOUT_ZERO[node]
-    nan = exp.cast(exp.Literal.string("NaN"), "DOUBLE")
-    value = exp.Nullif(this=exp.cast(column.tree.copy(), "DOUBLE"), expression=nan)
-    return boolean(
-        node(this=value, expression=real_literal(number)), replace(column, nullable=True)
-    )
+    value = without_nan(column)
+    return boolean(node(this=value.tree, expression=real_literal(number)), value)
 
 
 def _with_null(node: type[exp.Binary], left: Typed, right: Typed) -> Typed:

@@ -111,6 +111,19 @@ def _cleaned(typed: Typed) -> Typed:
     )
 
 
+def without_nan(typed: Typed) -> Typed:
+    """Return a number of which NaN is NULL; what was computed here has none."""
+    if typed.kind is not Kind.REAL or typed.most is not None:
+        return typed
+    value = exp.Nullif(this=exp.cast(typed.tree.copy(), "DOUBLE"), expression=nan())
+    return replace(typed, tree=value, nullable=True)
+
+
+def nan() -> exp.Expr:
+    """Return NaN, which every engine holds for equal to itself and larger than all numbers."""
+    return exp.cast(exp.Literal.string("NaN"), "DOUBLE")
+
+
 def flushed(typed: Typed) -> Typed:
     """Return a double whose values are zero or no nearer to zero than `least`."""
     if typed.least is not None:
