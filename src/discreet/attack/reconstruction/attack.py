@@ -1,0 +1,280 @@
+"""The attack itself: ask for counts of many groups, solve for everybody's bit, and say how it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.attack.finding import make_finding
+from discreet.attack.reconstruction.belief import Belief, fit, guess
+from discreet.attack.reconstruction.equations import equations
+from discreet.attack.reconstruction.exhaustive import consistent, most_central, wrong_at_most
+from discreet.attack.reconstruction.limit import expected_accuracy, stopping_noise
+from discreet.attack.reconstruction.questions import choose_questions
+from discreet.errors import WrongUsage
+from discreet.measure.describe import percent
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.attack.finding import Finding
+    from discreet.attack.interface import Interface
+    from discreet.attack.reconstruction.questions import Questions, Roster, Subsets
+
+    Step = Callable[[str, int, int], None]
+
+PER_PERSON = 4  # questions, where nobody says how many
+KNOWLEDGE = (
+    "who is in the table, by public columns such as a name or a number; it needs nobody's secret."
+)
+REMEDY = (
+    "Noise that grows with the number of answers: differential privacy with one budget for all of "
+    "them. Rounding, small fixed noise and minimum sizes do not stop it."
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """Groups that were answered, and what was answered."""
+
+    groups: NDArray[np.bool_]
+    answers: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """The guess about everybody in the roster, and how it came about."""
+
+    bits: NDArray[np.bool_]
+    method: str
+    details: Mapping[str, Any]
+    certainty: float | None = None
+
+
+def ask_groups(
+    interface: Interface,
+    questions: Questions,
+    *,
+    value: exp.Expr,
+    at_once: int = 1,
+    step: Step | None = None,
+) -> Told:
+    """Return how many of each group have `value`, as far as the interface answers.
+
+    A question may hold several counts at once, where the interface looks at none of them alone.
+    """
+    answers: list[float] = []
+    answered: list[int] = []
+    for start in range(0, questions.count, at_once):
+        places = range(start, min(start + at_once, questions.count))
+        told = _counts(interface, questions, places, value)
+        if told is not None:
+            answers += told
+            answered += places
+        if interface.ended:
+            break
+        if step is not None:
+            step("questions", places.stop, questions.count)
+    return Told(questions.groups[answered], np.array(answers, np.float64))
+
+
+def _counts(
+    interface: Interface, questions: Questions, places: range, value: exp.Expr
+) -> list[float] | None:
+    """Return the counts of some groups, or None when refused."""
+    if len(places) == 1:
+        where = build.all_of([value.copy(), questions.condition(places[0])])
+        told = interface.ask(interface.question(build.count_rows(), where)).number
+        return None if told is None else [told]
+    counts = [
+        build.named(
+            exp.Filter(
+                this=build.count_rows(), expression=exp.Where(this=questions.condition(place))
+            ),
+            f"c{place}",
+        )
+        for place in places
+    ]
+    query = build.select(*counts, source=interface.source.copy()).where(value.copy())
+    rows = interface.ask(query).rows
+    return None if not rows else [float(count or 0) for count in rows[0]]
+
+
+def recover(told: Told, belief: Belief) -> Recovered:
+    """Return the likeliest bits by the estimator that fits the noise.
+
+    >>> groups = np.random.default_rng(1).random((40, 10)) < 0.5
+    >>> bits = np.arange(10) % 3 == 0
+    >>> bool((recover(Told(groups, groups @ bits.astype(float)), Belief()).bits == bits).all())
+    True
+    """
+    system = equations(told.groups)
+    found = fit(system, told.answers, belief)
+    people, questions = system.people, system.questions
+    is_bounded = bool(np.isfinite(found.spread))
+    noise = found.spread / 2 * float(np.sqrt(questions - people - 1)) if is_bounded else None
+    details = {
+        "method": found.method,
+        "noise": noise,
+        "noise_that_stops_it": stopping_noise(people=people, questions=questions),
+    }
+    if noise is None:
+        return Recovered(guess(found), found.method, details)
+    expected = expected_accuracy(people=people, questions=questions, noise=noise)
+    return Recovered(guess(found), found.method, {**details, "expected": expected}, expected)
+
+
+def recover_exhaustively(told: Told, *, error: float) -> Recovered:
+    """Return the most central of all tables that are within `error` of every answer.
+
+    Raises:
+        WrongUsage: No table is: answers err by more than that.
+    """
+    tables = consistent(told.groups, told.answers, error=error)
+    if not len(tables):
+        raise WrongUsage(
+            f"No table is within {error:g} of all answers: they err by more. Assume a larger error, "
+            "such as --assume uniform:5."
+        )
+    people = told.groups.shape[1]
+    details = {
+        "method": "exhaustive",
+        "survivors": len(tables),
+        "error": error,
+        "wrong_at_most": min(float(people), wrong_at_most(error)),
+    }
+    same = int((tables == tables[0]).all(axis=0).sum())
+    return Recovered(most_central(tables), "exhaustive", details, same / people)
+
+
+def reconstruct(  # noqa: PLR0913 -- whom, what, how, and what is true
+    interface: Interface,
+    roster: Roster,
+    *,
+    value: exp.Expr,
+    truth: NDArray[np.bool_] | None = None,
+    questions: int | None = None,
+    subsets: Subsets = "hash",
+    belief: Belief | None = None,
+    absent: Roster | None = None,
+    at_once: int = 1,
+    chance: np.random.Generator,
+    step: Step | None = None,
+) -> Finding:
+    """Return how many people's bit the answers to counts of many groups give away.
+
+    Args:
+        interface: What is asked.
+        roster: Everybody the adversary knows to be in the table.
+        value: The condition whose truth is secret.
+        truth: Whether it holds for each of the roster, where that is known.
+        questions: How many groups to ask for. Default: 4 per person.
+        subsets: How questions name groups; with `all`, every group is asked for and every table
+            tried, which is for few people.
+        belief: What is known about the noise.
+        absent: People the adversary wrongly believes to be in the table.
+        at_once: How many counts one question holds.
+        chance: Where groups come from.
+        step: Is told about progress.
+
+    Raises:
+        WrongUsage: Nothing was answered, or too little is known for `all`.
+    """
+    everybody = roster if absent is None else roster.with_others(absent)
+    count = questions or PER_PERSON * everybody.people
+    asked = choose_questions(everybody, count=count, subsets=subsets, chance=chance)
+    told = ask_groups(interface, asked, value=value, at_once=at_once, step=step)
+    if not told.answers.size:
+        raise WrongUsage(
+            f"{interface.label} answered none of {interface.questions} questions: there is nothing "
+            "to solve. Ask for other groups with --subsets, or lower the price of a question."
+        )
+    known = belief or Belief()
+    if subsets == "all" and known.error is None:
+        raise WrongUsage("To try every table, say how far answers can be off: --assume uniform:5.")
+    if subsets == "all":
+        found = recover_exhaustively(told, error=known.error or 0.0)
+    else:
+        found = recover(told, known)
+    return _finding(interface, roster, found, truth=truth, answered=told.answers.size)
+
+
+def _finding(
+    interface: Interface,
+    roster: Roster,
+    found: Recovered,
+    *,
+    truth: NDArray[np.bool_] | None,
+    answered: int,
+) -> Finding:
+    people = roster.people
+    bits, others = found.bits[:people], found.bits[people:]
+    details = {**found.details, "answered": answered, "refused": interface.refusals}
+    if others.size:
+        details |= {"absent": others.size, "absent_claimed": int(others.sum())}
+    baseline = right = None
+    if truth is not None:
+        right = int((bits == truth).sum())
+        baseline = max(float(truth.mean()), 1 - float(truth.mean()))
+    exposed = people if right is None else right
+    if right is None and found.certainty is not None:
+        exposed = round(people * found.certainty)
+    return make_finding(
+        "reconstruction",
+        target=interface.label,
+        verdict=_verdict(people, exposed, baseline, answered),
+        targets=people,
+        exposed=exposed,
+        claimed=people,
+        correct=right,
+        knowledge=KNOWLEDGE,
+        remedy=REMEDY,
+        baseline=baseline,
+        certainty=found.certainty,
+        queries=interface.questions,
+        details=details,
+        example=_example(interface, roster, bits, truth),
+    )
+
+
+def _verdict(people: int, exposed: int, baseline: float | None, answered: int) -> str:
+    share = percent(exposed / people)
+    if baseline is not None and exposed <= people * baseline:
+        return (
+            f"From {answered:,} counts of groups an outsider guesses {share} of {people:,} people's "
+            f"secrets, no more than by always guessing the commoner value."
+        )
+    return (
+        f"From {answered:,} counts of groups an outsider works out the secrets of {share} of "
+        f"{people:,} people, though no single count is about anybody."
+    )
+
+
+def _example(
+    interface: Interface,
+    roster: Roster,
+    bits: NDArray[np.bool_],
+    truth: NDArray[np.bool_] | None,
+) -> tuple[str, ...]:
+    """Return one question and what was worked out about one person with the secret."""
+    hits = np.flatnonzero(bits) if truth is None else np.flatnonzero(bits & truth)
+    lines = [_asked(interface)]
+    if hits.size:
+        person = roster.keys[int(hits[0])]
+        lines.append(f"… solved for all at once: {', '.join(roster.columns)} {person} has it.")
+    return tuple(lines)
+
+
+def _asked(interface: Interface) -> str:
+    asked = next((item for item in interface.transcript if not item.reply.is_refused), None)
+    if asked is None:
+        return "No question was answered."
+    shown = asked.question if len(asked.question) <= 300 else f"{asked.question[:300]} …"
+    number = asked.reply.number
+    return f"{shown} → {number:g}" if number is not None else shown

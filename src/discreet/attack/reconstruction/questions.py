@@ -1,0 +1,180 @@
+"""Groups of people that a question can name: by a hash, by arithmetic, or one by one."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.attack.reconstruction.exhaustive import every_group
+from discreet.errors import WrongUsage
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+Subsets = Literal["hash", "arithmetic", "list", "all"]
+SUBSETS: tuple[Subsets, ...] = ("hash", "arithmetic", "list", "all")
+
+_DIGEST_BITS = 128
+_HEXADECIMAL = "0123456789abcdef"
+# A prime above most ids, whose products with factors below it are exact in 64 bits, and in doubles.
+_PRIME = 10_000_019
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Everybody the adversary knows of, by public columns such as a name or a number.
+
+    Attributes:
+        columns: The public columns.
+        keys: Each person's values in them as text, joined by `|`.
+        numbers: Each person's value as a whole number, where there is one column of such.
+        is_text: Whether there is one column, of texts and without gaps.
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    numbers: NDArray[np.int64] | None = None
+    is_text: bool = False
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return len(self.keys)
+
+    @property
+    def expression(self) -> exp.Expr:
+        """What `keys` are in SQL; a column of texts is taken as it is, as not everything casts."""
+        return build.column(self.columns[0]) if self.is_text else key_expression(self.columns)
+
+    def with_others(self, others: Roster) -> Roster:
+        """Return the roster with more people behind its own."""
+        numbers = None
+        if self.numbers is not None and others.numbers is not None:
+            numbers = np.concatenate([self.numbers, others.numbers])
+        return replace(self, keys=(*self.keys, *others.keys), numbers=numbers)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Groups, a row of people each, and the condition that names each of them in SQL."""
+
+    groups: NDArray[np.bool_]
+    condition: Callable[[int], exp.Expr]
+
+    @property
+    def count(self) -> int:
+        """How many groups there are."""
+        return self.groups.shape[0]
+
+
+def choose_questions(
+    roster: Roster, *, count: int, subsets: Subsets, chance: np.random.Generator
+) -> Questions:
+    """Return `count` groups of about half of the roster each; with `all`, every group there is.
+
+    Raises:
+        WrongUsage: The public columns do not fit the kind of groups.
+    """
+    if subsets == "hash":
+        return _hashed(roster, count, chance)
+    if subsets == "arithmetic":
+        return _computed(roster, count, chance)
+    if subsets == "all":
+        return _listed(roster, every_group(roster.people))
+    return _listed(roster, chance.random((count, roster.people)) < 0.5)
+
+
+def key_expression(columns: Sequence[str]) -> exp.Expr:
+    """Return the text by which people are known: their public values joined by `|`, NULL as none."""
+    parts = [
+        exp.func("COALESCE", exp.cast(build.column(name), exp.DataType.Type.TEXT), build.text(""))
+        for name in columns
+    ]
+    joined: exp.Expr = parts[0]
+    for part in parts[1:]:
+        joined = exp.DPipe(this=exp.DPipe(this=joined, expression=build.text("|")), expression=part)
+    return joined
+
+
+def _hashed(roster: Roster, count: int, chance: np.random.Generator) -> Questions:
+    """Return groups by single bits of MD5: 128 groups for each salt, as independent as coins."""
+    salts = [f":{chance.integers(1 << 62)}" for _ in range(-(-count // _DIGEST_BITS))]
+    groups = np.empty((len(salts) * _DIGEST_BITS, roster.people), np.bool_)
+    for place, salt in enumerate(salts):
+        joined = b"".join(
+            hashlib.md5(f"{key}{salt}".encode(), usedforsecurity=False).digest()
+            for key in roster.keys
+        )
+        bits = np.unpackbits(np.frombuffer(joined, np.uint8).reshape(-1, 16), axis=1)
+        groups[place * _DIGEST_BITS : (place + 1) * _DIGEST_BITS] = bits.T
+
+    def condition(place: int) -> exp.Expr:
+        salt, bit = salts[place // _DIGEST_BITS], place % _DIGEST_BITS
+        salted = exp.DPipe(this=roster.expression, expression=build.text(salt))
+        digit = exp.Substring(
+            this=exp.MD5(this=salted), start=build.number(bit // 4 + 1), length=build.number(1)
+        )
+        weight = 8 >> bit % 4
+        digits = "".join(_HEXADECIMAL[value] for value in range(16) if value & weight)
+        found = exp.StrPosition(this=build.text(digits), substr=digit)
+        return exp.GT(this=found, expression=build.number(0))
+
+    return Questions(groups[:count], condition)
+
+
+def _computed(roster: Roster, count: int, chance: np.random.Generator) -> Questions:
+    """Return groups by whether (factor · number + shift) mod a prime is odd: no function is needed.
+
+    An interface that knows only arithmetic can be asked so (in the manner of Cohen & Nissim 2018).
+    """
+    if roster.numbers is None:
+        raise WrongUsage(
+            "Groups by arithmetic need one public column of whole numbers: name it with --by. "
+            "Groups by --subsets hash or list take any column."
+        )
+    factors = chance.integers(1, _PRIME, count)
+    shifts = chance.integers(0, _PRIME, count)
+    numbers = np.abs(roster.numbers) % _PRIME
+    groups = (factors[:, None] * numbers[None, :] + shifts[:, None]) % _PRIME % 2 == 1
+
+    def condition(place: int) -> exp.Expr:
+        number = exp.Abs(this=build.column(roster.columns[0]))
+        small = exp.Mod(this=number, expression=build.number(_PRIME))
+        moved = exp.Add(
+            this=exp.Mul(this=exp.paren(small), expression=build.number(int(factors[place]))),
+            expression=build.number(int(shifts[place])),
+        )
+        mixed = exp.Mod(this=exp.paren(moved), expression=build.number(_PRIME))
+        odd = exp.Mod(this=exp.paren(mixed), expression=build.number(2))
+        return exp.EQ(this=odd, expression=build.number(1))
+
+    return Questions(groups, condition)
+
+
+def _listed(roster: Roster, groups: NDArray[np.bool_]) -> Questions:
+    """Return groups that name their people one by one."""
+
+    def condition(place: int) -> exp.Expr:
+        members = np.flatnonzero(groups[place])
+        if not members.size:
+            return exp.EQ(this=build.number(0), expression=build.number(1))
+        if roster.numbers is not None:
+            column: exp.Expr = build.column(roster.columns[0])
+            values = [_whole(int(roster.numbers[member])) for member in members]
+        else:
+            column = roster.expression
+            values = [build.text(roster.keys[member]) for member in members]
+        return exp.In(this=column, expressions=values)
+
+    return Questions(groups, condition)
+
+
+def _whole(value: int) -> exp.Expr:
+    return build.number(value) if value >= 0 else exp.Neg(this=build.number(-value))
