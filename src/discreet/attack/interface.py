@@ -111,11 +111,16 @@ class Interface:
 
     def count(self, where: exp.Expr | None = None) -> float | None:
         """Return how many rows meet a condition, or None when refused; asked once."""
-        return self.recall(self.question(build.count_rows(), where)).number
+        return self.recall(self.question(self.aggregate(None), where)).number
 
     def total(self, column: str, where: exp.Expr | None = None) -> float | None:
         """Return the sum of a column where a condition holds, or None when refused; asked once."""
-        return self.recall(self.question(exp.Sum(this=build.column(column)), where)).number
+        return self.recall(self.question(self.aggregate(column), where)).number
+
+    @staticmethod
+    def aggregate(column: str | None) -> exp.Expr:
+        """Return `SUM(column)`, or `COUNT(*)` without one."""
+        return build.count_rows() if column is None else exp.Sum(this=build.column(column))
 
     def question(self, aggregate: exp.Expr, where: exp.Expr | None = None) -> exp.Select:
         """Return `SELECT aggregate FROM source WHERE where`."""

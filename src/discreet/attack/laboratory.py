@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -112,6 +112,9 @@ def laboratory(
     drawn = chance or np.random.default_rng()
     counted = table.engine.run(build.select(build.count_rows(), source=table.relation.copy()))
     people = int(counted.column(0)[0].as_py())
+    if table.engine.name == "duckdb":  # a file is read once, not for each question
+        kept = table.engine.keep(build.select(exp.Star(), source=table.relation.copy()))
+        table = replace(table, relation=kept)
     room = _Room(table, name, rules or Rules(), drawn, people, drawn.bytes(16))
     return Interface(
         lambda text: _answer(room, text),
