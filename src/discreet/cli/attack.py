@@ -10,11 +10,14 @@ from discreet.errors import did_you_mean
 
 # method -> its one line in --help; the module `discreet.cli.attacks.<method>` is imported to run it.
 METHODS: dict[str, str] = {
+    "linkage": "names put to rows by a list of known people",
     "homogeneity": "classes in which all share one sensitive value",
     "background": "what classes tell somebody who can rule out some values",
     "skewness": "how far classes move the belief in a value",
     "similarity": "classes whose values mean nearly the same",
     "inference": "how often the best guess from a class is right",
+    "composition": "what several releases of overlapping people tell together",
+    "republication": "what successive releases of a changing table tell",
     "dictionary": "hashed identifiers undone by guessing",
     "singling-out": "descriptions read off synthetic data that fit one real person",
     "linkability": "two tables about the same people, joined through synthetic data",

@@ -35,13 +35,13 @@ def tell_one(
     known = [mine for mine, _ in located.on]
     values = [f"{column.name} {person[f'k{located.known.index(column.name)}']}" for column in known]
     who = _name(located, people, name, int(person["person"])) or "somebody"
-    rows = counted(int(person["candidates"]), "row", "rows")
-    told = [f"Known: {who} has {', '.join(values)}.", f"{located.release.label} has {rows} that fit."]
+    rows = counted(int(person["candidates"]), "row fits", "rows fit")
+    told = [f"Known: {who} has {', '.join(values)}.", f"In {located.release.label} {rows}."]
     for index, column in enumerate(sensitive):
         found = _values(located, int(person["person"]), index)
         total = sum(count for _, count in found)
         shares = [f"{value} {percent(count / total)}" for value, count in found[:_MOST]]
-        more = f", {len(found) - _MOST} more values" if len(found) > _MOST else ""
+        more = f", {len(found) - _MOST} more" if len(found) > _MOST else ""
         told.append(f"{column}: {', '.join(shares)}{more}.")
     return tuple(told)
 

@@ -1,0 +1,75 @@
+"""What a published manifest tells an outsider: the roles of columns, and what group names mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, InvalidManifest, SourceNotFound
+from discreet.policy.load import parse_policy
+
+if TYPE_CHECKING:
+    from discreet.policy import model
+    from discreet.policy.hierarchy import Hierarchy
+
+NAME = "release.json"
+
+
+def find_manifest(release: object) -> Path | None:
+    """Return the manifest that stands beside a released file and is of it, or None."""
+    if not isinstance(release, (str, Path)) or "://" in str(release):
+        return None
+    path = Path(release)
+    for beside in (path.parent / f"{path.name}.{NAME}", path.parent / NAME):
+        if beside.is_file() and _output(beside) == path.name:
+            return beside
+    return None
+
+
+def read_published(path: Path) -> model.Table:
+    """Return the table of the policy that the manifest in `path` publishes.
+
+    A hierarchy in a file that did not come along is left out: an outsider lacks it as well.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        InvalidManifest: It holds no policy.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        tables: dict[str, Any] = content["policy"]["tables"]
+        columns: dict[str, Any] = next(iter(tables.values()))["columns"]
+    except FileNotFoundError:
+        raise SourceNotFound(f"There is no manifest {path}.") from None
+    except (OSError, ValueError, KeyError, TypeError, StopIteration, AttributeError):
+        raise _invalid(path) from None
+    for column in columns.values():
+        file = (column.get("hierarchy") or {}).get("file")
+        if file is not None and not (path.parent / file).is_file():
+            del column["hierarchy"]
+    try:
+        policy = parse_policy(json.dumps({"tables": tables}), path=path)
+    except DiscreetError:
+        raise _invalid(path) from None
+    return next(iter(policy.tables.values()))
+
+
+def hierarchies_of(table: model.Table | None) -> dict[str, Hierarchy]:
+    """Return what a policy's table says of how values become coarser, by column."""
+    columns = table.columns if table is not None else ()
+    return {column.name: column.hierarchy for column in columns if column.hierarchy is not None}
+
+
+def _invalid(path: Path) -> InvalidManifest:
+    return InvalidManifest(
+        f"{path} tells no policy. Name the release.json that `discreet anonymize` wrote."
+    )
+
+
+def _output(path: Path) -> str | None:
+    try:
+        output = json.loads(path.read_text("utf-8"))["release"]["output"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return PurePath(str(output)).name if output else None
