@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -249,7 +250,9 @@ def test_zcdp_pays_with_rho_and_ends_below_epsilon(ledger: Ledger):
     count = 10
     for key in range(count):
         spend(ledger, payer, cost=cost, key=f"{key}")
-    with pytest.raises(BudgetExceeded, match="costs rho"):
+    with pytest.raises(
+        BudgetExceeded, match=r"costs rho .* under zCDP, .* with [\d.]+ % of its eps"
+    ):
         spend(ledger, payer, cost=cost, key="more")
     assert cost.rho is not None
     assert epsilon_of_rho(count * cost.rho, delta=MILLIONTH / 2) <= 1
@@ -257,6 +260,26 @@ def test_zcdp_pays_with_rho_and_ends_below_epsilon(ledger: Ledger):
     assert left.rho is not None
     assert left.rho.left < cost.rho
     assert left.epsilon.spent <= left.epsilon.limit == 1
+
+
+@pytest.mark.parametrize("first", [1, 5, 9])
+def test_a_refusal_under_zcdp_names_an_epsilon_that_there_is_room_for(ledger: Ledger, first: int):
+    payer = Account("t", Budget(Fraction(1), MILLIONTH, "zcdp"))
+    spend(ledger, payer, cost=pure(first / 100), key="a")
+    with pytest.raises(BudgetExceeded, match=r"costs epsilon 2, which is rho 2 under") as refused:
+        spend(ledger, payer, cost=pure(2), key="b")
+    epsilon = re.search(r"Ask again at epsilon (\S+) or less", str(refused.value))
+    assert epsilon
+    with pytest.raises(BudgetExceeded):
+        spend(ledger, payer, cost=pure(float(epsilon[1]) * 1.02), key="c")
+    spend(ledger, payer, cost=pure(epsilon[1]), key="d")
+
+
+def test_a_refusal_for_want_of_delta_does_not_speak_of_epsilon(ledger: Ledger):
+    payer = Account("t", Budget(Fraction(1), MILLIONTH))
+    cost = price(Sequence((Pure(Fraction(1, 10)), Slip(MILLIONTH * 2))))
+    with pytest.raises(BudgetExceeded, match="Ask again with delta 1e-06 or less"):
+        spend(ledger, payer, cost=cost, key="a")
 
 
 def test_slips_under_zcdp_have_half_of_delta(ledger: Ledger):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import astuple, dataclass
+from math import floor, log10, sqrt
 from typing import TYPE_CHECKING
 
 from discreet.dp.ledger.units import Units, cost_in_units, limits_in_units
@@ -64,32 +65,55 @@ def fingerprint_of(accounts: Sequence[Account], price: Price) -> str:
 def exceeded(price: Price, left: Remaining) -> BudgetExceeded:
     """Return the refusal that says what the question costs, what is left, and what to do."""
     if left.rho is not None:
-        costs = f"rho {_number(price.rho)}{_delta(price.slip)}"
+        own = "" if price.epsilon is None else f"epsilon {_number(price.epsilon)}, which is "
+        costs = f"{own}rho {_number(price.rho)}{_delta(price.slip)} under zCDP"
         has = f"rho {_share(left.rho)}{_share_of_delta(left.delta, price.slip)}"
-        most = f"rho {_number(left.rho.left)}"
     else:
         costs = f"epsilon {_number(price.epsilon)}{_delta(price.delta)}"
         has = f"epsilon {_share(left.epsilon)}{_share_of_delta(left.delta, price.delta)}"
-        most = f"epsilon {_number(left.epsilon.left)}"
-    first = left.rho or left.epsilon
-    step = f"Ask again at {most} or less, or ask" if first.left else "Ask"
+    most = _most(price, left)
+    step = f"Ask again {most} or less, or ask" if most else "Ask"
     return BudgetExceeded(
         f"This question costs {costs}, and account '{left.name}' has {has} left. Nothing was read "
         f"and nothing was spent. {step} the custodian for a larger budget."
     )
 
 
+def _most(price: Price, left: Remaining) -> str | None:
+    """Return at what epsilon or delta there is room for the question, None if at none."""
+    delta = price.delta if left.rho is None else price.slip
+    if delta > left.delta.left:
+        return f"with delta {_number(left.delta.left)}" if left.delta.left else None
+    if left.rho is None:
+        return f"at epsilon {_number(left.epsilon.left)}" if left.epsilon.left else None
+    if not price.rho or not left.rho.left:
+        return None
+    share = left.rho.left / price.rho
+    if price.epsilon is None:
+        # Of Gaussian noise, rho grows faster than epsilon does: a share of one is enough for both.
+        return f"with {_below(100 * float(share))} % of its epsilon"
+    # Of anything else, rho grows with the square of epsilon.
+    return f"at epsilon {_below(float(price.epsilon) * sqrt(share))}"
+
+
+def _below(value: float) -> str:
+    """Return three digits that are no more than `value`."""
+    step = 10.0 ** (floor(log10(value)) - 2)
+    return f"{floor(value / step) * step:.3g}"
+
+
 def _refuse_without_price(account: Account, price: Price) -> None:
     if account.budget.accounting == "zcdp" and price.rho is None:
         raise QuestionRefused(
             f"This question has no price under zCDP, in which account '{account.name}' is kept. "
-            "Nothing was spent. Ask with another mechanism, or keep the account with accounting "
-            "'approximate'."
+            "Nothing was spent. Ask for other aggregates, or ask the custodian for a budget with "
+            "accounting 'approximate'."
         )
     if account.budget.accounting == "approximate" and price.epsilon is None:
         raise QuestionRefused(
             f"Gaussian noise has no epsilon alone, and account '{account.name}' adds up epsilons. "
-            "Nothing was spent. Ask with Laplace noise, or keep the account with accounting 'zcdp'."
+            "Nothing was spent. Ask with Laplace noise, or ask the custodian for a budget with "
+            "accounting 'zcdp'."
         )
 
 
