@@ -262,12 +262,10 @@ def test_c30_david_is_positive():
 
 
 def test_c31_the_distance_of_two_classes():
-    rows = [("a", "yes", 15), ("a", "no", 10), ("b", "yes", 15), ("b", "no", 30)]
-    table = repeated(rows)
-    (found,) = attacked(table, "value", attack=find_skewness)
-    prior = 30 / 70
-    distances = (abs(15 / 25 - prior), abs(15 / 45 - prior))
-    assert found.details["t"]["equal"]["worst"] == exactly(max(distances))
+    rows = [("N3P", "Pos", 15), ("N3P", "Neg", 25), ("H1A", "Pos", 15), ("H1A", "Neg", 45)]
+    (found,) = attacked(repeated(rows), "value", attack=find_skewness)
+    average = (40 * 0.075 + 60 * 0.05) / 100
+    assert found.details["t"]["equal"] == {"worst": exactly(0.075), "average": exactly(average)}
 
 
 def test_c32_the_bonus_distance_is_one_in_eighteen():

@@ -1,0 +1,152 @@
+"""The attacks on several releases share their options, and how the tables are read for them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.attacks.findings import finding_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from pathlib import Path
+
+    from discreet.engines.engine import Table
+    from discreet.policy import model
+    from discreet.policy.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Releases and known people on one engine, and how the adversary joins them."""
+
+    releases: tuple[Table, ...]
+    known: tuple[Table, ...]
+    control: Table | None
+    on: Mapping[str, str]
+    sensitive: tuple[str, ...]
+    hierarchies: Mapping[str, Hierarchy]
+    tolerance: Mapping[str, float]
+
+
+def release_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the releases, the people who are known, and where findings go."""
+    command = options.reading_options(finding_options(command))
+    for option in (
+        click.option(
+            "--control",
+            metavar="FILE",
+            help="People who are not in all releases: what is claimed of them was not learned there.",
+        ),
+        click.option(
+            "--sensitive", type=options.NAMES, help="What is to be learned, such as diagnosis."
+        ),
+        click.option(
+            "--on",
+            type=options.NAMES,
+            help="Columns by which people are found; `zip=postcode` where the releases call it "
+            "postcode. Default: the policy's quasi-identifiers, or all that the tables share.",
+        ),
+    ):
+        command = option(command)
+    return click.argument("releases", nargs=-1, required=True, callback=options.named)(command)
+
+
+@contextmanager
+def opened(
+    releases: Sequence[str],
+    *,
+    known: Sequence[str],
+    control: str | None,
+    on: Sequence[str] | None,
+    sensitive: Sequence[str] | None,
+    policy: Path | None,
+    tolerance: float | None,
+    table: str | None,
+    memory: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    name: str | None = None,
+) -> Generator[Opened]:
+    """Open all tables on one engine; it is closed at the end."""
+    from discreet.cli.attacks.findings import tolerance_of
+    from discreet.engines.connect import open_table
+
+    rule = _rule(policy, table=table, label=releases[0])
+    how: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
+    first = open_table(releases[0], memory_limit=memory, **how)
+    try:
+        others = [open_table(each, engine=first.engine, **how) for each in releases[1:]]
+        people = [open_table(each, engine=first.engine, **how) for each in known]
+        outside = open_table(control, engine=first.engine, **how) if control else None
+        hidden = _sensitive(sensitive, rule)
+        yield Opened(
+            releases=(first, *others),
+            known=tuple(people),
+            control=outside,
+            on=_on(on, rule, (first, *others), people[0], hidden=(*hidden, name or "")),
+            sensitive=hidden,
+            hierarchies=_hierarchies(rule),
+            tolerance=tolerance_of(policy, tolerance=tolerance, table=table, label=first.label),
+        )
+    finally:
+        first.engine.close()
+
+
+def _rule(policy: Path | None, *, table: str | None, label: str) -> model.Table | None:
+    if policy is None:
+        return None
+    from discreet.measure.subject import select_table
+    from discreet.policy.load import load_policy
+
+    return select_table(load_policy(policy), label=label, name=table)
+
+
+def _hierarchies(rule: model.Table | None) -> dict[str, Hierarchy]:
+    columns = rule.columns if rule else ()
+    return {column.name: column.hierarchy for column in columns if column.hierarchy is not None}
+
+
+def _sensitive(named: Sequence[str] | None, rule: model.Table | None) -> tuple[str, ...]:
+    from discreet.errors import WrongUsage
+    from discreet.policy.model import Role
+
+    found = tuple(named) if named is not None else rule.with_role(Role.SENSITIVE) if rule else ()
+    if not found:
+        raise WrongUsage(
+            "Say what is to be learned: --sensitive diagnosis, or a policy with a sensitive column."
+        )
+    return found
+
+
+def _on(
+    named: Sequence[str] | None,
+    rule: model.Table | None,
+    releases: Sequence[Table],
+    people: Table,
+    *,
+    hidden: Sequence[str],
+) -> dict[str, str]:
+    from discreet.errors import WrongUsage
+    from discreet.policy.model import Role
+
+    if named is not None:
+        pairs = [each.partition("=") for each in named]
+        return {mine: theirs or mine for mine, _, theirs in pairs}
+    if rule is not None and (found := rule.with_role(Role.QUASI_IDENTIFIER)):
+        return {name: name for name in found}
+    shared = [
+        column.name
+        for column in people.columns
+        if column.name not in hidden and all(release.column(column.name) for release in releases)
+    ]
+    if not shared:
+        raise WrongUsage(
+            f"{people.label} shares no column with all releases. Say which columns belong together: "
+            "--on age,zip=postcode."
+        )
+    return {name: name for name in shared}
