@@ -32,14 +32,20 @@ tables:
     columns:
       who: {role: identifier}
       cost: {role: sensitive, bounds: [0, 100]}
+      nurse: {role: insensitive, references: staff.nurse}
   loose:
     unit: who
     columns: {who: {role: identifier}, cost: {role: sensitive, bounds: [0, 100]}}
+  staff:
+    unit: nurse
+    limits: {rows-per-unit: 1}
+    columns: {nurse: {role: identifier}}
   towns:
     public: true
     columns: {town: {role: insensitive}, region: {role: insensitive}, size: {role: insensitive}}
 """
-VISITS = pa.table({"who": ["p", "p", "q"], "cost": [1.0, 2.0, 3.0]})
+VISITS = pa.table({"who": ["p", "p", "q"], "cost": [1.0, 2.0, 3.0], "nurse": ["n"] * 3})
+STAFF = pa.table({"nurse": ["n"]})
 TOWNS = pa.table({"town": ["x", "y"], "region": ["n", "n"], "size": [1.0, 2.0]})
 
 
@@ -53,6 +59,7 @@ def people(rows: list[dict[str, Any]] | None = None) -> pa.Table:
 
 def curator_of(rows: list[dict[str, Any]] | None = None) -> Curator:
     tables = {"people": people(rows), "visits": VISITS, "loose": VISITS, "towns": TOWNS}
+    tables["staff"] = STAFF
     return hold(tables, POLICY)
 
 
@@ -119,6 +126,7 @@ REFUSED = {
     "SELECT count(*) FROM people p JOIN visits v ON p.town = v.who": "whose",
     "SELECT count(*) FROM visits a JOIN visits b ON a.cost = b.cost": "whose",
     "SELECT count(*) FROM visits a JOIN visits b ON a.who = b.who OR a.cost = b.cost": "everybody",
+    "SELECT count(*) FROM visits v JOIN staff s ON v.nurse = s.nurse": "'who'.*'nurse': .* two people",
     "SELECT count(*) FROM people p FULL JOIN towns t ON p.town = t.town": "nobody",
     "SELECT count(*) FROM towns t LEFT JOIN people p ON p.town = t.town": "nobody",
     "SELECT count(*) FROM people p JOIN towns t ON p.town = t.region": "several rows",

@@ -131,10 +131,27 @@ def _unit_of(
         is_child = not child.unit and parent.unit
         if is_child and any(_refers(child, one, parent, other) for one, other in turned):
             return parent.unit, parent.limits
-    raise QuestionRefused(
+    raise _nobodys(left, right)
+
+
+def _nobodys(left: Rows, right: Rows) -> QuestionRefused:
+    """Return the refusal of a join that does not say whose its rows are."""
+    first, second = ({touch.held.unit for touch in side.touches} - {None} for side in (left, right))
+    if first and second and not first & second:
+        return QuestionRefused(
+            f"One table is about people called {_listed(first)}, the other about people called "
+            f"{_listed(second)}: a row of both would be of two people, and one of them could be in "
+            "any number of rows. Ask about each table alone. What of a table is no secret, such as "
+            "which ward a doctor works in, the custodian can give in a table with `public: true`."
+        )
+    return QuestionRefused(
         "Two protected tables are joined by columns that do not say whose the rows are. Join them "
         "on their unit, or on a foreign key that the policy declares with `references:`."
     )
+
+
+def _listed(names: set[str | None]) -> str:
+    return " and ".join(f"'{name}'" for name in sorted(map(str, names)))
 
 
 def _refers(child: Rows, a: exp.Expr, parent: Rows, b: exp.Expr) -> bool:
