@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 from tests.answer.curators import hold
-from tests.statistics.audit import ALPHA, epsilon_lower_bound
 from tests.statistics.fit import ALPHA as FIT_ALPHA
 from tests.statistics.fit import fit_p_value, gaussian_below, laplace_below
 
 from discreet.answer import blocks, bounding
 from discreet.answer import curator as room
 from discreet.answer import plan as planning
+from discreet.attack.audit.bound import ALPHA, epsilon_lower_bound
 from discreet.dp.noise import SystemNoise
 
 if TYPE_CHECKING:

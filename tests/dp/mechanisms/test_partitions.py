@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from tests.statistics.audit import epsilon_lower_bound
 from tests.statistics.fit import gaussian_below, laplace_below
 from tests.statistics.runs import ManyRuns
 
+from discreet.attack.audit.bound import epsilon_lower_bound
 from discreet.dp.event import Gaussian, Laplace, Sequence, Slip
 from discreet.dp.mechanisms.partitions import (
     gaussian_tail,

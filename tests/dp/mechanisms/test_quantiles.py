@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.statistics.audit import epsilon_lower_bound
 from tests.statistics.runs import ManyRuns, NoNoise
 
+from discreet.attack.audit.bound import epsilon_lower_bound
 from discreet.dp.mechanisms.quantiles import (
     choose_quantile,
     choose_rank_from_bottom,

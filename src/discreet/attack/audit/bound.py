@@ -6,12 +6,18 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
+
+from discreet.attack.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Counts = tuple[NDArray[np.int64], ...]
+
+# The chance of a false alarm where nobody says one.
 ALPHA = 1e-7
+# What is told apart fewer than this often cannot be divided into a choice and a test.
+LEAST_RUNS = 8
 
 
 def epsilon_lower_bound(
@@ -19,11 +25,17 @@ def epsilon_lower_bound(
 ) -> float:
     """Return a lower bound of epsilon that is too large with a chance of at most `alpha`.
 
-    The outputs of many runs on either input are compared, each an integer or a label. One half of the
-    runs chooses the set of outputs that tells the inputs apart best; the other half bounds its two
-    chances (Clopper & Pearson 1934), so that the choice cannot flatter. Runs of one input are in no
-    particular order.
+    The outputs of many runs on either input are compared, each a number or a label. One half of the
+    runs chooses the set of outputs that tells the inputs apart best, a threshold or the most telling
+    ones; the other half bounds its two chances (Clopper & Pearson 1934), so that the choice cannot
+    flatter. Runs of one input are in no particular order.
+
+    >>> coins = np.arange(4000) % 10
+    >>> round(epsilon_lower_bound(coins < 9, coins < 3, alpha=0.05), 1)
+    1.8
     """
+    if min(first.size, second.size) < LEAST_RUNS:
+        return 0.0
     return max(
         _bound(first, second, delta, alpha / 2), _bound(second, first, delta, alpha / 2), 0.0
     )
@@ -42,9 +54,6 @@ def _bound(likely: NDArray[Any], unlikely: NDArray[Any], delta: float, alpha: fl
     ]
     runs = [int(one.sum() + other.sum()) for one, other in zip(third, fourth, strict=True)]
     return _log_ratio((held[0], runs[0]), (held[1], runs[1]), delta, alpha)
-
-
-Counts = tuple["NDArray[np.int64]", ...]
 
 
 def _best_event(first: Counts, second: Counts, delta: float) -> NDArray[np.int64]:
@@ -67,7 +76,7 @@ def _best_event(first: Counts, second: Counts, delta: float) -> NDArray[np.int64
 def _log_ratio(
     likely: tuple[int, int], unlikely: tuple[int, int], delta: float, alpha: float
 ) -> float:
-    (hits, runs), (misses, others) = likely, unlikely
-    least = stats.beta.ppf(alpha / 2, hits, runs - hits + 1) if hits else 0.0
-    most = stats.beta.ppf(1 - alpha / 2, misses + 1, others - misses) if misses < others else 1.0
+    # Both tails together are alpha.
+    least, _ = clopper_pearson(*likely, confidence=1 - alpha)
+    _, most = clopper_pearson(*unlikely, confidence=1 - alpha)
     return math.log((least - delta) / most) if least > delta else -math.inf
