@@ -71,4 +71,9 @@ class NoNoise:
     def choose(self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction) -> int:
         return int(np.argmax(scores))
 
+    def choose_each(
+        self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
+    ) -> NDArray[np.int64]:
+        return np.argmax(scores, axis=1)
+
     choose_exponentially = choose

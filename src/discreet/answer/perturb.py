@@ -15,11 +15,7 @@ from discreet.answer.blocks import ROWS, UNITS
 from discreet.answer.keys import Domain, Groups, found_groups, public_groups
 from discreet.answer.question import aggregate_name, key_name
 from discreet.answer.statistics import changes, read
-from discreet.dp.mechanisms.quantiles import (
-    choose_quantile,
-    choose_rank_from_bottom,
-    choose_rank_from_top,
-)
+from discreet.dp.mechanisms.quantiles import Quantile, Rank, choose_in_each
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.engines.engine import ArrowTable, Engine
 
 Array = Any
+_TOGETHER = 1 << 18  # candidates of all groups that are chosen from at once
 COUNTS = (Ask.COUNT, Ask.COUNT_OF, Ask.COUNT_UNITS, Ask.COUNT_DISTINCT)
 
 
@@ -168,30 +165,27 @@ def _chosen(
     places = places[is_there]
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(size + 1))
-    candidates = np.arange(probe.count)
+    target, together = _target(probe), max(1, _TOGETHER // probe.count)
     chosen = np.empty(size)
-    for group in range(size):
-        mine = order[starts[group] : starts[group + 1]]
-        dense = np.zeros(probe.count, np.int64)
-        np.add.at(dense, buckets[mine], counts[mine])
-        chosen[group] = _choice(probe, candidates, dense, noise)
+    for first in range(0, size, together):
+        last = min(first + together, size)
+        mine = order[starts[first] : starts[last]]
+        dense = np.zeros((last - first, probe.count), np.int64)
+        np.add.at(dense, (places[mine] - first, buckets[mine]), counts[mine])
+        chosen[first:last], _ = choose_in_each(
+            dense,
+            target,
+            epsilon=probe.epsilon,
+            rows_per_unit=probe.rows_per_unit * probe.one,
+            noise=noise,
+        )
     return float(probe.low) + float(probe.step) * chosen
 
 
-def _choice(probe: RankProbe, candidates: Array, counts: Array, noise: Noise) -> int:
-    options: dict[str, Any] = {
-        "epsilon": probe.epsilon,
-        "rows_per_unit": probe.rows_per_unit * probe.one,
-        "noise": noise,
-    }
-    if probe.aggregate.ask is Ask.MIN:
-        return choose_rank_from_bottom(candidates, counts, rank=probe.rank * probe.one, **options)[
-            0
-        ]
-    if probe.aggregate.ask is Ask.MAX:
-        return choose_rank_from_top(candidates, counts, rank=probe.rank * probe.one, **options)[0]
-    quantile = probe.aggregate.quantile or Fraction(0)
-    return choose_quantile(candidates, counts, quantile=quantile, **options)[0]
+def _target(probe: RankProbe) -> Quantile | Rank:
+    if probe.aggregate.ask in (Ask.MIN, Ask.MAX):
+        return Rank(probe.rank * probe.one, is_from_top=probe.aggregate.ask is Ask.MAX)
+    return Quantile(probe.aggregate.quantile or Fraction(0))
 
 
 def _told(

@@ -21,11 +21,10 @@ _AT_ONCE = 1 << 20
 
 
 def score_gaps(scores: NDArray[Any]) -> NDArray[Any]:
-    """Return how far each integer score is below the largest one."""
-    best, worst = int(scores.max()), int(scores.min())
-    if best - worst >= 1 << 63:
+    """Return how far each integer score is below the largest one of its row."""
+    if int(scores.max()) - int(scores.min()) >= 1 << 63:
         scores = scores.astype(object)
-    return best - scores
+    return scores.max(axis=-1, keepdims=True) - scores
 
 
 def permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
@@ -34,17 +33,20 @@ def permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[n
     McKenna & Sheldon 2020, algorithm 1. The best candidate's coin is always true. Coins and order are
     independent, so that the first of those whose coin is true is any of them, one as likely as another.
     """
-    rows = max(1, _AT_ONCE // gaps.size)
-    parts = [
-        _permute_and_flip(gaps, rate, min(rows, runs - start)) for start in range(0, runs, rows)
-    ]
+    return permute_and_flip_each(np.broadcast_to(gaps, (runs, gaps.size)), rate)
+
+
+def permute_and_flip_each(gaps: NDArray[Any], rate: Fraction) -> NDArray[np.int64]:
+    """Return what `permute_and_flip` chooses in each row of `gaps`, independently of the others."""
+    rows = max(1, _AT_ONCE // gaps.shape[1])
+    parts = [_chosen(gaps[start : start + rows], rate) for start in range(0, len(gaps), rows)]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
-def _permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
-    flips = bernoulli_exp(multiples(np.tile(gaps, runs), rate)).reshape(runs, gaps.size)
+def _chosen(gaps: NDArray[Any], rate: Fraction) -> NDArray[np.int64]:
+    flips = bernoulli_exp(multiples(gaps.ravel(), rate)).reshape(gaps.shape)
     numbers = flips.sum(axis=1)
-    picked = np.empty(runs, np.int64)
+    picked = np.empty(len(gaps), np.int64)
     for number in np.unique(numbers):
         alike = numbers == number
         picked[alike] = uniform(int(number), int(alike.sum()))

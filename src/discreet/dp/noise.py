@@ -17,7 +17,12 @@ import numpy as np
 
 from discreet.dp.exact import discrete_gaussian, discrete_laplace
 from discreet.dp.exact import uniform as exact_uniform
-from discreet.dp.exact_choice import exponential, permute_and_flip, score_gaps
+from discreet.dp.exact_choice import (
+    exponential,
+    permute_and_flip,
+    permute_and_flip_each,
+    score_gaps,
+)
 from discreet.errors import InvalidBudget, InvalidMechanism
 
 if TYPE_CHECKING:
@@ -52,6 +57,12 @@ class Noise(Protocol):
         """Return the place of a good score, by permute-and-flip."""
         ...
 
+    def choose_each(
+        self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
+    ) -> NDArray[np.int64]:
+        """Return the place of a good score in each row, by permute-and-flip."""
+        ...
+
     def choose_exponentially(
         self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
     ) -> int:
@@ -78,6 +89,13 @@ class SystemNoise:
         """Return the place of a good score, by permute-and-flip."""
         rate = _rate(scores, epsilon, sensitivity)
         return int(permute_and_flip(score_gaps(scores), rate, 1)[0])
+
+    def choose_each(
+        self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
+    ) -> NDArray[np.int64]:
+        """Return the place of a good score in each row, by permute-and-flip."""
+        rate = _rate(scores, epsilon, sensitivity)
+        return permute_and_flip_each(score_gaps(scores), rate)
 
     def choose_exponentially(
         self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
