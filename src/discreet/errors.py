@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -142,6 +142,20 @@ class ReleaseFailed(DiscreetError):
 
     code = "release-failed"
     exit_code = 3
+
+
+class RiskNotTolerated(DiscreetError):
+    """Attacks learn more from what was made than the policy tolerates: it was not published.
+
+    `findings` tells what they learned; the message holds shares only.
+    """
+
+    code = "risk-not-tolerated"
+    exit_code = 3
+
+    def __init__(self, message: str, *, findings: Sequence[Any] = ()) -> None:
+        self.findings = tuple(findings)
+        super().__init__(message)
 
 
 class InvalidManifest(DiscreetError):

@@ -9,7 +9,9 @@ import click
 from click.core import ParameterSource
 
 from discreet.cli import options, output
+from discreet.cli.attacks.findings import tell_refusal
 from discreet.cli.wishes import Seconds, Share, Weights, criteria_options
+from discreet.errors import RiskNotTolerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,6 +126,19 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @criteria_options
 @_method_options
 @click.option("--against", metavar="SOURCE", help="The population, for k-map and presence.")
+@click.option(
+    "--earlier",
+    multiple=True,
+    metavar="FILE",
+    callback=options.named,
+    help="A release of the same people made before, to attack both together.",
+)
+@click.option(
+    "--accept-risk",
+    metavar="REASON",
+    callback=options.named,
+    help="Publish even if attacks learn more than tolerated; the manifest keeps the reason.",
+)
 @click.option("--frontier", is_flag=True, help="Also tell what other k would cost.")
 @click.option("--minimal", is_flag=True, help="Also list all minimal generalizations.")
 @click.option(
@@ -144,7 +159,11 @@ def command(
     if choices["dry_run"] and choices["manifest"] is not None:
         raise click.UsageError("--dry-run publishes nothing that a --manifest could prove.")
     write = _report_writer(report) if report is not None else None
-    found = _replay(replay, choices, source) if replay is not None else _publish(source, choices)
+    try:
+        found = _replay(replay, choices, source) if replay else _publish(source, choices)
+    except RiskNotTolerated as refusal:
+        tell_refusal(refusal, as_json=as_json, report=report)
+        raise
     if write is not None:
         write(found)
     if as_json:

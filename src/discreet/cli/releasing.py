@@ -23,6 +23,7 @@ KEPT = (
     *("policy", "quasi", "sensitive", "unit", "hierarchies", "table", "delimiter", "encoding"),
     *("k", "l", "t", "alpha", "beta", "disclosure", "k_map", "presence", "against"),
     *("method", "suppress", "utility", "weights", "target", "seconds", "suppressed"),
+    *("earlier", "accept_risk"),
 )
 
 
@@ -63,11 +64,12 @@ def publish(source: str, choices: dict[str, Any], *, expected: str | None = None
             expected=expected,
             memory_limit=choices["memory"],
             progress=step,
+            manifest=manifest,
             **{
                 name: choices[name]
                 for name in (
                     *("table", "against", "suppressed", "seconds", "force"),
-                    *("delimiter", "encoding", "frontier", "minimal"),
+                    *("delimiter", "encoding", "frontier", "minimal", "earlier", "accept_risk"),
                 )
             },
         )

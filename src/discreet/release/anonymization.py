@@ -22,6 +22,8 @@ from discreet.release.anonymize.methods import solve
 from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses, loss
 from discreet.release.blame import blamed
+from discreet.release.gate import Gate
+from discreet.release.history import Earlier, earlier_releases
 from discreet.release.homogeneous import homogeneous_classes
 from discreet.release.publication import Chosen, write_and_measure
 from discreet.release.release import Release, Risks
@@ -32,7 +34,7 @@ from discreet.release.words import sentence, warn
 from discreet.release.write import parse_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from discreet.measure.assessment import Assessment
@@ -77,6 +79,9 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     seconds: float | None = None,
     key: bytes | None = None,
     expected: str | None = None,
+    earlier: Sequence[str] = (),
+    manifest: Path | None = None,
+    accept_risk: str | None = None,
     force: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -99,6 +104,9 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
         seconds: How long a search may take where the whole lattice is too large.
         key: The secret that makes steps with chance repeatable.
         expected: The SHA-256 that the file must have, or it is not published.
+        earlier: Releases of the same people made before: what they tell together is tried.
+        manifest: Where the manifest will go: releases that manifests there know are earlier ones.
+        accept_risk: Why it is published even if attacks learn more than the policy tolerates.
         force: Replace what is at `output`.
         delimiter: What separates the columns of a CSV source.
         encoding: The encoding of a CSV source.
@@ -111,6 +119,8 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
         CriteriaUnreachable: No recoding meets the criteria; the message says how far one can get.
         ReleaseFailed: The written rows, read again, fail a criterion, or are not those expected;
             nothing was published.
+        RiskNotTolerated: Attacks on the written rows learn more than the policy tolerates; nothing
+            was published.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 47, 48], "ill": ["flu", "flu", "gout", "flu"]})
@@ -144,6 +154,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
                 key,
                 expected,
                 cautions,
+                _gate(asked, target, earlier=earlier, manifest=manifest, accepted=accept_risk),
                 frontier=frontier,
                 minimal=minimal,
                 progress=progress or (lambda *_: None),
@@ -173,6 +184,19 @@ def _settle(given: Input, opened: Table, wishes: Wishes) -> tuple[model.Table, t
     return asked, caution_set_aside(policy, asked)
 
 
+def _gate(
+    asked: model.Table,
+    target: Target | None,
+    *,
+    earlier: Sequence[str],
+    manifest: Path | None,
+    accepted: str | None,
+) -> Gate:
+    known = earlier_releases(manifest, table=asked.name) if manifest is not None else ()
+    named = tuple(Earlier(place) for place in earlier)
+    return Gate(asked, (*known, *named), accepted, refuses=target is not None)
+
+
 @dataclass(frozen=True)
 class _Plan:
     """What is done, and whatever it needs besides the table."""
@@ -184,6 +208,7 @@ class _Plan:
     key: bytes | None
     expected: str | None
     cautions: tuple[str, ...]
+    gate: Gate
     frontier: bool
     minimal: bool
     progress: Progress
@@ -192,7 +217,7 @@ class _Plan:
 def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
     unlisted = unlisted_columns(table, plan.asked)
     plan.progress("classes", 0, 1)
-    table, done = _perform(plan, table)
+    known, (table, done) = table, _perform(plan, table)
     bound = bind(table, policy=plan.asked)
     reading = _read(plan, bound)
     goal = _goal(plan, reading, bound)
@@ -207,14 +232,22 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
             "published. Ask for less, or keep suppressed rows."
         )
     plan.progress("writing", 0, 1)
-    written, found = write_and_measure(chosen, plan.asked, target, expected=plan.expected)
+    published = write_and_measure(
+        chosen,
+        plan.asked,
+        target,
+        expected=plan.expected,
+        gate=lambda release: plan.gate.pass_through(release, known),
+    )
+    found, passed = published.found, published.passed
     plan.progress("writing", 1, 1)
     cautions = (
         *plan.cautions,
         *unlisted.cautions,
         *warn(reading, recoding, plan.asked, drops=chosen.drops),
+        *passed.cautions,
     )
-    result = _result(plan, chosen, written, found)
+    result = _result(plan, chosen, published.written, found)
     return replace(
         result,
         homogeneous=homogeneous_classes(reading.problem, recoding),
@@ -223,6 +256,9 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
         minimal=_minimal(reading.problem) if plan.minimal else (),
         steps=tuple(step.to_dict() for step in done),
         left_out=tuple(c.name for c in table.columns if c.name in leave_out),
+        findings=passed.findings,
+        history=plan.gate.earlier,
+        accepted_risk=passed.accepted,
         cautions=(*cautions, *(c for c in found.cautions if c not in cautions)),
     )
 

@@ -15,6 +15,7 @@ from discreet.policy.answering import Limits
 from discreet.policy.hierarchies.lookup import Lookup
 from discreet.policy.model import Policy
 from discreet.policy.write import policy_value
+from discreet.release.history import history_value
 from discreet.release.write import sha256_of_source
 from discreet.result import plain
 from discreet.writing import write_whole
@@ -29,7 +30,7 @@ NAME = "release.json"
 FORMAT = 1
 # Classes by their values, and who is alone at the end of a column, are for the custodian's eyes: a
 # manifest goes with the release.
-_PRIVATE = ("diversity", "outliers")
+_PRIVATE = ("diversity", "outliers", "history")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ def write_manifest(
         "files": dict(files),
         "policy": plain(policy_value(Policy({policy.name: _published(policy)}))),
         "release": told,
+        # What is published next of the same people is attacked together with these.
+        "history": history_value(release.history),
     }
     write_whole(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 

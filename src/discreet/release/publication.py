@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
@@ -13,16 +13,17 @@ from discreet.release.anonymize.population import generalized_population
 from discreet.release.output.target import FileTarget, FolderTarget
 from discreet.release.recode import recode
 from discreet.release.stage import staged
-from discreet.release.verify import measure_table, measure_written, require_holds, require_same
+from discreet.release.verify import measure_table, read_again, require_holds, require_same
 from discreet.release.write import repeats
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from discreet.measure.assessment import Assessment
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
+    from discreet.release.gate import Passed
     from discreet.release.output.target import Target
     from discreet.release.write import Written
 
@@ -37,10 +38,24 @@ class Chosen:
     drops: bool
 
 
+@dataclass(frozen=True)
+class Published:
+    """What was written, what it measures when read again, and what attacks on it found."""
+
+    written: Written | None
+    found: Assessment
+    passed: Passed
+
+
 def write_and_measure(
-    chosen: Chosen, asked: model.Table, target: Target | None, *, expected: str | None
-) -> tuple[Written | None, Assessment]:
-    """Write the rows and measure them afresh; what fails its criteria is not published."""
+    chosen: Chosen,
+    asked: model.Table,
+    target: Target | None,
+    *,
+    expected: str | None,
+    gate: Callable[[Table], Passed],
+) -> Published:
+    """Write the rows, measure and attack them afresh; what fails is not published."""
     subject = chosen.reading.cells.subject
     engine = subject.table.engine
     unit = {subject.unit.name} if subject.unit else frozenset[str]()
@@ -54,7 +69,7 @@ def write_and_measure(
         drop_suppressed=chosen.drops,
         may_count=not is_counted_first and target is not None and repeats(engine, target),
     )
-    query, found = recoded.query, None
+    query, found, passed = recoded.query, None, None
     if is_counted_first:
         # The unit is not published, so that people are counted here, before it goes; and columns are
         # compared with the population's while they have their types, which a CSV file forgets.
@@ -62,13 +77,14 @@ def write_and_measure(
         columns = engine.columns(relation)
         told = tuple(column for column in columns if column.name != recoded.order)
         kept = Table(engine, relation, told, subject.table.label)
-        population = _population(chosen, recoded.labeled)
-        found = measure_table(kept, asked, population=population)
+        found = measure_table(kept, asked, population=_population(chosen, recoded.labeled))
         require_holds(found)
+        if not is_file:  # there is no place beside a table, where it could be read again first
+            passed = gate(replace(kept, columns=tuple(c for c in told if c.name not in unit)))
         names = [column.name for column in columns if column.name not in unit]
         query = build.select(*map(build.column, names), source=relation)
     if target is None:
-        return None, found or _unmeasured()
+        return Published(None, found or _unmeasured(), passed or _unmeasured())
     with staged(
         engine,
         query,
@@ -78,11 +94,14 @@ def write_and_measure(
         repeat=recoded.repeat,
     ) as (place, written):
         if is_file:
-            again = measure_written(place, _of_rows(asked), engine=engine)
-            require_holds(again)
+            rows = replace(_of_rows(asked), unit=None)
+            with read_again(place, rows, engine=engine) as table:
+                again = measure_table(table, rows)
+                require_holds(again)
+                passed = gate(replace(table, label=target.path.name))
             found = found or again
         require_same(written.sha256, expected)
-    return written, found or _unmeasured()
+    return Published(written, found or _unmeasured(), passed or _unmeasured())
 
 
 def _of_rows(asked: model.Table) -> model.Table:
@@ -110,5 +129,5 @@ def _population(chosen: Chosen, labeled: Collection[str]) -> Table | None:
     return open_table(generalized_population(chosen.reading, node, labeled=labeled))
 
 
-def _unmeasured() -> Assessment:
+def _unmeasured() -> NoReturn:
     raise Bug("A release was neither written nor measured.")

@@ -11,9 +11,11 @@ from discreet.result import Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.attack.finding import Finding
     from discreet.measure.assessment import ClassView, Verdict
     from discreet.measure.risk.sample import SampleRisk
     from discreet.policy import model
+    from discreet.release.history import Earlier
     from discreet.release.homogeneous import Homogeneous
 
 
@@ -33,6 +35,9 @@ class Release(Result):
     and 1 where everything is hidden (ARX's Loss, arithmetic mean); `losses` has it by column.
     `suppressed` rows are hidden; `withheld` of them are not in the output at all. `diversity` lists,
     by sensitive column, the classes with the fewest values, and `homogeneous` counts those with one.
+    `findings` are what attacks on the written rows learned, worst first; `accepted_risk` says why it
+    was published although one exceeded its tolerance; `history` are earlier releases of the same
+    people, as far as they are known.
     """
 
     source: str
@@ -65,6 +70,9 @@ class Release(Result):
     manifest: str | None = None
     frontier: tuple[Mapping[str, Any], ...] = ()
     minimal: tuple[Mapping[str, int], ...] = ()
+    findings: tuple[Finding, ...] = ()
+    accepted_risk: str | None = None
+    history: tuple[Earlier, ...] = ()
     _policy: model.Table | None = None
 
     @property

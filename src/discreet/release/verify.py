@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,21 +18,21 @@ from discreet.policy import model
 from discreet.release.output.target import FileTarget
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from discreet.engines.engine import Engine, Table
     from discreet.measure.assessment import Assessment
     from discreet.release.output.target import Target
 
 
-def measure_written(target: Target, policy: model.Table, *, engine: Engine) -> Assessment:
-    """Return the assessment of what is read back from `target`; the unit is not in it.
-
-    A DuckDB at hand reads it, for the time it would take to start another.
-    """
+@contextmanager
+def read_again(target: Target, policy: model.Table, *, engine: Engine) -> Generator[Table]:
+    """Open what was written to `target`; a DuckDB at hand reads it, which saves starting another."""
     home = innermost(engine)
     reader = home if isinstance(home, DuckDB) else None
     opened = _as_texts(target, policy, reader) or open_table(target.source, engine=reader)
     try:
-        return measure_table(opened, replace(policy, unit=None))
+        yield opened
     finally:
         if opened.engine is not reader:
             opened.engine.close()
@@ -55,7 +56,7 @@ def measure_table(
     table: Table, policy: model.Table, *, population: Table | None = None
 ) -> Assessment:
     """Return the assessment of a table by the criteria of `policy`."""
-    bound = bind(table, policy=_of_release(policy))
+    bound = bind(table, policy=of_release(policy))
     with Scratch(table.engine) as scratch:
         return measure(
             on_engine(bound, scratch),
@@ -99,7 +100,7 @@ def require_same(digest: str | None, expected: str | None) -> None:
         )
 
 
-def _of_release(policy: model.Table) -> model.Table:
+def of_release(policy: model.Table) -> model.Table:
     """Return what the policy says about a release: labels have no hierarchy, identifiers are gone."""
     columns = tuple(
         replace(column, hierarchy=None, values=None, bounds=None)

@@ -63,7 +63,7 @@ def summarize(findings: Sequence[Finding], *, on: date) -> FindingsPage:
         verdict=_verdict(findings),
         facts=_facts(findings),
         chart=_chart(findings),
-        overview=_overview(findings),
+        overview=findings_table(findings),
         findings=tuple(_told(found) for found in findings),
     )
 
@@ -113,7 +113,9 @@ def _chart(findings: Sequence[Finding]) -> Figure | None:
     return Figure(svg, f"{title}. A mark shows what is tolerated." if marks else f"{title}.")
 
 
-def _overview(findings: Sequence[Finding]) -> Table:
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """Return one row per finding, in the order given."""
+
     def row(found: Finding) -> tuple[str | Status, ...]:
         low, high = found.interval
         reference = [share for share in (found.baseline, found.control) if share is not None]

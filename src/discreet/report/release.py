@@ -16,6 +16,7 @@ from discreet.policy.model import Role
 from discreet.policy.write import flow_text
 from discreet.report import charts, lost
 from discreet.report.assessment import Chapter, Fact, file_name
+from discreet.report.findings import findings_table
 from discreet.report.page import Figure, Status, Table, render_page
 from discreet.report.words import chance, round_share
 from discreet.writing import write_whole
@@ -64,6 +65,7 @@ class ReleasePage:
     pairs: Chapter | None
     frontier: Chapter | None
     minimal: Table | None
+    attacks: Chapter | None
     outliers: tuple[str, ...]
     cautions: tuple[str, ...]
     provenance: tuple[tuple[str, str], ...]
@@ -107,6 +109,7 @@ def summarize(found: Release, *, on: date) -> ReleasePage:
         pairs=lost.pairs(found),
         frontier=lost.frontier(found),
         minimal=_minimal(found),
+        attacks=_attacks(found),
         outliers=(OUTLIERS,) if found.outliers else (),
         cautions=found.cautions,
         provenance=_provenance(found, source),
@@ -225,6 +228,19 @@ def _criteria(found: Release) -> Table:
             for verdict in found.criteria
         ),
     )
+
+
+def _attacks(found: Release) -> Chapter | None:
+    if not found.findings:
+        return None
+    said = "The rows were attacked before they were published. "
+    if found.accepted_risk is not None:
+        said += f"What is beyond tolerance was accepted: {found.accepted_risk}"
+    elif any(one.tolerance is not None for one in found.findings):
+        said += "No attack learned more than the policy tolerates."
+    else:
+        said += "The policy names no `tolerance`, so that nothing was kept back."
+    return Chapter(said, None, findings_table(found.findings))
 
 
 def _homogeneous(found: Release) -> Chapter | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from discreet.attack.finding import Finding
+    from discreet.errors import RiskNotTolerated
 
 NOT_SAFE_ENOUGH = 3
 
@@ -96,20 +97,30 @@ def finish(
     from discreet.attack.finding import judge, worst_first
 
     judged = worst_first([judge(found, tolerance) for found in findings])
+    tell(judged, as_json=as_json, report=report)
+    if any(found.exceeds for found in judged):
+        raise click.exceptions.Exit(NOT_SAFE_ENOUGH)
+
+
+def tell(findings: Sequence[Finding], *, as_json: bool, report: Path | None) -> None:
+    """Write and print findings in their order."""
     if report is not None:
         from discreet.report.findings import write_report
 
-        write_report(judged, report)
+        write_report(findings, report)
     if as_json:
         is_unicode = str(getattr(sys.stdout, "encoding", None)).lower().startswith("utf")
-        told = [found.to_dict() for found in judged]
+        told = [found.to_dict() for found in findings]
         click.echo(json.dumps(told, indent=2, ensure_ascii=not is_unicode))
     else:
-        show(judged, output.console())
+        show(findings, output.console())
     if report is not None:
         click.echo(f"Report written to {report}.", err=True)
-    if any(found.exceeds for found in judged):
-        raise click.exceptions.Exit(NOT_SAFE_ENOUGH)
+
+
+def tell_refusal(refusal: RiskNotTolerated, *, as_json: bool, report: Path | None) -> None:
+    """Tell what kept a release back: its findings are all that is written."""
+    tell(refusal.findings, as_json=as_json, report=report)
 
 
 def show(findings: Sequence[Finding], to: Console) -> None:

@@ -1,0 +1,186 @@
+"""The gate: what was made is attacked before anybody else sees it, and kept back if that succeeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.attack.finding import judge, worst_first
+from discreet.engines.connect import open_table
+from discreet.engines.engine import Table
+from discreet.engines.scratch import Scratch, innermost
+from discreet.errors import RiskNotTolerated
+from discreet.measure.describe import percent
+from discreet.measure.subject import bind
+from discreet.policy import model
+from discreet.release.verify import of_release
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.attack.finding import Finding
+    from discreet.engines.engine import Engine
+    from discreet.policy.hierarchy import Hierarchy
+    from discreet.release.history import Earlier
+
+SAMPLE = 2_000  # people who are attacked one by one; classes are attacked whole
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is tolerated, which earlier releases there are, and why a risk is accepted, if it is."""
+
+    asked: model.Table
+    earlier: tuple[Earlier, ...] = ()
+    accepted: str | None = None
+    refuses: bool = True  # a dry run only tells
+
+    def pass_through(self, release: Table, source: Table) -> Passed:
+        """Attack `release`, which was made of `source`; return what was found.
+
+        Raises:
+            RiskNotTolerated: An attack learns more than the policy tolerates, and nobody accepted it.
+        """
+        findings, cautions = attack_release(release, source, self.asked, earlier=self.earlier)
+        judged = worst_first([judge(found, self.asked.tolerance) for found in findings])
+        beyond = [found for found in judged if found.exceeds]
+        if beyond and self.refuses and self.accepted is None:
+            raise RiskNotTolerated(_refusal(beyond), findings=judged)
+        return Passed(judged, cautions, self.accepted if beyond else None)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What attacks found, what could not be tried, and why what is beyond tolerance was accepted."""
+
+    findings: tuple[Finding, ...] = ()
+    cautions: tuple[str, ...] = ()
+    accepted: str | None = field(default=None)
+
+
+def attack_release(
+    release: Table, source: Table, asked: model.Table, *, earlier: Sequence[Earlier] = ()
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """Return what the fitting attacks learn from `release`, and what could not be tried.
+
+    The adversary knows the quasi-identifiers of the people in `source`: linkage is tried on a sample
+    of them, and what classes tell on all. With earlier releases of the same people, their
+    intersection is tried as well.
+    """
+    quasi = [
+        name
+        for name in asked.with_role(model.Role.QUASI_IDENTIFIER)
+        if release.column(name) is not None
+    ]
+    if not quasi:
+        return (), ("No quasi-identifier is left in what was made: there was nothing to link by.",)
+    sensitive = [
+        name for name in asked.with_role(model.Role.SENSITIVE) if release.column(name) is not None
+    ]
+    # What the attacks keep on the engine goes with the scratch.
+    with Scratch(release.engine) as scratch:
+        release = replace(release, engine=scratch)
+        people = sample(source, [*quasi, *sensitive], engine=scratch)
+        known = _Known(people, quasi, sensitive, _hierarchies(asked))
+        together, cautions = _together(known, release, earlier)
+        return (_linked(known, release), *_told(release, asked), *together), cautions
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Whom the adversary knows: people, what of them it uses, and what it wants to learn."""
+
+    people: Table
+    quasi: Sequence[str]
+    sensitive: Sequence[str]
+    hierarchies: Mapping[str, Hierarchy]
+
+
+def sample(source: Table, columns: Sequence[str], *, engine: Engine) -> Table:
+    """Return some rows of `source`, chosen by chance, as a table on `engine`."""
+    query = build.select(*map(build.column, columns), source=source.relation.copy())
+    query = query.order_by(exp.Rand()).limit(SAMPLE)
+    if innermost(source.engine) is innermost(engine):
+        relation = engine.keep(query)
+    else:
+        relation = engine.load(source.engine.run(query).to_reader())
+    return Table(engine, relation, engine.columns(relation), source.label)
+
+
+def _hierarchies(asked: model.Table) -> dict[str, Hierarchy]:
+    return {
+        column.name: column.hierarchy for column in asked.columns if column.hierarchy is not None
+    }
+
+
+def _linked(known: _Known, release: Table) -> Finding:
+    from discreet.attack.linkage.link import link_people
+
+    return link_people(
+        release,
+        known.people,
+        on={name: name for name in known.quasi},
+        sensitive=known.sensitive,
+        hierarchies=known.hierarchies,
+    )
+
+
+def _together(
+    known: _Known, release: Table, earlier: Sequence[Earlier]
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """Return what `release` tells together with each earlier one, and which could not be read."""
+    from discreet.attack.composition import find_composition
+
+    findings: list[Finding] = []
+    cautions: list[str] = []
+    for one in earlier:
+        if not one.is_there:
+            cautions.append(
+                f"The earlier release {one.output} is not there any more: what it tells together with "
+                "this one was not tried. Keep what you publish."
+            )
+            continue
+        other = open_table(one.output, engine=innermost(release.engine))
+        other = replace(other, engine=release.engine)
+        columns = [name for name in known.quasi if other.column(name) is not None]
+        told = [name for name in known.sensitive if other.column(name) is not None]
+        if columns and told:
+            findings += find_composition(
+                known.people,
+                [release, other],
+                on={name: name for name in columns},
+                sensitive=told,
+                hierarchies=known.hierarchies,
+            )
+    return tuple(findings), tuple(cautions)
+
+
+def _told(release: Table, asked: model.Table) -> list[Finding]:
+    from discreet.attack.homogeneity import find_homogeneity
+    from discreet.attack.inference import find_inference
+    from discreet.attack.skewness import find_skewness
+    from discreet.attack.told import read_classes
+
+    bound = bind(release, policy=of_release(replace(asked, unit=None)))
+    if not bound.subject.sensitive:
+        return []
+    classes = read_classes(bound)
+    findings: list[Finding] = []
+    for told in classes.columns:
+        findings += [find_homogeneity(told), find_skewness(told), find_inference(told)]
+    return findings
+
+
+def _refusal(beyond: Sequence[Finding]) -> str:
+    learned = "; ".join(
+        f"{found.attack} learns {percent(found.advantage)}, tolerated {percent(found.tolerance or 0)}"
+        for found in beyond
+    )
+    return (
+        f"Nothing was published: attacked, it tells more than the policy tolerates ({learned}). Ask "
+        "for more (a larger k, l or t), publish less, or accept the risk in writing with "
+        "--accept-risk REASON."
+    )
