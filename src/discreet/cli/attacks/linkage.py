@@ -155,6 +155,9 @@ def _attack(
         )
     if wish.within:
         raise WrongUsage("--fuzzy has its own tolerance. Leave --within out.")
+    import numpy as np
+
     from discreet.attack.linkage.fuzzy import link_fuzzily
 
-    return link_fuzzily(release, people, wish=wish, threshold=threshold, seed=seed)
+    rng = np.random.default_rng(seed)
+    return link_fuzzily(release, people, wish=wish, threshold=threshold, rng=rng)

@@ -1,0 +1,229 @@
+"""Fuzzy linkage: who of a list is which row, where spellings differ and values are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.attack.dates import read_days
+from discreet.attack.finding import make_finding
+from discreet.attack.linkage.assignment import assign
+from discreet.attack.linkage.splink import score
+from discreet.errors import EmptySource, WrongUsage
+from discreet.measure.describe import counted, listed, percent
+from discreet.measure.subject import require_column
+from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.policy.hierarchies.values import text_of
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.attack.finding import Finding
+    from discreet.attack.linkage.splink import Scored
+    from discreet.attack.linkage.wish import Wish
+    from discreet.engines.engine import Table
+
+_LOOKS_LIKE_DATE = r"\d[-/. ]+[\dA-Za-z]+[-/., ]+\d"
+
+
+@dataclass(frozen=True)
+class Links:
+    """Who is linked to which row: places in either table, and how sure each link is."""
+
+    people: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    chances: NDArray[np.float64]
+
+
+def link_fuzzily(
+    release: Table,
+    people: Table,
+    *,
+    wish: Wish,
+    threshold: float = 0.9,
+    rng: np.random.Generator,
+) -> Finding:
+    """Return who of `people` is likely linked to a row of `release`, in spite of typos.
+
+    Splink learns from the tables themselves how often columns agree by accident and how often they
+    differ for one person. A link is claimed when its chance reaches `threshold` and it is the best of
+    both sides; people with two equally good rows are not linked.
+    """
+    mine = _columns(people, list(wish.on), wish.identity and wish.identity[0], wish.name)
+    theirs = _columns(
+        release, list(wish.on.values()), wish.identity and wish.identity[1], *wish.sensitive
+    )
+    for table, columns in ((people, mine), (release, theirs)):
+        if not len(next(iter(columns.values()))):
+            raise EmptySource(f"{table.label} has no rows. Name a table with people in it.")
+    sides = [_aligned(mine[known], theirs[released], known) for known, released in wish.on.items()]
+    found = score(
+        [side[0] for side in sides],
+        [side[1] for side in sides],
+        dates=[side[2] for side in sides],
+        rng=rng,
+    )
+    links = _links(found, threshold)
+    return _finding(release, people, wish, found, links, mine, theirs, threshold=threshold)
+
+
+def _columns(table: Table, names: Sequence[str], *others: str | None) -> dict[str, ArrowArray]:
+    wanted = dict.fromkeys([*names, *(name for name in others if name)])
+    columns = [build.column(require_column(table, name).name) for name in wanted]
+    found = table.engine.run(build.select(*columns, source=table.relation.copy()))
+    return {name: pa.chunked_array(found[name]).combine_chunks() for name in wanted}
+
+
+def _aligned(
+    mine: ArrowArray, theirs: ArrowArray, name: str
+) -> tuple[ArrowArray, ArrowArray, bool]:
+    """Return a column of both sides as text in one form, and whether it is of dates."""
+    texts = [pc.utf8_lower(pc.utf8_trim_whitespace(text_of(side))) for side in (mine, theirs)]
+    blank = pa.scalar(None, pa.string())
+    texts = [pc.if_else(pc.equal(text, ""), blank, text) for text in texts]
+    if any(
+        pc.any(pc.match_substring_regex(text, r"\*|^\[.*[,-].*[\])]$")).as_py() for text in texts
+    ):
+        raise WrongUsage(
+            f"Column '{name}' holds labels such as 476** or [30, 40). Fuzzy linkage compares plain "
+            "values: leave --fuzzy out."
+        )
+    if not all(_are_dates(text) for text in texts):
+        return texts[0], texts[1], False
+    days = [read_days(side, beside=other) for side, other in ((*texts,), (texts[1], texts[0]))]
+    if days[0] is None or days[1] is None:
+        return texts[0], texts[1], False
+    return _iso(days[0]), _iso(days[1]), True
+
+
+def _are_dates(texts: ArrowArray) -> bool:
+    present = texts.drop_null()
+    return bool(
+        len(present) and pc.all(pc.match_substring_regex(present, _LOOKS_LIKE_DATE)).as_py()
+    )
+
+
+def _iso(days: NDArray[np.float64]) -> ArrowArray:
+    numbers = np.where(np.isnan(days), 0, days).astype(np.int32)
+    return pa.array(numbers, pa.int32(), mask=np.isnan(days)).cast(pa.date32()).cast(pa.string())
+
+
+def _links(found: Scored, threshold: float) -> Links:
+    likely = found.chances >= threshold
+    people, rows = found.people[likely], found.rows[likely]
+    chosen = assign(people, rows, found.weights[likely])
+    return Links(people[chosen], rows[chosen], found.chances[likely][chosen])
+
+
+def _finding(
+    release: Table,
+    people: Table,
+    wish: Wish,
+    found: Scored,
+    links: Links,
+    mine: dict[str, ArrowArray],
+    theirs: dict[str, ArrowArray],
+    *,
+    threshold: float,
+) -> Finding:
+    size, rows = len(next(iter(mine.values()))), len(next(iter(theirs.values())))
+    claimed = len(links.people)
+    by = listed(list(wish.on))
+    are = "is" if claimed == 1 else "are"
+    verdict = (
+        f"{claimed:,} of {counted(size, 'person', 'people')} in {people.label} {are} linked to one row "
+        f"of {release.label} by {by}, typos and missing values allowed"
+    )
+    details: dict[str, Any] = {
+        "on": list(wish.on.values()),
+        "rows": rows,
+        "threshold": threshold,
+        "likely_pairs": int((found.chances >= threshold).sum()),
+        "linked": claimed,
+    }
+    correct = None
+    if wish.identity is not None:
+        checked = _checked(
+            links, mine[wish.identity[0]], theirs[wish.identity[1]], found, threshold
+        )
+        correct = checked.pop("correct")
+        details |= checked
+        verdict += f"; {correct:,} of these links are right"
+    return make_finding(
+        "linkage",
+        target=release.label,
+        verdict=f"{verdict}.",
+        targets=size,
+        exposed=claimed if correct is None else correct,
+        claimed=claimed,
+        correct=correct,
+        knowledge=f"{by} of a person, about as {people.label} lists them; mistakes do no harm.",
+        remedy=f"Publish {listed(list(wish.on.values()))} coarser or not at all; typos protect nobody.",
+        baseline=1 / rows,
+        certainty=float(links.chances.mean()) if claimed else None,
+        details=details,
+        example=_example(release, wish, links, mine, theirs),
+    )
+
+
+def _checked(
+    links: Links, mine: ArrowArray, theirs: ArrowArray, found: Scored, threshold: float
+) -> dict[str, Any]:
+    """Return how right links and likely pairs are."""
+    known, released = (pc.utf8_lower(pc.utf8_trim_whitespace(text_of(s))) for s in (mine, theirs))
+    is_absent = ~pc.is_in(known, value_set=released.drop_null()).to_numpy(zero_copy_only=False)
+
+    def right(people: NDArray[np.int64], rows: NDArray[np.int64]) -> int:
+        same = pc.equal(known.take(pa.array(people)), released.take(pa.array(rows)))
+        return int(pc.sum(same).as_py() or 0)
+
+    likely = found.chances >= threshold
+    correct, present = right(links.people, links.rows), int((~is_absent).sum())
+    pairs = int(likely.sum())
+    return {
+        "correct": correct,
+        "precision": round(correct / len(links.people), 6) if len(links.people) else None,
+        "recall": round(correct / present, 6) if present else None,
+        "pair_precision": round(right(found.people[likely], found.rows[likely]) / pairs, 6)
+        if pairs
+        else None,
+        "absent": int(is_absent.sum()),
+        "linked_absent": int(is_absent[links.people].sum()),
+    }
+
+
+def _example(
+    release: Table,
+    wish: Wish,
+    links: Links,
+    mine: dict[str, ArrowArray],
+    theirs: dict[str, ArrowArray],
+) -> list[str]:
+    """Return a link in which something differs, if there is one: it shows what is forgiven."""
+    if not len(links.people):
+        return []
+    differing = np.zeros(len(links.people), np.bool_)
+    for known, released in wish.on.items():
+        sides = [
+            pc.utf8_lower(text_of(column)).take(pa.array(places))
+            for column, places in ((mine[known], links.people), (theirs[released], links.rows))
+        ]
+        same = pc.fill_null(pc.equal(*sides), False).to_numpy(zero_copy_only=False)
+        differing |= ~same
+    index = int(np.argmax(differing))
+    person, row = int(links.people[index]), int(links.rows[index])
+    who = mine[wish.name][person].as_py() if wish.name else None
+    known = [f"{name} {mine[name][person].as_py()}" for name in wish.on]
+    there = [f"{name} {theirs[name][row].as_py()}" for name in wish.on.values()]
+    told = [
+        f"Known: {who or 'somebody'} has {', '.join(known)}.",
+        f"In {release.label}: {', '.join(there)}; the same person with {percent(float(links.chances[index]))}.",
+    ]
+    told += [f"{name}: {theirs[name][row].as_py()}." for name in wish.sensitive]
+    return told
