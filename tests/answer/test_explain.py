@@ -77,6 +77,25 @@ def test_the_expected_error_is_that_of_an_answer(curator: Curator, explained, ag
     assert error.standard_error == pytest.approx(expected.standard_error, rel=0.15, abs=0.2)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "middle"), [(0, 100, 50), (-1000, 10, -495), (40, 60, 50), (-100, 100, 0)]
+)
+@pytest.mark.parametrize("aggregate", ["sum", "avg"])
+def test_an_error_is_a_share_of_the_value_in_the_middle_of_the_bounds(
+    explained, aggregate: str, low: int, high: int, middle: int
+):
+    number = f"least(greatest(age, {low}), {high})"
+    (found,) = explained(f"SELECT {aggregate}({number}) FROM people", size=SIZE).expected
+    value = abs(middle) * (SIZE if aggregate == "sum" else 1)
+    share = found.within / value if value else None
+    assert found.relative == (share if share is None else pytest.approx(share, rel=1e-3))
+
+
+def test_no_epsilon_makes_an_error_a_share_of_nothing(explained):
+    with pytest.raises(QuestionRefused, match="middle of its bounds"):
+        explained("SELECT sum(least(greatest(age, -9), 9)) FROM people", within=Fraction(1, 10))
+
+
 def test_errors_shrink_with_epsilon_and_size_and_grow_with_confidence(explained):
     question = "SELECT avg(age) FROM people"
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.answer.aggregates import Aggregate
-    from discreet.answer.blocks import Block
     from discreet.policy.model import Policy
 
 SIZE = 1000  # rows that a group is taken to have when nobody says
@@ -152,19 +151,20 @@ def _column_type() -> type:
 
 def _moved(reading: Reading, deviation: float, size: int) -> tuple[float, float]:
     """Return the value of an aggregate in the middle of its bounds, and its standard error."""
-    sums = _middle(reading.block, size)
+    sums = _middle(reading, size)
     arrays = [np.array([value]) for value in sums]
     squares = sum(float(change[0]) ** 2 for change in changes(reading, arrays, deviation))
     return float(read(reading, arrays)[0]), sqrt(squares)
 
 
-def _middle(block: Block, size: int) -> list[float]:
+def _middle(reading: Reading, size: int) -> list[float]:
     """Return the vertices of a group whose numbers are half at one bound, half at the other."""
+    block, typed = reading.block, reading.aggregate.argument
     if block.degree == 0:
         return [float(size)]
-    if len(block.vertices) == 1:
-        low, high = block.low, block.weight
-        return [float(size * (low + high) / 2)]
+    if len(block.vertices) == 1 and typed is not None:
+        low, high = typed.low or 0, typed.high or 0
+        return [float(size * (low + high) / 2 / block.step)]
     weights = {1: (0.5, 0.5), 2: (0.375, 0.25, 0.375)}[block.degree]
     shares = [*weights, 0.0] if block.has_rest else list(weights)
     return [size * block.weight * share for share in shares]
@@ -182,8 +182,9 @@ def needed_epsilon(plan: Plan, *, within: Fraction, size: int, confidence: float
         found = expected_errors(tried, size=size, confidence=confidence)
         if any(item.relative is None for item in found):
             raise QuestionRefused(
-                "How far off a quantile or a number of distinct values is depends on the data. Ask "
-                "without --within, or for counts, sums and means."
+                "How far off a quantile or a number of distinct values is depends on the data, and "
+                "there is no share of a sum or mean that is 0 in the middle of its bounds. Ask "
+                "without --within, or for other counts, sums and means."
             )
         return all(item.relative is not None and item.relative <= within for item in found)
 
