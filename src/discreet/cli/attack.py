@@ -23,6 +23,7 @@ METHODS: dict[str, str] = {
     "linkability": "two tables about the same people, joined through synthetic data",
     "attribute": "what the closest synthetic record gives away about a person",
     "closest": "who lies so near to a synthetic record that they must be its source",
+    "census": "published tables turned back into the people they were made from",
 }
 
 EPILOG = """\b

@@ -1,0 +1,1 @@
+"""Published counts, means and medians turned back into the people they were made from."""
