@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from pyarrow import csv
 from discreet.policy import model
 from discreet.release.anonymization import anonymize
 from discreet.release.settings import Wishes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 QUASI = [
     "sex",

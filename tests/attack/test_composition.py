@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.attack.overlapping import QUASI, ROWS, draw, publish, read_adult
 
 from discreet.attack.composition import find_composition
 from discreet.attack.intersection import intersect, make_candidates, narrow
 from discreet.engines.connect import open_table
 from discreet.errors import EmptySource, UnknownColumn, WrongUsage
-from tests.attack.overlapping import QUASI, ROWS, draw, publish, read_adult
 
 ON = {"age": "age", "zip": "zip"}
 
