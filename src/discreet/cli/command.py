@@ -104,15 +104,16 @@ def cli() -> None:
 class _Unneeded(MetaPathFinder):
     """Says that pandas is not there, which pyarrow would otherwise load with its first array.
 
-    No verb reads frames, and loading pandas takes longer than most commands. Spark needs it.
+    No verb reads frames, and loading pandas takes longer than most commands. Spark and OR-Tools
+    need it.
     """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        """Refuse pandas, unless Spark is in use, and leave all else to other finders."""
+        """Refuse pandas, unless somebody needs it, and leave all else to other finders."""
         del path, target
-        if fullname == "pandas" and "pyspark" not in sys.modules:
+        if fullname == "pandas" and sys.modules.keys().isdisjoint(("pyspark", "ortools")):
             raise ModuleNotFoundError(name=fullname)
 
 
