@@ -45,13 +45,13 @@ class Known:
         group: How many people a condition may hold for.
         trackers: How many crowds to average over, where answers are rounded or noisy, so that
             counts do not even tell who is there; None where answers look exact.
-        tries_short: Whether to try the direct question and the complement, too.
+        ways: What is tried, in this order.
     """
 
     smallest: int | None = None
     group: int = 1
     trackers: int | None = None
-    tries_short: bool = True
+    ways: tuple[str, ...] = ("direct", "complement", "individual", "general", "double")
 
 
 @dataclass(frozen=True)
@@ -118,27 +118,52 @@ def reveal(
 
 
 def _short(interface: Interface, person: exp.Expr, known: Known) -> tuple[Plan, float] | None:
-    plans = individual(person)
-    is_restricted = known.smallest is not None and known.smallest > known.group
-    if known.tries_short and not is_restricted:
-        plans = [direct(person), complement(person), *plans]
-    return first_that_works(plans, interface)
+    plans = {
+        "direct": [direct(person)],
+        "complement": [complement(person)],
+        "individual": individual(person),
+    }
+    ways = [way for way in known.ways if way in plans]
+    if known.smallest is not None and known.smallest > known.group:  # bound to be refused
+        ways = [way for way in ways if way == "individual"]
+    return first_that_works([plan for way in ways for plan in plans[way]], interface)
 
 
 def _long(
     interface: Interface, person: exp.Expr, domains: Sequence[Domain], known: Known
 ) -> tuple[Plan, float] | None:
+    seen: list[Crowd] = []
+    if "general" in known.ways:
+        found = _general(interface, person, domains, known, seen)
+        if found is not None:
+            return found
+    if "double" not in known.ways:
+        return None
+    pairs = _nested(interface, domains, known, seen)
+    return first_that_works(
+        [double(person, inner.where, outer.where) for inner, outer in pairs], interface
+    )
+
+
+def _general(
+    interface: Interface,
+    person: exp.Expr,
+    domains: Sequence[Domain],
+    known: Known,
+    seen: list[Crowd],
+) -> tuple[Plan, float] | None:
+    """Return a general tracker that works; crowds that do not are put into `seen`."""
     people = interface.count()
     window = _window(people, known)
-    seen: list[Crowd] = []
-    if window is None or window[0] <= window[1]:
-        for crowd in islice(crowds(interface, domains, window=window), CROWDS):
-            plan = general(person, crowd.where, asks_all=people is not None)
-            told = plan.count(interface)
-            if told is not None:
-                return plan, told
-            seen.append(crowd)
-    return _doubled(interface, person, _nested(interface, domains, known, seen))
+    if window is not None and window[0] > window[1]:
+        return None
+    for crowd in islice(crowds(interface, domains, window=window), CROWDS):
+        plan = general(person, crowd.where, asks_all=people is not None)
+        told = plan.count(interface)
+        if told is not None:
+            return plan, told
+        seen.append(crowd)
+    return None
 
 
 def _window(people: float | None, known: Known) -> tuple[float, float] | None:
@@ -172,13 +197,6 @@ def _nested(
             if inner.size <= people - k - s and outer.size >= k + s
         ]
     return sorted(pairs, key=lambda pair: pair[0].size - pair[1].size)[:CROWDS]
-
-
-def _doubled(
-    interface: Interface, person: exp.Expr, pairs: Sequence[tuple[Crowd, Crowd]]
-) -> tuple[Plan, float] | None:
-    plans = [double(person, inner.where, outer.where) for inner, outer in pairs]
-    return first_that_works(plans, interface)
 
 
 def _averaged(

@@ -1,0 +1,264 @@
+"""COUNT inference: one person's value by halving what it may be, with counts of crowds only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from math import gcd
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from discreet.attack.crowds import crowds
+from discreet.attack.finding import make_finding
+from discreet.attack.plans import both, either, negation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlglot import exp
+
+    from discreet.attack.domains import Domain
+    from discreet.attack.finding import Finding
+    from discreet.attack.interface import Interface
+    from discreet.attack.people import Person
+
+CROWDS = 24  # enough to meet one at the edge of a step, where counts are rounded to 5 or 10
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A crowd whose count tells whether a condition holds for one person who is not in it.
+
+    The count of the crowd is `base`; of the crowd or the person it is `base + gap`. Without a crowd
+    the person is asked about directly.
+    """
+
+    crowd: exp.Expr | None
+    base: float
+    gap: float
+
+    def holds(self, interface: Interface, condition: exp.Expr, *, repeats: int = 1) -> bool | None:
+        """Return whether a condition of the person holds, or None when refused."""
+        where = condition if self.crowd is None else either(condition, self.crowd)
+        if repeats == 1:
+            told = interface.count(where)
+        else:
+            question = interface.question(interface.aggregate(None), where)
+            replies = [interface.ask(question).number for _ in range(repeats)]
+            answered = [reply for reply in replies if reply is not None]
+            told = fmean(answered) if answered else None
+        return None if told is None else told - self.base > self.gap / 2
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What was found out: the place of the value in its domain, if it was confirmed."""
+
+    sight: Sight | None = None
+    place: int | None = None
+    is_present: bool | None = None
+    questions: int = 0
+
+
+def infer(
+    interface: Interface,
+    person: exp.Expr,
+    domain: Domain,
+    *,
+    domains: Sequence[Domain] = (),
+    smallest: int | None = None,
+    repeats: int = 1,
+) -> Inferred:
+    """Return where in `domain` the person's value is, by counts only: about log2 of its size.
+
+    Where counts of one person are refused, the person is asked about together with a crowd on
+    `domains` that does not contain them; where counts are rounded, with one at the edge of a step.
+
+    >>> import pyarrow
+    >>> from sqlglot import condition
+    >>> from discreet.attack.domains import make_range
+    >>> from discreet.attack.laboratory import Rules, laboratory
+    >>> from discreet.engines.connect import open_table
+    >>> rows = {"age": list(range(20, 60)), "zip": list(range(64_100, 64_140))}
+    >>> interface = laboratory(open_table(pyarrow.table(rows)), Rules(smallest=10))
+    >>> found = infer(interface, condition("age = 33"), make_range("zip", 0, 99_999),
+    ...               domains=[make_range("age", 18, 67)])
+    >>> found.place, interface.questions
+    (64113, 22)
+    """
+    before = interface.questions
+    sight = find_sight(interface, person, domains=domains, smallest=smallest)
+    if sight is None:
+        is_gone = None if interface.ended else False
+        return Inferred(is_present=is_gone, questions=interface.questions - before)
+    place = _halve(interface, person, domain, sight, repeats)
+    return Inferred(sight, place, True, interface.questions - before)
+
+
+def find_sight(
+    interface: Interface,
+    person: exp.Expr,
+    *,
+    domains: Sequence[Domain] = (),
+    smallest: int | None = None,
+) -> Sight | None:
+    """Return how to see one person, or None when they are seen nowhere."""
+    if smallest is None or smallest <= 1:
+        told = interface.count(person)
+        if told is not None and told >= 0.5:
+            return Sight(None, 0.0, told)
+    for crowd, base in islice(_crowds(interface, domains), 2 * CROWDS):
+        told = interface.count(either(person, crowd))
+        if told is not None and told - base >= 0.5:
+            return Sight(crowd, base, told - base)
+        if told is not None and _looks_exact(interface, base) and _is_second(crowd):
+            return None  # in neither the crowd nor the rest is the person missed
+    return None
+
+
+def _crowds(interface: Interface, domains: Sequence[Domain]) -> Iterator[tuple[exp.Expr, float]]:
+    """Yield crowds with their counts, each followed by all others."""
+    for crowd in crowds(interface, domains):
+        yield crowd.where, crowd.size
+        others = negation(crowd.where)
+        size = interface.count(others)
+        if size is not None:
+            yield others, size
+
+
+def _is_second(crowd: exp.Expr) -> bool:
+    return crowd.key == "not"
+
+
+def _looks_exact(interface: Interface, base: float) -> bool:
+    """Return whether counts are whole, and no multiples of a step."""
+    people = interface.count() or 0.0
+    step = gcd(int(base), int(people))
+    return base == int(base) and people == int(people) and step == 1
+
+
+def _halve(
+    interface: Interface, person: exp.Expr, domain: Domain, sight: Sight, repeats: int
+) -> int | None:
+    low, high = 0, domain.size
+    confirmed = (low, low)
+    while high - low > 1:
+        middle = (low + high) // 2
+        condition = both(person, domain.between(low, middle))
+        is_below = sight.holds(interface, condition, repeats=repeats)
+        if is_below is None:
+            return None
+        low, high = (low, middle) if is_below else (middle, high)
+        confirmed = (low, high) if is_below else confirmed
+    if confirmed == (low, high):
+        return low
+    # Somebody whose value is missing would be found at the end of the list.
+    last = both(person, domain.between(low, high))
+    return low if sight.holds(interface, last, repeats=repeats) else None
+
+
+def count_out(
+    interface: Interface,
+    people: Sequence[Person],
+    *,
+    domain: Domain,
+    domains: Sequence[Domain] = (),
+    smallest: int | None = None,
+    repeats: int = 1,
+    baseline: float | None = None,
+) -> Finding:
+    """Return whose value is found out by counting, with those who are absent as a control."""
+    found = [
+        infer(
+            interface,
+            person.where,
+            domain,
+            domains=domains,
+            smallest=smallest,
+            repeats=repeats,
+        )
+        for person in people
+    ]
+    told = list(zip(people, found, strict=True))
+    present = [(person, result) for person, result in told if person.is_present]
+    absent = [(person, result) for person, result in told if not person.is_present]
+    right = sum(is_right(result, person.truth, domain) for person, result in present)
+    claimed = sum(result.place is not None for _, result in present)
+    control = [is_right(result, person.truth, domain) for person, result in absent]
+    return make_finding(
+        "counting",
+        target=interface.label,
+        verdict=_verdict(domain, right, claimed, len(present), interface),
+        targets=len(present),
+        exposed=right,
+        claimed=claimed,
+        correct=right,
+        baseline=baseline,
+        control=sum(control) / len(control) if control else None,
+        queries=interface.questions,
+        knowledge=(
+            "What tells the person from everybody else, such as the name, and which values "
+            f"'{domain.column}' may have."
+        ),
+        remedy=(
+            "Answer counts with noise out of a budget that ends (`discreet ask`). A limit on the size "
+            "of groups does not help: the person is counted together with a crowd."
+        ),
+        details={
+            "values": domain.size,
+            "one_question_per_value": domain.size,
+            "questions_per_person": interface.questions / len(people) if people else 0.0,
+            "refusals": interface.refusals,
+            "ended_by": interface.ended or None,
+            "absent": len(absent),
+            "claimed_of_absent": sum(result.place is not None for _, result in absent),
+        },
+        example=_example(interface, present, domain),
+    )
+
+
+def is_right(result: Inferred, truth: Any, domain: Domain) -> bool:
+    """Return whether the place that was found is the true value's."""
+    if result.place is None or truth is None:
+        return False
+    value = domain.value(result.place)
+    step = getattr(domain, "step", 0)
+    if step and step != 1:  # a range of reals is cut into parts, one of which is found
+        return 0 <= float(truth) - float(value) < float(step)
+    day = getattr(truth, "date", None)
+    return value == (day() if callable(day) and hasattr(value, "isoformat") else truth)
+
+
+def _verdict(domain: Domain, right: int, claimed: int, targets: int, interface: Interface) -> str:
+    if right:
+        whom = "the person" if targets == 1 else f"{right:,} of {targets:,} people"
+        return (
+            f"'{domain.column}' of {whom} is found out by {interface.questions:,} counts, where one "
+            f"per value would be up to {domain.size * targets:,}."
+        )
+    if claimed:
+        return (
+            f"The adversary claims '{domain.column}' of {claimed:,} of {targets:,} people and is wrong "
+            "about all of them: counts are too far from the truth."
+        )
+    why = {"questions": "it has no more questions", "budget-exceeded": "the budget is spent"}
+    reason = why.get(interface.ended, "no count changes by one person")
+    return f"'{domain.column}' of none of {targets:,} people is found out: {reason}."
+
+
+def _example(
+    interface: Interface, present: Sequence[tuple[Person, Inferred]], domain: Domain
+) -> tuple[str, ...]:
+    for person, result in present:
+        if result.place is None or result.sight is None:
+            continue
+        crowd = result.sight.crowd
+        condition = both(person.where, domain.between(result.place, result.place + 1))
+        where = condition if crowd is None else either(condition, crowd)
+        question = interface.text(interface.question(interface.aggregate(None), where))
+        lines = [f"Without the person the count is {result.sight.base:,.10g}."]
+        lines.append(f"{result.questions} counts halve {domain.size:,} values; the last one is")
+        lines.append(f"  {question}")
+        lines.append(f"= {domain.value(result.place)} (the truth is {person.truth})")
+        return tuple(lines)
+    return ()
