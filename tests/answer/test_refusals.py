@@ -126,7 +126,7 @@ REFUSED = {
     "SELECT count(*) FROM people p JOIN visits v ON p.town = v.who": "whose",
     "SELECT count(*) FROM visits a JOIN visits b ON a.cost = b.cost": "whose",
     "SELECT count(*) FROM visits a JOIN visits b ON a.who = b.who OR a.cost = b.cost": "everybody",
-    "SELECT count(*) FROM visits v JOIN staff s ON v.nurse = s.nurse": "'who'.*'nurse': .* two people",
+    "SELECT count(*) FROM visits v JOIN staff s ON v.nurse = s.nurse": "'who'.*'nurse'.* two people",
     "SELECT count(*) FROM people p FULL JOIN towns t ON p.town = t.town": "nobody",
     "SELECT count(*) FROM towns t LEFT JOIN people p ON p.town = t.town": "nobody",
     "SELECT count(*) FROM people p JOIN towns t ON p.town = t.region": "several rows",

@@ -25,6 +25,10 @@ tables:
       year: {role: quasi-identifier}
       age: {role: quasi-identifier, bounds: [0, 120]}
       sex: {role: quasi-identifier, values: [F, M]}
+      town: {role: quasi-identifier}
+  towns:
+    public: true
+    columns: {town: {role: insensitive}, region: {role: insensitive}}
   visits:
     unit: who
     limits: {rows-per-unit: 4, groups-per-unit: 2}
@@ -47,7 +51,8 @@ tables:
     columns: {ward: {role: insensitive}, wing: {role: insensitive}}
 """
 TABLES = {
-    "people": pa.table({"year": [2024], "age": [3], "sex": ["F"]}),
+    "people": pa.table({"year": [2024], "age": [3], "sex": ["F"], "town": ["x"]}),
+    "towns": pa.table({"town": ["x", "y"], "region": ["n", "n"]}),
     "visits": pa.table({"who": ["p"], "id": [1], "ward": ["a"], "cost": [1.0]}),
     "stays": pa.table({"person": ["p"], "nights": [1]}),
     "scans": pa.table({"visit": [1]}),
@@ -201,6 +206,36 @@ def test_only_the_parts_that_where_admits_are_touched(leaf):
     assert leaf("SELECT count(*) FROM people WHERE age = 3").rows.touches[0].cells is None
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT ward, count(*) FROM visits v JOIN wards w USING (ward) GROUP BY ward", '"v"'),
+        ("SELECT ward, count(*) FROM visits v LEFT JOIN wards w USING (ward) GROUP BY 1", '"v"'),
+        ("SELECT ward, count(*) FROM wards w JOIN visits v USING (ward) GROUP BY ward", '"w"'),
+        # Both are the same, and the values of one are public.
+        ("SELECT town, count(*) FROM people p JOIN towns t USING (town) GROUP BY town", '"t"'),
+        ("SELECT town, count(*) FROM people p LEFT JOIN towns t USING (town) GROUP BY town", '"p"'),
+        ("SELECT p.town, count(*) FROM people p JOIN towns t USING (town) GROUP BY p.town", '"p"'),
+    ],
+)
+def test_a_name_in_using_is_one_column(leaf, text: str, expected: str):
+    (key,) = leaf(text).keys
+    assert key.tree.sql().startswith(expected)
+    assert (key.values is None) == ('"p"' in expected)
+
+
+def test_a_star_lists_a_column_of_using_once(leaf):
+    found = leaf(
+        "SELECT ward, count(*) FROM (SELECT * FROM visits JOIN wards USING (ward)) x GROUP BY 1"
+    )
+    assert found.keys[0].values == ("a", "b")
+
+
+def test_the_unit_in_using_is_still_the_unit(leaf):
+    found = leaf("SELECT count(DISTINCT who) FROM visits v JOIN visits u USING (who)")
+    assert found.aggregates[0].ask is Ask.COUNT_UNITS
+
+
 def test_names_are_found_in_any_case_and_quoted_as_they_are(leaf):
     found = leaf('SELECT Count(*) FROM PEOPLE AS P WHERE p."AGE" > 3')
     assert '"P"."age"' in found.rows.frame.sql()
@@ -213,6 +248,10 @@ def test_names_are_found_in_any_case_and_quoted_as_they_are(leaf):
         ("SELECT count(agee) FROM people", "Did you mean 'age'"),
         ("SELECT count(*) FROM people p JOIN people p ON p.age = p.age", "share one name"),
         ("SELECT count(ward) FROM visits v JOIN wards w ON v.ward = w.ward", "several tables"),
+        (
+            "SELECT count(ward) FROM visits v JOIN wards w USING (ward) JOIN visits u USING (who)",
+            "several tables",
+        ),
         ("SELECT x.a FROM (SELECT age AS a, sex AS a FROM people) x", "share one name"),
         ("SELECT avg(sum(age)) FROM people", "subquery between"),
         ("SELECT count(*) FROM people WHERE count(*) > 1", "HAVING"),

@@ -65,6 +65,7 @@ class Selection:
                 if self.rows.is_unit(item.typed.tree)
             ),
             publics={},
+            hidden=frozenset(),
         )
 
 

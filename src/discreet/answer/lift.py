@@ -54,6 +54,7 @@ def _starred(star: exp.Expr, rows: Rows) -> list[tuple[str, exp.Expr]]:
         for alias, columns in rows.scope.items()
         if wanted is None or alias.casefold() == wanted
         for name in columns
+        if wanted is not None or (alias, name) not in rows.hidden
     ]
 
 

@@ -17,7 +17,7 @@ from discreet.answer.lift import lift_leaf, lift_units, projections_of
 from discreet.answer.outer import check_outer, outer_names
 from discreet.answer.parts import cells
 from discreet.answer.question import Leaf, Question
-from discreet.answer.rows import Rows
+from discreet.answer.rows import Place, Rows
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.sql import build
@@ -147,8 +147,19 @@ class _Walk:
                 raise QuestionRefused(
                     f"{join.args['kind']} JOIN is not supported. Write JOIN … ON."
                 )
-            on = join.args.get("on") or _using(rows, alias, join)
-            rows = sources.join(rows, right, side=join.args.get("side") or "", on=on)
+            on, side = join.args.get("on"), join.args.get("side") or ""
+            pairs = _using(rows, right, alias, join)
+            if pairs:
+                on = build.all_of(
+                    exp.EQ(
+                        this=build.column(one[1], of=one[0]),
+                        expression=build.column(other[1], of=other[0]),
+                    )
+                    for one, other in pairs
+                )
+            joined = sources.join(rows, right, side=side, on=on)
+            hidden = {_covered(rows, right, pair, side=side) for pair in pairs}
+            rows = replace(joined, hidden=joined.hidden | hidden)
         return rows
 
     def _filtered(self, rows: Rows, select: exp.Select) -> Rows:
@@ -264,17 +275,25 @@ def _nested_queries(select: exp.Select) -> list[exp.Expr]:
     return [node for node in found if not isinstance(node.parent, (exp.From, exp.Join))]
 
 
-def _using(rows: Rows, alias: str, join: exp.Join) -> exp.Expr | None:
+def _using(rows: Rows, right: Rows, alias: str, join: exp.Join) -> list[tuple[Place, Place]]:
+    """Return the columns that USING makes one, of what is joined so far and of the next table."""
     names = [item.name for item in join.args.get("using") or []]
-    if not names:
-        return None
-    return build.all_of(
-        exp.EQ(
-            this=build.column(rows.place(exp.column(name))[1], of=rows.place(exp.column(name))[0]),
-            expression=exp.column(name, table=alias),
-        )
-        for name in names
-    )
+    return [
+        (rows.place(exp.column(name)), right.place(exp.column(name, table=alias))) for name in names
+    ]
+
+
+def _covered(rows: Rows, right: Rows, pair: tuple[Place, Place], *, side: str) -> Place:
+    """Return which of two columns a name alone no longer means.
+
+    SQL takes the first, which is there also where nothing matches. Both hold the same where
+    something must: then the one of a public table is better, since its values are public.
+    """
+    first, second = pair
+    typed = rows.scope[first[0]][first[1]]
+    is_plain = typed.values is None and first not in rows.bounds and not rows.is_unit(typed.tree)
+    is_same = typed.kind is right.scope[second[0]][second[1]].kind
+    return first if not side and right.is_public and is_plain and is_same else second
 
 
 def _narrowed(rows: Rows, predicate: exp.Expr) -> tuple[sources.Touch, ...]:

@@ -60,6 +60,7 @@ class Rows:
     has_children: bool = False
     same: tuple[exp.Expr, ...] = ()  # columns that hold the unit too, under names of their own
     publics: Mapping[str, Held] = field(default_factory=dict[str, "Held"])  # by alias
+    hidden: frozenset[Place] = frozenset()  # columns that USING made one with others
 
     @property
     def is_public(self) -> bool:
@@ -82,7 +83,7 @@ class Rows:
             (key, known)
             for key in aliases
             for known in self.scope[key]
-            if known.casefold() == name.casefold()
+            if known.casefold() == name.casefold() and (alias or (key, known) not in self.hidden)
         ]
         if not found:
             columns = [known for key in aliases for known in self.scope[key]]

@@ -60,7 +60,7 @@ def _owned(rows: Rows, held: Held, alias: str) -> Rows:
 def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
     """Return the joined rows; whose they are stays told, or the question is refused."""
     scope = {**left.scope, **right.scope}
-    merged = Rows(exp.Select(), scope)
+    merged = Rows(exp.Select(), scope, hidden=left.hidden)
     equalities = list(_equalities(merged.qualified(on))) if on is not None else []
     if not equalities:
         raise QuestionRefused(
@@ -93,6 +93,7 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
         limits=limits,
         bounds={**left.bounds, **right.bounds},
         publics={**left.publics, **right.publics},
+        hidden=left.hidden,
         # A row that was one row of a person may be joined with all of the person's others.
         fan=max(left.fan, right.fan, 1 + (has_children and not is_plain)),
         same=(*left.same, *others),
@@ -139,10 +140,11 @@ def _nobodys(left: Rows, right: Rows) -> QuestionRefused:
     first, second = ({touch.held.unit for touch in side.touches} - {None} for side in (left, right))
     if first and second and not first & second:
         return QuestionRefused(
-            f"One table is about people called {_listed(first)}, the other about people called "
-            f"{_listed(second)}: a row of both would be of two people, and one of them could be in "
-            "any number of rows. Ask about each table alone. What of a table is no secret, such as "
-            "which ward a doctor works in, the custodian can give in a table with `public: true`."
+            "This join does not say whose the rows are: one table is about people told apart by "
+            f"{_listed(first)}, the other by {_listed(second)}. If these are the same people, join "
+            "on both columns. If not, a row would be of two people: ask about each table alone. What "
+            "is no secret, such as which ward a doctor works in, the custodian can give in a table "
+            "with `public: true`."
         )
     return QuestionRefused(
         "Two protected tables are joined by columns that do not say whose the rows are. Join them "
