@@ -116,14 +116,18 @@ def _condition(text: str, table: Table) -> exp.Expr:
 
 
 def _parse(text: str, *, whole: str) -> exp.Expr:
+    found: exp.Expr | None = None
     try:
         # Within parentheses a lone column stays the root's child, and can be replaced.
-        return sqlglot.parse_one(f"({text})", dialect="duckdb")
+        found = sqlglot.parse_one(f"({text})", dialect="duckdb")
     except (SqlglotError, RecursionError):
+        found = None
+    if found is None or found.find(exp.Column) is None:
         raise WrongUsage(
             f"'{whole}' is neither a column nor a condition. Write it as in SQL, such as "
             "\"diagnosis <> 'flu'\" or \"sex = 'M' implies diagnosis <> 'ovarian cyst'\"."
-        ) from None
+        )
+    return found
 
 
 def _require_plain(condition: exp.Expr, *, whole: str) -> None:
