@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.attack.linkage.wish import Wish
     from discreet.engines.engine import Table
 
+_LABEL = r"\*|^\[.*[,-].*[\])]$"
 _LOOKS_LIKE_DATE = r"\d[-/. ]+[\dA-Za-z]+[-/., ]+\d"
 
 
@@ -66,7 +67,6 @@ def link_fuzzily(
     found = score(
         [side[0] for side in sides],
         [side[1] for side in sides],
-        dates=[side[2] for side in sides],
         rng=rng,
     )
     links = _links(found, threshold)
@@ -80,26 +80,28 @@ def _columns(table: Table, names: Sequence[str], *others: str | None) -> dict[st
     return {name: pa.chunked_array(found[name]).combine_chunks() for name in wanted}
 
 
-def _aligned(
-    mine: ArrowArray, theirs: ArrowArray, name: str
-) -> tuple[ArrowArray, ArrowArray, bool]:
-    """Return a column of both sides as text in one form, and whether it is of dates."""
+def _aligned(mine: ArrowArray, theirs: ArrowArray, name: str) -> tuple[ArrowArray, ArrowArray]:
+    """Return a column of both sides in one form: dates, or texts in lower case."""
     texts = [pc.utf8_lower(pc.utf8_trim_whitespace(text_of(side))) for side in (mine, theirs)]
     blank = pa.scalar(None, pa.string())
     texts = [pc.if_else(pc.equal(text, ""), blank, text) for text in texts]
-    if any(
-        pc.any(pc.match_substring_regex(text, r"\*|^\[.*[,-].*[\])]$")).as_py() for text in texts
-    ):
+    if any(pc.any(pc.match_substring_regex(text, _LABEL)).as_py() for text in texts):
         raise WrongUsage(
             f"Column '{name}' holds labels such as 476** or [30, 40). Fuzzy linkage compares plain "
             "values: leave --fuzzy out."
         )
     if not all(_are_dates(text) for text in texts):
-        return texts[0], texts[1], False
-    days = [read_days(side, beside=other) for side, other in ((*texts,), (texts[1], texts[0]))]
+        return texts[0], texts[1]
+    listed_once = [pc.dictionary_encode(text) for text in texts]
+    values = [encoded.dictionary for encoded in listed_once]
+    days = [read_days(values[side], beside=values[1 - side]) for side in (0, 1)]
     if days[0] is None or days[1] is None:
-        return texts[0], texts[1], False
-    return _iso(days[0]), _iso(days[1]), True
+        return texts[0], texts[1]
+    first, second = (
+        pa.array(numbers.astype(np.int32), pa.int32()).cast(pa.date32()).take(encoded.indices)
+        for numbers, encoded in zip((days[0], days[1]), listed_once, strict=True)
+    )
+    return first, second
 
 
 def _are_dates(texts: ArrowArray) -> bool:
@@ -107,11 +109,6 @@ def _are_dates(texts: ArrowArray) -> bool:
     return bool(
         len(present) and pc.all(pc.match_substring_regex(present, _LOOKS_LIKE_DATE)).as_py()
     )
-
-
-def _iso(days: NDArray[np.float64]) -> ArrowArray:
-    numbers = np.where(np.isnan(days), 0, days).astype(np.int32)
-    return pa.array(numbers, pa.int32(), mask=np.isnan(days)).cast(pa.date32()).cast(pa.string())
 
 
 def _links(found: Scored, threshold: float) -> Links:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SAMPLED = 1_000_001  # pairs from which chance agreement is learned; Splink warns of 1e6 exactly
-_MOST_PAIRS = 3e7  # pairs that one rule may bring together
+_MOST_PAIRS = 50  # pairs that one rule may bring together, per record
 _FEW = 12  # different values up to which a column is a category
 _ASSUMED = 0.7  # share of true pairs that agree in every column, unless there are fewer such pairs
 
@@ -40,15 +40,13 @@ def score(
     people: Sequence[ArrowArray],
     rows: Sequence[ArrowArray],
     *,
-    dates: Sequence[bool],
     rng: np.random.Generator,
 ) -> Scored:
-    """Return the pairs that may be of one person, by columns of text on either side.
+    """Return the pairs that may be of one person, by columns of text or dates on either side.
 
     Args:
         people: The columns of the known people.
         rows: The same columns of the release.
-        dates: Which columns are ISO dates.
         rng: Chance for the sample from which agreement by accident is learned.
 
     Raises:
@@ -64,10 +62,7 @@ def score(
         )
     settings = splink.SettingsCreator(
         link_type="link_only",
-        comparisons=[
-            _comparison(name, values, is_date=is_date)
-            for name, values, is_date in zip(names, rows, dates, strict=True)
-        ],
+        comparisons=[_comparison(name, values) for name, values in zip(names, rows, strict=True)],
         blocking_rules_to_generate_predictions=[
             splink.block_on(*(names[i] for i in block)) for block in blocks
         ],
@@ -153,11 +148,11 @@ def _train(linker: Any, rule: Any) -> None:
         return
 
 
-def _comparison(name: str, values: ArrowArray, *, is_date: bool) -> Any:
+def _comparison(name: str, values: ArrowArray) -> Any:
     import splink.comparison_library as library
 
-    if is_date:
-        return library.DateOfBirthComparison(name, input_is_string=True)
+    if pa.types.is_date(values.type):
+        return library.DateOfBirthComparison(name, input_is_string=False)
     if len(pc.unique(values)) <= _FEW:
         return library.ExactMatch(name)
     if pc.any(pc.match_substring_regex(values, r"\d")).as_py():
@@ -171,7 +166,8 @@ def _blocks(people: Sequence[ArrowArray], rows: Sequence[ArrowArray]) -> list[tu
     Single columns where these suffice, else pairs of them: a typo in one column leaves the others.
     """
     codes = [_codes(mine, theirs) for mine, theirs in zip(people, rows, strict=True)]
-    found = [(index,) for index in range(len(codes)) if _pairs(codes, (index,)) <= _MOST_PAIRS]
+    most = _MOST_PAIRS * (len(people[0]) + len(rows[0]))
+    found = [(index,) for index in range(len(codes)) if _pairs(codes, (index,)) <= most]
     for size in (2, 3):
         covered = {index for block in found for index in block}
         if len(found) > 1 or not set(range(len(codes))) - covered:
@@ -179,8 +175,7 @@ def _blocks(people: Sequence[ArrowArray], rows: Sequence[ArrowArray]) -> list[tu
         found += [
             block
             for block in combinations(range(len(codes)), size)
-            if not any(set(other) <= set(block) for other in found)
-            and _pairs(codes, block) <= _MOST_PAIRS
+            if not any(set(other) <= set(block) for other in found) and _pairs(codes, block) <= most
         ]
     return sorted(found, key=lambda block: _pairs(codes, block))
 
