@@ -18,11 +18,17 @@ METHODS: dict[str, str] = {
     "inference": "how often the best guess from a class is right",
     "composition": "what several releases of overlapping people tell together",
     "republication": "what successive releases of a changing table tell",
+    "sparse": "histories found by a few ratings, purchases or places",
     "dictionary": "hashed identifiers undone by guessing",
     "singling-out": "descriptions read off synthetic data that fit one real person",
     "linkability": "two tables about the same people, joined through synthetic data",
     "attribute": "what the closest synthetic record gives away about a person",
     "closest": "who lies so near to a synthetic record that they must be its source",
+    "differencing": "one person left over when published answers are subtracted",
+    "tracker": "a forbidden sum put together from permitted ones",
+    "counting": "one person's value by counts, halving what it may be",
+    "averaging": "noise averaged away, in the same words and in others",
+    "small-groups": "answers about one or two people, and dominated sums",
     "census": "published tables turned back into the people they were made from",
 }
 
