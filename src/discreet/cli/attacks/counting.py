@@ -1,0 +1,135 @@
+"""`discreet attack counting`: one person's value by counts only."""
+
+from __future__ import annotations
+
+from math import ceil, log2
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.attacks import interfaces
+from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.attack.domains import Domain
+
+EXAMPLES = """\b
+Examples:
+  discreet attack counting people.csv --person "name = 'Ann Lee'" --value zip --between 0:99999
+  discreet attack counting people.csv --person "name = 'Ann Lee'" --value illness --restrict 10%
+  discreet attack counting people.csv --people 20 --by name --value illness \\
+      --epsilon 1 --policy policy.yaml
+"""
+
+
+class Between(click.ParamType[tuple[str, str]]):
+    """Two ends such as `0:99999` or `1920-01-01:2010-12-31`."""
+
+    name = "low:high"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Return the ends as they were written."""
+        low, colon, high = str(value).partition(":")
+        if not (low and colon and high):
+            self.fail("Write the least and the largest value, such as 0:99999.", param, ctx)
+        return low, high
+
+
+@click.command(epilog=EXAMPLES)
+@options.source_argument
+@click.option("--value", required=True, metavar="COLUMN", help="What is to be learned.")
+@click.option(
+    "--between",
+    type=Between(),
+    help="What everybody knows of its range. Default: the policy's bounds or values, else the table's.",
+)
+@interfaces.people_options
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Ask each count N times and take the mean, where answers are noisy.",
+)
+@click.option("--knows-rule", is_flag=True, help="The adversary knows K and skips what is refused.")
+@interfaces.interface_options
+@finding_options
+def command(
+    source: str,
+    *,
+    value: str,
+    between: tuple[str, str] | None,
+    person: str | None,
+    people: int | None,
+    by: tuple[str, ...] | None,
+    public: tuple[str, ...] | None,
+    repeats: int,
+    knows_rule: bool,
+    policy: Path | None,
+    tolerance: float | None,
+    as_json: bool,
+    report: Path | None,
+    **choices: Any,
+) -> None:
+    """Find out one person's value by counts, halving what it may be.
+
+    A ZIP code among 100,000 takes some 20 counts instead of one per value. Where counts of few people
+    are refused, the person is counted together with a crowd; where they are rounded, with a crowd at
+    the edge of a step.
+    """
+    from discreet.attack.counting import count_out
+    from discreet.attack.people import most_common_share
+    from discreet.sql import build
+
+    most = None if choices["epsilon"] is None else 40 * interfaces.tried(people)
+    with interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target:
+        domain = _domain(target, value, between)
+        column = build.column(domain.column)
+        if target.interface.budget is None:
+            # As many as a search of the whole range needs, and as many for a crowd.
+            target.interface.budget = _enough(domain, interfaces.tried(people), repeats)
+        found = count_out(
+            target.interface,
+            interfaces.the_people(target, value=column, person=person, people=people, by=by),
+            domain=domain,
+            domains=interfaces.public_domains(target, public, but=[domain.column, *(by or ())]),
+            smallest=target.rules.smallest if knows_rule else None,
+            repeats=repeats,
+            baseline=most_common_share(target.table, column),
+        )
+        tolerated = tolerance_of(
+            policy, tolerance=tolerance, table=choices["table"], label=target.table.label
+        )
+    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+
+
+def _enough(domain: Domain, people: int, repeats: int) -> int:
+    return people * (4 * ceil(log2(max(2, domain.size))) + 60) * repeats
+
+
+def _domain(target: interfaces.Target, name: str, between: tuple[str, str] | None) -> Domain:
+    from discreet.attack.domains import domain_of, make_range
+    from discreet.errors import WrongUsage
+
+    column = interfaces.value_column(target, name)
+    if between is not None:
+        if not column.kind.is_ordered:
+            raise WrongUsage(f"'{name}' has no order, so that nothing is between two values of it.")
+        try:
+            return make_range(column.name, *between, kind=column.kind)
+        except ValueError:
+            pass
+        raise WrongUsage(f"--between does not name two values of '{name}', which is {column.kind}.")
+    found = domain_of(target.table, column, policy=target.said)
+    if found is None:
+        raise WrongUsage(
+            f"'{name}' has too many words to list. Give its values in the policy, or choose another "
+            "column."
+        )
+    return found

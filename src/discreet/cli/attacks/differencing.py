@@ -1,0 +1,161 @@
+"""`discreet attack differencing`: what published answers tell together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.attacks import interfaces
+from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.attack.finding import Finding
+
+EXAMPLES = """\b
+Examples:
+  discreet attack differencing people.csv --person "name = 'Ann Lee'" --value age
+  discreet attack differencing people.csv --questions published.sql --bounds 0:120
+  discreet attack differencing people.csv --questions "SELECT sum(age) FROM people" \\
+      --questions "SELECT sum(age) FROM people WHERE zip <> 10115"
+"""
+
+
+class Bounds(click.ParamType[tuple[float, float]]):
+    """The least and the largest number, such as `0:120`."""
+
+    name = "low:high"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, float]:
+        """Return the two numbers."""
+        low, _, high = str(value).partition(":")
+        try:
+            ends = float(low), float(high)
+        except ValueError:
+            ends = (0.0, 0.0)
+        if not ends[0] < ends[1]:
+            self.fail("Write the least and the largest number, such as 0:120.", param, ctx)
+        return ends
+
+
+@click.command(epilog=EXAMPLES)
+@options.source_argument
+@click.option(
+    "--questions",
+    multiple=True,
+    metavar="FILE|SQL",
+    callback=options.named,
+    help="What was published: a file of SQL, or a SELECT. Give it as often as needed.",
+)
+@click.option(
+    "--value",
+    metavar="COLUMN",
+    help="What must not be learned. Default, with --questions: whatever they sum.",
+)
+@click.option("--bounds", type=Bounds(), help="Known limits of the summed numbers, such as 0:120.")
+@interfaces.people_options
+@interfaces.interface_options
+@finding_options
+def command(
+    source: str,
+    *,
+    questions: tuple[str, ...],
+    value: str | None,
+    bounds: tuple[float, float] | None,
+    person: str | None,
+    people: int | None,
+    by: tuple[str, ...] | None,
+    public: tuple[str, ...] | None,
+    policy: Path | None,
+    tolerance: float | None,
+    as_json: bool,
+    report: Path | None,
+    **choices: Any,
+) -> None:
+    """Subtract answers from each other until one person is left.
+
+    With --questions: an audit. Whose number follows exactly from all published sums, means and counts
+    together? The combination that tells it is shown. With --person or --people: everybody less
+    everybody else, asked of the interface that the options describe.
+    """
+    del public  # nothing is searched here
+    if bool(questions) == bool(person or people):
+        raise click.UsageError(
+            "Say what was published (--questions FILE), or whom to ask about (--person, --people)."
+        )
+    most = None if choices["epsilon"] is None else 4 * interfaces.tried(people)
+    with interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target:
+        if questions:
+            found = _audit(target, questions, value, bounds)
+        else:
+            found = [_attack(target, value, person=person, people=people, by=by)]
+        tolerated = tolerance_of(
+            policy, tolerance=tolerance, table=choices["table"], label=target.table.label
+        )
+    finish(found, tolerance=tolerated, as_json=as_json, report=report)
+
+
+def _audit(
+    target: interfaces.Target,
+    questions: Sequence[str],
+    value: str | None,
+    bounds: tuple[float, float] | None,
+) -> Sequence[Finding]:
+    from discreet.attack.differencing import audit
+    from discreet.attack.published import read_questions
+    from discreet.errors import WrongUsage
+    from discreet.measure.subject import require_column
+
+    secrets = [require_column(target.table, value).name] if value else []
+    trees = read_questions([_text(item) for item in questions], target.table)
+    found = audit(trees, target.table, secrets=secrets, bounds=bounds)
+    if not found:
+        raise WrongUsage(
+            "The questions sum no column, so that nothing secret is in them. Name what must not be "
+            "learned: --value illness."
+        )
+    return found
+
+
+def _text(item: str) -> str:
+    from discreet.errors import SourceNotFound
+
+    if item.lstrip().lower().startswith(("select", "with")):
+        return item
+    path = Path(item)
+    if not path.is_file():
+        raise SourceNotFound(f"There is no file '{item}', and it is no SELECT either.")
+    return path.read_text("utf-8")
+
+
+def _attack(
+    target: interfaces.Target,
+    value: str | None,
+    *,
+    person: str | None,
+    people: int | None,
+    by: tuple[str, ...] | None,
+) -> Finding:
+    from discreet.attack.people import most_common_share
+    from discreet.attack.tracker import Known, track
+    from discreet.sql import build
+
+    if value is None:
+        raise click.UsageError("Say which number is to be learned: --value salary.")
+    column = interfaces.value_column(target, value, is_summed=True)
+    number = build.column(column.name)
+    return track(
+        target.interface,
+        interfaces.the_people(target, value=number, person=person, people=people, by=by),
+        value=column.name,
+        domains=[],
+        known=Known(ways=("complement",)),
+        baseline=most_common_share(target.table, number),
+        attack="differencing",
+    )
