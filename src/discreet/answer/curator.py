@@ -123,6 +123,7 @@ class Curator:
         self.catalog, self.engine, self.ledger = catalog, engine, ledger
         self.policy, self.analyst = policy, analyst
         self._quantum, self._clock = quantum, clock
+        self._questions: dict[object, tuple[Question, str]] = {}
         self._plans: dict[object, tuple[Plan, str]] = {}
         self._told: dict[object, Answer] = {}
         self._home = DuckDB()
@@ -212,15 +213,23 @@ class Curator:
         """Return how a question would be answered, and its normal form; nothing is spent or read."""
         key = (question, str(epsilon), str(delta), noise)
         if key not in self._plans:
-            statement = parse(question)
-            with self._lock:
-                asked = self._resolved(statement)
+            asked, text = self._read(question)
             made = make_plan(
                 asked, epsilon=to_fraction(epsilon), delta=to_fraction(delta), noise=noise
             )
-            text = statement.sql(dialect=DIALECT, normalize=True, comments=False)
             _keep(self._plans, key, (made, text))
         return self._plans[key]
+
+    def _read(self, question: str) -> tuple[Question, str]:
+        """Return what a text asks, and its normal form; whatever it may cost, it is read once."""
+        found = self._questions.get(question)
+        if found is None:
+            statement = parse(question)
+            with self._lock:
+                asked = self._resolved(statement)
+            found = asked, statement.sql(dialect=DIALECT, normalize=True, comments=False)
+            _keep(self._questions, question, found)
+        return found
 
     def _resolved(self, statement: exp.Query) -> Question:
         try:

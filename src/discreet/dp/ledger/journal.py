@@ -79,7 +79,8 @@ def append(connection: Connection, last: Head, lines: list[Line]) -> None:
 
 def chain(previous: str, sequence: int, line: Line) -> str:
     """Return the hash of an entry that follows the hash `previous`."""
-    text = json.dumps([previous, sequence, *astuple(line)], ensure_ascii=True)
+    parts = (line.at, line.kind, line.account, line.key, line.detail)
+    text = json.dumps([previous, sequence, *parts], ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
