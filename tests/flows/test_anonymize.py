@@ -225,7 +225,7 @@ def test_the_manifest_proves_the_release_and_quotes_no_row(hospital: Path, discr
     text = (hospital / "release.json").read_text()
     manifest = json.loads(text)
     assert set(manifest) == {
-        *("program", "format", "made", "arguments", "files", "policy", "release")
+        *("program", "format", "made", "arguments", "files", "policy", "release", "history")
     }
     for name in ("patients.csv", "policy.yaml", "diagnoses_hierarchy.csv"):
         digest = hashlib.sha256((hospital / name).read_bytes()).hexdigest()

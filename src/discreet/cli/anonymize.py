@@ -133,12 +133,7 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     callback=options.named,
     help="A release of the same people made before, to attack both together.",
 )
-@click.option(
-    "--accept-risk",
-    metavar="REASON",
-    callback=options.named,
-    help="Publish even if attacks learn more than tolerated; the manifest keeps the reason.",
-)
+@options.accept_risk_option
 @click.option("--frontier", is_flag=True, help="Also tell what other k would cost.")
 @click.option("--minimal", is_flag=True, help="Also list all minimal generalizations.")
 @click.option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.cli import output
+from discreet.cli.attacks.findings import show_findings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +35,7 @@ def _show_deidentified(found: Deidentified, to: Console) -> None:
         to.print("\n[bold]What still singles people out[/bold]")
     for warning in found.warnings:
         output.print_sentence(to, f"! {warning}", style="yellow")
+    show_findings(found.findings, found.accepted_risk, to)
     if found.cautions:
         to.print("\n[bold]Keep in mind[/bold]")
     for caution in found.cautions:

@@ -9,7 +9,8 @@ import click
 from click.core import ParameterSource
 
 from discreet.cli import options, output
-from discreet.errors import OutputRefused, WrongUsage
+from discreet.cli.attacks.findings import tell_refusal
+from discreet.errors import OutputRefused, RiskNotTolerated, WrongUsage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,6 +193,7 @@ def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_safe_harbor_options
 @_expert_options
 @_pseudonym_options
+@options.accept_risk_option
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, write nothing.")
 @options.reading_options
@@ -212,7 +214,11 @@ def command(
     write = _report_writer(report, method) if report is not None else None
     run = {SAFE_HARBOR: _safe_harbor, EXPERT: _expert, PSEUDONYMIZE: _pseudonymize}[method]
     with output.progress() as step:
-        found = run(source, choices, step)
+        try:
+            found = run(source, choices, step)
+        except RiskNotTolerated as refusal:
+            tell_refusal(refusal, as_json=as_json, report=report)
+            raise
     if write is not None:
         write(found)
     _show(found, as_json=as_json)
@@ -286,6 +292,7 @@ def _safe_harbor(source: str, choices: dict[str, Any], step: Progress) -> Deiden
         keep=choices["keep"] or (),
         unit=choices["unit"],
         small=read_small_areas(restricted) if restricted else None,
+        accept_risk=choices["accept_risk"],
         force=choices["force"],
         reading=_reading(choices),
         progress=step,
@@ -305,6 +312,7 @@ def _expert(source: str, choices: dict[str, Any], step: Progress) -> Determinati
         target,
         # What would be written is judged, also in a dry run.
         choices=ExpertChoices(**decided, remove_identifiers=choices["target"] is not None),
+        accept_risk=choices["accept_risk"],
         force=choices["force"],
         reading=_reading(choices),
         progress=step,
@@ -332,6 +340,7 @@ def _pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> Deide
         ),
         mapping=choices["mapping"],
         policy=choices["policy"],
+        accept_risk=choices["accept_risk"],
         force=choices["force"],
         reading=_reading(choices),
         progress=step,

@@ -85,6 +85,14 @@ report_option = click.option(
 )
 
 
+accept_risk_option = click.option(
+    "--accept-risk",
+    metavar="REASON",
+    callback=named,
+    help="Publish even if attacks learn more than tolerated; the reason is kept.",
+)
+
+
 rows_option = click.option(
     "--rows",
     "rows_are_people",

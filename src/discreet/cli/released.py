@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.cli import output
+from discreet.cli.attacks.findings import show_findings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.attack.finding import Finding
     from discreet.release.release import Release
 
 DIVERSITY_SHOWN = 3
@@ -25,7 +25,7 @@ def show(found: Release, to: Console) -> None:
     _show_accuracy(found, to)
     _show_risk(found, to)
     _show_diversity(found, to)
-    _show_findings(found, to)
+    show_findings(found.findings, found.accepted_risk, to)
     _show_frontier(found, to)
     _show_minimal(found, to)
     for step in found.steps:
@@ -129,33 +129,6 @@ def _show_diversity(found: Release, to: Console) -> None:
     if rows:
         title = "Classes that tell one sensitive value of all their people (for your eyes only)"
         output.print_table(to, title, ("Column", "Class", "People"), rows, texts=(0, 1))
-
-
-def _show_findings(found: Release, to: Console) -> None:
-    from discreet.measure.describe import percent
-
-    def name(one: Finding) -> str:
-        columns = ", ".join(one.details.get("columns", ()))
-        return f"{'✗ ' if one.exceeds else ''}{one.attack}{f' of {columns}' if columns else ''}"
-
-    rows = [
-        (
-            name(one),
-            percent(one.rate),
-            percent(one.advantage),
-            "–" if one.tolerance is None else percent(one.tolerance),
-        )
-        for one in found.findings
-        if one.advantage > 0 or one.tolerance is not None
-    ]
-    if rows:
-        header = ("Attack", "Exposed", "Learned", "Tolerated")
-        output.print_table(to, "Attacked before it is published", header, rows)
-    elif found.findings:
-        tried = ", ".join(dict.fromkeys(one.attack for one in found.findings))
-        output.print_sentence(to, f"Attacked by {tried}: nothing was learned.")
-    if found.accepted_risk is not None:
-        output.print_sentence(to, f"! Risk accepted: {found.accepted_risk}", style="yellow")
 
 
 def _show_frontier(found: Release, to: Console) -> None:

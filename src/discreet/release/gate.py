@@ -44,7 +44,14 @@ class Gate:
         Raises:
             RiskNotTolerated: An attack learns more than the policy tolerates, and nobody accepted it.
         """
-        findings, cautions = attack_release(release, source, self.asked, earlier=self.earlier)
+        return self.decide(*attack_release(release, source, self.asked, earlier=self.earlier))
+
+    def decide(self, findings: Sequence[Finding], cautions: tuple[str, ...] = ()) -> Passed:
+        """Hold findings against the policy's tolerance.
+
+        Raises:
+            RiskNotTolerated: One exceeds it, and nobody accepted that.
+        """
         judged = worst_first([judge(found, self.asked.tolerance) for found in findings])
         beyond = [found for found in judged if found.exceeds]
         if beyond and self.refuses and self.accepted is None:

@@ -155,3 +155,31 @@ def facts(found: Finding) -> list[str]:
     if found.queries:
         told.append(f"{found.queries:,} questions")
     return told
+
+
+def show_findings(findings: Sequence[Finding], accepted: str | None, to: Console) -> None:
+    """Print what attacks on a release learned, in a table, and why a risk was accepted."""
+    from discreet.measure.describe import percent
+
+    def name(one: Finding) -> str:
+        columns = ", ".join(one.details.get("columns", ()))
+        return f"{'✗ ' if one.exceeds else ''}{one.attack}{f' of {columns}' if columns else ''}"
+
+    rows = [
+        (
+            name(one),
+            percent(one.rate),
+            percent(one.advantage),
+            "–" if one.tolerance is None else percent(one.tolerance),
+        )
+        for one in findings
+        if one.advantage > 0 or one.tolerance is not None
+    ]
+    if rows:
+        header = ("Attack", "Exposed", "Learned", "Tolerated")
+        output.print_table(to, "Attacked before it is published", header, rows)
+    elif findings:
+        tried = ", ".join(dict.fromkeys(one.attack for one in findings))
+        output.print_sentence(to, f"Attacked by {tried}: nothing was learned.")
+    if accepted is not None:
+        output.print_sentence(to, f"! Risk accepted: {accepted}", style="yellow")

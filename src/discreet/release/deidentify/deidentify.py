@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from discreet.engines.engine import Table
 from discreet.errors import OutputRefused, WrongUsage
 from discreet.release.deidentify.apply_pseudonyms import apply_pseudonyms
 from discreet.release.deidentify.expert import determine
+from discreet.release.deidentify.gate import Made, pass_gate
 from discreet.release.deidentify.opening import Reading, opened
 from discreet.release.deidentify.prepared import UNIT
 from discreet.release.deidentify.record import record_path, write_record
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.policy.model import Policy
     from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
     from discreet.release.deidentify.expert import Determination, ExpertChoices
+    from discreet.release.deidentify.opening import Opened
     from discreet.release.deidentify.prepared import Prepared
     from discreet.release.deidentify.record import Deidentified
     from discreet.release.deidentify.tokens import Tokens
@@ -43,6 +46,7 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
     keep: Collection[str] = (),
     unit: str | None = None,
     small: SmallAreas | None = None,
+    accept_risk: str | None = None,
     force: bool = False,
     reading: Reading | None = None,
     progress: Progress | None = None,
@@ -58,6 +62,7 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
         keep: Columns that stay as they are, on the custodian's word.
         unit: The column that says whose rows they are, to count people in what is left.
         small: The ZIP areas of 20,000 people or fewer; the list that is shipped when not given.
+        accept_risk: Why it is written even if attacks learn more than the policy tolerates.
         force: Replace what is at `output`.
         reading: How the source is read.
         progress: Called with a step's name, what is done and what there is to do.
@@ -74,18 +79,20 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
     choices = SafeHarborChoices(as_of, dict(classes or {}), tuple(keep), unit, small)
     with opened(source, policy, reading or Reading()) as table:
         prepared = apply_safe_harbor(table, choices, progress=progress or _silent)
+        prepared = _attacked(prepared, table, accepted=accept_risk, refuses=target is not None)
         if target is None:
             return prepared.found
         return write_prepared(prepared, table.table.engine, target, source=source)
 
 
-def pseudonymize_source(
+def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
     source: object,
     output: str | Path | None = None,
     *,
     choices: PseudonymChoices,
     mapping: Path | None = None,
     policy: Policy | str | Path | None = None,
+    accept_risk: str | None = None,
     force: bool = False,
     reading: Reading | None = None,
     progress: Progress | None = None,
@@ -100,6 +107,13 @@ def pseudonymize_source(
         choices = replace(choices, tokens=_open_mapping(mapping, choices))
     with opened(source, policy, reading or Reading()) as table:
         prepared, tokens = apply_pseudonyms(table, choices, progress=progress or _silent)
+        prepared = _attacked(
+            prepared,
+            table,
+            pseudonyms=choices.columns,
+            accepted=accept_risk,
+            refuses=target is not None,
+        )
         if target is None:
             return prepared.found
         if mapping is not None and choices.key is not None:
@@ -120,6 +134,7 @@ def determine_source(
     output: str | Path | None = None,
     *,
     choices: ExpertChoices,
+    accept_risk: str | None = None,
     force: bool = False,
     reading: Reading | None = None,
     progress: Progress | None = None,
@@ -134,11 +149,41 @@ def determine_source(
         found, judged = determine(table, choices, progress=progress or _silent)
         if target is None or not found.holds:
             return found
+        passed = pass_gate(Made(judged, found.quasi), table, accepted=accept_risk)
+        found = replace(found, findings=passed.findings, accepted_risk=passed.accepted)
         columns = [column.name for column in judged.columns if column.name != UNIT]
         query = build.select(*map(build.column, columns), source=judged.relation.copy())
         found = replace(found, output=write_rows(table.table.engine, query, target))
         write_record(found, target, source=source)
         return found
+
+
+def _attacked(
+    prepared: Prepared,
+    source: Opened,
+    *,
+    pseudonyms: Collection[str] = (),
+    accepted: str | None,
+    refuses: bool,
+) -> Prepared:
+    """Return what is ready to be written with what attacks on it found; a dry run only tells."""
+    engine, left = source.table.engine, prepared.found.remaining
+    columns = tuple(
+        column for column in engine.columns(prepared.relation) if column.name in prepared.columns
+    )
+    made = Made(
+        Table(engine, prepared.relation, columns, source.table.label),
+        quasi=left.quasi if left else (),
+        pseudonyms=tuple(pseudonyms),
+    )
+    passed = pass_gate(made, source, accepted=accepted, refuses=refuses)
+    found = replace(
+        prepared.found,
+        findings=passed.findings,
+        accepted_risk=passed.accepted,
+        cautions=(*prepared.found.cautions, *passed.cautions),
+    )
+    return replace(prepared, found=found)
 
 
 def _silent(*_: object) -> None:

@@ -21,6 +21,7 @@ from discreet.result import Result
 from discreet.sql import build
 
 if TYPE_CHECKING:
+    from discreet.attack.finding import Finding
     from discreet.engines.engine import Table
     from discreet.measure.assess import Progress
     from discreet.measure.assessment import Assessment, Verdict
@@ -85,6 +86,8 @@ class Determination(Result):
     cautions: tuple[str, ...]
     expert: str | None = None
     output: Written | None = None
+    findings: tuple[Finding, ...] = ()
+    accepted_risk: str | None = None
     _assessment: Assessment | None = field(default=None, repr=False)
 
     @property

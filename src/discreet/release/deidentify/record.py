@@ -15,6 +15,7 @@ from discreet.writing import write_whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.attack.finding import Finding
     from discreet.release.output.target import Target
 
 ENDING = ".release.json"
@@ -72,6 +73,8 @@ class Deidentified(Result):
     warnings: tuple[str, ...]
     cautions: tuple[str, ...]
     output: Written | None = None
+    findings: tuple[Finding, ...] = ()
+    accepted_risk: str | None = None
 
     def column(self, name: str) -> ColumnRecord:
         """Return what happened to the column called `name`."""

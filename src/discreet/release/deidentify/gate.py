@@ -1,0 +1,67 @@
+"""What de-identification made, attacked before it is written: who is still found, what pseudonyms tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.attack.dictionary import attack_table
+from discreet.attack.linkage.link import link_people
+from discreet.engines.engine import Kind, Table
+from discreet.engines.scratch import Scratch
+from discreet.policy import model
+from discreet.release.gate import Gate, sample
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.attack.finding import Finding
+    from discreet.release.deidentify.opening import Opened
+    from discreet.release.gate import Passed
+
+
+@dataclass(frozen=True)
+class Made:
+    """Rows that are ready to be written: what outsiders may know of them, and which are pseudonyms."""
+
+    table: Table
+    quasi: Sequence[str]
+    pseudonyms: Sequence[str] = ()
+
+
+def pass_gate(made: Made, source: Opened, *, accepted: str | None, refuses: bool = True) -> Passed:
+    """Attack what was made; return what was found.
+
+    Linkage is tried by people who know the values as they are published; pseudonyms with what the
+    source holds and with usual numbers and dates.
+
+    Raises:
+        RiskNotTolerated: An attack learns more than the policy tolerates, and nobody accepted it.
+    """
+    asked = source.policy or model.Table(source.table.label, ())
+    with Scratch(made.table.engine) as scratch:
+        release = replace(made.table, engine=scratch)
+        findings = [*_linked(release, made.quasi, asked), *_undone(release, made, source.table)]
+    gate = Gate(asked, accepted=accepted, refuses=refuses)
+    return gate.decide(findings)
+
+
+def _linked(release: Table, quasi: Sequence[str], asked: model.Table) -> list[Finding]:
+    known = [name for name in quasi if release.column(name) is not None]
+    if not known:
+        return []
+    told = [name for name in asked.with_role(model.Role.SENSITIVE) if release.column(name)]
+    people = sample(release, known, engine=release.engine)
+    learned = [name for name in told if name not in known]
+    return [link_people(release, people, on={name: name for name in known}, sensitive=learned)]
+
+
+def _undone(release: Table, made: Made, source: Table) -> tuple[Finding, ...]:
+    columns = tuple(
+        column
+        for column in release.columns
+        if column.name in made.pseudonyms and column.kind in (Kind.TEXT, Kind.INTEGER)
+    )
+    if not columns:
+        return ()
+    return attack_table(replace(release, columns=columns), known=[source])
