@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.attack.manifest import find_manifest, read_published
 from discreet.engines.connect import holds_tables, open_table
 from discreet.engines.scratch import Scratch
 from discreet.errors import Bug, EmptySource, WrongUsage
@@ -153,9 +154,11 @@ def opened_release(  # noqa: PLR0913 -- how a source is read, and who plays whic
 ) -> Generator[Bound]:
     """Open a release with the parts of its columns; what is kept meanwhile is dropped at the end.
 
-    A release has lost its policy's unit: then each row is another person.
+    Without a policy and without words for the parts, the manifest beside a release says them. A
+    release has lost its policy's unit: then each row is another person.
     """
     loaded = load(policy)
+    manifest = find_manifest(source) if loaded is None and quasi is None else None
     if table is not None and loaded is None and not holds_tables(source):
         raise WrongUsage(
             f"There is no table '{table}' to choose: the source is one table, and there is no "
@@ -169,7 +172,9 @@ def opened_release(  # noqa: PLR0913 -- how a source is read, and who plays whic
         memory_limit=memory_limit,
     )
     try:
-        chosen = select_table(loaded, label=opened.label, name=table) if loaded else None
+        chosen = read_published(manifest) if manifest is not None else None
+        if loaded is not None:
+            chosen = select_table(loaded, label=opened.label, name=table)
         has_lost_unit = bool(chosen and chosen.unit and opened.column(chosen.unit) is None)
         bound = bind(
             opened,

@@ -73,6 +73,7 @@ def opened(
     name: str | None = None,
 ) -> Generator[Opened]:
     """Open all tables on one engine; it is closed at the end."""
+    from discreet.attack.manifest import hierarchies_of
     from discreet.cli.attacks.findings import tolerance_of
     from discreet.engines.connect import open_table
 
@@ -90,7 +91,7 @@ def opened(
             control=outside,
             on=_on(on, rule, (first, *others), people[0], hidden=(*hidden, name or "")),
             sensitive=hidden,
-            hierarchies=_hierarchies(rule),
+            hierarchies=hierarchies_of(rule),
             tolerance=tolerance_of(policy, tolerance=tolerance, table=table, label=first.label),
         )
     finally:
@@ -98,17 +99,15 @@ def opened(
 
 
 def _rule(policy: Path | None, *, table: str | None, label: str) -> model.Table | None:
-    if policy is None:
-        return None
+    """Return what is said of the columns: by the policy, else by the first release's manifest."""
+    from discreet.attack.manifest import find_manifest, read_published
     from discreet.measure.subject import select_table
     from discreet.policy.load import load_policy
 
-    return select_table(load_policy(policy), label=label, name=table)
-
-
-def _hierarchies(rule: model.Table | None) -> dict[str, Hierarchy]:
-    columns = rule.columns if rule else ()
-    return {column.name: column.hierarchy for column in columns if column.hierarchy is not None}
+    if policy is not None:
+        return select_table(load_policy(policy), label=label, name=table)
+    beside = find_manifest(label)
+    return read_published(beside) if beside is not None else None
 
 
 def _sensitive(named: Sequence[str] | None, rule: model.Table | None) -> tuple[str, ...]:
