@@ -100,14 +100,15 @@ def hold(
     found: list[tuple[int, int, int]] = []
     counts = {"generalized": 0, "suppressed": 0, "unread": 0}
     exact, rest = reader.exact(missing_is_anything=missing_is_anything)
-    grouped = _groups(values, labels, hierarchy) if hierarchy is not None else {}
+    groups = _groups(values, labels, hierarchy) if hierarchy is not None else {}
+    exact = exact[~np.isin(exact[:, 0], list(groups))]
+    for label, members in groups.items():
+        counts["generalized"] += 1
+        found += [(label, start, stop) for start, stop in _runs(reader.places[members])]
     for label in rest:
-        meaning = read_label(reader.label(label), reader.domain)
-        members = grouped.get(label)
-        if members is not None and not isinstance(meaning, Anything):
-            slices, kind = _runs(reader.places[members]), "generalized"
-        else:
-            slices, kind = reader.slices(meaning)
+        if label in groups:
+            continue
+        slices, kind = reader.slices(read_label(reader.label(label), reader.domain))
         counts[kind] += 1
         found += [(label, start, stop) for start, stop in slices]
     triples = np.array(found, np.int64).reshape(-1, 3)
@@ -274,13 +275,17 @@ def _groups(
     known = pc.invert(pc.is_in(values, value_set=missed)).to_numpy(zero_copy_only=False)
     covered = np.flatnonzero(known)
     inside = values.take(pa.array(covered))
+    texts = text_of(labels)
     found: dict[int, list[NDArray[np.int64]]] = {}
+    named: set[int] = set()
     for level in range(hierarchy.height):
-        named = pc.fill_null(pc.index_in(hierarchy.generalize(inside, level), value_set=labels), -1)
-        owners = named.to_numpy(zero_copy_only=False)
+        places = pc.index_in(hierarchy.generalize(inside, level), value_set=texts, skip_nulls=True)
+        owners = pc.fill_null(places, -1).to_numpy(zero_copy_only=False)
         for label in np.unique(owners[owners >= 0]).tolist():
             found.setdefault(label, []).append(covered[owners == label])
-    return {label: np.unique(np.concatenate(parts)) for label, parts in found.items()}
+            if level:
+                named.add(label)
+    return {label: np.unique(np.concatenate(found[label])) for label in sorted(named)}
 
 
 def _runs(places: NDArray[np.int64]) -> list[tuple[int, int]]:
