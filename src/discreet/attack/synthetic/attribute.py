@@ -48,8 +48,8 @@ def infer(
 ) -> Finding:
     """Return of how many people the closest synthetic record has the right `secret`.
 
-    The adversary knows `known` of them, by default every other column. A number is right within a
-    share `within` of itself. `details` also has CAP, the correct attribution probability: the share of
+    The adversary knows `known` of them, by default every other column. A number is right when it is
+    off by a share `within` of itself, or of the column's span, at most. `details` also has CAP, the correct attribution probability: the share of
     the true value among synthetic records that agree on all of `known` (Elliot 2014).
     """
     require_guesses(guesses)
@@ -129,11 +129,18 @@ def _guess(
 def is_right(
     guesses: NDArray[np.float64], truth: NDArray[np.float64], feature: Feature, within: float
 ) -> NDArray[np.bool_]:
-    """Return which guesses are right: the same word, or a number within a share of the truth."""
+    """Return which guesses are right: the same word, or a number off by a share of the truth at most.
+
+    Where numbers are large and their span is not, such as years or postcodes, the share is of the span.
+    """
     both_missing = np.isnan(guesses) & np.isnan(truth)
     if not feature.is_ordered:
         return (guesses == truth) | both_missing
-    return (np.abs(guesses - truth) <= within * np.abs(truth)) | both_missing
+    return (np.abs(guesses - truth) <= _reach(truth, feature, within)) | both_missing
+
+
+def _reach(truth: NDArray[np.float64], feature: Feature, within: float) -> NDArray[np.float64]:
+    return within * np.minimum(np.abs(truth), feature.span)
 
 
 def attribution(
@@ -167,7 +174,7 @@ def _by_chance(trial: Trial, secret: str, within: float) -> float:
     missing = float(np.mean(np.isnan(drawn)) * np.mean(np.isnan(truth)))
     present = np.sort(drawn[~np.isnan(drawn)])
     wanted = truth[~np.isnan(truth)]
-    reach = within * np.abs(wanted) if feature.is_ordered else np.zeros(len(wanted))
+    reach = _reach(wanted, feature, within) if feature.is_ordered else np.zeros(len(wanted))
     hits = np.searchsorted(present, wanted + reach, side="right")
     hits -= np.searchsorted(present, wanted - reach, side="left")
     return missing + float(np.sum(hits)) / (len(drawn) * len(truth))

@@ -59,7 +59,8 @@ def approach(
     found = _measure(trial, people, guesses, rng)
     threshold = choose_threshold(found.training, false_alarms)
     right = int(np.sum(found.source <= threshold))
-    control = reference_of(int(np.sum(found.control <= threshold)), len(found.control))
+    wrong = int(np.sum(found.control <= threshold))
+    control = reference_of(wrong, len(found.control))
     compared = compare(right, len(people), control)
     return make_finding(
         "closest",
@@ -71,6 +72,7 @@ def approach(
         ),
         targets=len(people),
         exposed=right,
+        claimed=right + wrong,
         correct=right,
         knowledge=KNOWLEDGE,
         remedy=REMEDY,

@@ -59,9 +59,10 @@ def link(
         "linkability",
         target=trial.label,
         verdict=(
-            f"For {right:,} of {counted(len(people), 'person', 'people')}, {listed(sets[0])} and "
-            f"{listed(sets[1])} lead to the same synthetic record; so they do for "
-            f"{percent(control.share)} of people who are not in the source."
+            f"For {right:,} of {counted(len(people), 'person', 'people')}, what is known of them in one "
+            f"table ({', '.join(sets[0])}) and in another ({', '.join(sets[1])}) leads to the same "
+            f"synthetic record; so it does for {percent(control.share)} of people who are not in the "
+            "source."
         ),
         targets=len(people),
         exposed=right,

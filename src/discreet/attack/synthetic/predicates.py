@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.attack.synthetic.trial import Feature, Records
 
 
-class Test(IntEnum):
+class Relation(IntEnum):
     """What one part of a predicate asks of a column."""
 
     EQUAL = 0
@@ -29,18 +29,18 @@ class Test(IntEnum):
 
 
 LOOK_FIRST = 256  # rows, before all of a long run
-SIGNS = {Test.EQUAL: "=", Test.AT_LEAST: ">=", Test.AT_MOST: "<=", Test.OTHER: "<>"}
+SIGNS = {Relation.EQUAL: "=", Relation.AT_LEAST: ">=", Relation.AT_MOST: "<=", Relation.OTHER: "<>"}
 
 
 @dataclass(frozen=True)
 class Predicates:
-    """Conjunctions of the same number of parts: part j of predicate i tests one column.
+    """Conjunctions of the same number of parts: part j of predicate i asks for one column's value.
 
-    `columns`, `tests` and `values` have a row for each predicate and a column for each part.
+    `columns`, `relations` and `values` have a row for each predicate and a column for each part.
     """
 
     columns: NDArray[np.int64]
-    tests: NDArray[np.int64]
+    relations: NDArray[np.int64]
     values: NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -48,39 +48,41 @@ class Predicates:
 
     def take(self, which: NDArray[np.int64]) -> Predicates:
         """Return some of them."""
-        return Predicates(self.columns[which], self.tests[which], self.values[which])
+        return Predicates(self.columns[which], self.relations[which], self.values[which])
 
     def joined(self, other: Predicates) -> Predicates:
         """Return these and the others."""
         return Predicates(
             np.concatenate([self.columns, other.columns]),
-            np.concatenate([self.tests, other.tests]),
+            np.concatenate([self.relations, other.relations]),
             np.concatenate([self.values, other.values]),
         )
 
     def distinct(self) -> Predicates:
         """Return each predicate once, in the same order."""
-        whole = np.hstack([self.columns, self.tests, np.nan_to_num(self.values, nan=np.inf)])
+        whole = np.hstack([self.columns, self.relations, np.nan_to_num(self.values, nan=np.inf)])
         return self.take(np.sort(np.unique(whole, axis=0, return_index=True)[1]))
 
     def spell(self, which: int, features: Sequence[Feature]) -> str:
         """Return one predicate as people write it: for the custodian's eyes only."""
         parts: list[str] = []
-        for column, test, value in zip(
-            self.columns[which], self.tests[which], self.values[which], strict=True
+        for column, relation, value in zip(
+            self.columns[which], self.relations[which], self.values[which], strict=True
         ):
             feature = features[int(column)]
-            if test in SIGNS:
-                parts.append(f"{feature.name} {SIGNS[Test(test)]} {feature.spell(float(value))}")
+            if relation in SIGNS:
+                parts.append(
+                    f"{feature.name} {SIGNS[Relation(relation)]} {feature.spell(float(value))}"
+                )
             else:
-                gap = "is missing" if test == Test.MISSING else "is not missing"
+                gap = "is missing" if relation == Relation.MISSING else "is not missing"
                 parts.append(f"{feature.name} {gap}")
         return " and ".join(parts)
 
 
 @dataclass(frozen=True)
 class Index:
-    """Each column of a table in ascending order, so that one test is two look-ups."""
+    """Each column of a table in ascending order, so that one part is two look-ups."""
 
     records: Records
 
@@ -111,7 +113,7 @@ class Index:
         lengths = ends - starts
         shortest = np.argmin(lengths, axis=1)
         # A run stands for its test, except that it holds all values where one is excluded.
-        exact = (predicates.columns.shape[1] == 1) & (predicates.tests[:, 0] != Test.OTHER)
+        exact = (predicates.columns.shape[1] == 1) & (predicates.relations[:, 0] != Relation.OTHER)
         counts = np.where(exact, lengths[:, 0], 0)
         for which in np.flatnonzero(~exact & (lengths.min(axis=1) > 0)):
             part = shortest[which]
@@ -130,37 +132,37 @@ class Index:
         for column in np.unique(predicates.columns):
             ascending = self.ascending[column, : self.present[column]]
             here = predicates.columns == column
-            below = here & np.isin(predicates.tests, (Test.EQUAL, Test.AT_LEAST))
+            below = here & np.isin(predicates.relations, (Relation.EQUAL, Relation.AT_LEAST))
             starts[below] = np.searchsorted(ascending, predicates.values[below], side="left")
-            above = here & np.isin(predicates.tests, (Test.EQUAL, Test.AT_MOST))
+            above = here & np.isin(predicates.relations, (Relation.EQUAL, Relation.AT_MOST))
             ends[above] = np.searchsorted(ascending, predicates.values[above], side="right")
-        missing = predicates.tests == Test.MISSING
+        missing = predicates.relations == Relation.MISSING
         starts[missing] = self.present[predicates.columns[missing]]
         ends[missing] = len(self.records)
         return starts, ends
 
     def _matching(self, predicates: Predicates, which: int, rows: NDArray[np.int64]) -> int:
-        for column, test, value in zip(
+        for column, relation, value in zip(
             predicates.columns[which],
-            predicates.tests[which],
+            predicates.relations[which],
             predicates.values[which],
             strict=True,
         ):
-            rows = rows[_holds(self.records.values[column, rows], int(test), float(value))]
+            rows = rows[_holds(self.records.values[column, rows], int(relation), float(value))]
         return len(rows)
 
 
-def _holds(column: NDArray[np.float64], test: int, value: float) -> NDArray[np.bool_]:
-    match test:
-        case Test.EQUAL:
+def _holds(column: NDArray[np.float64], relation: int, value: float) -> NDArray[np.bool_]:
+    match relation:
+        case Relation.EQUAL:
             return column == value
-        case Test.AT_LEAST:
+        case Relation.AT_LEAST:
             return column >= value
-        case Test.AT_MOST:
+        case Relation.AT_MOST:
             return column <= value
-        case Test.OTHER:
+        case Relation.OTHER:
             return (column != value) & ~np.isnan(column)
-        case Test.MISSING:
+        case Relation.MISSING:
             return np.isnan(column)
         case _:
             return ~np.isnan(column)
@@ -178,13 +180,13 @@ def rare_values(index: Index, features: Sequence[Feature]) -> Predicates:
     for column, feature in enumerate(features):
         ascending = index.ascending[column, : index.present[column]]
         values, counts = np.unique(ascending, return_counts=True)
-        found += [(column, int(Test.EQUAL), float(value)) for value in values[counts == 1]]
+        found += [(column, int(Relation.EQUAL), float(value)) for value in values[counts == 1]]
         if len(index.records) - len(ascending) == 1:
-            found.append((column, int(Test.MISSING), float("nan")))
+            found.append((column, int(Relation.MISSING), float("nan")))
         if feature.is_ordered and len(values):
             found += [
-                (column, int(test), float(values[end]))
-                for test, end in ((Test.AT_MOST, 0), (Test.AT_LEAST, -1))
+                (column, int(relation), float(values[end]))
+                for relation, end in ((Relation.AT_MOST, 0), (Relation.AT_LEAST, -1))
                 if counts[end] == 1
             ]
     table = np.array(found, dtype=np.float64).reshape(-1, 3)
@@ -208,10 +210,10 @@ def from_records(
     values = records.values[columns, rows[:, None]]
     is_ordered = np.array([feature.is_ordered for feature in features])[columns]
     middles = np.array([_median(column) for column in records.values])[columns]
-    side = np.where(values > middles, Test.AT_LEAST, Test.AT_MOST)
-    tests = np.where(is_ordered, side, Test.EQUAL)
-    tests = np.where(np.isnan(values), Test.MISSING, tests)
-    return Predicates(columns, tests, values)
+    side = np.where(values > middles, Relation.AT_LEAST, Relation.AT_MOST)
+    relations = np.where(is_ordered, side, Relation.EQUAL)
+    relations = np.where(np.isnan(values), Relation.MISSING, relations)
+    return Predicates(columns, relations, values)
 
 
 def at_random(
@@ -232,14 +234,14 @@ def at_random(
         here = columns == column
         values[here] = known[picked[here]]
     is_ordered = np.array([feature.is_ordered for feature in features])[columns]
-    ordered = np.array([Test.EQUAL, Test.OTHER, Test.AT_LEAST, Test.AT_MOST])
-    tests = np.where(
+    ordered = np.array([Relation.EQUAL, Relation.OTHER, Relation.AT_LEAST, Relation.AT_MOST])
+    relations = np.where(
         is_ordered,
         ordered[rng.integers(4, size=(many, width))],
         ordered[rng.integers(2, size=(many, width))],
     )
-    gaps = np.where(tests == Test.OTHER, Test.PRESENT, Test.MISSING)
-    return Predicates(columns, np.where(np.isnan(values), gaps, tests), values)
+    gaps = np.where(relations == Relation.OTHER, Relation.PRESENT, Relation.MISSING)
+    return Predicates(columns, np.where(np.isnan(values), gaps, relations), values)
 
 
 def _median(column: NDArray[np.float64]) -> float:

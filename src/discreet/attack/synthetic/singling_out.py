@@ -76,6 +76,7 @@ def _attack(
         verdict=_verdict(targets, right, width, reference.share),
         targets=targets,
         exposed=right,
+        claimed=targets,
         correct=right,
         knowledge=KNOWLEDGE_OF_ALL,
         remedy=REMEDY,
@@ -89,7 +90,7 @@ def _attack(
             "singled_out_in_control": int(np.sum(elsewhere == 1)),
             "features": list(trial.names),
         },
-        example=_example(trial, tried, found),
+        example=_example(trial, tried, found, elsewhere),
     )
 
 
@@ -175,11 +176,15 @@ def _verdict(targets: int, right: int, width: int, reference: float) -> str:
     )
 
 
-def _example(trial: Trial, tried: Predicates, found: NDArray[np.int64]) -> list[str]:
+def _example(
+    trial: Trial, tried: Predicates, found: NDArray[np.int64], elsewhere: NDArray[np.int64]
+) -> list[str]:
     hits = np.flatnonzero(found == 1)
     if not len(hits):
         return []
-    words = tried.spell(int(hits[0]), trial.features)
+    # What nobody else has is told best.
+    shown = hits[np.argmin(elsewhere[hits])]
+    words = tried.spell(int(shown), trial.features)
     return [
         f"One synthetic row has {words}.",
         "So has exactly one person of the source: whoever knows this about somebody knows them.",

@@ -1,0 +1,92 @@
+"""Each attack finds what was copied, and nothing where only the population was learned.
+
+Claims about chance: seeded, 800 descriptions or 1,500 people at most; `judge` asks for a 95 % interval, so
+that an honest table is found guilty by chance in fewer than 5 % of seeds, and these seeds are fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.attack.finding import Finding, judge
+from discreet.attack.synthetic.attribute import infer
+from discreet.attack.synthetic.closest import approach
+from discreet.attack.synthetic.linkability import link
+from discreet.attack.synthetic.singling_out import single_out
+from discreet.attack.synthetic.trial import Trial
+
+Attack = Callable[[Trial], Finding]
+
+
+def singling_out_many(trial: Trial) -> Finding:
+    return single_out(trial, rng=np.random.default_rng(7), guesses=800)[1]
+
+
+def linkability(trial: Trial) -> Finding:
+    rng = np.random.default_rng(7)
+    return link(trial, first=["age", "sex", "town"], second=["income", "ill"], rng=rng)
+
+
+def attribute_word(trial: Trial) -> Finding:
+    return infer(trial, "town", rng=np.random.default_rng(7))
+
+
+def attribute_number(trial: Trial) -> Finding:
+    return infer(trial, "income", rng=np.random.default_rng(7))
+
+
+def closest(trial: Trial) -> Finding:
+    return approach(trial, rng=np.random.default_rng(7))
+
+
+ATTACKS = [singling_out_many, linkability, attribute_word, attribute_number, closest]
+attacks = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+
+
+@pytest.mark.statistics
+@attacks
+def test_copied_people_are_found(attack: Attack, leaky: Trial):
+    found = judge(attack(leaky), {"default": 0.05})
+    assert found.exceeds
+    assert found.advantage > 0.25
+    assert found.details["risk_interval"][0] > 0.15
+
+
+@pytest.mark.statistics
+@attacks
+def test_independent_columns_teach_nothing(attack: Attack, honest: Trial):
+    assert not judge(attack(honest), {"default": 0.0}).exceeds
+
+
+@pytest.mark.statistics
+@attacks
+def test_learning_the_population_is_no_breach(attack: Attack, faithful: Trial):
+    found = judge(attack(faithful), {"default": 0.0})
+    assert not found.exceeds
+    assert found.advantage < 0.05
+
+
+@attacks
+def test_a_control_group_that_was_copied_too_hides_everything(attack: Attack, leaky: Trial):
+    assert not judge(attack(replace(leaky, control=leaky.source)), {"default": 0.0}).exceeds
+
+
+@attacks
+def test_the_same_seed_gives_the_same_finding(attack: Attack, leaky: Trial):
+    assert attack(leaky).to_dict() == attack(leaky).to_dict()
+
+
+@attacks
+def test_a_finding_holds_no_value_of_a_person(attack: Attack, leaky: Trial):
+    found = attack(leaky)
+    assert found.example
+    assert "town-" not in str(found.to_dict())
+
+
+@attacks
+def test_more_guesses_than_people_try_each_once(attack: Attack, leaky: Trial):
+    assert attack(leaky).targets <= 1500

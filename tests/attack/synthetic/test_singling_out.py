@@ -1,0 +1,118 @@
+"""Descriptions that fit one person: counted as SQL would, and brought to the same number of people."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
+
+from discreet.attack.synthetic.predicates import (
+    Index,
+    Predicates,
+    Relation,
+    at_random,
+    from_records,
+)
+from discreet.attack.synthetic.singling_out import refer, single_out, singles_in_sample
+from discreet.attack.synthetic.trial import Trial, open_trial
+from discreet.errors import WrongUsage
+
+SIGNS = {Relation.EQUAL: "=", Relation.AT_LEAST: ">=", Relation.AT_MOST: "<=", Relation.OTHER: "<>"}
+
+
+def in_sql(trial: Trial, predicates: Predicates) -> list[int]:
+    """Count the same predicates by DuckDB, over the numbers that stand for values."""
+    values = trial.source.values
+    frame = pa.table({f"c{i}": pa.array(row, from_pandas=True) for i, row in enumerate(values)})
+    connection = duckdb.connect()
+    connection.register("t", frame)
+    counts: list[int] = []
+    for columns, relations, wanted in zip(
+        predicates.columns, predicates.relations, predicates.values, strict=True
+    ):
+        parts = [
+            f"c{column} IS {'' if relation == Relation.MISSING else 'NOT '}NULL"
+            if relation in (Relation.MISSING, Relation.PRESENT)
+            else f"c{column} {SIGNS[Relation(relation)]} {value!r}"
+            for column, relation, value in zip(columns, relations, map(float, wanted), strict=True)
+        ]
+        found = connection.sql(f"SELECT count(*) FROM t WHERE {' AND '.join(parts)}").fetchone()
+        counts.append(found[0] if found else -1)
+    return counts
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.parametrize("make", [at_random, from_records])
+def test_predicates_count_as_the_engine_counts(leaky: Trial, make, width: int):
+    rng = np.random.default_rng(11)
+    made = make(leaky.synthetic, leaky.features, many=40, width=width, rng=rng)
+    assert Index(leaky.source).count(made).tolist() == in_sql(leaky, made)
+
+
+def test_enough_matches_are_not_counted_further(leaky: Trial):
+    rng = np.random.default_rng(12)
+    made = from_records(leaky.synthetic, leaky.features, many=300, width=2, rng=rng)
+    index = Index(leaky.synthetic)
+    whole, quick = index.count(made), index.count(made, enough=2)
+    assert ((whole == 1) == (quick == 1)).all()
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=6), st.integers(1, 12))
+def test_singles_of_a_sample_are_hypergeometric(counts: list[int], want: int):
+    found = singles_in_sample(np.array(counts), have=12, want=want)
+    wanted = [hypergeom.pmf(1, 12, count, want) for count in counts]
+    assert found == pytest.approx(np.mean(wanted), abs=1e-9)
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("others", [300, 3000])
+def test_a_control_group_of_another_size_is_no_excuse(source, control, population, others: int):
+    grown = pa.concat_tables([control, population])
+    copied = source.take(np.random.default_rng(5).integers(0, 1500, 1500))
+    trial = open_trial(copied, source=source, control=grown.slice(0, others))
+    found = single_out(trial, rng=np.random.default_rng(1), guesses=600)[1]
+    same = open_trial(copied, source=source, control=control)
+    reference = single_out(same, rng=np.random.default_rng(1), guesses=600)[1]
+    assert found.advantage == pytest.approx(reference.advantage, abs=0.2)
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("others", [300, 3000])
+def test_a_control_group_of_another_size_is_no_accusation(source, population, others: int):
+    from tests.attack.synthetic.conftest import draw_people
+
+    trial = open_trial(
+        population, source=source, control=draw_people(np.random.default_rng(9), others)
+    )
+    found = single_out(trial, rng=np.random.default_rng(1), guesses=600)[1]
+    assert found.details["risk_interval"][0] == 0
+
+
+def test_the_reference_of_no_guesses_excuses_everything():
+    nothing = np.zeros(0, dtype=np.int64)
+    assert refer(nothing, nothing, people=5, others=5).high == 1.0
+
+
+def test_a_table_without_rare_values_gives_no_description():
+    same = pa.table({"sex": ["f", "f", "m", "m"], "ill": ["yes", "no", "yes", "no"]})
+    trial = open_trial(same, source=same, control=same)
+    found = single_out(trial, rng=np.random.default_rng(0), width=1)
+    assert [finding.targets for finding in found] == [0]
+    assert "No description" in found[0].verdict
+
+
+def test_a_description_of_no_column_is_refused(leaky: Trial):
+    with pytest.raises(WrongUsage, match="0 columns"):
+        single_out(leaky, rng=np.random.default_rng(0), width=0)
+
+
+def test_a_copy_that_was_doubled_is_still_singled_out():
+    people = pa.table({"age": [*range(20, 60)], "sex": ["f", "m"] * 20})
+    doubled = pa.concat_tables([people, people])
+    others = pa.table({"age": [30] * 40, "sex": ["f"] * 40})
+    trial = open_trial(doubled, source=people, control=others)
+    assert single_out(trial, rng=np.random.default_rng(0))[0].rate > 0.9
