@@ -126,6 +126,40 @@ def test_keys_are_public_by_values_bounds_kind_and_what_is_computed_from_these(g
     ]
 
 
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("born >= DATE '1969-05-01' AND born < DATE '1972-01-01'", (1969, 1970, 1971)),
+        ("born BETWEEN '1970-01-01' AND '1970-06-30' AND age > 3", (1970,)),
+        ("born > DATE '1969-05-01'", None),
+        ("born >= DATE '1969-05-01' OR born < DATE '1972-01-01'", None),
+        ("born BETWEEN DATE '9999-12-31' AND DATE '9999-12-31' AND born > DATE '9999-12-31'", None),
+        ("born < DATE '0001-01-01' AND born > DATE '0001-01-01'", None),
+    ],
+)
+def test_years_between_the_dates_of_a_condition_are_public(grouped, where: str, expected):
+    keys, _ = grouped(f"SELECT year(born) AS y, count(*) FROM people WHERE {where} GROUP BY y")
+    assert keys == [expected]
+
+
+def test_all_years_between_the_dates_of_a_condition_are_told(curator: Curator):
+    where = "born BETWEEN DATE '1969-01-01' AND DATE '1970-01-03'"
+    told = curator.ask(
+        f"SELECT year(born) AS y, count(*) FROM people WHERE {where} GROUP BY y", epsilon=1
+    )
+    assert told.rows == [[1969, 0], [1970, 3]]
+
+
+@pytest.mark.parametrize("limits", ["", "limits: {rows-per-unit: 2}, "])
+def test_a_capped_count_per_person_is_a_public_key(monkeypatch, limits: str):
+    without_noise(monkeypatch)
+    policy = f"tables: {{t: {{unit: who, {limits}columns: {{who: identifier}}}}}}"
+    curator = hold({"t": pa.table({"who": ["p", "p", "p", "q"]})}, policy)
+    inner = "SELECT who, least(count(*), 4) AS n FROM t GROUP BY who"
+    told = curator.ask(f"SELECT n, count(*) FROM ({inner}) x GROUP BY n", epsilon=1)
+    assert told.rows == [[n, count] for n, count in enumerate([0, 1, 0, 1, 0])]
+
+
 @pytest.mark.parametrize("by", ["town", "born", "sex || town", "year(born)", "age, town"])
 def test_other_keys_are_private(grouped, by: str):
     keys, _ = grouped(f"SELECT count(*) FROM people GROUP BY {by}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import chain, combinations, product
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from sqlglot import exp
 from discreet.answer.aggregates import is_aggregate
 from discreet.answer.derive import value_of
 from discreet.answer.expressions.translate import translate
-from discreet.answer.expressions.typed import MANY, Typed, domain
+from discreet.answer.expressions.typed import CALENDAR, MANY, Typed, domain
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.sql import build
@@ -140,7 +141,20 @@ def _typed(written: exp.Expr, rows: Rows) -> Typed:
         return replace(typed, values=_public_values(written, rows))
     clamped = translate(written, rows.resolve_clamped)
     values = domain(clamped)
-    return typed if values is None else replace(clamped, values=values)
+    if values is not None:
+        return replace(clamped, values=values)
+    return replace(typed, values=domain(translate(written, lambda c: _dated(c, rows))))
+
+
+def _dated(column: exp.Column, rows: Rows) -> Typed:
+    """Return a date within the bounds that a condition gives it, to learn what comes of it."""
+    typed = rows.resolve(column)
+    low, high = rows.bounds.get(rows.place(column), (None, None))
+    if typed.kind is not Kind.DATE or low is None or high is None:
+        return typed
+    first, last = (Fraction(end.toordinal()) for end in CALENDAR)
+    # A day before the first or after the last day of the calendar is none.
+    return replace(typed, low=low, high=high) if first <= low <= high <= last else typed
 
 
 def _public_values(column: exp.Column, rows: Rows) -> tuple[object, ...] | None:

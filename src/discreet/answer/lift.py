@@ -257,6 +257,7 @@ def _within(node: exp.Expr, rows: Rows, inner: list[Item]) -> exp.Expr:
     typed = Typed(
         tree=tree,
         kind=Kind.INTEGER if is_count else Kind.REAL,
+        low=derive.Fraction(0) if is_count else None,
         step=derive.Fraction(1) if is_count else None,
     )
     known = next((item for item in inner if item.typed.tree == tree), None)
