@@ -10,6 +10,7 @@ from discreet.errors import did_you_mean
 
 # method -> its one line in --help; the module `discreet.cli.attacks.<method>` is imported to run it.
 METHODS: dict[str, str] = {
+    "all": "every attack that a published table admits, worst finding first",
     "linkage": "names put to rows by a list of known people",
     "homogeneity": "classes in which all share one sensitive value",
     "background": "what classes tell somebody who can rule out some values",
@@ -29,6 +30,7 @@ METHODS: dict[str, str] = {
     "counting": "one person's value by counts, halving what it may be",
     "averaging": "noise averaged away, in the same words and in others",
     "small-groups": "answers about one or two people, and dominated sums",
+    "reconstruction": "everybody's secret from counts of groups, solved all at once",
     "census": "published tables turned back into the people they were made from",
 }
 

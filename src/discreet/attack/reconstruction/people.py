@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from discreet.attack.reconstruction.questions import Roster, key_expression
 from discreet.engines.engine import Kind
-from discreet.errors import EmptySource, InvalidQuestion, UnknownColumn, WrongUsage, did_you_mean
+from discreet.errors import EmptySource, WrongUsage
+from discreet.measure.subject import require_column
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -21,45 +20,8 @@ if TYPE_CHECKING:
 
     from discreet.engines.engine import Table
 
+MOST_PEOPLE = 10_000
 KEY, NUMBER, BIT = "discreet_key", "discreet_number", "discreet_bit"
-
-
-def read_value(text: str, table: Table) -> exp.Expr:
-    """Return a condition such as `diagnosis = 'HIV'`, whose truth is each person's secret.
-
-    Raises:
-        InvalidQuestion: It is no condition.
-        UnknownColumn: It names a column that the table lacks.
-    """
-    tree = _condition(text)
-    is_plain = tree is not None and not any(tree.find_all(exp.Query, exp.AggFunc))
-    if tree is None or not is_plain or not any(tree.find_all(exp.Column)):
-        raise InvalidQuestion(
-            "The secret is a condition on columns, such as --value \"diagnosis = 'HIV'\"."
-        )
-    names = {column.name.lower(): column.name for column in table.columns}
-    for column in tree.find_all(exp.Column):
-        if column.name.lower() not in names:
-            raise UnknownColumn(
-                f"{table.label} has no column '{column.name}'."
-                f"{did_you_mean(column.name, names.values())}"
-            )
-        column.replace(build.column(names[column.name.lower()]))
-    return exp.paren(tree)
-
-
-def _condition(text: str) -> exp.Expr | None:
-    """Return the text as a tree, or None where it is no condition."""
-    with contextlib.suppress(SqlglotError):
-        query: Any = parse_one(f"SELECT 1 WHERE {text}", dialect="duckdb")
-        where = query.args.get("where")
-        # More than a condition would be a clause of its own.
-        if where is not None and set(filter(query.args.get, query.args)) <= {
-            "where",
-            "expressions",
-        }:
-            return where.this
-    return None
 
 
 def read_people(
@@ -69,6 +31,7 @@ def read_people(
 
     Raises:
         EmptySource: The table has no rows.
+        WrongUsage: It has too many.
     """
     parts = [build.named(key_expression(by), KEY)]
     column = table.column(by[0])
@@ -86,6 +49,11 @@ def read_people(
     numbers = None
     if is_whole and not found[NUMBER].null_count:
         numbers = found[NUMBER].to_numpy(zero_copy_only=False).astype(np.int64)
+    if len(keys) > MOST_PEOPLE:
+        raise WrongUsage(
+            f"{table.label} has {len(keys):,} rows, and solving for everybody takes their square in "
+            f"memory. Attack a part of at most {MOST_PEOPLE:,} of them."
+        )
     bits = found[BIT].to_numpy(zero_copy_only=False).astype(np.bool_)
     return Roster(tuple(by), keys, numbers, is_text), bits
 
@@ -97,12 +65,9 @@ def public_columns(table: Table, wanted: Sequence[str] | None) -> tuple[str, ...
         UnknownColumn: The table lacks a column.
         WrongUsage: None was named, and no column tells everybody apart.
     """
-    names = [column.name for column in table.columns]
-    for name in wanted or ():
-        if name not in names:
-            raise UnknownColumn(f"{table.label} has no column '{name}'.{did_you_mean(name, names)}")
     if wanted:
-        return tuple(wanted)
+        return tuple(require_column(table, name).name for name in wanted)
+    names = [column.name for column in table.columns]
     counts = [
         build.named(exp.Count(this=exp.Distinct(expressions=[build.column(name)])), f"c{place}")
         for place, name in enumerate(names)
@@ -117,3 +82,17 @@ def public_columns(table: Table, wanted: Sequence[str] | None) -> tuple[str, ...
         f"No column of {table.label} tells everybody apart. Name the public ones that the adversary "
         "knows people by: --by name,birth_date."
     )
+
+
+def invent_people(roster: Roster, *, count: int) -> Roster:
+    """Return people who are like those of the roster, and do not exist.
+
+    >>> invent_people(Roster(("name",), ("Ann",)), count=1).keys
+    ('Ann the 2.',)
+    """
+    people = roster.people
+    keys = tuple(f"{roster.keys[at % people]} the {at // people + 2}." for at in range(count))
+    numbers = None
+    if roster.numbers is not None:
+        numbers = int(np.abs(roster.numbers).max()) + 1 + np.arange(count)
+    return Roster(roster.columns, keys, numbers, roster.is_text)
