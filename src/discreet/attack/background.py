@@ -49,6 +49,7 @@ def rule_out(groups: Groups, m: int) -> Narrowed:
     somebody with the value of count r is told with r / (n - the m largest others)
     (Machanavajjhala et al. 2006, section 3).
 
+    >>> from discreet.measure.classes import Groups
     >>> groups = Groups(np.zeros((1, 1)), np.array([0, 3]), np.arange(3), np.array([50, 49, 1]),
     ...                 np.array([100]))
     >>> [round(float(rule_out(groups, m).of_class[0]), 4) for m in (0, 1, 2)]
