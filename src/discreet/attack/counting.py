@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import gcd
 from statistics import fmean
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.attack.crowds import crowds
 from discreet.attack.finding import make_finding
+from discreet.attack.outcomes import told
 from discreet.attack.plans import both, either, negation
 
 if TYPE_CHECKING:
@@ -41,13 +42,13 @@ class Sight:
         """Return whether a condition of the person holds, or None when refused."""
         where = condition if self.crowd is None else either(condition, self.crowd)
         if repeats == 1:
-            told = interface.count(where)
+            count = interface.count(where)
         else:
             question = interface.question(interface.aggregate(None), where)
             replies = [interface.ask(question).number for _ in range(repeats)]
             answered = [reply for reply in replies if reply is not None]
-            told = fmean(answered) if answered else None
-        return None if told is None else told - self.base > self.gap / 2
+            count = fmean(answered) if answered else None
+        return None if count is None else count - self.base > self.gap / 2
 
 
 @dataclass(frozen=True)
@@ -104,14 +105,14 @@ def find_sight(
 ) -> Sight | None:
     """Return how to see one person, or None when they are seen nowhere."""
     if smallest is None or smallest <= 1:
-        told = interface.count(person)
-        if told is not None and told >= 0.5:
-            return Sight(None, 0.0, told)
+        count = interface.count(person)
+        if count is not None and count >= 0.5:
+            return Sight(None, 0.0, count)
     for crowd, base in islice(_crowds(interface, domains), 2 * CROWDS):
-        told = interface.count(either(person, crowd))
-        if told is not None and told - base >= 0.5:
-            return Sight(crowd, base, told - base)
-        if told is not None and _looks_exact(interface, base) and _is_second(crowd):
+        count = interface.count(either(person, crowd))
+        if count is not None and count - base >= 0.5:
+            return Sight(crowd, base, count - base)
+        if count is not None and _looks_exact(interface, base) and _is_second(crowd):
             return None  # in neither the crowd nor the rest is the person missed
     return None
 
@@ -179,16 +180,16 @@ def count_out(
         )
         for person in people
     ]
-    told = list(zip(people, found, strict=True))
-    present = [(person, result) for person, result in told if person.is_present]
-    absent = [(person, result) for person, result in told if not person.is_present]
+    pairs = list(zip(people, found, strict=True))
+    present = [(person, result) for person, result in pairs if person.is_present]
+    absent = [(person, result) for person, result in pairs if not person.is_present]
     right = sum(is_right(result, person.truth, domain) for person, result in present)
     claimed = sum(result.place is not None for _, result in present)
     control = [is_right(result, person.truth, domain) for person, result in absent]
-    return make_finding(
+    finding = make_finding(
         "counting",
         target=interface.label,
-        verdict=_verdict(domain, right, claimed, len(present), interface),
+        verdict="",
         targets=len(present),
         exposed=right,
         claimed=claimed,
@@ -215,6 +216,11 @@ def count_out(
         },
         example=_example(interface, present, domain),
     )
+    success = (
+        f"found out by {interface.questions:,} counts, where one per value would be up to "
+        f"{domain.size * len(people):,}"
+    )
+    return replace(finding, verdict=told(finding, interface, what=domain.column, success=success))
 
 
 def is_right(result: Inferred, truth: Any, domain: Domain) -> bool:
@@ -227,23 +233,6 @@ def is_right(result: Inferred, truth: Any, domain: Domain) -> bool:
         return 0 <= float(truth) - float(value) < float(step)
     day = getattr(truth, "date", None)
     return value == (day() if callable(day) and hasattr(value, "isoformat") else truth)
-
-
-def _verdict(domain: Domain, right: int, claimed: int, targets: int, interface: Interface) -> str:
-    if right:
-        whom = "the person" if targets == 1 else f"{right:,} of {targets:,} people"
-        return (
-            f"'{domain.column}' of {whom} is found out by {interface.questions:,} counts, where one "
-            f"per value would be up to {domain.size * targets:,}."
-        )
-    if claimed:
-        return (
-            f"The adversary claims '{domain.column}' of {claimed:,} of {targets:,} people and is wrong "
-            "about all of them: counts are too far from the truth."
-        )
-    why = {"questions": "it has no more questions", "budget-exceeded": "the budget is spent"}
-    reason = why.get(interface.ended, "no count changes by one person")
-    return f"'{domain.column}' of none of {targets:,} people is found out: {reason}."
 
 
 def _example(

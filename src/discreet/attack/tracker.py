@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.attack.crowds import Crowd, crowds
 from discreet.attack.finding import make_finding
+from discreet.attack.outcomes import told
 from discreet.attack.plans import (
     Plan,
     complement,
@@ -45,12 +46,15 @@ class Known:
         group: How many people a condition may hold for.
         trackers: How many crowds to average over, where answers are rounded or noisy, so that
             counts do not even tell who is there; None where answers look exact.
+        is_there: The adversary knows that the person is in the table, and asks no counts: best
+            where every answer costs something.
         ways: What is tried, in this order.
     """
 
     smallest: int | None = None
     group: int = 1
     trackers: int | None = None
+    is_there: bool = False
     ways: tuple[str, ...] = ("direct", "complement", "individual", "general", "double")
 
 
@@ -109,7 +113,10 @@ def reveal(
     knows = known or Known()
     if knows.trackers is not None:
         return _averaged(interface, person, value=value, domains=domains, known=knows)
-    found = _short(interface, person, knows) or _long(interface, person, domains, knows)
+    if knows.is_there:
+        return _unchecked(interface, person, value=value, known=knows)
+    found = first_that_works(_short(person, knows), interface)
+    found = found or _long(interface, person, domains, knows)
     if found is None:
         return Revealed()
     plan, people = found
@@ -117,7 +124,16 @@ def reveal(
     return Revealed(plan, people, total, group=knows.group)
 
 
-def _short(interface: Interface, person: exp.Expr, known: Known) -> tuple[Plan, float] | None:
+def _unchecked(interface: Interface, person: exp.Expr, *, value: str, known: Known) -> Revealed:
+    for plan in _short(person, known):
+        total = plan.total(interface, value)
+        if total is not None:
+            return Revealed(plan, None, total, group=known.group)
+    return Revealed()
+
+
+def _short(person: exp.Expr, known: Known) -> list[Plan]:
+    """Return the plans that need no crowd."""
     plans = {
         "direct": [direct(person)],
         "complement": [complement(person)],
@@ -126,7 +142,7 @@ def _short(interface: Interface, person: exp.Expr, known: Known) -> tuple[Plan, 
     ways = [way for way in known.ways if way in plans]
     if known.smallest is not None and known.smallest > known.group:  # bound to be refused
         ways = [way for way in ways if way == "individual"]
-    return first_that_works([plan for way in ways for plan in plans[way]], interface)
+    return [plan for way in ways for plan in plans[way]]
 
 
 def _long(
@@ -159,9 +175,9 @@ def _general(
         return None
     for crowd in islice(crowds(interface, domains, window=window), CROWDS):
         plan = general(person, crowd.where, asks_all=people is not None)
-        told = plan.count(interface)
-        if told is not None:
-            return plan, told
+        count = plan.count(interface)
+        if count is not None:
+            return plan, count
         seen.append(crowd)
     return None
 
@@ -213,13 +229,13 @@ def _averaged(
         general(person, crowd.where, asks_all=False) for crowd in around(start, known.trackers or 1)
     ]
     totals = [plan.total(interface, value) for plan in plans]
-    told = [total for total in totals if total is not None]
-    if not told:
+    given = [total for total in totals if total is not None]
+    if not given:
         return Revealed(plans[0])
-    error = stdev(told) / len(told) ** 0.5 if len(told) > 1 else None
-    name = f"mean of {len(told)} trackers" if len(told) > 1 else plans[0].name
+    error = stdev(given) / len(given) ** 0.5 if len(given) > 1 else None
+    name = f"mean of {len(given)} trackers" if len(given) > 1 else plans[0].name
     plan = replace(plans[0], name=name)
-    return Revealed(plan, None, fmean(told), error, group=known.group)
+    return Revealed(plan, None, fmean(given), error, group=known.group)
 
 
 def around(crowd: Crowd, count: int) -> list[Crowd]:
@@ -256,9 +272,9 @@ def track(
         reveal(interface, person.where, value=value, domains=domains, known=known)
         for person in people
     ]
-    told = list(zip(people, found, strict=True))
-    present = [(person, result) for person, result in told if person.is_present]
-    absent = [(person, result) for person, result in told if not person.is_present]
+    pairs = list(zip(people, found, strict=True))
+    present = [(person, result) for person, result in pairs if person.is_present]
+    absent = [(person, result) for person, result in pairs if not person.is_present]
     right = sum(is_right(result, person.truth) for person, result in present)
     claimed = sum(result.is_claim for _, result in present)
     errors = [
@@ -277,10 +293,10 @@ def track(
         "absent": len(absent),
         "claimed_of_absent": sum(result.is_claim for _, result in absent),
     }
-    return make_finding(
+    finding = make_finding(
         attack,
         target=interface.label,
-        verdict=_verdict(value, right, claimed, len(present), interface, methods),
+        verdict="",
         targets=len(present),
         exposed=right,
         claimed=claimed,
@@ -297,6 +313,12 @@ def track(
         details=details,
         example=_example(interface, present, value),
     )
+    way = f" ({', '.join(methods)})" if methods else ""
+    success = (
+        f"revealed exactly by {interface.questions:,} questions{way}, with "
+        f"{interface.refusals:,} of them refused"
+    )
+    return replace(finding, verdict=told(finding, interface, what=value, success=success))
 
 
 def _methods(found: Sequence[Revealed]) -> dict[str, int]:
@@ -310,31 +332,6 @@ def _certainty(found: Sequence[Revealed]) -> float | None:
     if not errors:
         return None
     return fmean(2 * NormalDist().cdf(0.5 / error) - 1 for error in errors)
-
-
-def _verdict(
-    value: str,
-    right: int,
-    claimed: int,
-    targets: int,
-    interface: Interface,
-    methods: dict[str, int],
-) -> str:
-    way = f" ({', '.join(methods)})" if methods else ""
-    if right:
-        whom = "the person" if targets == 1 else f"{right:,} of {targets:,} people"
-        return (
-            f"'{value}' of {whom} is revealed exactly by {interface.questions:,} questions{way}, "
-            f"{interface.refusals:,} of which were refused."
-        )
-    if claimed:
-        return (
-            f"The adversary claims '{value}' of {claimed:,} of {targets:,} people and is wrong about "
-            f"all of them: answers are too far from the truth{way}."
-        )
-    why = {"questions": "it has no more questions", "budget-exceeded": "the budget is spent"}
-    reason = why.get(interface.ended, "no sum of answered questions singles them out")
-    return f"'{value}' of none of {targets:,} people is revealed: {reason}."
 
 
 def _example(

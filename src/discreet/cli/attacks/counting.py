@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.attack.domains import Domain
+    from discreet.engines.engine import Table
+    from discreet.policy import model
 
 EXAMPLES = """\b
 Examples:
@@ -87,13 +89,12 @@ def command(
     from discreet.attack.people import most_common_share
     from discreet.sql import build
 
-    most = None if choices["epsilon"] is None else 40 * interfaces.tried(people)
+    def most(table: Table, said: model.Table | None) -> int:
+        return interfaces.tried(people) * repeats * _enough(_domain(table, said, value, between))
+
     with interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target:
-        domain = _domain(target, value, between)
+        domain = _domain(target.table, target.said, value, between)
         column = build.column(domain.column)
-        if target.interface.budget is None:
-            # As many as a search of the whole range needs, and as many for a crowd.
-            target.interface.budget = _enough(domain, interfaces.tried(people), repeats)
         found = count_out(
             target.interface,
             interfaces.the_people(target, value=column, person=person, people=people, by=by),
@@ -109,15 +110,19 @@ def command(
     finish([found], tolerance=tolerated, as_json=as_json, report=report)
 
 
-def _enough(domain: Domain, people: int, repeats: int) -> int:
-    return people * (4 * ceil(log2(max(2, domain.size))) + 60) * repeats
+def _enough(domain: Domain) -> int:
+    """Return how many counts one person takes: the halving, and as many to find a crowd."""
+    return 2 * ceil(log2(max(2, domain.size))) + 3
 
 
-def _domain(target: interfaces.Target, name: str, between: tuple[str, str] | None) -> Domain:
+def _domain(
+    table: Table, said: model.Table | None, name: str, between: tuple[str, str] | None
+) -> Domain:
     from discreet.attack.domains import domain_of, make_range
     from discreet.errors import WrongUsage
+    from discreet.measure.subject import require_column
 
-    column = interfaces.value_column(target, name)
+    column = require_column(table, name)
     if between is not None:
         if not column.kind.is_ordered:
             raise WrongUsage(f"'{name}' has no order, so that nothing is between two values of it.")
@@ -126,7 +131,7 @@ def _domain(target: interfaces.Target, name: str, between: tuple[str, str] | Non
         except ValueError:
             pass
         raise WrongUsage(f"--between does not name two values of '{name}', which is {column.kind}.")
-    found = domain_of(target.table, column, policy=target.said)
+    found = domain_of(table, column, policy=said)
     if found is None:
         raise WrongUsage(
             f"'{name}' has too many words to list. Give its values in the policy, or choose another "

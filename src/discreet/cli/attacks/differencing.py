@@ -12,7 +12,7 @@ from discreet.cli.attacks import interfaces
 from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from discreet.attack.finding import Finding
 
@@ -89,12 +89,14 @@ def command(
         raise click.UsageError(
             "Say what was published (--questions FILE), or whom to ask about (--person, --people)."
         )
-    most = None if choices["epsilon"] is None else 4 * interfaces.tried(people)
+    most = None if choices["epsilon"] is None else 1 + interfaces.tried(people)
     with interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target:
         if questions:
             found = _audit(target, questions, value, bounds)
         else:
-            found = [_attack(target, value, person=person, people=people, by=by)]
+            is_priced = choices["epsilon"] is not None
+            drawn = {"person": person, "people": people, "by": by}
+            found = [_attack(target, value, is_priced=is_priced, drawn=drawn)]
         tolerated = tolerance_of(
             policy, tolerance=tolerance, table=choices["table"], label=target.table.label
         )
@@ -138,9 +140,8 @@ def _attack(
     target: interfaces.Target,
     value: str | None,
     *,
-    person: str | None,
-    people: int | None,
-    by: tuple[str, ...] | None,
+    is_priced: bool,
+    drawn: Mapping[str, Any],
 ) -> Finding:
     from discreet.attack.people import most_common_share
     from discreet.attack.tracker import Known, track
@@ -152,10 +153,10 @@ def _attack(
     number = build.column(column.name)
     return track(
         target.interface,
-        interfaces.the_people(target, value=number, person=person, people=people, by=by),
+        interfaces.the_people(target, value=number, **drawn),
         value=column.name,
         domains=[],
-        known=Known(ways=("complement",)),
+        known=Known(ways=("complement",), is_there=is_priced),
         baseline=most_common_share(target.table, number),
         attack="differencing",
     )

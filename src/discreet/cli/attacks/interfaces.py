@@ -152,7 +152,11 @@ class Target:
 
 @contextmanager
 def open_target(
-    source: str, *, policy: Path | None, budget: int | None, choices: Mapping[str, Any]
+    source: str,
+    *,
+    policy: Path | None,
+    budget: int | Callable[[Table, model.Table | None], int] | None,
+    choices: Mapping[str, Any],
 ) -> Generator[Target]:
     """Yield the interface that the options describe; `budget` counts where no option does."""
     import numpy as np
@@ -167,7 +171,7 @@ def open_target(
     try:
         said = select_table(loaded, label=table.label, name=choices["table"]) if loaded else None
         chance = np.random.default_rng(choices["seed"])
-        asked = choices["budget"] or budget
+        asked = choices["budget"] or (budget(table, said) if callable(budget) else budget)
         rules = _rules(choices, table)
         if choices["epsilon"] is None:
             from discreet.attack.laboratory import laboratory
@@ -271,6 +275,7 @@ def the_people(
 ) -> list[Person]:
     """Return whom the options name, with some absent people where they were drawn by chance."""
     from discreet.attack.people import draw_people, name_person, read_condition
+    from discreet.errors import WrongUsage
     from discreet.measure.subject import require_column
 
     if (person is None) == (people is None):
@@ -279,7 +284,13 @@ def the_people(
         )
     if person is not None:
         where = read_condition(person, target.table)
-        return [name_person(target.table, where, value=value)]
+        named = name_person(target.table, where, value=value)
+        if not named.is_present:
+            raise WrongUsage(
+                f"The condition of --person holds for nobody in {target.table.label}. Check its "
+                "spelling; --people tries absent people as well."
+            )
+        return [named]
     unit = target.said.unit if target.said else None
     names = by or ((unit,) if unit else None)
     if names is None:

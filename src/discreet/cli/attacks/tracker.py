@@ -21,7 +21,6 @@ Examples:
       --epsilon 1 --policy policy.yaml
   discreet attack tracker postgresql://server/db?table=people --person "id = 7" --value salary
 """
-EACH = 16  # questions for one person, the search for a crowd included
 
 
 @click.command(epilog=EXAMPLES)
@@ -44,6 +43,11 @@ EACH = 16  # questions for one person, the search for a crowd included
     metavar="N",
     help="How many people the condition may hold for, as far as the adversary knows.",
 )
+@click.option(
+    "--is-there",
+    is_flag=True,
+    help="The adversary knows that the person is in the table, and asks no counts; so with --epsilon.",
+)
 @click.option("--knows-rule", is_flag=True, help="The adversary knows K and skips what is refused.")
 @interfaces.interface_options
 @finding_options
@@ -57,6 +61,7 @@ def command(
     public: tuple[str, ...] | None,
     trackers: int | None,
     group: int,
+    is_there: bool,
     knows_rule: bool,
     policy: Path | None,
     tolerance: float | None,
@@ -77,7 +82,9 @@ def command(
 
     is_blurred = choices["step"] is not None or choices["noise"] is not None
     wanted = trackers or (100 if is_blurred else None)
-    most = None if choices["epsilon"] is None else EACH * interfaces.tried(people)
+    # Where answers cost, counts would leave less for what is wanted.
+    is_priced = choices["epsilon"] is not None
+    most = interfaces.tried(people) if is_priced else None
     with interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target:
         column = interfaces.value_column(target, value, is_summed=True)
         number = build.column(column.name)
@@ -90,6 +97,7 @@ def command(
                 smallest=target.rules.smallest if knows_rule else None,
                 group=group,
                 trackers=wanted,
+                is_there=is_there or (is_priced and wanted is None),
             ),
             baseline=most_common_share(target.table, number),
         )
