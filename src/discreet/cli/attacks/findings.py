@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.errors import RiskNotTolerated
 
 NOT_SAFE_ENOUGH = 3
+MANY = 6
 
 
 class Share(click.ParamType[float]):
@@ -124,9 +125,15 @@ def tell_refusal(refusal: RiskNotTolerated, *, as_json: bool, report: Path | Non
 
 
 def show(findings: Sequence[Finding], to: Console) -> None:
-    """Print each finding: the sentence, the numbers, one worked example."""
+    """Print each finding: the sentence, the numbers, one worked example.
+
+    Among many, those that learned nothing have their sentence only.
+    """
     for found in findings:
         sign, style = ("✗", "bold red") if found.exceeds else ("•", "bold")
+        if len(findings) > MANY and not found.advantage:
+            output.print_sentence(to, f"{sign} {found.attack}: {found.verdict}")
+            continue
         output.print_sentence(to, f"{sign} {found.attack}: {found.verdict}", style=style)
         output.print_sentence(to, f"  {'; '.join(facts(found))}.")
         output.print_sentence(to, f"  Needs to know: {found.knowledge}")

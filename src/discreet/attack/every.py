@@ -1,0 +1,196 @@
+"""Every attack that a published table admits, with what the adversary is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from discreet.attack.finding import worst_first
+from discreet.errors import DiscreetError
+from discreet.policy.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+
+    from discreet.attack.finding import Finding
+    from discreet.attack.synthetic.trial import Trial
+    from discreet.attack.told import Classes
+    from discreet.engines.engine import Table
+    from discreet.measure.subject import Bound
+    from discreet.policy import model
+
+
+@dataclass(frozen=True)
+class Given:
+    """A release with the parts of its columns, and what the adversary has beside it.
+
+    Attributes:
+        release: The published table.
+        described: What its policy or its manifest says of it, such as hierarchies.
+        known: A list of people, on the release's engine.
+        on: Columns to find them by; default the quasi-identifiers that both sides have.
+        earlier: Releases of the same people made before, on the release's engine.
+        trial: The release as synthetic data, beside its source and a control group.
+        rng: Where chance comes from.
+    """
+
+    release: Bound
+    rng: np.random.Generator
+    described: model.Table | None = None
+    known: Table | None = None
+    on: Sequence[str] | None = None
+    earlier: tuple[Table, ...] = ()
+    trial: Trial | None = None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What all attacks found, worst first, and why others were not tried, by attack."""
+
+    findings: tuple[Finding, ...]
+    not_tried: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def attack_all(given: Given) -> Tried:
+    """Run every attack that the release admits; one that cannot run is told, not fatal."""
+    findings: list[Finding] = []
+    not_tried: dict[str, str] = {}
+    for name, attack, missing in _attacks(given):
+        if missing:
+            not_tried[name] = missing
+            continue
+        try:
+            findings += attack()
+        except DiscreetError as error:
+            not_tried[name] = str(error)
+    return Tried(worst_first(findings), not_tried)
+
+
+def _attacks(given: Given) -> list[tuple[str, Callable[[], Sequence[Finding]], str]]:
+    """Return each attack by name, how it runs, and what it lacks."""
+    subject = given.release.subject
+    no_secret = "" if subject.sensitive else "no column is named sensitive"
+    no_list = "" if given.known is not None else "no list of known people was given (--known)"
+    no_past = no_secret or no_list or ("" if given.earlier else "no earlier release (--earlier)")
+    no_trial = "" if given.trial else "it is for synthetic data (--source and --control)"
+    no_secret_of_trial = no_trial or no_secret
+    return [
+        ("linkage", lambda: _linkage(given), no_list),
+        ("homogeneity, skewness, similarity, inference", lambda: _classes(given), no_secret),
+        ("background", lambda: _background(given), no_secret),
+        ("composition", lambda: _composition(given), no_past),
+        ("dictionary", lambda: _dictionary(given), ""),
+        ("singling-out, linkability, closest", lambda: _synthetic(given), no_trial),
+        ("attribute", lambda: _attribute(given), no_secret_of_trial),
+    ]
+
+
+def _linkage(given: Given) -> Sequence[Finding]:
+    from discreet.attack.linkage.link import link_people
+    from discreet.attack.linkage.wish import make_wish
+    from discreet.attack.manifest import hierarchies_of
+
+    if given.known is None:
+        return ()
+    subject = given.release.subject
+    shared = [column.name for column in subject.quasi if given.known.column(column.name)]
+    on = given.on or (shared if given.described is None else None)
+    secrets = [column.name for column in subject.sensitive]
+    wish = make_wish(
+        subject.table, given.known, policy=given.described, on=on, sensitive=secrets or None
+    )
+    return [
+        link_people(
+            subject.table,
+            given.known,
+            on=wish.on,
+            sensitive=wish.sensitive,
+            hierarchies=hierarchies_of(given.described),
+        )
+    ]
+
+
+def _classes(given: Given) -> Sequence[Finding]:
+    from discreet.attack.homogeneity import find_homogeneity
+    from discreet.attack.inference import find_inference
+    from discreet.attack.skewness import find_skewness
+    from discreet.attack.told import read_classes
+
+    classes = read_classes(given.release)
+    return [
+        *(find_homogeneity(told) for told in classes.columns),
+        *(find_skewness(told) for told in classes.all),
+        *(find_inference(told) for told in classes.all),
+        *_similarity(given, classes),
+    ]
+
+
+def _similarity(given: Given, classes: Classes) -> list[Finding]:
+    from discreet.attack.similarity import find_similarity
+
+    policy = given.release.policy or given.described
+    return [found for told in classes.columns for found in find_similarity(told, policy=policy)]
+
+
+def _background(given: Given) -> Sequence[Finding]:
+    from discreet.attack.background import find_all
+
+    return find_all(given.release)
+
+
+def _composition(given: Given) -> Sequence[Finding]:
+    from discreet.attack.composition import find_composition
+    from discreet.attack.manifest import hierarchies_of
+
+    if given.known is None:
+        return ()
+    subject = given.release.subject
+    tables = (subject.table, *given.earlier)
+    names = given.on or [
+        column.name
+        for column in subject.quasi
+        if given.known.column(column.name) and all(each.column(column.name) for each in tables)
+    ]
+    return find_composition(
+        given.known,
+        tables,
+        on={mine: theirs or mine for mine, _, theirs in (name.partition("=") for name in names)},
+        sensitive=[column.name for column in subject.sensitive],
+        hierarchies=hierarchies_of(given.described),
+    )
+
+
+def _dictionary(given: Given) -> Sequence[Finding]:
+    from discreet.attack.dictionary import attack_table
+
+    known = (given.known,) if given.known is not None else ()
+    return attack_table(given.release.subject.table, known=known)
+
+
+def _synthetic(given: Given) -> Sequence[Finding]:
+    from discreet.attack.synthetic.closest import approach
+    from discreet.attack.synthetic.linkability import link
+    from discreet.attack.synthetic.singling_out import single_out
+
+    if given.trial is None:
+        return ()
+    return [
+        *single_out(given.trial, rng=given.rng),
+        link(given.trial, rng=given.rng),
+        approach(given.trial, rng=given.rng),
+    ]
+
+
+def _attribute(given: Given) -> Sequence[Finding]:
+    from discreet.attack.synthetic.attribute import infer
+
+    if given.trial is None:
+        return ()
+    secrets = [
+        name
+        for name, role in given.release.roles.items()
+        if role is Role.SENSITIVE and name in given.trial.names
+    ]
+    return [infer(given.trial, name, rng=given.rng) for name in secrets]
