@@ -1,0 +1,113 @@
+"""Attacks on synthetic data through the command line: copies are found, words say what to do."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.flows.conftest import Discreet
+
+ATTACKS = ["singling-out", "linkability", "attribute", "closest"]
+GIVEN = ["--source", "people.csv", "--control", "others.csv", "--seed", 1]
+
+
+def draw(chance: random.Random, rows: int) -> list[str]:
+    return [
+        f"{chance.randint(18, 90)},{chance.choice('fm')},z{chance.randint(100, 160)},"
+        f"{chance.randint(10_000, 90_000)},{chance.choice(['flu', 'cold', 'hiv', ''])}"
+        for _ in range(rows)
+    ]
+
+
+@pytest.fixture
+def tables(folder: Path) -> Path:
+    chance = random.Random(5)
+    people, others = draw(chance, 300), draw(chance, 300)
+    made = {
+        "people.csv": people,
+        "others.csv": others,
+        "leaky.csv": [chance.choice(people) for _ in range(300)],
+        "honest.csv": draw(chance, 300),
+    }
+    for name, rows in made.items():
+        (folder / name).write_text("\n".join(["age,sex,zip,income,ill", *rows, ""]))
+    return folder
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_table_that_copies_people_exits_3(attack: str, tables: Path, discreet: Discreet):
+    ran = discreet("attack", attack, "leaky.csv", *GIVEN, "--tolerance", "5%")
+    assert ran.code == 3
+    assert f"✗ {attack}: " in ran.out
+    assert "For your eyes only" in ran.out
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_table_that_copies_nobody_exits_0(attack: str, tables: Path, discreet: Discreet):
+    ran = discreet("attack", attack, "honest.csv", *GIVEN, "--tolerance", "5%", "--json")
+    assert ran.code == 0
+    for found in ran.json:
+        assert found["attack"] == attack
+        assert found["control"] is not None
+        assert not found["exceeds"]
+
+
+def test_each_column_is_a_secret_in_turn(tables: Path, discreet: Discreet):
+    ran = discreet("attack", "attribute", "leaky.csv", *GIVEN, "--json")
+    secrets = sorted(found["details"]["secret"] for found in ran.json)
+    assert secrets == ["age", "ill", "income", "sex", "zip"]
+
+
+def test_the_policy_says_what_is_secret_and_tolerated(tables: Path, discreet: Discreet):
+    (tables / "policy.yaml").write_text(
+        "tables:\n  people:\n    tolerance: {attribute: 10%}\n"
+        "    columns: {age: quasi-identifier, ill: sensitive}\n"
+    )
+    ran = discreet("attack", "attribute", "leaky.csv", *GIVEN, "--policy", "policy.yaml", "--json")
+    assert ran.code == 3
+    assert [found["details"]["secret"] for found in ran.json] == ["ill"]
+    assert ran.json[0]["tolerance"] == 0.1
+
+
+def test_two_sets_of_columns_are_named(tables: Path, discreet: Discreet):
+    ran = discreet(
+        "attack", "linkability", "leaky.csv", *GIVEN, "--first", "age,sex", "--second", "zip",
+        "--neighbors", 3, "--json",
+    )  # fmt: skip
+    assert ran.json[0]["details"]["first"] == ["age", "sex"]
+    assert ran.json[0]["details"]["neighbors"] == 3
+
+
+def test_a_report_holds_no_value(tables: Path, discreet: Discreet):
+    ran = discreet("attack", "closest", "leaky.csv", *GIVEN, "--report", "r.html")
+    assert ran.code == 0
+    assert "hiv" not in (tables / "r.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--source", "people.csv"], 2, "--control"),
+        ([*GIVEN, "--columns", "agee"], 2, "Did you mean 'age'"),
+        ([*GIVEN, "--guesses", 0], 2, "--guesses"),
+        (["--source", "nobody.csv", "--control", "others.csv"], 2, "nobody.csv"),
+    ],
+)
+def test_wrong_words_are_answered(
+    tables: Path, discreet: Discreet, words: list[object], code: int, told: str
+):
+    ran = discreet("attack", "closest", "leaky.csv", *words)
+    assert ran.code == code
+    assert told in ran.err
+
+
+@pytest.mark.parametrize("attack", [*ATTACKS, "census"])
+def test_help_teaches_by_examples(attack: str, discreet: Discreet):
+    ran = discreet("attack", attack, "--help")
+    assert ran.code == 0
+    assert f"discreet attack {attack} " in ran.out.partition("Examples:")[2]
