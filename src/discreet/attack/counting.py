@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from discreet.attack.interface import Interface
     from discreet.attack.people import Person
 
-CROWDS = 24  # enough to meet one at the edge of a step, where counts are rounded to 5 or 10
+CROWDS = 12  # conditions tried, of which each second one is the rest of the one before
+FINE = 500  # values of a column, so that one value more is few people more
+EDGES = 12  # crowds at the edge of a step that are tried, where counts are rounded
 
 
 @dataclass(frozen=True)
@@ -108,13 +110,23 @@ def find_sight(
         count = interface.count(person)
         if count is not None and count >= 0.5:
             return Sight(None, 0.0, count)
-    for crowd, base in islice(_crowds(interface, domains), 2 * CROWDS):
-        count = interface.count(either(person, crowd))
-        if count is not None and count - base >= 0.5:
-            return Sight(crowd, base, count - base)
-        if count is not None and _looks_exact(interface, base) and _is_second(crowd):
-            return None  # in neither the crowd nor the rest is the person missed
+    for crowd, base in islice(_crowds(interface, domains), CROWDS):
+        sight = _sight(interface, person, crowd, base)
+        step = _step(interface, base)
+        if sight is not None or (step == 1 and crowd.key == "not"):
+            return sight  # nobody is missed in both a crowd and its rest: the person is not there
+        if step > 1:
+            break
+    for crowd, base in islice(_edges(interface, domains), EDGES):
+        sight = _sight(interface, person, crowd, base)
+        if sight is not None:
+            return sight
     return None
+
+
+def _sight(interface: Interface, person: exp.Expr, crowd: exp.Expr, base: float) -> Sight | None:
+    count = interface.count(either(person, crowd))
+    return None if count is None or count - base < 0.5 else Sight(crowd, base, count - base)
 
 
 def _crowds(interface: Interface, domains: Sequence[Domain]) -> Iterator[tuple[exp.Expr, float]]:
@@ -127,15 +139,43 @@ def _crowds(interface: Interface, domains: Sequence[Domain]) -> Iterator[tuple[e
             yield others, size
 
 
-def _is_second(crowd: exp.Expr) -> bool:
-    return crowd.key == "not"
+def _step(interface: Interface, base: float) -> int:
+    """Return what all counts are multiples of: 1 where they look exact, 0 where they are noisy."""
+    counts = [base, interface.count() or base]
+    return gcd(*map(int, counts)) if all(count == int(count) for count in counts) else 0
 
 
-def _looks_exact(interface: Interface, base: float) -> bool:
-    """Return whether counts are whole, and no multiples of a step."""
-    people = interface.count() or 0.0
-    step = gcd(int(base), int(people))
-    return base == int(base) and people == int(people) and step == 1
+def _edges(interface: Interface, domains: Sequence[Domain]) -> Iterator[tuple[exp.Expr, float]]:
+    """Yield crowds whose rounded count is about to change, so that one person more changes it.
+
+    Between two thresholds with different counts there is one where the count changes; it is found by
+    halving. The first crowds are those below a threshold, the second those from it on.
+    """
+    fine = [domain for domain in domains if domain.size >= FINE]
+    for crowd in crowds(interface, fine):
+        domain, low = crowd.domain, crowd.place
+        for is_rest in (False, True):
+            edge = _edge(interface, domain, low, is_rest=is_rest)
+            if edge is not None:
+                yield edge
+
+
+def _edge(
+    interface: Interface, domain: Domain, low: int, *, is_rest: bool
+) -> tuple[exp.Expr, float] | None:
+    def where(place: int) -> exp.Expr:
+        return negation(domain.between(0, place)) if is_rest else domain.between(0, place)
+
+    first, width = interface.count(where(low)), 1
+    while low + width < domain.size and interface.count(where(low + width)) == first:
+        width *= 2
+    high = min(low + width, domain.size - 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if interface.count(where(middle)) == first else (low, middle)
+    chosen = where(high if is_rest else low)
+    base = interface.count(chosen)
+    return None if base is None else (chosen, base)
 
 
 def _halve(
@@ -216,10 +256,9 @@ def count_out(
         },
         example=_example(interface, present, domain),
     )
-    success = (
-        f"found out by {interface.questions:,} counts, where one per value would be up to "
-        f"{domain.size * len(people):,}"
-    )
+    success = f"found out by {interface.questions:,} counts"
+    if domain.size * len(people) > interface.questions:
+        success += f", where one per value would be up to {domain.size * len(people):,}"
     return replace(finding, verdict=told(finding, interface, what=domain.column, success=success))
 
 

@@ -92,7 +92,8 @@ def command(
     def most(table: Table, said: model.Table | None) -> int:
         return interfaces.tried(people) * repeats * _enough(_domain(table, said, value, between))
 
-    with interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target:
+    budget = None if choices["epsilon"] is None else most
+    with interfaces.open_target(source, policy=policy, budget=budget, choices=choices) as target:
         domain = _domain(target.table, target.said, value, between)
         column = build.column(domain.column)
         found = count_out(
