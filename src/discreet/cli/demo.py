@@ -57,6 +57,13 @@ def _asking(question: str, *, verb: str = "ask", epsilon: str = "0.5") -> tuple[
     )
 
 
+def _linking(name: str) -> tuple[str, ...]:
+    return (
+        *("attack", "linkage", f"{{folder}}/{name}", "--known", "{folder}/voters.csv"),
+        *("--on", "birth_date,sex,postcode"),
+    )
+
+
 # The story so far: a new capability adds its chapter here, and nothing else changes.
 _ASSESS = ("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml")
 _BY_SEX = "SELECT sex, count(*) AS people, avg(salary) AS salary FROM patients GROUP BY sex"
@@ -84,9 +91,8 @@ CHAPTERS = (
     Chapter(
         "What does an outsider with a voter list know?",
         "One person in the list with the same values is a name for a diagnosis.",
-        (*_ASSESS, "--against", "{folder}/voters.csv"),
-        lines=9,
-        begins="Chance that a match is right",
+        _linking("patients.csv"),
+        lines=3,
     ),
     Chapter(
         "Is it enough to remove what names people?",
@@ -112,6 +118,12 @@ CHAPTERS = (
             *("--table", "patients", "--rows"),
         ),
         lines=4,
+    ),
+    Chapter(
+        "And the outsider with the voter list?",
+        "Attacked again, by what the labels may stand for: nobody is found any more.",
+        _linking("released.csv"),
+        lines=1,
     ),
     Chapter(
         "What would an answer cost, and how exact would it be?",
