@@ -69,7 +69,7 @@ def test_json_is_all_that_is_printed_and_equals_the_record(hospital: Path, discr
     assert {**record, **ran.json} == record
     assert set(ran.json) == {
         *("method", "source", "verdict", "rows", "columns", "classes", "settings"),
-        *("remaining", "warnings", "cautions", "output"),
+        *("remaining", "warnings", "cautions", "output", "findings", "accepted_risk"),
     }
     assert len(ran.json["classes"]) == 18
 
