@@ -57,7 +57,7 @@ def people() -> Any:
     ],
 )
 def test_a_cell_shows_no_digits_that_its_error_makes_meaningless(value, half, shown):
-    error = None if half is None else Error(half / 2, -half, half)
+    error = None if half is None else Error(half / 2, value - half, value + half)
     assert ask._cells([value], [error], [False]) == [shown]  # pyright: ignore[reportPrivateUsage]
 
 
