@@ -72,8 +72,8 @@ def read_release(table: Table, parts: Parts, *, value_tolerance: float) -> Relea
         EmptySource: No row says who did what.
     """
     rows = _rows(table, parts)
-    people, who = _coded(rows["person"])
-    items, what = _coded(rows["item"])
+    people, who = encode_column(rows["person"])
+    items, what = encode_column(rows["item"])
     numbers = _reals(rows, "value")
     step = 1.0 if bool(np.all(numbers[~np.isnan(numbers)] % 1 == 0)) else value_tolerance / _FINEST
     values = _steps(numbers, step, missing=MISSING_HERE)
@@ -89,7 +89,7 @@ def read_targets(
 ) -> Targets:
     """Return what is known of people, in the numbers of the release."""
     rows = _rows(table, parts, truth=truth)
-    names, who = _coded(rows["person"])
+    names, who = encode_column(rows["person"])
     known = pc.dictionary_encode(rows["item"]).combine_chunks()
     places = pc.index_in(text_of(known.dictionary), value_set=release.items).fill_null(-1)
     items = places.to_numpy(zero_copy_only=False)[known.indices.to_numpy(zero_copy_only=False)]
@@ -142,9 +142,9 @@ def _require_kind(table: Table, column: Column, kinds: tuple[Kind, ...], expecte
         )
 
 
-def _coded(column: ArrowArray) -> tuple[ArrowArray, NDArray[np.int64]]:
+def encode_column(column: ArrowArray) -> tuple[ArrowArray, NDArray[np.int64]]:
     """Return the different values as text, and which of them each row has."""
-    coded = pc.dictionary_encode(column).combine_chunks()
+    coded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     return text_of(coded.dictionary), coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 

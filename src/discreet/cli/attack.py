@@ -21,6 +21,7 @@ METHODS: dict[str, str] = {
     "republication": "what successive releases of a changing table tell",
     "sparse": "histories found by a few ratings, purchases or places",
     "dictionary": "hashed identifiers undone by guessing",
+    "membership": "who is among the people behind frequencies or a release",
     "singling-out": "descriptions read off synthetic data that fit one real person",
     "linkability": "two tables about the same people, joined through synthetic data",
     "attribute": "what the closest synthetic record gives away about a person",
@@ -32,6 +33,9 @@ METHODS: dict[str, str] = {
     "small-groups": "answers about one or two people, and dominated sums",
     "reconstruction": "everybody's secret from counts of groups, solved all at once",
     "census": "published tables turned back into the people they were made from",
+    "audit": "whether outputs refute the epsilon that a mechanism claims",
+    "distinguishing": "how often the best guess between two neighbors is wrong",
+    "families": "how a guarantee weakens for people who share a secret",
 }
 
 EPILOG = """\b

@@ -94,11 +94,11 @@ def command(
     from time import perf_counter
 
     from discreet.attack.dictionary import Tools, attack_column, attack_table
-    from discreet.engines.connect import open_table
+    from discreet.engines.connect import holds_tables, open_table
 
     table = open_table(
         source,
-        table=choices["table"],
+        table=choices["table"] if holds_tables(source) else None,
         delimiter=choices["delimiter"],
         encoding=choices["encoding"],
         memory_limit=choices["memory"],

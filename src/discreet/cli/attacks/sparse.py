@@ -105,13 +105,13 @@ def command(
     may be a little wrong, a few things may be all wrong. The best record is claimed only if it stands
     out from the second best.
     """
-    from discreet.engines.connect import open_table
+    from discreet.engines.connect import holds_tables, open_table
 
     if choices["known"] is None and choices["points"] is None:
         raise WrongUsage("Say what the adversary knows: --known SOURCE, or --points 1,2,4.")
     table = open_table(
         source,
-        table=choices["table"],
+        table=choices["table"] if holds_tables(source) else None,
         delimiter=choices["delimiter"],
         encoding=choices["encoding"],
         memory_limit=choices["memory"],

@@ -1,0 +1,178 @@
+"""`discreet attack membership`: was this person among those behind what was published?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from discreet.attack.finding import Finding
+    from discreet.engines.engine import Table
+    from discreet.policy.hierarchy import Hierarchy
+
+EXAMPLES = """\b
+Frequencies (a row per allele, or per attribute and value), people whose values are known, and a
+population without the pool:
+  discreet attack membership frequencies.csv --known genotypes.csv --reference population.csv
+  discreet attack membership marginals.csv --value answer --known people.csv \\
+    --reference census.csv --truth in_pool
+\b
+A release, a row per person, and everybody who may be in it:
+  discreet attack membership released.csv --population voters.csv --on birth_date,sex,zip
+  discreet attack membership released.csv --population voters.csv --on age,zip \\
+    --source patients.csv --person national_id
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("target", metavar="TARGET", callback=options.named)
+@click.option(
+    "--known", metavar="SOURCE", help="For frequencies: people whose values the adversary has."
+)
+@click.option(
+    "--reference", metavar="SOURCE", help="For frequencies: those of a population without the pool."
+)
+@click.option("--item", metavar="COLUMN", help="Names the allele or attribute. Default: the first.")
+@click.option("--value", metavar="COLUMN", help="The attribute's value, for tables of marginals.")
+@click.option(
+    "--frequency", metavar="COLUMN", help="The share from 0 to 1. Default: the last with numbers."
+)
+@click.option("--count", metavar="COLUMN", help="In --known, with --person: the genotype of a row.")
+@click.option("--pool", type=click.IntRange(1), metavar="N", help="How many people the pool has.")
+@click.option(
+    "--reference-people", type=click.IntRange(1), metavar="N", help="How many the reference has."
+)
+@click.option("--population", metavar="SOURCE", help="For a release: everybody who may be in it.")
+@click.option("--on", type=options.NAMES, help="For a release: columns that the population shares.")
+@click.option(
+    "--source", "origin", metavar="SOURCE", help="For a release: what it was made of, as the truth."
+)
+@click.option(
+    "--person",
+    metavar="COLUMN",
+    help="Says whose row it is, in --source and --population, or --known.",
+)
+@click.option(
+    "--truth", metavar="COLUMN", help="In --known or --population: 1 for those who are in, else 0."
+)
+@click.option(
+    "--sure",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.9,
+    show_default=True,
+    metavar="CHANCE",
+    help="For a release: from which chance on somebody is claimed to be in it.",
+)
+@options.reading_options
+@finding_options
+def command(
+    target: str,
+    as_json: bool,
+    report: Path | None,
+    tolerance: float | None,
+    policy: Path | None,
+    **choices: Any,
+) -> None:
+    """Tell who is among the people behind TARGET: published frequencies, or a release.
+
+    Being in the pool of a study, or in a clinic's table, can be the secret itself. Everybody in a pool
+    pulls its frequencies a little towards themselves; and where all who look alike are in a release,
+    nobody of them can deny it. Keep people in --known or --population who are not in: they show how
+    often a claim is wrong.
+    """
+    from discreet.engines.connect import holds_tables, open_table
+
+    _require_shape(choices)
+    table = open_table(
+        target,
+        table=choices["table"] if holds_tables(target) else None,
+        delimiter=choices["delimiter"],
+        encoding=choices["encoding"],
+        memory_limit=choices["memory"],
+    )
+    allowed = tolerance_of(policy, tolerance=tolerance, table=choices["table"], label=table.label)
+    if choices["population"] is None:
+        found = _from_frequencies(table, choices)
+    else:
+        meanings = _hierarchies(target, policy, choices["table"], table.label)
+        found = _from_release(table, choices, meanings)
+    finish([found], tolerance=allowed, as_json=as_json, report=report)
+
+
+def _require_shape(choices: dict[str, Any]) -> None:
+    if choices["population"] is not None:
+        if choices["known"] is not None or choices["reference"] is not None:
+            raise WrongUsage("--population is for a release, --known for frequencies. Give one.")
+        if (choices["origin"] is None) != (choices["person"] is None):
+            raise WrongUsage("--source needs --person, the column that says who is who, and back.")
+        if choices["on"] is None:
+            raise WrongUsage("Say which columns the population shares with the release: --on a,b.")
+    elif choices["known"] is None or choices["reference"] is None:
+        raise WrongUsage(
+            "Give --known and --reference for published frequencies, or --population and --on for a "
+            "release."
+        )
+
+
+def _from_frequencies(table: Table, choices: dict[str, Any]) -> Finding:
+    from discreet.attack.marginals import Columns
+    from discreet.attack.membership import People, find_membership
+    from discreet.engines.connect import open_table
+
+    return find_membership(
+        table,
+        open_table(choices["known"]),
+        open_table(choices["reference"]),
+        columns=Columns(choices["item"], choices["value"], choices["frequency"]),
+        people=People(
+            person=choices["person"],
+            count=choices["count"],
+            truth=choices["truth"],
+            pool=choices["pool"],
+            reference=choices["reference_people"],
+        ),
+    )
+
+
+def _from_release(
+    table: Table, choices: dict[str, Any], hierarchies: Mapping[str, Hierarchy]
+) -> Finding:
+    from discreet.attack.presence import MEMBER, find_presence, mark_members
+    from discreet.engines.connect import open_table
+
+    population = open_table(choices["population"], engine=table.engine)
+    truth = choices["truth"]
+    if choices["origin"] is not None:
+        source = open_table(choices["origin"], engine=table.engine)
+        population = mark_members(population, source, person=choices["person"])
+        truth = MEMBER
+    return find_presence(
+        table,
+        population,
+        on=choices["on"],
+        truth=truth,
+        hierarchies=hierarchies,
+        sure=choices["sure"],
+    )
+
+
+def _hierarchies(
+    target: str, policy: Path | None, name: str | None, label: str
+) -> Mapping[str, Hierarchy]:
+    """Return what group names mean: as the policy says, else the manifest beside the release."""
+    from discreet.attack.manifest import find_manifest, hierarchies_of, read_published
+    from discreet.measure.subject import select_table
+    from discreet.policy.load import load_policy
+
+    if policy is not None:
+        return hierarchies_of(select_table(load_policy(policy), label=label, name=name))
+    manifest = find_manifest(target)
+    return hierarchies_of(read_published(manifest) if manifest is not None else None)
