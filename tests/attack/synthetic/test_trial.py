@@ -37,7 +37,7 @@ def test_words_have_one_code_in_all_tables():
 def test_dates_lie_on_a_line():
     trial = trial_of(day=pa.array(DAYS))
     assert trial.features[0].span == 10
-    assert trial.features[0].spell(trial.source.values[0, 0]).startswith("2001-01-01")
+    assert trial.features[0].spell(trial.source.values[0, 0]) == "2001-01-01"
     assert trial.features[0].spell(trial.source.values[0, 1]) == "missing"
 
 

@@ -78,7 +78,6 @@ def infer(
         baseline=_by_chance(trial, secret, within),
         control=control.share,
         interval=compared.interval,
-        certainty=_mean(found.shares),
         details={
             "secret": secret,
             "known": list(names),

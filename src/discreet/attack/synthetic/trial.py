@@ -57,8 +57,9 @@ class Feature:
             return self._values[int(number)]
         if self._kind == "number":
             return f"{number:g}"
-        moment = int(number) * (86_400_000_000 if self._kind == "days" else 1)
-        return str(np.datetime64(moment, "us").astype("datetime64[s]"))
+        if self._kind == "days":
+            return str(np.datetime64(int(number), "D"))
+        return str(np.datetime64(int(number), "us").astype("datetime64[s]"))
 
 
 @dataclass(frozen=True)
