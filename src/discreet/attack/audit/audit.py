@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.attack.audit.bound import epsilon_lower_bound
 from discreet.attack.audit.mechanism import run
 from discreet.attack.audit.outputs import read_runs
-from discreet.attack.audit.repeated import is_noise_shared
+from discreet.attack.audit.repeated import are_sessions_alike, is_noise_shared
 from discreet.attack.audit.views import VIEWS, views_of
 from discreet.attack.finding import make_finding
 from discreet.errors import WrongUsage
@@ -17,10 +17,9 @@ from discreet.errors import WrongUsage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from discreet.attack.audit.mechanism import Mechanism
     from discreet.attack.audit.neighbors import Pair
+    from discreet.attack.audit.outputs import Outputs
     from discreet.attack.finding import Finding
 
 RUNS = 20_000
@@ -66,8 +65,8 @@ class Evidence:
 
 
 def examine(
-    first: Sequence[object] | NDArray[Any],
-    second: Sequence[object] | NDArray[Any],
+    first: Outputs,
+    second: Outputs,
     *,
     claim: Claim,
     words: str = "the two inputs",
@@ -100,8 +99,8 @@ def examine(
 
 
 def audit_outputs(
-    first: Sequence[object] | NDArray[Any],
-    second: Sequence[object] | NDArray[Any],
+    first: Outputs,
+    second: Outputs,
     *,
     claim: Claim,
     target: str = "mechanism",
@@ -186,6 +185,22 @@ def report(found: Sequence[Evidence], *, claim: Claim, target: str) -> Finding:
         queries=runs,
         details=details,
     )
+
+
+def with_sessions(
+    found: Finding, sessions: Sequence[Sequence[str] | None], *, claim: Claim
+) -> Finding:
+    """Return the finding with what new sessions of the mechanism on one input showed.
+
+    Outputs that are the same in every session are known to whoever starts one; they refute any claim.
+    """
+    told = [session for session in sessions if session]
+    is_alike = len(told) > 1 and are_sessions_alike(told, alpha=1 - claim.confidence)
+    if not is_alike:
+        return found
+    worst = Evidence("a run in a new process", sum(map(len, told)), {SEEDED: math.inf})
+    earlier = Evidence(found.details["inputs"], found.details["runs"], found.details["tests"])
+    return report([earlier, worst], claim=claim, target=found.target)
 
 
 def _screened(

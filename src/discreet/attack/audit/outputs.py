@@ -11,7 +11,11 @@ import numpy as np
 from discreet.errors import WrongUsage
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from numpy.typing import NDArray
+
+    Outputs: TypeAlias = Sequence[object] | NDArray[Any]
 
 # What is written where no output came, and no error either.
 MISSING = "missing"
@@ -46,9 +50,7 @@ class Runs:
         return len(self.first) + len(self.second)
 
 
-def read_runs(
-    first: Sequence[object] | NDArray[Any], second: Sequence[object] | NDArray[Any]
-) -> Runs:
+def read_runs(first: Outputs, second: Outputs) -> Runs:
     """Return the outputs of two inputs in one form.
 
     >>> runs = read_runs([1, 2.5, None], [2, ValueError(), 3])
@@ -66,7 +68,7 @@ def read_runs(
     return Runs(texts[0], texts[1], found)
 
 
-def _refusals(outputs: Sequence[object] | NDArray[Any]) -> NDArray[np.str_]:
+def _refusals(outputs: Outputs) -> NDArray[np.str_]:
     if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biufU":
         return np.zeros(len(outputs), np.str_)
     return np.array([_refusal(value) for value in outputs], np.str_)
@@ -78,7 +80,7 @@ def _refusal(value: object) -> str:
     return MISSING if value is None else ""
 
 
-def _numbers(outputs: Sequence[object] | NDArray[Any]) -> NDArray[Any] | None:
+def _numbers(outputs: Outputs) -> NDArray[Any] | None:
     """Return the outputs as an array of numbers, or None where some are not."""
     if not isinstance(outputs, np.ndarray):
         try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +13,6 @@ from discreet.attack.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from discreet.attack.audit.outputs import Runs
 
@@ -42,21 +42,24 @@ def is_noise_shared(runs: Runs, *, alpha: float) -> bool:
     return _exceeds(int(gaps.max()), pairs, likely, alpha)
 
 
-def are_sessions_alike(
-    sessions: Sequence[Sequence[object]], runs: NDArray[Any], *, alpha: float
-) -> bool:
+def are_sessions_alike(sessions: Sequence[Sequence[str]], *, alpha: float) -> bool:
     """Return whether sessions that were started apart gave the same outputs in the same order.
 
-    `runs` are outputs of one session on the same input: how often two of them are the same says how
-    likely that is by accident.
+    How often an output is the one before it says how likely that is by accident: a coin that nearly
+    always shows heads is no seed.
+
+    >>> are_sessions_alike([["3", "1", "4", "1", "5", "9", "2"]] * 2, alpha=0.05)
+    True
+    >>> are_sessions_alike([["1", "1", "1", "0", "1", "1", "1"]] * 2, alpha=0.05)
+    False
     """
-    if len({tuple(map(str, session)) for session in sessions}) > 1:
+    if len(set(map(tuple, sessions))) > 1:
         return False
-    half = len(runs) // 2
-    same = int((runs[:half] == runs[half : 2 * half]).reshape(half, -1).all(axis=1).sum())
-    _, likely = clopper_pearson(same, half, confidence=1 - alpha)
-    draws = len(sessions[0]) * (len(sessions) - 1)
-    return draws * np.log(max(likely, 1e-300)) < np.log(alpha)
+    outputs = sessions[0]
+    same = sum(one == other for one, other in pairwise(outputs))
+    _, likely = clopper_pearson(same, max(len(outputs) - 1, 1), confidence=1 - alpha)
+    draws = len(outputs) * (len(sessions) - 1)
+    return draws * math.log(likely) < math.log(alpha)
 
 
 def _exceeds(hits: int, trials: int, chance: float, alpha: float) -> bool:

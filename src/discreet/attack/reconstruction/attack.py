@@ -9,6 +9,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet.attack.finding import make_finding
+from discreet.attack.intervals import wilson
 from discreet.attack.reconstruction.belief import Belief, fit, guess
 from discreet.attack.reconstruction.equations import equations
 from discreet.attack.reconstruction.exhaustive import consistent, most_central, wrong_at_most
@@ -37,14 +38,20 @@ REMEDY = (
     "Noise that grows with the number of answers: differential privacy with one budget for all of "
     "them. Rounding, small fixed noise and minimum sizes do not stop it."
 )
+STOPPED = (
+    "It is stopped already. More answers of the same noise would undo that: let one budget cover all "
+    "of them."
+)
 
 
 @dataclass(frozen=True)
 class Told:
-    """Groups that were answered, and what was answered."""
+    """Groups that were answered, what was answered, and how many were asked for."""
 
     groups: NDArray[np.bool_]
     answers: NDArray[np.float64]
+    asked: int = 0
+    example: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,7 @@ def ask_groups(
     """
     answers: list[float] = []
     answered: list[int] = []
+    places = range(0)
     for start in range(0, questions.count, at_once):
         places = range(start, min(start + at_once, questions.count))
         told = _counts(interface, questions, places, value)
@@ -81,7 +89,9 @@ def ask_groups(
             break
         if step is not None:
             step("questions", places.stop, questions.count)
-    return Told(questions.groups[answered], np.array(answers, np.float64))
+    example = _shown(interface, questions, value, answered[0], answers[0]) if answered else ""
+    told = np.array(answers, np.float64)
+    return Told(questions.groups[answered], told, places.stop, example)
 
 
 def _counts(
@@ -192,8 +202,8 @@ def reconstruct(  # noqa: PLR0913 -- whom, what, how, and what is true
     told = ask_groups(interface, asked, value=value, at_once=at_once, step=step)
     if not told.answers.size:
         raise WrongUsage(
-            f"{interface.label} answered none of {interface.questions} questions: there is nothing "
-            "to solve. Ask for other groups with --subsets, or lower the price of a question."
+            f"{interface.label} answered none of {told.asked} questions: there is nothing to solve. Ask "
+            "for other groups with --subsets, or for fewer with --questions."
         )
     known = belief or Belief()
     if subsets == "all" and known.error is None:
@@ -202,20 +212,21 @@ def reconstruct(  # noqa: PLR0913 -- whom, what, how, and what is true
         found = recover_exhaustively(told, error=known.error or 0.0)
     else:
         found = recover(told, known)
-    return _finding(interface, roster, found, truth=truth, answered=told.answers.size)
+    return _finding(interface.label, roster, found, told, truth=truth)
 
 
 def _finding(
-    interface: Interface,
+    target: str,
     roster: Roster,
     found: Recovered,
+    told: Told,
     *,
     truth: NDArray[np.bool_] | None,
-    answered: int,
 ) -> Finding:
     people = roster.people
     bits, others = found.bits[:people], found.bits[people:]
-    details = {**found.details, "answered": answered, "refused": interface.refusals}
+    answered = told.answers.size
+    details = {**found.details, "answered": answered, "refused": told.asked - answered}
     if others.size:
         details |= {"absent": others.size, "absent_claimed": int(others.sum())}
     baseline = right = None
@@ -225,30 +236,36 @@ def _finding(
     exposed = people if right is None else right
     if right is None and found.certainty is not None:
         exposed = round(people * found.certainty)
+    is_stopped = baseline is not None and _is_chance(people, exposed, baseline)
     return make_finding(
         "reconstruction",
-        target=interface.label,
-        verdict=_verdict(people, exposed, baseline, answered),
+        target=target,
+        verdict=_verdict(people, exposed, answered, is_stopped=is_stopped),
         targets=people,
         exposed=exposed,
         claimed=people,
         correct=right,
         knowledge=KNOWLEDGE,
-        remedy=REMEDY,
+        remedy=STOPPED if is_stopped else REMEDY,
         baseline=baseline,
         certainty=found.certainty,
-        queries=interface.questions,
+        queries=told.asked,
         details=details,
-        example=_example(interface, roster, bits, truth),
+        example=_example(told, roster, bits, truth),
     )
 
 
-def _verdict(people: int, exposed: int, baseline: float | None, answered: int) -> str:
+def _is_chance(people: int, right: int, baseline: float) -> bool:
+    """Whether guessing the commoner bit could have been as right, as far as the numbers tell."""
+    return wilson(right, people)[0] <= baseline < 1
+
+
+def _verdict(people: int, exposed: int, answered: int, *, is_stopped: bool) -> str:
     share = percent(exposed / people)
-    if baseline is not None and exposed <= people * baseline:
+    if is_stopped:
         return (
             f"From {answered:,} counts of groups an outsider guesses {share} of {people:,} people's "
-            f"secrets, no more than by always guessing the commoner value."
+            "secrets, no more than by always guessing the commoner value."
         )
     return (
         f"From {answered:,} counts of groups an outsider works out the secrets of {share} of "
@@ -257,24 +274,21 @@ def _verdict(people: int, exposed: int, baseline: float | None, answered: int) -
 
 
 def _example(
-    interface: Interface,
-    roster: Roster,
-    bits: NDArray[np.bool_],
-    truth: NDArray[np.bool_] | None,
+    told: Told, roster: Roster, bits: NDArray[np.bool_], truth: NDArray[np.bool_] | None
 ) -> tuple[str, ...]:
     """Return one question and what was worked out about one person with the secret."""
     hits = np.flatnonzero(bits) if truth is None else np.flatnonzero(bits & truth)
-    lines = [_asked(interface)]
+    lines = [told.example, f"… and {told.answers.size - 1:,} more, solved for all people at once."]
     if hits.size:
         person = roster.keys[int(hits[0])]
-        lines.append(f"… solved for all at once: {', '.join(roster.columns)} {person} has it.")
+        lines.append(f"Among those who have it: {', '.join(roster.columns)} {person}.")
     return tuple(lines)
 
 
-def _asked(interface: Interface) -> str:
-    asked = next((item for item in interface.transcript if not item.reply.is_refused), None)
-    if asked is None:
-        return "No question was answered."
-    shown = asked.question if len(asked.question) <= 300 else f"{asked.question[:300]} …"
-    number = asked.reply.number
-    return f"{shown} → {number:g}" if number is not None else shown
+def _shown(
+    interface: Interface, questions: Questions, value: exp.Expr, place: int, answer: float
+) -> str:
+    where = build.all_of([value.copy(), questions.condition(place)])
+    text = interface.text(interface.question(build.count_rows(), where))
+    shown = text if len(text) <= 300 else f"{text[:300]} …"
+    return f"{shown} → {answer:g}"

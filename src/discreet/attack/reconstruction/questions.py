@@ -145,10 +145,11 @@ def _computed(roster: Roster, count: int, chance: np.random.Generator) -> Questi
     groups = (factors[:, None] * numbers[None, :] + shifts[:, None]) % _PRIME % 2 == 1
 
     def condition(place: int) -> exp.Expr:
-        number = exp.Abs(this=build.column(roster.columns[0]))
-        small = exp.Mod(this=number, expression=build.number(_PRIME))
+        # The remainder comes first: what is small for sure stays a whole number everywhere.
+        number = exp.Mod(this=build.column(roster.columns[0]), expression=build.number(_PRIME))
+        small = exp.Abs(this=number)
         moved = exp.Add(
-            this=exp.Mul(this=exp.paren(small), expression=build.number(int(factors[place]))),
+            this=exp.Mul(this=small, expression=build.number(int(factors[place]))),
             expression=build.number(int(shifts[place])),
         )
         mixed = exp.Mod(this=exp.paren(moved), expression=build.number(_PRIME))

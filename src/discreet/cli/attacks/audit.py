@@ -1,0 +1,181 @@
+"""`discreet attack audit`: does a mechanism keep the epsilon that it claims?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.asking import AMOUNT
+from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from discreet.attack.audit.audit import Claim
+    from discreet.attack.audit.mechanism import Mechanism
+    from discreet.attack.audit.neighbors import Pair
+    from discreet.attack.finding import Finding
+
+EXAMPLES = """\b
+Examples:
+  discreet attack audit outputs.csv --claims 1
+  discreet attack audit outputs.csv --claims 0.5 --delta 1e-6 --json
+  discreet attack audit --mechanism discreet:laplace --claims 1 --runs 200000
+  discreet attack audit --mechanism mymodule:noisy_count --claims 1
+  discreet attack audit people.csv --mechanism mymodule:noisy_mean --claims 1
+\b
+outputs.csv has the columns input,output: two inputs that differ in one person, and what came out in
+many runs of each. A missing output is an output, too.
+"""
+OURS = "discreet:"
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("spec", required=False, metavar="[SPEC]", callback=options.named)
+@click.option(
+    "--claims",
+    type=AMOUNT,
+    required=True,
+    metavar="EPSILON",
+    help="The epsilon that is claimed, for neighbors that differ in one person.",
+)
+@click.option("--delta", type=AMOUNT, default="0", metavar="DELTA", help="The delta. Default: 0.")
+@click.option(
+    "--mechanism",
+    metavar="NAME",
+    help="Run this: discreet:laplace, discreet:gaussian, discreet:response, discreet:sum, or "
+    "module:function, whose code is executed with your rights.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(100),
+    metavar="N",
+    help="Runs on each input. Default: 20000.",
+)
+@click.option(
+    "--sure",
+    type=click.FloatRange(0.5, 1, max_open=True),
+    default=0.95,
+    show_default=True,
+    metavar="SHARE",
+    help="How sure a refutation is to be.",
+)
+@options.reading_options
+@finding_options
+def command(
+    spec: str | None,
+    *,
+    claims: str,
+    delta: str,
+    mechanism: str | None,
+    runs: int | None,
+    sure: float,
+    policy: Path | None,
+    tolerance: float | None,
+    as_json: bool,
+    report: Path | None,
+    **reading: Any,
+) -> None:
+    """Try to refute a claim of differential privacy by outputs on neighboring inputs.
+
+    SPEC is a CSV file of outputs; with --mechanism it is the table that the mechanism is run on, with
+    and without rows that a wrong one would betray. Without SPEC the mechanism is run on numbers that
+    differ by one. The lower bound of epsilon is exact (Clopper & Pearson); the claim is refuted, and
+    the command exits with 3, only if the bound exceeds it.
+    """
+    from discreet.attack.audit.audit import Claim
+    from discreet.errors import WrongUsage
+
+    claim = Claim(float(claims), float(delta), sure)
+    if mechanism is None and spec is None:
+        raise WrongUsage("Say what is audited: a file of outputs, or --mechanism discreet:laplace.")
+    if mechanism is None:
+        found = _audit_file(str(spec), claim, reading)
+    else:
+        found = _audit_mechanism(mechanism, spec, claim, (claims, delta), runs, reading)
+    # A claim tolerates nothing beyond itself.
+    tolerated = tolerance_of(
+        policy, tolerance=tolerance, table=reading["table"], label=found.target
+    ) or {"default": 0.0}
+    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+
+
+def _audit_file(spec: str, claim: Claim, reading: Mapping[str, Any]) -> Finding:
+    from discreet.attack.audit.audit import audit_outputs
+    from discreet.attack.audit.read import read_outputs
+    from discreet.engines.connect import open_table
+
+    table = open_table(
+        spec,
+        table=reading["table"],
+        delimiter=reading["delimiter"],
+        encoding=reading["encoding"],
+        memory_limit=reading["memory"],
+    )
+    try:
+        first, second = read_outputs(table)
+    finally:
+        table.engine.close()
+    return audit_outputs(first, second, claim=claim, target=spec)
+
+
+def _audit_mechanism(
+    name: str,
+    spec: str | None,
+    claim: Claim,
+    written: tuple[str, str],
+    runs: int | None,
+    reading: Mapping[str, Any],
+) -> Finding:
+    from discreet.attack.audit.audit import RUNS, audit, with_sessions
+    from discreet.attack.audit.reference import fresh_outputs
+
+    found = audit(
+        _mechanism(name, written),
+        _pairs(spec, reading),
+        claim=claim,
+        target=name,
+        runs=runs or RUNS,
+        scale=1 / claim.epsilon if claim.epsilon else None,
+    )
+    if name.startswith(OURS) or spec is not None:
+        return found
+    sessions = [fresh_outputs(name, 0) for _ in range(2)]
+    return with_sessions(found, sessions, claim=claim)
+
+
+def _mechanism(name: str, written: tuple[str, str]) -> Mechanism:
+    from fractions import Fraction
+
+    from discreet.attack.audit.mechanism import own
+    from discreet.attack.audit.reference import load_mechanism
+
+    if not name.startswith(OURS):
+        return load_mechanism(name)
+    epsilon, delta = (Fraction(text) for text in written)
+    return own(name.removeprefix(OURS), epsilon=epsilon, delta=delta)
+
+
+def _pairs(spec: str | None, reading: Mapping[str, Any]) -> list[Pair]:
+    from discreet.attack.audit.neighbors import neighboring_counts, neighboring_tables
+    from discreet.engines.connect import open_table
+    from discreet.sql import build
+
+    if spec is None:
+        return list(neighboring_counts())
+    table = open_table(
+        spec,
+        table=reading["table"],
+        delimiter=reading["delimiter"],
+        encoding=reading["encoding"],
+        memory_limit=reading["memory"],
+    )
+    try:
+        columns = [build.column(column.name) for column in table.columns]
+        rows = table.engine.run(build.select(*columns, source=table.relation.copy()))
+    finally:
+        table.engine.close()
+    return list(neighboring_tables(rows))

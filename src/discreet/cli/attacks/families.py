@@ -1,0 +1,66 @@
+"""`discreet attack families`: how a guarantee weakens for people who share a secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.cli.asking import AMOUNT
+from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = """\b
+Examples:
+  discreet attack families --epsilon 0.1 --size 10
+  discreet attack families --epsilon 1 --size 4 --json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--epsilon", type=AMOUNT, required=True, metavar="NUMBER", help="That of one person.")
+@click.option(
+    "--size",
+    type=click.IntRange(1),
+    required=True,
+    metavar="N",
+    help="How many people share the secret.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(2),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="How many outputs are guessed.",
+)
+@click.option("--seed", type=int, help="Repeat a run.")
+@finding_options
+def command(
+    *,
+    epsilon: str,
+    size: int,
+    trials: int,
+    seed: int | None,
+    policy: Path | None,
+    tolerance: float | None,
+    as_json: bool,
+    report: Path | None,
+) -> None:
+    """Guess whether a family has the secret that its members share, from one noisy count.
+
+    Noise that hides one person hides a family of N only like N times the epsilon: for a contagious
+    disease, the household is what must be protected.
+    """
+    from fractions import Fraction
+
+    import numpy as np
+
+    from discreet.attack.audit.families import attack_family
+
+    chance = np.random.default_rng(seed)
+    found = attack_family(epsilon=Fraction(epsilon), size=size, trials=trials, chance=chance)
+    tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label="answers")
+    finish([found], tolerance=tolerated, as_json=as_json, report=report)
