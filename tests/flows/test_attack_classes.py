@@ -97,6 +97,17 @@ def test_knowledge_is_given_in_words(discreet: Discreet, release: Path):
     assert (ran.code, ran.error) == (2, "wrong-usage")
 
 
+def test_one_person_is_found_by_what_people_know(discreet: Discreet, release: Path):
+    words = (release.name, "--quasi", "zip,age", "--sensitive", "ill", "--person")
+    ran = discreet("attack", "inference", *words, "zip=47678,age=27")
+    assert "2 rows fit the person" in ran.out
+    assert "ill heart: 100 %" in ran.out
+    ran = discreet("attack", "background", *words, "zip=47905,age=41", "--knows", "ill <> 'flu'")
+    assert "ill cancer: 100 %" in ran.out
+    assert discreet("attack", "inference", *words, "zip").code == 2
+    assert discreet("attack", "inference", *words, "zap=1").code == 2
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -11,6 +11,8 @@ import pytest
 from discreet.attack.background import find_all, find_background, rule_out
 from discreet.attack.homogeneity import find_homogeneity
 from discreet.attack.inference import find_inference
+from discreet.attack.knowing import read_knowledge, with_knowledge
+from discreet.attack.person import believe, find_person
 from discreet.attack.similarity import find_similarity
 from discreet.attack.skewness import find_skewness
 from discreet.attack.told import opened_release, read_classes
@@ -38,8 +40,6 @@ def attacked(source, *sensitive: str, attack=find_homogeneity, **options):
 
 def beliefs(source, sensitive: str, *knows: str, **person: str) -> dict[str, float]:
     """Return what somebody who knows this believes about the person in a class."""
-    from discreet.attack.knowing import read_knowledge, with_knowledge
-
     with opened(source, sensitive) as bound:
         known = read_knowledge(knows, bound.subject.table)
         told = read_classes(with_knowledge(bound, known)).columns[0]
@@ -306,3 +306,84 @@ def test_ruling_out_follows_the_formula_of_the_notes():
     expected = [7 / 18, 7 / (18 - 5), 7 / (18 - 9), 7 / (18 - 11), 1.0]
     got = [float(rule_out(groups, m).of_class[0]) for m in range(5)]
     assert all(math.isclose(a, b) for a, b in zip(got, expected, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("table", "sensitive", "person", "knows", "expected"),
+    [
+        # B2: Joe; B5: Bob; B6: Carl before and after heart disease is ruled out.
+        ("b2_two_anonymous", "Disease", "Age=12,Sex=M,Zipcode=22000", None, {"pneumonia": 1}),
+        ("b5_three_anonymous", "Disease", "Zipcode=47678,Age=27", None, {"Heart Disease": 1}),
+        (
+            "b5_three_anonymous",
+            "Disease",
+            "Zipcode=47673,Age=36",
+            None,
+            {"Cancer": 2 / 3, "Heart Disease": 1 / 3},
+        ),
+        (
+            "b5_three_anonymous",
+            "Disease",
+            "Zipcode=47673,Age=36",
+            "Disease <> 'Heart Disease'",
+            {"Cancer": 1},
+        ),
+        # B16: Bob and Umeko; B17: the same two in the 3-diverse table.
+        (
+            "b16_four_anonymous",
+            "Condition",
+            "Zip=13053,Age=31,Nationality=American",
+            None,
+            {"Cancer": 1},
+        ),
+        (
+            "b16_four_anonymous",
+            "Condition",
+            "Zip=13068,Age=21,Nationality=Japanese",
+            "Condition <> 'Heart Disease'",
+            {"Viral Infection": 1},
+        ),
+        (
+            "b17_three_diverse",
+            "Condition",
+            "Zip=13068,Age=21,Nationality=Japanese",
+            "Condition <> 'Heart Disease'",
+            {"Viral Infection": 1 / 3, "Cancer": 2 / 3},
+        ),
+        (
+            "b17_three_diverse",
+            "Condition",
+            "Zip=13053,Age=31,Nationality=American",
+            None,
+            {"Heart Disease": 1 / 4, "Viral Infection": 1 / 4, "Cancer": 1 / 2},
+        ),
+        # B18: Bob; C28: Alice; C29: Bob, who is not liberal.
+        (
+            "b18_two_diverse",
+            "Disease",
+            "Age=23,Sex=M,Zipcode=11000",
+            None,
+            {"dyspepsia": 1 / 2, "pneumonia": 1 / 2},
+        ),
+        ("c24_party", "Party", "ZIP=N1C3K2,DOB=1965-03-04", None, {"Green Party": 1}),
+        (
+            "c24_party",
+            "Party",
+            "ZIP=G0A1B2,DOB=1971-12-31",
+            "Party <> 'Liberal Party'",
+            {"Conservative Party": 1},
+        ),
+    ],
+)
+def test_people_of_the_seeds_are_found_through_labels(table, sensitive, person, knows, expected):
+    values = dict(item.split("=") for item in person.split(","))
+    with opened(table, sensitive) as bound:
+        known = read_knowledge([knows] if knows else [], bound.subject.table)
+        (found,) = believe(with_knowledge(bound, known), values)
+    assert found.shares == {value: exactly(share) for value, share in expected.items()}
+
+
+def test_nobody_who_fits_no_row_is_told_anything():
+    with opened("b2_two_anonymous", "Disease") as bound:
+        (found,) = find_person(bound, {"Age": "90", "Sex": "M", "Zipcode": "22000"})
+    assert (found.targets, found.claimed, found.certainty) == (1, 0, None)

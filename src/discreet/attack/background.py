@@ -11,13 +11,14 @@ from discreet.attack.finding import make_finding
 from discreet.attack.homogeneity import average, some_people
 from discreet.attack.inference import SURE
 from discreet.attack.knowing import knowing_only, read_knowledge, with_knowledge
+from discreet.attack.person import find_person
 from discreet.attack.told import read_classes
 from discreet.errors import WrongUsage
 from discreet.measure.criteria.evaluate import TOLERANCE
-from discreet.measure.describe import counted, percent
+from discreet.measure.describe import counted, listed, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -146,6 +147,19 @@ def find_all(
         find_background(told, rules_out=rules_out, sure=sure, prior=prior, knows=known.words)
         for told, prior in zip(classes.columns, priors, strict=True)
     )
+
+
+def find_one(
+    bound: Bound, person: Mapping[str, str], *, knows: Sequence[str] = (), sure: float = SURE
+) -> tuple[Finding, ...]:
+    """Return what the release and this knowledge tell about one person, by sensitive column."""
+    known = read_knowledge(knows, bound.subject.table)
+    if missing := [name for name in known.columns if name not in person]:
+        raise WrongUsage(
+            f"The person's {listed(missing)} is known, and --person does not say it. Add it there."
+        )
+    seen = with_knowledge(bound, known)
+    return find_person(seen, person, attack="background", sure=sure, knows=known.words)
 
 
 def _total(groups: Groups, numbers: NDArray[np.int64]) -> NDArray[np.int64]:

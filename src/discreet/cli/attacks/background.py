@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.attacks.classes import attack_bound, class_options
+from discreet.cli.attacks.classes import attack_bound, class_options, person_option
 from discreet.cli.attacks.findings import Share
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ Examples:
   discreet attack background release.csv --policy policy.yaml --knows "diagnosis <> 'heart disease'"
   discreet attack background release.csv --policy policy.yaml \\
       --knows "sex = 'M' implies diagnosis <> 'ovarian cyst'"
+  discreet attack background release.csv --policy policy.yaml --person age=36,zip=47673 \\
+      --knows "diagnosis <> 'heart disease'"
   discreet attack background release.csv --quasi race,zip --sensitive hiv,disease --knows disease
 """
 
@@ -45,9 +47,15 @@ Examples:
     show_default="90%",
     help="How sure the adversary must be of the truth for a person to count.",
 )
+@person_option
 @class_options
 def command(
-    release: str, rules_out: int | None, knows: tuple[str, ...], sure: float, **choices: Any
+    release: str,
+    rules_out: int | None,
+    knows: tuple[str, ...],
+    sure: float,
+    person: dict[str, str] | None,
+    **choices: Any,
 ) -> None:
     """Find the people in RELEASE who are told once some values are ruled out.
 
@@ -55,11 +63,13 @@ def command(
     leaves fewer values in a class, in the worst case one. With --knows the attack is on the people
     for whom that holds.
     """
-    from discreet.attack.background import find_all
+    from discreet.attack.background import find_all, find_one
 
     depth = rules_out if rules_out is not None else int(not knows)
 
     def attack(bound: Bound) -> tuple[Finding, ...]:
+        if person is not None:
+            return find_one(bound, person, knows=knows, sure=sure)
         return find_all(bound, knows=knows, rules_out=depth, sure=sure)
 
     attack_bound(release, attack, **choices)

@@ -18,6 +18,31 @@ if TYPE_CHECKING:
     from discreet.measure.subject import Bound
 
 
+class Values(click.ParamType[dict[str, str]]):
+    """Values of columns, as COLUMN=VALUE separated by commas."""
+
+    name = "column=value,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, str]:
+        """Return the values by column."""
+        if isinstance(value, dict):
+            return value  # pyright: ignore[reportUnknownVariableType]
+        pairs = [item.partition("=") for item in options.NAMES.convert(value, param, ctx)]
+        if not all(sign and name.strip() for name, sign, _ in pairs):
+            self.fail("Write values such as age=27,zip=47678.", param, ctx)
+        return {name.strip(): text.strip() for name, _, text in pairs}
+
+
+person_option = click.option(
+    "--person",
+    type=Values(),
+    metavar="COLUMN=VALUE,…",
+    help="Attack one person, such as age=27,zip=47678; labels count for all they may stand for.",
+)
+
+
 def class_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the release, the parts of its columns, and where findings go."""
     command = options.reading_options(finding_options(command))

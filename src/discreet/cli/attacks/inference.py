@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.attacks.classes import attack_classes, class_options
+from discreet.cli.attacks.classes import attack_bound, class_options, person_option
 from discreet.cli.attacks.findings import Share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.attack.finding import Finding
+    from discreet.measure.subject import Bound
 
 EXAMPLES = """\b
 Examples:
   discreet attack inference release.csv --quasi age,zip --sensitive diagnosis
   discreet attack inference release.csv --policy policy.yaml --sure 75%
+  discreet attack inference release.csv --policy policy.yaml --person age=27,zip=47678
 """
 
 
@@ -25,17 +32,21 @@ Examples:
     show_default="90%",
     help="How sure the adversary must be before it says anything.",
 )
+@person_option
 @class_options
-def command(release: str, sure: float, **choices: Any) -> None:
+def command(release: str, sure: float, person: dict[str, str] | None, **choices: Any) -> None:
     """Guess the most frequent sensitive value of each class of RELEASE.
 
     Tells how many people are guessed right by an adversary that speaks only when sure, and how often
     guessing about everybody is right. Several sensitive columns are guessed alone and together.
     """
     from discreet.attack.inference import find_inference
+    from discreet.attack.person import find_person
+    from discreet.attack.told import read_classes
 
-    attack_classes(
-        release,
-        lambda classes: [find_inference(told, sure=sure) for told in classes.all],
-        **choices,
-    )
+    def attack(bound: Bound) -> Sequence[Finding]:
+        if person is not None:
+            return find_person(bound, person, sure=sure)
+        return [find_inference(told, sure=sure) for told in read_classes(bound).all]
+
+    attack_bound(release, attack, **choices)
