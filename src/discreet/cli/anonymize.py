@@ -131,7 +131,7 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     multiple=True,
     metavar="FILE",
     callback=options.named,
-    help="A release of the same people made before, to attack both together.",
+    help="A release of the same people made before.",
 )
 @options.accept_risk_option
 @click.option("--frontier", is_flag=True, help="Also tell what other k would cost.")

@@ -39,9 +39,11 @@ METHODS: dict[str, str] = {
 }
 
 EPILOG = """\b
-A finding tells who is exposed (count, share, interval), how sure the adversary is, what it needed to
-know, one worked example for your eyes only, and what would stop it. Exit 3 when a finding exceeds the
-tolerance of the policy or of --tolerance.
+Examples:
+  discreet attack all released.csv --policy policy.yaml --known voters.csv
+  discreet attack linkage patients.csv --known voters.csv --on birth_date,sex,postcode
+  discreet attack tracker --help
+Exit 3 when a finding exceeds the tolerance of the policy or of --tolerance.
 """
 
 

@@ -89,7 +89,7 @@ accept_risk_option = click.option(
     "--accept-risk",
     metavar="REASON",
     callback=named,
-    help="Publish even if attacks learn more than tolerated; the reason is kept.",
+    help="Publish what attacks learn too much from.",
 )
 
 
