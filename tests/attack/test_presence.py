@@ -31,7 +31,8 @@ def test_whole_classes_in_the_release_are_certain():
     found = presence(RELEASE)
     assert (found.targets, found.claimed, found.correct) == (7, 2, None)
     assert found.certainty == 1
-    assert found.baseline == pytest.approx(3 / 7)
+    assert found.details["share_of_population"] == pytest.approx(3 / 7)
+    assert presence(RELEASE, sure=0.4).baseline == 1.0
     details = found.details
     assert (details["certainly_in"], details["certainly_absent"], details["k_map"]) == (2, 1, 2)
     assert (details["lowest"], details["highest"]) == (0, 1)

@@ -113,7 +113,7 @@ def membership_finding(  # noqa: PLR0913 -- the parts of a finding
     is_member: NDArray[np.bool_] | None,
     *,
     threshold: float,
-    expected: float,
+    expected: float | None,
     knowledge: str,
     remedy: str,
     details: dict[str, Any],
@@ -127,6 +127,7 @@ def membership_finding(  # noqa: PLR0913 -- the parts of a finding
     taken for members; `expected` stands in for control where it is not.
     """
     claimed = int((scores > threshold).sum())
+    by_chance = "" if expected is None else f"; {percent(expected)} would be by chance"
     hits = hits_above(scores, is_member, threshold) if is_member is not None else None
     if hits is None:
         return make_finding(
@@ -134,7 +135,7 @@ def membership_finding(  # noqa: PLR0913 -- the parts of a finding
             target=label,
             verdict=(
                 f"{claimed:,} of {counted(len(scores), 'person', 'people')} are claimed to be in "
-                f"{label}; {percent(expected)} would be by chance."
+                f"{label}{by_chance}."
             ),
             targets=len(scores),
             exposed=claimed,

@@ -84,6 +84,7 @@ def find_presence(
         "rows": found.rows,
         "columns": list(on),
         "sure": sure,
+        "share_of_population": prior,
         "certainly_in": int((scores >= 1).sum()),
         "certainly_absent": int((scores == 0).sum()),
         "lowest": float(scores.min()),
@@ -98,12 +99,13 @@ def find_presence(
         is_member,
         # A claim is a score above the threshold; chances of exactly `sure` are claimed.
         threshold=float(np.nextafter(sure, -1)),
-        expected=0.0,
+        expected=None,
         knowledge=f"{', '.join(on)} of everybody in {population.label}.",
         remedy=_REMEDY,
         details=details,
         certainty=float(scores[claims].mean()) if claims.any() else None,
-        baseline=prior if is_member is None else None,
+        # Where nearly everybody is in anyway, a claim teaches nothing.
+        baseline=1.0 if prior >= sure else None,
     )
 
 

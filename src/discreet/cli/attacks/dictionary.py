@@ -8,11 +8,13 @@ import click
 
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.targets import opened_target
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.attack.candidates import Guesses
+    from discreet.cli.attacks.targets import Opened
     from discreet.engines.engine import Table
 
 EXAMPLES = """\b
@@ -94,16 +96,7 @@ def command(
     from time import perf_counter
 
     from discreet.attack.dictionary import Tools, attack_column, attack_table
-    from discreet.engines.connect import holds_tables, open_table
 
-    table = open_table(
-        source,
-        table=choices["table"] if holds_tables(source) else None,
-        delimiter=choices["delimiter"],
-        encoding=choices["encoding"],
-        memory_limit=choices["memory"],
-    )
-    allowed = tolerance_of(policy, tolerance=tolerance, table=choices["table"], label=table.label)
     tools = Tools(
         hash_name=choices["hash_name"],
         salt=choices["salt"],
@@ -111,23 +104,28 @@ def command(
         limit=choices["limit"],
         clock=perf_counter,
     )
-    known = [open_table(each) for each in choices["known"]]
-    guesses = _guesses(choices)
-    if choices["column"] is None:
-        findings = attack_table(table, known=known, guesses=guesses, tools=tools)
-    else:
-        tries = (*guesses, *_default_guesses(table, known, guesses, choices["column"]))
-        findings = (attack_column(table, choices["column"], tries, tools=tools),)
+    with opened_target(source, choices, report=report) as opened:
+        table = opened.table
+        allowed = tolerance_of(
+            policy, tolerance=tolerance, table=choices["table"], label=table.label
+        )
+        known = [opened.other(each) for each in choices["known"]]
+        guesses = _guesses(opened, choices)
+        if choices["column"] is None:
+            findings = attack_table(table, known=known, guesses=guesses, tools=tools)
+        else:
+            tries = (*guesses, *_default_guesses(table, known, guesses, choices["column"]))
+            findings = (attack_column(table, choices["column"], tries, tools=tools),)
     finish(findings, tolerance=allowed, as_json=as_json, report=report)
 
 
-def _guesses(choices: dict[str, Any]) -> tuple[Guesses, ...]:
+def _guesses(opened: Opened, choices: dict[str, Any]) -> tuple[Guesses, ...]:
     from discreet.attack import candidates
     from discreet.attack.patterns import read_pattern
-    from discreet.engines.connect import open_table
 
     patterns = [candidates.from_pattern(read_pattern(text)) for text in choices["patterns"]]
-    listed = [each for name in choices["lists"] for each in candidates.from_table(open_table(name))]
+    lists = [opened.other(name) for name in choices["lists"]]
+    listed = [each for table in lists for each in candidates.from_table(table)]
     return (*patterns, *listed)
 
 

@@ -8,6 +8,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.targets import opened_target
 from discreet.errors import WrongUsage
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.attack.finding import Finding
-    from discreet.engines.engine import Table
+    from discreet.cli.attacks.targets import Opened
     from discreet.policy.hierarchy import Hierarchy
 
 EXAMPLES = """\b
@@ -88,22 +89,15 @@ def command(
     nobody of them can deny it. Keep people in --known or --population who are not in: they show how
     often a claim is wrong.
     """
-    from discreet.engines.connect import holds_tables, open_table
-
     _require_shape(choices)
-    table = open_table(
-        target,
-        table=choices["table"] if holds_tables(target) else None,
-        delimiter=choices["delimiter"],
-        encoding=choices["encoding"],
-        memory_limit=choices["memory"],
-    )
-    allowed = tolerance_of(policy, tolerance=tolerance, table=choices["table"], label=table.label)
-    if choices["population"] is None:
-        found = _from_frequencies(table, choices)
-    else:
-        meanings = _hierarchies(target, policy, choices["table"], table.label)
-        found = _from_release(table, choices, meanings)
+    with opened_target(target, choices, report=report) as opened:
+        label = opened.table.label
+        allowed = tolerance_of(policy, tolerance=tolerance, table=choices["table"], label=label)
+        if choices["population"] is None:
+            found = _from_frequencies(opened, choices)
+        else:
+            meanings = _hierarchies(target, policy, choices["table"], label)
+            found = _from_release(opened, choices, meanings)
     finish([found], tolerance=allowed, as_json=as_json, report=report)
 
 
@@ -122,15 +116,14 @@ def _require_shape(choices: dict[str, Any]) -> None:
         )
 
 
-def _from_frequencies(table: Table, choices: dict[str, Any]) -> Finding:
+def _from_frequencies(opened: Opened, choices: dict[str, Any]) -> Finding:
     from discreet.attack.marginals import Columns
     from discreet.attack.membership import People, find_membership
-    from discreet.engines.connect import open_table
 
     return find_membership(
-        table,
-        open_table(choices["known"]),
-        open_table(choices["reference"]),
+        opened.table,
+        opened.other(choices["known"]),
+        opened.other(choices["reference"]),
         columns=Columns(choices["item"], choices["value"], choices["frequency"]),
         people=People(
             person=choices["person"],
@@ -143,19 +136,18 @@ def _from_frequencies(table: Table, choices: dict[str, Any]) -> Finding:
 
 
 def _from_release(
-    table: Table, choices: dict[str, Any], hierarchies: Mapping[str, Hierarchy]
+    opened: Opened, choices: dict[str, Any], hierarchies: Mapping[str, Hierarchy]
 ) -> Finding:
     from discreet.attack.presence import MEMBER, find_presence, mark_members
-    from discreet.engines.connect import open_table
 
-    population = open_table(choices["population"], engine=table.engine)
+    population = opened.beside(choices["population"])
     truth = choices["truth"]
     if choices["origin"] is not None:
-        source = open_table(choices["origin"], engine=table.engine)
+        source = opened.beside(choices["origin"])
         population = mark_members(population, source, person=choices["person"])
         truth = MEMBER
     return find_presence(
-        table,
+        opened.table,
         population,
         on=choices["on"],
         truth=truth,

@@ -8,13 +8,14 @@ import click
 
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.targets import opened_target
 from discreet.errors import WrongUsage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.attack.finding import Finding
-    from discreet.engines.engine import Table
+    from discreet.cli.attacks.targets import Opened
 
 EXAMPLES = """\b
 Examples:
@@ -105,27 +106,20 @@ def command(
     may be a little wrong, a few things may be all wrong. The best record is claimed only if it stands
     out from the second best.
     """
-    from discreet.engines.connect import holds_tables, open_table
-
     if choices["known"] is None and choices["points"] is None:
         raise WrongUsage("Say what the adversary knows: --known SOURCE, or --points 1,2,4.")
-    table = open_table(
-        source,
-        table=choices["table"] if holds_tables(source) else None,
-        delimiter=choices["delimiter"],
-        encoding=choices["encoding"],
-        memory_limit=choices["memory"],
-    )
-    allowed = tolerance_of(policy, tolerance=tolerance, table=choices["table"], label=table.label)
-    finish(_findings(table, choices), tolerance=allowed, as_json=as_json, report=report)
+    with opened_target(source, choices, report=report) as opened:
+        label = opened.table.label
+        allowed = tolerance_of(policy, tolerance=tolerance, table=choices["table"], label=label)
+        findings = _findings(opened, choices)
+    finish(findings, tolerance=allowed, as_json=as_json, report=report)
 
 
-def _findings(table: Table, choices: dict[str, Any]) -> list[Finding]:
+def _findings(opened: Opened, choices: dict[str, Any]) -> list[Finding]:
     import numpy as np
 
     from discreet.attack.sparse import Terms, find_sparse, find_unicity
     from discreet.attack.transactions import Parts
-    from discreet.engines.connect import open_table
 
     chance = np.random.default_rng(choices["seed"])
     parts = Parts(choices["person"], choices["item"], choices["value"], choices["date"])
@@ -136,8 +130,8 @@ def _findings(table: Table, choices: dict[str, Any]) -> list[Finding]:
         )
         findings.append(
             find_sparse(
-                table,
-                open_table(choices["known"]),
+                opened.table,
+                opened.other(choices["known"]),
                 parts,
                 chance=chance,
                 terms=terms,
@@ -146,5 +140,5 @@ def _findings(table: Table, choices: dict[str, Any]) -> list[Finding]:
             )
         )
     if choices["points"] is not None:
-        findings.append(find_unicity(table, parts, points=choices["points"], chance=chance))
+        findings.append(find_unicity(opened.table, parts, points=choices["points"], chance=chance))
     return findings
