@@ -11,15 +11,17 @@ from tests.attack.overlapping import QUASI, ROWS, draw, publish, read_adult
 
 from discreet.attack.composition import find_composition
 from discreet.attack.intersection import intersect, make_candidates, narrow
+from discreet.attack.republication import find_republication
 from discreet.engines.connect import open_table
+from discreet.engines.postgres import PostgreSQL
 from discreet.errors import EmptySource, UnknownColumn, WrongUsage
 
 ON = {"age": "age", "zip": "zip"}
 
 
-def opened(*tables: dict[str, list]):
+def opened(*tables: dict[str, list], engine=None):
     first, *rest = [pa.table(columns) for columns in tables]
-    home = open_table(first)
+    home = open_table(first, engine=engine)
     return [home, *(open_table(table, engine=home.engine) for table in rest)]
 
 
@@ -45,6 +47,18 @@ def test_one_value_that_both_classes_have_is_the_persons():
     assert found.details["located"] == 2  # nobody of 60 is anywhere
     assert found.details["candidates"] == {"each": [2.5, 3.0], "together": 1.5}
     assert found.example[-1] == "Only hiv is left."
+
+
+@pytest.mark.postgres
+def test_releases_on_a_server_are_intersected_there(postgres_url):
+    server = PostgreSQL(postgres_url)
+    people = {"age": [25, 35, 60], "zip": ["13053", "13053", "99999"], "ill": ["hiv", "flu", "flu"]}
+    north, south, known = opened(NORTH, SOUTH, people, engine=server)
+    (found,) = find_composition(known, [north, south], on=ON, sensitive=["ill"])
+    (later,) = find_republication([known], [north, south], on=ON, sensitive=["ill"])
+    server.close()
+    assert (found.targets, found.claimed, found.correct) == (3, 1, 1)
+    assert later.details["candidates_after_each"] == [2.5, 1.5]
 
 
 def test_neither_json_nor_details_tell_a_value():

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from discreet.attack.manifest import find_manifest, read_published
 from discreet.engines.connect import holds_tables, open_table
+from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch
 from discreet.errors import Bug, EmptySource, WrongUsage
 from discreet.measure.assess import load, names_its_table
@@ -164,12 +165,17 @@ def opened_release(  # noqa: PLR0913 -- how a source is read, and who plays whic
             f"There is no table '{table}' to choose: the source is one table, and there is no "
             "policy. Leave --table out."
         )
-    opened = open_table(
-        source,
-        table=None if names_its_table(source) else table,
-        delimiter=delimiter,
-        encoding=encoding,
-        memory_limit=memory_limit,
+    is_ours = not isinstance(source, Table)
+    opened = (
+        open_table(
+            source,
+            table=None if names_its_table(source) else table,
+            delimiter=delimiter,
+            encoding=encoding,
+            memory_limit=memory_limit,
+        )
+        if is_ours
+        else source
     )
     try:
         chosen = read_published(manifest) if manifest is not None else None
@@ -188,7 +194,8 @@ def opened_release(  # noqa: PLR0913 -- how a source is read, and who plays whic
         with Scratch(opened.engine) as scratch:
             yield on_engine(bound, scratch)
     finally:
-        opened.engine.close()
+        if is_ours:
+            opened.engine.close()
 
 
 def read_classes(bound: Bound) -> Classes:
