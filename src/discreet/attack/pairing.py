@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +38,7 @@ class Link:
     theirs: Column
     hierarchy: Hierarchy | None = None
     within: float = 0.0
+    is_folded: bool = True  # whether texts that differ in case or blanks are to agree
 
     @property
     def is_plain(self) -> bool:
@@ -49,7 +50,7 @@ class Link:
     def agree(self) -> exp.Expr:
         """Return the condition that the values of `p` and `c` are equal, or near enough."""
         mine, theirs = build.column(self.key, of="p"), build.column(self.label, of="c")
-        if self.mine.kind is Kind.TEXT:
+        if self.mine.kind is Kind.TEXT and self.is_folded:
             return exp.EQ(this=_folded(mine), expression=_folded(theirs))
         if not self.within:
             return exp.EQ(this=mine, expression=theirs)
@@ -82,7 +83,8 @@ def pair(
     if all(
         link.is_plain or _is_plain_text(link, one) for link, one in zip(links, held, strict=True)
     ):
-        return engine.keep(_equal(known, classes, links)), tuple(held)
+        plain = [replace(side.link, is_folded=side.needs_folding) for side in sides]
+        return engine.keep(_equal(known, classes, plain)), tuple(held)
     return _through_labels(engine, known, classes, sides, held), tuple(held)
 
 
@@ -105,6 +107,15 @@ class _Side:
     link: Link
     values: ArrowArray
     labels: ArrowArray
+
+    @property
+    def needs_folding(self) -> bool:
+        """Whether there are texts that differ in case or blanks only."""
+        if self.link.mine.kind is not Kind.TEXT:
+            return False
+        texts = pa.chunked_array([self.values, self.labels]).combine_chunks()
+        folded = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
+        return len(pc.unique(folded)) < len(pc.unique(texts))
 
     def hold(self, *, missing_is_anything: bool) -> Holding:
         """Return what the labels stand for."""

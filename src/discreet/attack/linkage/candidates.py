@@ -84,6 +84,19 @@ def is_linked(of: str) -> exp.Expr:
 
 def _each(located: Located) -> exp.Select:
     """Return the query of candidates, rivals and chance of each known person."""
+    candidates = build.column("candidates", of="f")
+    return build.select(
+        *(build.named(build.column(name, of="p"), name) for name in ("person", "people")),
+        build.named(exp.Coalesce(this=candidates, expressions=[build.number(0)]), "candidates"),
+        *(build.named(build.column(name, of="f"), name) for name in ("rivals", "chance")),
+        source=build.aliased_table(located.known.relation, "p"),
+    ).join(
+        build.subquery(_found(located), "f"), on=build.same(["person"], "p", "f"), join_type="left"
+    )
+
+
+def _found(located: Located) -> exp.Select:
+    """Return candidates, rivals and chance of those who have any."""
     pairs = build.aliased_table(located.pairs, "q")
     rivals = (
         build.select(
@@ -97,31 +110,19 @@ def _each(located: Located) -> exp.Select:
     rows, others = build.column("rows", of="c"), build.column("rivals", of="r")
     crowd = exp.Greatest(this=rows.copy(), expressions=[others.copy()])
     share = exp.Div(this=exp.cast(rows.copy(), "double"), expression=exp.cast(crowd, "double"))
-    person, people = (build.column(name, of="p") for name in ("person", "people"))
-    total = exp.Coalesce(this=build.total(rows.copy()), expressions=[build.number(0)])
+    all_rows = exp.cast(exp.Sum(this=rows.copy()), "double")
+    person = build.column("person", of="q")
     return (
         build.select(
             build.named(person, "person"),
-            build.named(people, "people"),
-            build.named(total, "candidates"),
-            build.named(exp.Max(this=others.copy()), "rivals"),
-            build.named(
-                exp.Div(
-                    this=exp.Sum(this=share),
-                    expression=exp.cast(exp.Sum(this=rows.copy()), "double"),
-                ),
-                "chance",
-            ),
-            source=build.aliased_table(located.known.relation, "p"),
+            build.named(build.total(rows), "candidates"),
+            build.named(exp.Max(this=others), "rivals"),
+            build.named(exp.Div(this=exp.Sum(this=share), expression=all_rows), "chance"),
+            source=pairs.copy(),
         )
-        .join(pairs.copy(), on=build.same(["person"], "p", "q"), join_type="left")
-        .join(
-            build.aliased_table(located.classes, "c"),
-            on=build.same(["class"], "q", "c"),
-            join_type="left",
-        )
-        .join(build.subquery(rivals, "r"), on=build.same(["class"], "q", "r"), join_type="left")
-        .group_by(person.copy(), people.copy())
+        .join(build.aliased_table(located.classes, "c"), on=build.same(["class"], "q", "c"))
+        .join(build.subquery(rivals, "r"), on=build.same(["class"], "q", "r"))
+        .group_by(person.copy())
     )
 
 
