@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.attack.people import Person
 
 CROWDS = 12  # conditions tried, of which each second one is the rest of the one before
+ENOUGH = 4  # counts that are all multiples of a step are rounded, but for a chance of 1 in 16
 FINE = 500  # values of a column, so that one value more is few people more
 EDGES = 12  # crowds at the edge of a step that are tried, where counts are rounded
 
@@ -110,12 +111,13 @@ def find_sight(
         count = interface.count(person)
         if count is not None and count >= 0.5:
             return Sight(None, 0.0, count)
-    for crowd, base in islice(_crowds(interface, domains), CROWDS):
+    step = 0
+    for tried, (crowd, base) in enumerate(islice(_crowds(interface, domains), CROWDS), start=1):
         sight = _sight(interface, person, crowd, base)
-        step = _step(interface, base)
+        step = _step(interface, step, base)
         if sight is not None or (step == 1 and crowd.key == "not"):
             return sight  # nobody is missed in both a crowd and its rest: the person is not there
-        if step > 1:
+        if step > 1 and tried >= ENOUGH:
             break
     for crowd, base in islice(_edges(interface, domains), EDGES):
         sight = _sight(interface, person, crowd, base)
@@ -139,10 +141,11 @@ def _crowds(interface: Interface, domains: Sequence[Domain]) -> Iterator[tuple[e
             yield others, size
 
 
-def _step(interface: Interface, base: float) -> int:
-    """Return what all counts are multiples of: 1 where they look exact, 0 where they are noisy."""
+def _step(interface: Interface, step: int, base: float) -> int:
+    """Return what all counts are multiples of: 1 where they look exact or noisy."""
     counts = [base, interface.count() or base]
-    return gcd(*map(int, counts)) if all(count == int(count) for count in counts) else 0
+    is_whole = all(count == int(count) for count in counts)
+    return gcd(step, *map(int, counts)) if is_whole else 1
 
 
 def _edges(interface: Interface, domains: Sequence[Domain]) -> Iterator[tuple[exp.Expr, float]]:

@@ -38,15 +38,19 @@ class Crowd:
 
 
 def crowds(
-    interface: Interface, domains: Sequence[Domain], *, window: tuple[float, float] | None = None
+    interface: Interface,
+    domains: Sequence[Domain],
+    *,
+    window: tuple[float, float] | None = None,
+    aim: float = 0.5,
 ) -> Iterator[Crowd]:
     """Yield crowds that the interface counts, each asked for with one COUNT.
 
-    Columns take turns. On each, thresholds are halved: towards half of all people once their number is known,
+    Columns take turns. On each, thresholds are halved: towards the share `aim` of all people once their number is known,
     else breadth first. A refusal is information, too: beyond an answered threshold all further ones
     are too large, before it too small. A `window` of sizes leaves out those beyond it.
     """
-    searches = [_Search(domain) for domain in domains]
+    searches = [_Search(domain, aim) for domain in domains]
     while searches and not interface.ended:
         for search in list(searches):
             crowd = search.probe(interface)
@@ -59,8 +63,8 @@ def crowds(
 class _Search:
     """The search on one column: one threshold at a time."""
 
-    def __init__(self, domain: Domain) -> None:
-        self.domain = domain
+    def __init__(self, domain: Domain, aim: float) -> None:
+        self.domain, self.aim = domain, aim
         self._waiting = deque([(0, domain.size)])
         self._answered: int | None = None
         self._probes = 0
@@ -82,12 +86,16 @@ class _Search:
             self._refused(low, place, high)
             return None
         crowd = Crowd(self.domain, place, size)
+        people = everybody(interface, crowd)
+        if people is not None and size >= people:  # everybody: all larger thresholds are useless
+            kept = [(start, end) for start, end in self._waiting if end <= place]
+            self._waiting = deque([*kept, (low, place)])
+            return None
         if self._answered is None:  # what waits lies beyond a threshold that was refused
             self._waiting.clear()
         self._answered = place
-        people = everybody(interface, crowd)
-        is_small = people is None or size < people / 2
-        # The half towards the middle first; the other one when that is exhausted.
+        is_small = people is None or size < people * self.aim
+        # The half towards the aim first; the other one when that is exhausted.
         sides = [(place, high), (low, place)] if is_small else [(low, place), (place, high)]
         self._waiting.extendleft(reversed(sides))
         return crowd

@@ -140,14 +140,14 @@ def _answer(room: _Room, text: str) -> list[list[Any]]:
 
 
 def _read(room: _Room, text: str) -> exp.Select:
-    """Return the question about the table where it really is."""
+    """Return the question about the table where it really is, whatever it calls it."""
     tree: Any = None
     with contextlib.suppress(SqlglotError):
         tree = parse_one(text, dialect=room.table.engine.dialect)
     tables = list(tree.find_all(exp.Table)) if isinstance(tree, exp.Select) else []
-    if len(tables) != 1 or tables[0].name.lower() != room.name.lower():
-        raise InvalidQuestion(f"Ask one question of aggregates about the table '{room.name}'.")
-    alias = tables[0].alias or room.name
+    if len(tables) != 1:
+        raise InvalidQuestion(f"Ask one question of aggregates about one table, '{room.name}'.")
+    alias = tables[0].alias or tables[0].name
     tables[0].replace(build.aliased_table(room.table.relation, alias))
     return tree
 

@@ -7,7 +7,7 @@ from itertools import islice
 from statistics import NormalDist, fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from discreet.attack.crowds import Crowd, crowds
+from discreet.attack.crowds import Crowd, crowds, everybody
 from discreet.attack.finding import make_finding
 from discreet.attack.outcomes import told
 from discreet.attack.plans import (
@@ -193,24 +193,20 @@ def _window(people: float | None, known: Known) -> tuple[float, float] | None:
 def _nested(
     interface: Interface, domains: Sequence[Domain], known: Known, seen: Sequence[Crowd]
 ) -> list[tuple[Crowd, Crowd]]:
-    """Return pairs of crowds within each other, those that are furthest apart first."""
-    found = list(seen)
-    people = interface.count()
+    """Return pairs of crowds within each other, as far as the group is large from the middle."""
+    people = everybody(interface, seen[0] if seen else None)
+    away = known.group / people / 2 if people else 1 / 6
+    pairs: list[tuple[Crowd, Crowd]] = []
     for domain in domains:
-        if len(found) < CROWDS and not (known.smallest is not None and people is None):
-            found += list(islice(crowds(interface, [domain]), CROWDS))
-    pairs = [
-        (inner, outer)
-        for inner in found
-        for outer in found
-        if inner.domain is outer.domain and inner.size < outer.size
-    ]
+        inner, outer = (
+            list(islice(crowds(interface, [domain], aim=aim), CROWDS))
+            for aim in (0.5 - away, 0.5 + away)
+        )
+        pairs += [(low, high) for low in inner for high in outer if low.place < high.place]
     if known.smallest is not None and people is not None:
         k, s = known.smallest, known.group
         pairs = [
-            (inner, outer)
-            for inner, outer in pairs
-            if inner.size <= people - k - s and outer.size >= k + s
+            (low, high) for low, high in pairs if low.size <= people - k - s and high.size >= k + s
         ]
     return sorted(pairs, key=lambda pair: pair[0].size - pair[1].size)[:CROWDS]
 
