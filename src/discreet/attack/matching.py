@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _CELLS = 2**24  # candidate pairs, or cells of a table, that are held in memory at once
 _WORD = 64
+_ROOM = 2**62  # packed keys stay below, so that 64 bits hold them
 
 
 def match(people: Numbers, classes: Numbers, held: Sequence[Holding]) -> Pairs:
@@ -149,10 +150,9 @@ class _Runs:
 
     @staticmethod
     def of(people: Numbers, classes: Numbers) -> _Runs:
-        keys, groups = np.unique(np.concatenate([people, classes]), axis=0, return_inverse=True)
-        groups = groups.ravel()
+        groups, size = _packed(np.concatenate([people, classes]))
         order = np.argsort(groups[: len(people)], kind="stable")
-        counts = np.bincount(groups[: len(people)], minlength=len(keys))
+        counts = np.bincount(groups[: len(people)], minlength=size)
         starts = np.cumsum(counts) - counts
         wanted = groups[len(people) :]
         return _Runs(order, starts[wanted], counts[wanted])
@@ -172,6 +172,20 @@ class _Runs:
             seconds = np.repeat(np.arange(low, high), counts)
             offset = np.arange(len(seconds)) - np.repeat(np.cumsum(counts) - counts, counts)
             yield self.people[np.repeat(self.starts[low:high], counts) + offset], seconds
+
+
+def _packed(keys: Numbers) -> tuple[Numbers, int]:
+    """Return a number from 0 for each different row of keys, and how many there are."""
+    packed = np.zeros(len(keys), np.int64)
+    size = 1
+    for column in keys.T:
+        radix = int(column.max(initial=0)) + 1
+        if size * radix >= _ROOM:
+            packed = np.unique(packed, return_inverse=True)[1]
+            size = int(packed.max(initial=0)) + 1
+        packed, size = packed * radix + column, size * radix
+    distinct, groups = np.unique(packed, return_inverse=True)
+    return groups, len(distinct)
 
 
 def _ones(bits: NDArray[np.uint64]) -> Pairs:
