@@ -111,3 +111,13 @@ def test_help_teaches_by_examples(attack: str, discreet: Discreet):
     ran = discreet("attack", attack, "--help")
     assert ran.code == 0
     assert f"discreet attack {attack} " in ran.out.partition("Examples:")[2]
+
+
+def test_files_are_read_as_they_were_written(tables: Path, discreet: Discreet):
+    for name in ("people.csv", "others.csv", "leaky.csv"):
+        text = (tables / name).read_text().replace("flu", "Grippé").replace(",", "|")
+        (tables / name).write_bytes(text.encode("latin-1"))
+    given = (*GIVEN, "--delimiter", "|", "--encoding", "latin-1", "--secret", "ill")
+    ran = discreet("attack", "attribute", "leaky.csv", *given)
+    assert ran.code == 0
+    assert "right 'ill' of" in ran.out

@@ -113,10 +113,13 @@ def open_trial(
     source: object,
     control: object,
     columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory_limit: str | None = None,
 ) -> Trial:
     """Return a synthetic table beside its source and a control group; each is what `open_table` takes.
 
-    Without `columns` all that the three share are used.
+    Without `columns` all that the three share are used. The rest says how files are read.
 
     Raises:
         UnknownColumn: A named column is missing from one of them.
@@ -133,7 +136,10 @@ def open_trial(
     """
     tables: list[Table] = []
     try:
-        tables.extend(open_table(opened) for opened in (synthetic, source, control))
+        tables.extend(
+            open_table(opened, delimiter=delimiter, encoding=encoding, memory_limit=memory_limit)
+            for opened in (synthetic, source, control)
+        )
         names = _shared(tables, columns)
         read = [_align([table.column(name) for table in tables], tables, name) for name in names]
     finally:

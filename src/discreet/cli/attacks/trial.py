@@ -9,7 +9,7 @@ import click
 from discreet.cli import options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import numpy as np
 
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 def trial_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add SYNTHETIC and the options that say what it is judged by."""
     for option in (
+        click.option(
+            "--memory",
+            "memory_limit",
+            type=options.MEMORY,
+            metavar="SIZE",
+            help="Memory limit of DuckDB, such as 4GB.",
+        ),
+        click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1."),
+        click.option(
+            "--delimiter", metavar="CHAR", help="What separates the columns of CSV files."
+        ),
         click.option(
             "--seed",
             type=click.IntRange(0),
@@ -58,13 +69,11 @@ def trial_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def open_trial_of(
-    synthetic: str, *, source: str, control: str, columns: Sequence[str] | None
-) -> Trial:
+def open_trial_of(synthetic: str, **tables: Any) -> Trial:
     """Return the three tables, read and made comparable."""
     from discreet.attack.synthetic.trial import open_trial
 
-    return open_trial(synthetic, source=source, control=control, columns=columns)
+    return open_trial(synthetic, **tables)
 
 
 def chance(seed: int | None) -> np.random.Generator:
