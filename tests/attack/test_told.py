@@ -26,7 +26,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(rows)
 def test_every_attack_counts_people_as_one_would_by_hand(pairs):
     classes = {name: Counter(v for g, v in pairs if g == name) for name, _ in pairs}
@@ -57,7 +57,7 @@ def _most_but(counts: Counter, value) -> int:
     return max((count for other, count in counts.items() if other != value), default=0)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(rows)
 def test_the_order_of_rows_does_not_matter(pairs):
     with told(*map(list, zip(*pairs, strict=True))) as one:

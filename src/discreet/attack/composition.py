@@ -92,7 +92,7 @@ def _finding(
         certainty=1.0 if is_left.any() else None,
         baseline=seen.share(alone if right is None else alone & is_left & right),
         control=None if others is None else _control(others),
-        knowledge=f"A person's {known}, and that the person is in all {len(seen.alone)} releases.",
+        knowledge=f"A person's {known}, and that the person is in each of the {len(seen.alone)} releases.",
         remedy="One release instead of several, or releases that share their classes; differential "
         "privacy, whose guarantees add up. No k is large enough by itself.",
         details={
@@ -148,7 +148,7 @@ def _verdict(column: str, seen: Seen, is_left: NDArray[np.bool_], alone: NDArray
     number = seen.count(is_left)
     releases = f"{len(seen.alone)} releases"
     if not number:
-        return f"The {releases} together leave several {column} for each of {seen.people:,} people."
+        return f"The {releases} together leave several values of {column} for each of {seen.people:,} people."
     people = counted(seen.people, "person", "people")
     return (
         f"The {releases} together leave one {column} for {number:,} of {people} "

@@ -59,7 +59,7 @@ def find_similarity(
         found.append(_by_hierarchy(told, levels, level=level))
     places = _places(told, policy)
     if places is not None:
-        found.append(_by_distance(told, places, within or Within()))
+        found.append(_by_distance(told, places, within or Within(), unit=_unit(told, policy)))
     return tuple(found)
 
 
@@ -79,10 +79,9 @@ def _by_hierarchy(told: Told, levels: Sequence[NDArray[np.int64]], *, level: int
     return _finding(told, shares[level - 1], what, is_known=known, details=details)
 
 
-def _by_distance(told: Told, places: NDArray[np.float64], within: Within) -> Finding:
+def _by_distance(told: Told, places: NDArray[np.float64], within: Within, *, unit: str) -> Finding:
     span = _span(told, places)
     width = within.width if within.width is not None else (within.share or 0.0) * span
-    unit = " days" if told.cells.sensitive[told.indices[0]].column.kind in DAY_KINDS else ""
     what = f"{told.label} within {width:,.6g}{unit}"
     if within.width is None:
         what += f" ({percent(within.share or 0.0)} of most people's span)"
@@ -159,6 +158,15 @@ def _places(told: Told, policy: PolicyTable | None) -> NDArray[np.float64] | Non
     if domain.has_missing:
         places[-1] = np.inf
     return places
+
+
+def _unit(told: Told, policy: PolicyTable | None) -> str:
+    """Return what distances are counted in."""
+    column = told.cells.sensitive[told.indices[0]].column
+    said = policy.column(column.name) if policy else None
+    if said is not None and said.values is not None:
+        return " places of its order"
+    return " days" if column.kind in DAY_KINDS else ""
 
 
 def _span(told: Told, places: NDArray[np.float64]) -> float:
