@@ -205,6 +205,15 @@ def test_a_column_that_is_the_unit_in_one_half_of_a_union_is_no_unit() -> None:
     assert _holds(_of_one([1.0] * 9), question)
 
 
+def test_a_number_that_is_small_in_one_half_of_a_union_may_be_of_any_size() -> None:
+    """A cast that fails tells that somebody's number is large."""
+    question = (
+        "SELECT count(*) FROM (SELECT pid, least(greatest(cost, 0), 5) AS c FROM visits UNION ALL "
+        "SELECT pid, cost AS c FROM visits) u WHERE CAST(c AS INTEGER) > 5"
+    )
+    assert _holds(_of_one([1e300]), question)
+
+
 def test_rows_without_a_date_are_in_no_month() -> None:
     """NULL equals nothing, so that no total would be found for them, and nothing scale them down."""
     day = dt.date(2024, 1, 1)

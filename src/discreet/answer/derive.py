@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 UNIT = "discreet_unit_"  # names that no question can have: they are not in any scope
 RANK = "discreet_rank"
+_Number = TypeVar("_Number", int, Fraction)
 
 
 @dataclass(frozen=True)
@@ -166,12 +167,16 @@ def _both(one: Item, other: Item, *, is_unit: bool) -> Item:
         step=steps.pop() if len(steps) == 1 else None,
         values=values,
         nullable=True,
+        # A column as it is has none of these: its values may be of any size.
+        most=_hull(one.typed.most, other.typed.most, max),
+        least=_hull(one.typed.least, other.typed.least, min),
+        longest=_hull(one.typed.longest, other.typed.longest, max),
     )
     limits = (_hull(one.range[0], other.range[0], min), _hull(one.range[1], other.range[1], max))
     return Item(one.name, typed, limits)
 
 
-def _hull(one: Fraction | None, other: Fraction | None, pick: object) -> Fraction | None:
+def _hull(one: _Number | None, other: _Number | None, pick: object) -> _Number | None:
     if one is None or other is None:
         return None
     return min(one, other) if pick is min else max(one, other)
