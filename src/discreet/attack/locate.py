@@ -172,11 +172,14 @@ def _members(
     wanted = [require_column(release, name) for name in members]
     values = {f"m{index}": comparable(column, of="t") for index, column in enumerate(wanted)}
     key = build.column("class", of="c")
+    has_missing = _have_missing(release, classes, len(columns))
     agree = [
         condition
         for index, column in enumerate(columns)
         for condition in same_or_missing(
-            comparable(column, of="t"), build.column(f"l{index}", of="c")
+            comparable(column, of="t"),
+            build.column(f"l{index}", of="c"),
+            has_missing=has_missing[index],
         )
     ]
     query = (
@@ -192,8 +195,23 @@ def _members(
     return release.engine.keep(query)
 
 
-def same_or_missing(mine: exp.Expr, theirs: exp.Expr) -> list[exp.Expr]:
+def _have_missing(release: Table, classes: exp.Table, columns: int) -> list[bool]:
+    known = [exp.Count(this=build.column(f"l{index}")) for index in range(columns)]
+    query = build.select(
+        build.named(build.count_rows(), "all"),
+        *(build.named(count, f"l{index}") for index, count in enumerate(known)),
+        source=classes.copy(),
+    )
+    found = release.engine.run(query).to_pylist()[0]
+    return [int(found[f"l{index}"]) < int(found["all"]) for index in range(columns)]
+
+
+def same_or_missing(
+    mine: exp.Expr, theirs: exp.Expr, *, has_missing: bool = True
+) -> list[exp.Expr]:
     """Return conditions that two values are equal or both missing; equalities, which are hashed."""
+    if not has_missing:
+        return [exp.EQ(this=mine, expression=theirs)]
     texts = [
         exp.Coalesce(
             this=exp.cast(side.copy(), exp.DataType.Type.TEXT), expressions=[build.text("")]

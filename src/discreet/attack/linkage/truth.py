@@ -25,6 +25,18 @@ class Identity:
     known: Column
     released: Column
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether both are whole numbers, which need no form to be compared."""
+        return self.known.kind is self.released.kind is Kind.INTEGER
+
+    def form(self, value: exp.Expr, column: Column) -> exp.Expr:
+        """Return an identity in the form in which both sides agree: text without case and blanks."""
+        if self.is_plain:
+            return value
+        text = value if column.kind is Kind.TEXT else exp.cast(value, exp.DataType.Type.TEXT)
+        return exp.Lower(this=exp.Trim(this=text))
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -49,7 +61,7 @@ def check(
     """Return how right the links are; column `member` of the members holds the identity."""
     engine = located.known.engine
     named = engine.keep(_named(located, people, identity))
-    theirs = _comparable(build.column(f"m{member}", of="m"), identity.released)
+    theirs = identity.form(build.column(f"m{member}", of="m"), identity.released)
     own = (
         build.select(
             build.named(build.column("class", of="m"), "class"),
@@ -71,15 +83,10 @@ def check(
     )
 
 
-def _comparable(value: exp.Expr, column: Column) -> exp.Expr:
-    text = value if column.kind is Kind.TEXT else exp.cast(value, exp.DataType.Type.TEXT)
-    return exp.Lower(this=exp.Trim(this=text))
-
-
 def _named(located: Located, people: Table, identity: Identity) -> exp.Select:
     """Return who has which values: `person` (NULL for whom a value is missing), `identity`, `people`."""
     known = located.known
-    mine = _comparable(comparable(identity.known, of="t"), identity.known)
+    mine = identity.form(comparable(identity.known, of="t"), identity.known)
     person = build.column("person", of="p")
     agree = build.all_of(
         exp.EQ(this=comparable(column, of="t"), expression=build.column(f"k{index}", of="p"))
