@@ -1,0 +1,112 @@
+"""Attacks on a published table find the same on every engine, and tell nobody's values."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.attack.every import Given, attack_all
+from discreet.attack.homogeneity import find_homogeneity
+from discreet.attack.linkage.link import link_people
+from discreet.attack.told import read_classes
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine, Table
+from discreet.engines.scratch import Scratch
+from discreet.measure.subject import bind
+
+if TYPE_CHECKING:
+    from discreet.attack.finding import Finding
+
+SECRETS = ("influenza", "gastritis", "acné")
+RELEASE = pa.table(
+    {
+        "age": ["[20, 30)", "[20, 30)", "[30, 40)", "[30, 40)", "[40, 50)", "*"] * 4,
+        "born": ["1990s", "1990s", "1980s", "198*", "1970s", None] * 4,
+        "ill": ["influenza", "influenza", "gastritis", "acné", "influenza", "acné"] * 4,
+        "pay": [1000, 1000, 2000, 9000, 3000, 4000] * 4,
+    }
+)
+EARLIER = pa.table(
+    {"age": ["[20, 25)", "[25, 45)", "[25, 45)"], "ill": ["influenza", "gastritis", "influenza"]}
+)
+KNOWN = pa.table(
+    {
+        "name": ["Zebulon", "Quackenbush", "Absent", "Nobody"],
+        "age": pa.array([22, 34, 77, None]),
+        "born": [dt.date(1992, 5, 1), dt.date(1984, 2, 3), dt.date(1931, 1, 1), None],
+    }
+)
+
+
+def on(engine: Engine, table: pa.Table, label: str) -> Table:
+    relation = engine.load(table.to_reader())
+    return Table(engine, relation, engine.columns(relation), label)
+
+
+def attacked(engine: Engine) -> tuple[Finding, ...]:
+    with Scratch(engine) as scratch:
+        release = on(scratch, RELEASE, "release")
+        bound = bind(release, quasi=["age", "born"], sensitive=["ill", "pay"])
+        tried = attack_all(
+            Given(
+                release=bound,
+                rng=np.random.default_rng(1),
+                known=on(scratch, KNOWN, "known"),
+                earlier=(on(scratch, EARLIER.append_column("pay", [[1, 2, 3]]), "earlier"),),
+                on=["age"],
+            )
+        )
+    assert set(tried.not_tried) == {"singling-out, linkability, closest", "attribute"}
+    return tried.findings
+
+
+def few(engine: Engine) -> list[Finding]:
+    """Return what two attacks find: all of them would take Spark minutes, for hundreds of queries."""
+    with Scratch(engine) as scratch:
+        release = on(scratch, RELEASE, "release")
+        told = read_classes(bind(release, quasi=["age", "born"], sensitive=["ill"])).columns[0]
+        linked = link_people(release, on(scratch, KNOWN, "known"), on={"age": "age"})
+        return [linked, find_homogeneity(told)]
+
+
+def test_every_engine_finds_the_same(any_engine: Engine):
+    here = DuckDB()
+    expected = [found.to_dict() for found in few(here)]
+    here.close()
+    assert [found.to_dict() for found in few(any_engine)] == expected
+
+
+@pytest.mark.postgres
+def test_a_server_finds_the_same_by_every_attack(postgres_url: str):
+    here, server = DuckDB(), PostgreSQL(postgres_url)
+    expected, found = attacked(here), attacked(server)
+    here.close()
+    server.close()
+    assert [one.to_dict() for one in found] == [one.to_dict() for one in expected]
+    names = {one.attack for one in found}
+    assert {"linkage", "homogeneity", "background", "skewness", "inference"} <= names
+    assert {"composition", "similarity", "dictionary"} <= names
+
+
+def test_what_is_told_holds_no_value_of_anybody():
+    here = DuckDB()
+    told = json.dumps([found.to_dict() for found in attacked(here)], ensure_ascii=False)
+    here.close()
+    for value in (*SECRETS, "Zebulon", "Quackenbush", "9000", "1990s", "[20, 30)"):
+        assert value not in told
+
+
+def test_every_finding_says_what_it_needed_and_what_stops_it():
+    here = DuckDB()
+    for found in attacked(here):
+        assert found.knowledge.endswith(".")
+        assert found.remedy.endswith(".")
+        assert 0 <= found.interval[0] <= found.rate <= found.interval[1] <= 1
+        assert found.claimed <= found.targets
+        assert found.correct is None or found.correct <= found.claimed
+    here.close()
