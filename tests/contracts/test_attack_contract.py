@@ -16,6 +16,7 @@ from discreet.attack.linkage.link import link_people
 from discreet.attack.told import read_classes
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Table
+from discreet.engines.postgres import PostgreSQL
 from discreet.engines.scratch import Scratch
 from discreet.measure.subject import bind
 
