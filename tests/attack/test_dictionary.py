@@ -168,6 +168,12 @@ def test_usual_numbers_dates_and_fillers_are_tried():
     assert sum(each.size for each in usual()) > 1_000_000
 
 
+def test_lists_that_would_take_too_long_are_left_out_where_nobody_asked_for_them():
+    texts = ["1970-01-31", "123456"]
+    (found,) = attack_table(hashed(texts, "sha1"), tools=Tools(limit=300_000))
+    assert (found.claimed, list(found.details["found_in"])) == (1, ["dates since 1900"])
+
+
 def test_texts_of_a_known_form_are_tried():
     known = open_table(pa.table({"medallion": ["5X55", "XX5"], "name": ["Ann", "Bob"]}))
     forms = from_forms(known, limit=100_000)

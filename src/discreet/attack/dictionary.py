@@ -126,7 +126,8 @@ def attack_table(
         elif finding := _decoded(read) or _counted_through(read):
             found.append(finding)
     if suspects:
-        tries = (*guesses, *usual_guesses(table, known=known, skip=tuple(suspects)))
+        usual = usual_guesses(table, known=known, skip=tuple(suspects))
+        tries = (*guesses, *_within(usual, tools.limit - candidates.total(guesses)))
         found += [
             _undo(read, digests, tries, names=digests.usual_hashes, tools=tools)
             for read, digests in suspects.values()
@@ -142,6 +143,15 @@ def usual_guesses(
     theirs = [each for other in known for each in candidates.from_table(other)]
     forms = [each for other in known for each in candidates.from_forms(other, limit=_FORMS_LIMIT)]
     return (*own, *theirs, *candidates.usual(), *forms)
+
+
+def _within(guesses: Sequence[Guesses], limit: int) -> list[Guesses]:
+    """Return as many of the lists as fit, the shortest first."""
+    kept: list[Guesses] = []
+    for each in sorted(guesses, key=lambda guesses: guesses.size):
+        if candidates.total(kept) + each.size <= limit:
+            kept.append(each)
+    return kept
 
 
 def _read(table: Table, column: Column) -> Pseudonyms:

@@ -122,16 +122,41 @@ def score_alleles(
     """
     draws = 2 if counts.size and np.nanmax(counts) > 1 else 1
     p, r = clipped(pool, sizes[0], draws), clipped(reference, sizes[1], draws)
-    with_it, without = np.log(p / r), np.log((1 - p) / (1 - r))
-    known = ~np.isnan(counts)
-    filled = np.where(known, counts, 0).astype(np.float64)
-    ratio = filled @ (with_it - without) + draws * (known @ without)
-    share = mixed(p, r, sizes)
-    mean = share * with_it + (1 - share) * without
-    variance = share * with_it**2 + (1 - share) * without**2 - mean**2
-    expected, spread = draws * (known @ mean), np.sqrt(draws * (known @ variance))
-    standard = (ratio - expected) / np.where(spread > 0, spread, 1.0)
-    return Membership(names, ratio, standard, _homer(counts, p, r, draws), len(p))
+    cells = _Alleles(p, r, mixed(p, r, sizes), draws)
+    step = max(1, _BLOCK // max(len(p), 1))
+    parts = [cells.score(counts[start : start + step]) for start in range(0, len(counts), step)]
+    ratio, standard, homer = np.concatenate(parts, axis=1) if parts else np.zeros((3, 0))
+    return Membership(names, ratio, standard, homer, len(p))
+
+
+@dataclass(frozen=True)
+class _Alleles:
+    """The shares of alleles in the pool, in the reference and at large."""
+
+    pool: Reals
+    reference: Reals
+    share: Reals
+    draws: int
+
+    def score(self, counts: NDArray[np.float32]) -> Reals:
+        """Return log likelihood ratio, its standard score and Homer's T of some people."""
+        with_it = np.log(self.pool / self.reference)
+        without = np.log((1 - self.pool) / (1 - self.reference))
+        mean = self.share * with_it + (1 - self.share) * without
+        variance = self.share * with_it**2 + (1 - self.share) * without**2 - mean**2
+        known = (~np.isnan(counts)).astype(np.float64)
+        ratio = np.nan_to_num(counts) @ (with_it - without) + self.draws * (known @ without)
+        expected, spread = self.draws * (known @ mean), np.sqrt(self.draws * (known @ variance))
+        standard = (ratio - expected) / np.where(spread > 0, spread, 1.0)
+        return np.stack([ratio, standard, self._homer(counts, known)])
+
+    def _homer(self, counts: NDArray[np.float32], known: Reals) -> Reals:
+        """Return T = mean(D) / (sd(D) / sqrt(m)), D = |y - r| - |y - p|."""
+        share = np.nan_to_num(counts) / self.draws
+        distance = known * (np.abs(share - self.reference) - np.abs(share - self.pool))
+        cells = np.maximum(known.sum(axis=1), 1)
+        average, squares = distance.sum(axis=1) / cells, (distance**2).sum(axis=1) / cells
+        return _standardized(average, squares, cells)
 
 
 def score_values(
@@ -189,21 +214,6 @@ def mixed(p: Reals, r: Reals, sizes: tuple[int | None, int | None]) -> Reals:
     if pool is None or reference is None:
         return (p + r) / 2
     return (pool * p + reference * r) / (pool + reference)
-
-
-def _homer(counts: NDArray[np.float32], p: Reals, r: Reals, draws: int) -> Reals:
-    """Return T = mean(D) / (sd(D) / sqrt(m)), D = |y - r| - |y - p|, some people at a time."""
-    step = max(1, _BLOCK // max(len(p), 1))
-    found: list[Reals] = []
-    for start in range(0, len(counts), step):
-        share = counts[start : start + step] / draws
-        distance = np.abs(share - r) - np.abs(share - p)
-        known = ~np.isnan(distance)
-        cells = np.maximum(known.sum(axis=1), 1)
-        average = np.where(known, distance, 0.0).sum(axis=1) / cells
-        squares = np.where(known, distance**2, 0.0).sum(axis=1) / cells
-        found.append(_standardized(average, squares, cells))
-    return np.concatenate(found) if found else np.zeros(0)
 
 
 def _standardized(average: Reals, squares: Reals, cells: Reals) -> Reals:
