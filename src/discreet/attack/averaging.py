@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import NormalDist, fmean, stdev
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from sqlglot import exp
 
 from discreet.attack.finding import make_finding
+from discreet.attack.outcomes import why_nothing
 from discreet.attack.plans import both
+from discreet.measure.describe import percent
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -161,10 +163,10 @@ def average_out(
     certainties = [result.certainty for result in found if result.certainty is not None]
     deviations = [result.deviation for result in found if result.answers > 1]
     is_sticky = way == "repeated" and bool(deviations) and not any(deviations)
-    return make_finding(
+    finding = make_finding(
         "averaging",
         target=interface.label,
-        verdict=_verdict(right, len(present), repeats, way, interface, claimed=claimed),
+        verdict="",
         targets=len(present),
         exposed=right,
         claimed=claimed,
@@ -194,23 +196,30 @@ def average_out(
         },
         example=_example(interface, present),
     )
+    return replace(finding, verdict=_verdict(finding, interface))
 
 
 def _is_right(result: Averaged, person: Person) -> bool:
     return result.mean is not None and (result.mean > 0.5) == bool(person.truth)
 
 
-def _verdict(
-    right: int, targets: int, repeats: int, way: Way, interface: Interface, *, claimed: int
-) -> str:
-    words = "the same words" if way == "repeated" else "other words each time"
-    if not claimed:
-        why = "the budget is spent" if interface.ended else "it is refused"
-        return f"Averages tell nothing about {targets:,} people: {why}."
+def _verdict(found: Finding, interface: Interface) -> str:
+    people, repeats = f"{found.targets:,} people", found.details["repeats"]
+    if not found.claimed:
+        return f"Means tell nothing about {people}: {_why_refused(interface)}."
+    if found.details["same_answer_each_time"]:
+        return f"The same words get the same answer each time: {repeats:,} repeats tell no more than one."
+    words = "the same words" if found.details["way"] == "repeated" else "other words each time"
+    sure = "" if found.certainty is None else f", and is {percent(found.certainty)} sure"
     return (
-        f"The mean of {repeats:,} answers, asked in {words}, tells for {right:,} of {targets:,} people "
-        "whether the condition holds."
+        f"The mean of {repeats:,} answers, asked in {words}, is right about {found.correct:,} of "
+        f"{people}{sure}."
     )
+
+
+def _why_refused(interface: Interface) -> str:
+    """Return why there are no answers to average."""
+    return why_nothing(interface) if interface.ended else "answers about one person are refused"
 
 
 def _example(interface: Interface, present: Sequence[tuple[Person, Averaged]]) -> tuple[str, ...]:

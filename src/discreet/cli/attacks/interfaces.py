@@ -241,8 +241,8 @@ def _private(
         (Decimal(choices["epsilon"]) / questions).quantize(Decimal("1e-12"), rounding=ROUND_DOWN)
     )
     click.echo(
-        f"A rehearsal: {questions:,} questions of epsilon {float(price):.3g} each, charged to a ledger "
-        "that is thrown away. Nothing of the real budget is spent.",
+        f"A rehearsal: up to {questions:,} answers for epsilon {float(price):.3g} each, charged to a "
+        "ledger that is thrown away. Nothing of the real budget is spent.",
         err=True,
     )
     reading: Any = {name: choices[name] for name in ("delimiter", "encoding")}
