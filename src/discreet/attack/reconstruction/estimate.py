@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.attack.reconstruction.equations import product
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -21,15 +23,13 @@ def least_squares(system: Equations, answers: NDArray[Any]) -> NDArray[np.float6
 
     This is the estimate whose share of right bits has a closed form (`limit.expected_accuracy`).
     """
-    from scipy.linalg import cho_factor, cho_solve
-
     told = np.asarray(answers, np.float64)
     runs = told.reshape(system.questions, -1)
     right = np.stack([_right_side(system, run) for run in runs.T], axis=1)
     centered = system.gram.astype(np.float64)
     centered -= system.questions * np.outer(system.means, system.means)
     centered[np.diag_indices_from(centered)] += _RIDGE * system.questions
-    solved: NDArray[np.float64] = cho_solve(cho_factor(centered, overwrite_a=True), right)
+    solved = np.linalg.solve(centered, right).astype(np.float64)
     return (solved.reshape((system.people, *told.shape[1:])) + 1) / 2
 
 
@@ -84,8 +84,8 @@ def _right_side(system: Equations, answers: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _centered_product(system: Equations, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    product = (system.gram @ values.astype(np.float32)).astype(np.float64)
-    return product - system.questions * system.means * float(system.means @ values)
+    found = product(system.gram, values)
+    return found - system.questions * system.means * float(system.means @ values)
 
 
 def _largest_eigenvalue(system: Equations) -> float:

@@ -141,15 +141,19 @@ def _computed(roster: Roster, count: int, chance: np.random.Generator) -> Questi
         )
     factors = chance.integers(1, _PRIME, count)
     shifts = chance.integers(0, _PRIME, count)
-    numbers = np.abs(roster.numbers) % _PRIME
+    numbers = roster.numbers % _PRIME
     groups = (factors[:, None] * numbers[None, :] + shifts[:, None]) % _PRIME % 2 == 1
 
     def condition(place: int) -> exp.Expr:
-        # The remainder comes first: what is small for sure stays a whole number everywhere.
+        # The remainder comes first: what is small for sure stays a whole number everywhere. That of
+        # a negative number is negative.
         number = exp.Mod(this=build.column(roster.columns[0]), expression=build.number(_PRIME))
-        small = exp.Abs(this=number)
+        small = exp.Mod(
+            this=exp.paren(exp.Add(this=number, expression=build.number(_PRIME))),
+            expression=build.number(_PRIME),
+        )
         moved = exp.Add(
-            this=exp.Mul(this=small, expression=build.number(int(factors[place]))),
+            this=exp.Mul(this=exp.paren(small), expression=build.number(int(factors[place]))),
             expression=build.number(int(shifts[place])),
         )
         mixed = exp.Mod(this=exp.paren(moved), expression=build.number(_PRIME))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.attack.reconstruction.equations import product
 from discreet.attack.reconstruction.estimate import box_least_squares
 
 if TYPE_CHECKING:
@@ -75,14 +76,14 @@ def _split(
     """Alternate between the equations, the box and `shrink`, which one system of n unknowns joins."""
     people = system.people
     weight = system.questions / 8
-    factor = _factor(system, weight)
+    inverse = _inverse(system, weight)
     left = system.apply(start) - sides
     state = _State(start, left - left.mean(), np.zeros(people), np.zeros(sides.size))
     for step in range(_MOST_STEPS):
         wanted = sides + state.residuals - state.residual_price
         right = np.append(system.gather(wanted), wanted.sum())
         right[:people] += weight * (state.values - state.price)
-        solved = factor(right)
+        solved = product(inverse, right)
         fitted = system.apply(solved[:people]) + solved[people] - sides
         before = state.values
         state = _next(state, solved[:people], fitted, shrink)
@@ -98,20 +99,19 @@ def _next(state: _State, solved: NDArray[np.float64], fitted: Residuals, shrink:
     return _State(boxed, shrunk, values - boxed, residuals - shrunk)
 
 
-def _factor(
-    system: Equations, weight: float
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return the solver of the normal equations with the common number as the last unknown."""
-    from scipy.linalg import cho_factor, cho_solve
+def _inverse(system: Equations, weight: float) -> NDArray[np.float32]:
+    """Return the inverse of the normal equations, with the common number as the last unknown.
 
+    It is well conditioned, so that single precision will do.
+    """
     people = system.people
-    matrix = np.empty((people + 1, people + 1))
+    matrix = np.empty((people + 1, people + 1), np.float32)
     matrix[:people, :people] = system.gram
     matrix[people, :people] = matrix[:people, people] = system.means * system.questions
     matrix[people, people] = system.questions
-    matrix[np.arange(people), np.arange(people)] += weight
-    factored = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    return lambda right: cho_solve(factored, right, check_finite=False)
+    matrix[np.arange(people), np.arange(people)] += np.float32(weight)
+    inverse: NDArray[np.float32] = np.linalg.inv(matrix)
+    return inverse
 
 
 def _onto_ball(values: Residuals, radius: float) -> Residuals:

@@ -1,0 +1,215 @@
+"""Reconstruction by questions: it succeeds against what rounds and restricts, and fails against noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from sqlglot import parse_one
+
+import discreet
+from discreet.attack.interface import Interface
+from discreet.attack.laboratory import Noise, Rules, laboratory
+from discreet.attack.people import read_condition
+from discreet.attack.reconstruction.attack import reconstruct
+from discreet.attack.reconstruction.belief import Belief
+from discreet.attack.reconstruction.people import invent_people, public_columns, read_people
+from discreet.attack.reconstruction.questions import Roster, choose_questions
+from discreet.engines.connect import open_table
+from discreet.errors import EmptySource, WrongUsage
+
+PEOPLE = 40
+VALUE = "ill = 'HIV'"
+
+
+def patients(count: int = PEOPLE, share: float = 0.5) -> pa.Table:
+    chance = np.random.default_rng(1)
+    return pa.table(
+        {
+            "town": ["here"] * count,
+            "number": np.arange(count) - count // 2,
+            "name": [f"Ann O'Neil {place}" for place in range(count)],
+            "ill": np.where(chance.random(count) < share, "HIV", "flu"),
+        }
+    )
+
+
+def attack(
+    rules: Rules | None = None, *, by: str = "name", table: pa.Table | None = None, **options
+):
+    opened = open_table(patients() if table is None else table)
+    value = read_condition(VALUE, opened)
+    roster, truth = read_people(opened, by=[by], value=value)
+    chance = np.random.default_rng(2)
+    interface = laboratory(opened, rules, chance=chance)
+    options = {"absent": invent_people(roster, count=4), "at_once": 32, **options}
+    found = reconstruct(interface, roster, value=value, truth=truth, chance=chance, **options)
+    opened.engine.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("subsets", "by"),
+    [
+        ("hash", "name"),
+        ("hash", "number"),
+        ("list", "name"),
+        ("list", "number"),
+        ("arithmetic", "number"),
+    ],
+)
+def test_exact_counts_of_named_groups_give_everybody_away(subsets, by):
+    found = attack(by=by, subsets=subsets)
+    assert (found.rate, found.correct, found.targets) == (1, PEOPLE, PEOPLE)
+    assert found.queries == found.details["answered"] == 4 * (PEOPLE + 4)
+    assert found.details["absent_claimed"] == 0
+
+
+@pytest.mark.parametrize(
+    "rules", [Rules(step=5), Rules(smallest=10), Rules(noise=Noise("uniform", 2))]
+)
+def test_rounding_restrictions_and_small_noise_are_no_defense(rules):
+    found = attack(rules, at_once=1)
+    assert found.rate >= 0.95
+    assert found.advantage > 0.85
+
+
+@pytest.mark.statistics
+def test_noise_for_all_answers_together_leaves_chance():
+    """0.75 of 40 bits by chance has a chance below 2e-3, and this draw is seeded."""
+    found = attack(Rules(noise=Noise("laplace", 176)), belief=Belief("laplace"))
+    assert found.rate < 0.75
+    assert "no more than" in found.verdict
+    assert found.details["noise"] == pytest.approx(176 * 2**0.5, rel=0.25)
+
+
+def test_every_table_is_tried_for_few_people():
+    found = attack(
+        Rules(noise=Noise("uniform", 0.4)),
+        table=patients(8),
+        subsets="all",
+        belief=Belief("uniform", 0.4),
+        absent=None,
+        at_once=1,
+    )
+    assert found.correct == 8
+    assert (found.details["survivors"], found.details["wrong_at_most"]) == (1, 1.6)
+    assert found.queries == 256
+
+
+def test_an_error_that_is_assumed_too_small_leaves_no_table():
+    with pytest.raises(WrongUsage, match="err by more"):
+        attack(
+            Rules(noise=Noise("gaussian", 20)),
+            table=patients(6),
+            subsets="all",
+            belief=Belief("uniform", 0.1),
+            absent=None,
+            at_once=1,
+        )
+
+
+def test_trying_every_table_needs_a_bound_of_the_error():
+    with pytest.raises(WrongUsage, match="--assume"):
+        attack(table=patients(4), subsets="all", absent=None, at_once=1)
+
+
+def test_an_interface_that_refuses_everything_leaves_nothing_to_solve():
+    roster = Roster(("name",), ("a", "b"))
+    silent = Interface(lambda text: None)
+    with pytest.raises(WrongUsage, match="answered none"):
+        reconstruct(
+            silent, roster, value=parse_one("ill = 1"), questions=3, chance=np.random.default_rng(1)
+        )
+
+
+def test_without_the_truth_the_adversary_tells_its_own_certainty():
+    opened = open_table(patients())
+    value = read_condition(VALUE, opened)
+    roster, _ = read_people(opened, by=["name"], value=value)
+    chance = np.random.default_rng(3)
+    found = reconstruct(
+        laboratory(opened, chance=chance), roster, value=value, at_once=32, chance=chance
+    )
+    assert (found.correct, found.baseline) == (None, None)
+    assert found.certainty > 0.999
+
+
+def test_neither_json_nor_the_verdict_has_a_name_and_the_example_does():
+    found = attack()
+    assert "O'Neil" not in str(found.to_dict())
+    assert any("O'Neil" in line for line in found.example)
+
+
+@pytest.mark.parametrize("subsets", ["hash", "arithmetic"])
+def test_groups_are_those_that_the_engine_finds(subsets):
+    opened = open_table(patients(50))
+    by = "name" if subsets == "hash" else "number"
+    roster, _ = read_people(opened, by=[by], value=read_condition("1 = 1", opened))
+    chance = np.random.default_rng(4)
+    asked = choose_questions(roster, count=140, subsets=subsets, chance=chance)
+    interface = laboratory(opened)
+    for place in (0, 1, 5, 127, 128, 139):
+        assert interface.count(asked.condition(place)) == asked.groups[place].sum()
+    assert asked.groups.mean() == pytest.approx(0.5, abs=0.05)
+
+
+def test_the_first_column_that_tells_all_apart_is_taken():
+    opened = open_table(patients())
+    assert public_columns(opened, None) == ("number",)
+    assert public_columns(opened, ["name", "town"]) == ("name", "town")
+
+
+def test_people_that_nothing_tells_apart_need_columns():
+    opened = open_table(pa.table({"ill": ["HIV", "HIV"]}))
+    with pytest.raises(WrongUsage, match="--by"):
+        public_columns(opened, None)
+
+
+def test_a_table_of_nobody_is_refused():
+    opened = open_table(patients().slice(0, 0))
+    with pytest.raises(EmptySource):
+        read_people(opened, by=["name"], value=read_condition(VALUE, opened))
+
+
+def test_people_with_the_same_public_values_share_a_guess():
+    table = pa.concat_tables([patients(40), patients(40)])
+    found = attack(table=table, absent=None)
+    assert found.rate == 1
+
+
+POLICY = """
+tables:
+  patients:
+    budget: {epsilon: 1}
+    columns:
+      number: {role: identifier}
+      ill: {role: sensitive, values: [HIV, flu]}
+"""
+
+
+@pytest.mark.statistics
+def test_discreets_own_answers_leave_chance(tmp_path):
+    """200 people, 240 questions of epsilon 1/240: 0.65 of 200 bits by chance has a chance below 1e-4."""
+    table = patients(200).select(["number", "ill"])
+    (tmp_path / "policy.yaml").write_text(POLICY, "utf-8")
+    pa.csv.write_csv(table, tmp_path / "patients.csv")
+    opened = open_table(table)
+    value = read_condition(VALUE, opened)
+    roster, truth = read_people(opened, by=["number"], value=value)
+    chance = np.random.default_rng(5)
+    options = {"value": value, "truth": truth, "questions": 240, "subsets": "arithmetic"}
+    exact = reconstruct(
+        laboratory(opened, chance=chance), roster, at_once=48, chance=chance, **options
+    )
+    with discreet.open(
+        tmp_path / "patients.csv", tmp_path / "policy.yaml", ledger=tmp_path / "ledger.sqlite"
+    ) as curator:
+        interface = Interface(
+            lambda text: curator.ask(text, epsilon="0.0041").rows, source="patients"
+        )
+        found = reconstruct(interface, roster, belief=Belief("laplace"), chance=chance, **options)
+        assert interface.refusals == 0
+    assert exact.rate == 1
+    assert found.rate < 0.65
