@@ -76,6 +76,7 @@ def approach(
         correct=right,
         knowledge=KNOWLEDGE,
         remedy=REMEDY,
+        baseline=false_alarms,  # who names so many strangers at random, names as many members
         control=control.share,
         interval=compared.interval,
         certainty=_certainty(right / len(people), control.share),
