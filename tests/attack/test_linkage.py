@@ -102,6 +102,19 @@ def test_the_example_names_one_person_and_the_findings_of_machines_name_nobody()
     assert not any(word in told for word in ("Ann", "1967-09-07", "64152", "flu", "hiv"))
 
 
+def test_with_a_unit_candidates_are_people_and_one_row_tells_all_of_theirs():
+    visits = {
+        "who": ["p1", "p1", "p2", "p2", None],
+        "day": ["2021-01-01", "2021-01-01", "2021-03-03", "2021-04-04", "2021-04-04"],
+        "ill": ["flu", "flu", "hiv", "flu", "cold"],
+    }
+    people = {"name": ["Ann", "Bob"], "day": ["2021-01-01", "2021-03-03"]}
+    assert link(visits, people, on=["day"]).details["candidates"] == {"0": 0, "1": 1, "2": 1}
+    found = link(visits, people, on=["day"], unit="who", sensitive=["ill"])
+    assert (found.claimed, found.details["rows"]) == (2, 2)
+    assert found.details["learned"]["ill"]["belief"] == 0.75
+
+
 def test_an_empty_list_is_refused():
     with pytest.raises(EmptySource, match="has no rows"):
         link(people={name: values[:0] for name, values in PEOPLE.items()})

@@ -351,20 +351,14 @@ def _plain_numbers(labels: ArrowArray) -> NDArray[np.float64]:
 
 
 def _prefix(texts: ArrowArray, labels: ArrowArray) -> int | None:
-    """Return how many digits are cut off, when labels are the first digits of the known numbers."""
+    """Return how many digits are cut off, where labels are the first three digits of ZIP codes."""
     present = labels.drop_null()
     if not len(present) or not len(texts):
         return None
-    for side in (texts, present):
-        if not pc.all(pc.match_substring_regex(side, r"^\d+$")).as_py():
+    for side, pattern in ((present, r"^\d{3}$"), (texts, r"^\d{4,5}$")):
+        if not pc.all(pc.match_substring_regex(side, pattern)).as_py():
             return None
-    lengths, known = (
-        pc.min_max(pc.utf8_length(present)).as_py(),
-        pc.min_max(pc.utf8_length(texts)).as_py(),
-    )
-    if lengths["min"] != lengths["max"] or lengths["min"] < 2 or known["min"] <= lengths["max"]:
-        return None
-    return known["max"] - lengths["max"]
+    return 2
 
 
 def _are_missing(labels: ArrowArray) -> NDArray[np.bool_]:

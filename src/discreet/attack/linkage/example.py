@@ -27,6 +27,7 @@ def tell_one(
     *,
     name: Column | None,
     sensitive: Sequence[str],
+    nouns: tuple[str, str],
 ) -> tuple[str, ...]:
     """Return how the person with the fewest candidates is found, and what that tells."""
     person = _first(located, candidates)
@@ -35,7 +36,7 @@ def tell_one(
     known = [mine for mine, _ in located.on]
     values = [f"{column.name} {person[f'k{located.known.index(column.name)}']}" for column in known]
     who = _name(located, people, name, int(person["person"])) or "somebody"
-    rows = counted(int(person["candidates"]), "row fits", "rows fit")
+    rows = counted(int(person["candidates"]), f"{nouns[0]} fits", f"{nouns[1]} fit")
     told = [f"Known: {who} has {', '.join(values)}.", f"In {located.release.label} {rows}."]
     for index, column in enumerate(sensitive):
         found = _values(located, int(person["person"]), index)

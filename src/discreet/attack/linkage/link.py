@@ -9,6 +9,7 @@ from discreet.attack.linkage.candidates import count_candidates
 from discreet.attack.linkage.example import tell_one
 from discreet.attack.linkage.posterior import learn
 from discreet.attack.linkage.truth import Checked, Identity, check
+from discreet.attack.linkage.units import by_unit
 from discreet.attack.locate import gather, locate
 from discreet.errors import EmptySource, WrongUsage
 from discreet.measure.describe import bins, counted, listed
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
 EDGES = (*range(1, 11), 20, 50, 100, 1_000, 10_000)
 
 
-def link_people(
+def link_people(  # noqa: PLR0913 -- what is known, what is wanted, and how it is read
     release: Table,
     people: Table,
     *,
     on: Mapping[str, str],
     identity: tuple[str, str] | None = None,
     sensitive: Sequence[str] = (),
+    unit: str | None = None,
     name: str | None = None,
     within: Mapping[str, float] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
@@ -44,11 +46,12 @@ def link_people(
     alone in a release need not be alone in the population. Labels count for all they may stand for.
 
     Args:
-        release: The published table, a row per person.
+        release: The published table, a row per person, unless it has a `unit`.
         people: What the adversary knows, a row per person, on the engine of the release.
         on: The released column of each known column to join by.
         identity: The known and the released column that say who is who, where the truth is known.
         sensitive: Released columns that the adversary wants to learn.
+        unit: The released column that tells which rows are of one person, such as a pseudonym.
         name: The known column that names people, for the example.
         within: By how much numbers, or by how many days dates, may be off, by known column.
         hierarchies: What group names mean, by released column.
@@ -56,9 +59,11 @@ def link_people(
     if people.engine is not release.engine:
         raise WrongUsage(f"{people.label} must be opened on the engine of {release.label}.")
     who = Identity(*_identity(people, release, identity)) if identity else None
-    wanted = [*sensitive, *([who.released.name] if who else [])]
+    wanted = [*sensitive, *([unit] if unit else []), *([who.released.name] if who else [])]
     known = gather(people, list(on))
     located = locate(known, release, on=on, members=wanted, hierarchies=hierarchies, within=within)
+    if unit:
+        located = by_unit(located, member=len(sensitive), members=len(wanted))
     candidates = count_candidates(located)
     if not candidates.people or not candidates.rows:
         empty = people if not candidates.people else release
@@ -68,8 +73,11 @@ def link_people(
         check(located, candidates, people, who, member=len(wanted) - 1) if who is not None else None
     )
     called = require_column(people, name) if name else None
-    example = tell_one(located, candidates, people, name=called, sensitive=sensitive)
-    return _finding(located, candidates, learned, checked, example=example, within=within or {})
+    nouns = ("person", "people") if unit else ("row", "rows")
+    example = tell_one(located, candidates, people, name=called, sensitive=sensitive, nouns=nouns)
+    return _finding(
+        located, candidates, learned, checked, example=example, within=within or {}, nouns=nouns
+    )
 
 
 def _identity(people: Table, release: Table, identity: tuple[str, str]) -> Any:
@@ -84,13 +92,14 @@ def _finding(
     *,
     example: Sequence[str],
     within: Mapping[str, float],
+    nouns: tuple[str, str],
 ) -> Finding:
     exposed = candidates.linked if checked is None else checked.correct
     found = candidates.found
     return make_finding(
         "linkage",
         target=located.release.label,
-        verdict=_verdict(located, candidates, checked),
+        verdict=_verdict(located, candidates, checked, nouns),
         targets=candidates.people,
         exposed=exposed,
         claimed=candidates.linked,
@@ -104,22 +113,23 @@ def _finding(
     )
 
 
-def _verdict(located: Located, candidates: Candidates, checked: Checked | None) -> str:
+def _verdict(
+    located: Located, candidates: Candidates, checked: Checked | None, nouns: tuple[str, str]
+) -> str:
+    one, many = nouns
     people, release = located.known.label, located.release.label
     by = listed([mine.name for mine, _ in located.on])
     everybody = counted(candidates.people, "person", "people")
     if not candidates.linked:
         sizes = [size for size in candidates.histogram if size]
         hidden = (
-            f"whoever fits has at least {counted(min(sizes), 'candidate row', 'candidate rows')}"
+            f"whoever fits has at least {counted(min(sizes), f'candidate {one}', f'candidate {many}')}"
             if sizes
-            else "no row fits any of them"
+            else f"no {one} fits any of them"
         )
-        return (
-            f"Nobody of {everybody} in {people} is linked to a row of {release} by {by}: {hidden}."
-        )
+        return f"Nobody of {everybody} in {people} is linked to a {one} of {release} by {by}: {hidden}."
     are = "is" if candidates.linked == 1 else "are"
-    told = f"{candidates.linked:,} of {everybody} in {people} {are} linked to one row of {release} by {by}"
+    told = f"{candidates.linked:,} of {everybody} in {people} {are} linked to one {one} of {release} by {by}"
     if checked is None:
         return f"{told}."
     return f"{told}; {checked.correct:,} of these links are right."

@@ -27,11 +27,12 @@ class Wish:
     on: Mapping[str, str]
     sensitive: tuple[str, ...] = ()
     identity: tuple[str, str] | None = None
+    unit: str | None = None
     name: str | None = None
     within: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
-def make_wish(
+def make_wish(  # noqa: PLR0913 -- the words of the command
     release: Table,
     people: Table,
     *,
@@ -39,6 +40,7 @@ def make_wish(
     on: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
     truth: str | None = None,
+    unit: str | None = None,
     name: str | None = None,
     within: Sequence[str] = (),
 ) -> Wish:
@@ -51,6 +53,7 @@ def make_wish(
         on: Columns of the list, each with `=` and the released column where that has another name.
         sensitive: Released columns to learn; the policy's when not given.
         truth: The column that says who is who on both sides, written as in `on`.
+        unit: The released column that tells whose row it is; the policy's when the release has it.
         name: The list's column of names.
         within: Tolerances such as `admitted=3d` or `age=1`.
 
@@ -73,6 +76,7 @@ def make_wish(
         on=pairs,
         sensitive=tuple(column for column in wanted if column not in taken),
         identity=_pair(truth, people) if truth else None,
+        unit=require_column(release, unit).name if unit else _unit(release, policy),
         name=called,
         within=dict(_tolerance(word, pairs) for word in within),
     )
@@ -113,6 +117,11 @@ def _sensitive(release: Table, policy: model.Table | None) -> list[str]:
         for one in columns
         if one.role is Role.SENSITIVE and release.column(one.name) is not None
     ]
+
+
+def _unit(release: Table, policy: model.Table | None) -> str | None:
+    unit = policy.unit if policy is not None else None
+    return unit if unit is not None and release.column(unit) is not None else None
 
 
 def _tolerance(word: str, on: Mapping[str, str]) -> tuple[str, float]:

@@ -53,6 +53,9 @@ Examples:
     metavar="COLUMN",
     help="Says who is who on both sides, to tell right links from wrong ones.",
 )
+@click.option(
+    "--unit", metavar="COLUMN", help="Tells which rows are of one person, such as a pseudonym."
+)
 @click.option("--name-column", "name", metavar="COLUMN", help="The list's column of names.")
 @click.option("--fuzzy", is_flag=True, help="Allow typos and missing values (Splink).")
 @click.option(
@@ -149,6 +152,7 @@ def _attack(
             on=wish.on,
             identity=wish.identity,
             sensitive=wish.sensitive,
+            unit=wish.unit,
             name=wish.name,
             within=wish.within,
             hierarchies=hierarchies_of(described),
