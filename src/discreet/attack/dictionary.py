@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.engines.engine import Column, Table
 
 LIMIT = 200_000_000  # guesses: minutes of work
-_FORMS_LIMIT = 20_000_000
+FORMS_LIMIT = 20_000_000
 _KEYED = (
     "Keyed pseudonyms (`discreet deidentify --method pseudonymize`) or random tokens: nobody can "
     "hash a guess without the key. Equal pseudonyms still tell which rows belong together."
@@ -50,6 +50,7 @@ _KEYED = (
 class Tools:
     """How to try: the hash, a public salt, variations, and where guesses end.
 
+    `forms_limit` is how many texts of the form of known values are tried without being asked for.
     `clock` gives seconds, for hashes per second; without it nothing is timed.
     """
 
@@ -57,6 +58,7 @@ class Tools:
     salt: str | None = None
     vary: tuple[str, ...] = ()
     limit: int = LIMIT
+    forms_limit: int = FORMS_LIMIT
     clock: Callable[[], float] | None = None
 
 
@@ -126,7 +128,9 @@ def attack_table(
         elif finding := _decoded(read) or _counted_through(read):
             found.append(finding)
     if suspects:
-        usual = usual_guesses(table, known=known, skip=tuple(suspects))
+        usual = usual_guesses(
+            table, known=known, skip=tuple(suspects), forms_limit=tools.forms_limit
+        )
         tries = (*guesses, *_within(usual, tools.limit - candidates.total(guesses)))
         found += [
             _undo(read, digests, tries, names=digests.usual_hashes, tools=tools)
@@ -136,13 +140,17 @@ def attack_table(
 
 
 def usual_guesses(
-    table: Table, *, known: Sequence[Table] = (), skip: Sequence[str] = ()
+    table: Table,
+    *,
+    known: Sequence[Table] = (),
+    skip: Sequence[str] = (),
+    forms_limit: int = FORMS_LIMIT,
 ) -> tuple[Guesses, ...]:
     """Return what an adversary tries who was told nothing about the hash."""
     own = candidates.from_table(table, skip=skip)
     theirs = [each for other in known for each in candidates.from_table(other)]
-    forms = [each for other in known for each in candidates.from_forms(other, limit=_FORMS_LIMIT)]
-    return (*own, *theirs, *candidates.usual(), *forms)
+    forms = [each for other in known for each in candidates.from_forms(other, limit=forms_limit)]
+    return (*own, *theirs, *candidates.usual(), *_within(forms, forms_limit))
 
 
 def _within(guesses: Sequence[Guesses], limit: int) -> list[Guesses]:
