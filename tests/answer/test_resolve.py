@@ -236,6 +236,14 @@ def test_the_unit_in_using_is_still_the_unit(leaf):
     assert found.aggregates[0].ask is Ask.COUNT_UNITS
 
 
+def test_a_number_that_is_always_there_is_missing_where_a_left_join_finds_nothing(leaf):
+    found = leaf(
+        "SELECT count(s.one) FROM visits v "
+        "LEFT JOIN (SELECT who, 1 AS one FROM visits WHERE cost > 5) s USING (who)"
+    )
+    assert found.aggregates[0].ask is Ask.COUNT_OF
+
+
 def test_names_are_found_in_any_case_and_quoted_as_they_are(leaf):
     found = leaf('SELECT Count(*) FROM PEOPLE AS P WHERE p."AGE" > 3')
     assert '"P"."age"' in found.rows.frame.sql()

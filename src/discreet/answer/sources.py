@@ -15,9 +15,12 @@ from discreet.policy.answering import Limits
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from discreet.answer.catalog import Held
+    from discreet.answer.expressions.typed import Typed
+
+    Scope = Mapping[str, Mapping[str, Typed]]
 
 # Kinds whose values are equal in a comparison only when they are one.
 _DISTINCT = (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP)
@@ -59,7 +62,7 @@ def _owned(rows: Rows, held: Held, alias: str) -> Rows:
 
 def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
     """Return the joined rows; whose they are stays told, or the question is refused."""
-    scope = {**left.scope, **right.scope}
+    scope = {**left.scope, **(_optional(right.scope) if side else right.scope)}
     merged = Rows(exp.Select(), scope, hidden=left.hidden)
     equalities = list(_equalities(merged.qualified(on))) if on is not None else []
     if not equalities:
@@ -102,6 +105,14 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
         has_children=has_children
         or (not is_plain and bool(unit) and not (left.unit and right.unit)),
     )
+
+
+def _optional(scope: Scope) -> Scope:
+    """Return columns that are NULL where nothing matches, also those that never are elsewhere."""
+    return {
+        alias: {name: replace(typed, nullable=True) for name, typed in columns.items()}
+        for alias, columns in scope.items()
+    }
 
 
 def _joined(rows: Rows) -> tuple[exp.Expr, list[exp.Expr]]:
