@@ -207,9 +207,12 @@ def _screened(
     mechanism: Mechanism, pairs: Iterable[Pair], claim: Claim, runs: int, scale: float | None
 ) -> list[Pair]:
     """Return the pairs whose few runs tell most; no claim is made from those."""
+    every = list(pairs)
+    if len(every) <= KEPT:
+        return every
     loose = Claim(claim.epsilon, claim.delta, confidence=0.5)
     scored: list[tuple[float, int, Pair]] = []
-    for place, pair in enumerate(pairs):
+    for place, pair in enumerate(every):
         outputs = [run(mechanism, given, runs=runs) for given in (pair.first, pair.second)]
         seen = examine(*outputs, claim=loose, inputs=_numbers(pair), scale=scale)
         scored.append((-seen.worst[1], place, pair))

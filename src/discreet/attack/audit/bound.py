@@ -64,13 +64,29 @@ def _best_event(first: Counts, second: Counts, delta: float) -> NDArray[np.int64
     """
     upward = np.arange(first[0].size)
     telling = np.argsort(-(first[0] + 0.5) / (first[1] + 0.5), kind="stable")
+    ends = np.arange(0, upward.size, max(1, upward.size // 100))
     found: list[tuple[float, NDArray[np.int64]]] = []
     for order in (upward, upward[::-1], telling):
         hits, misses = (np.cumsum(part[order]) for part in second)
-        for end in range(0, upward.size, max(1, upward.size // 100)):
-            held = (hits[end], hits[-1]), (misses[end], misses[-1])
-            found.append((_log_ratio(*held, delta, 1e-3), order[: end + 1]))
+        scores = _scores((hits[ends], int(hits[-1])), (misses[ends], int(misses[-1])), delta)
+        best = int(np.argmax(scores))
+        found.append((float(scores[best]), order[: ends[best] + 1]))
     return max(found, key=lambda one: one[0])[1]
+
+
+def _scores(
+    likely: tuple[NDArray[np.int64], int], unlikely: tuple[NDArray[np.int64], int], delta: float
+) -> NDArray[np.float64]:
+    """Return `_log_ratio` of many events at an alpha of 1e-3: only their order counts."""
+    from scipy.special import betaincinv
+
+    (hits, runs), (misses, others) = likely, unlikely
+    tail = 5e-4
+    least = np.where(hits > 0, betaincinv(np.maximum(hits, 1), runs - hits + 1, tail), 0.0)
+    room = np.maximum(others - misses, 1)
+    most = np.where(misses < others, betaincinv(misses + 1, room, 1 - tail), 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(least > delta, np.log((least - delta) / most), -np.inf)
 
 
 def _log_ratio(
