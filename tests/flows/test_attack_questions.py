@@ -124,6 +124,27 @@ def test_small_groups_are_found_in_a_grouped_answer(discreet: Discreet):
     assert ran.json[0]["details"]["groups"] == 6
 
 
+@pytest.mark.postgres
+def test_a_live_server_is_asked_and_only_read(discreet: Discreet, postgres_url: str):
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS staff_of_flows")
+        connection.execute("CREATE TABLE staff_of_flows (name text, age int, pay int)")
+        rows = staff().select(["name", "age", "pay"]).to_pylist()
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                "INSERT INTO staff_of_flows VALUES (%(name)s, %(age)s, %(pay)s)", rows
+            )
+    url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}table=staff_of_flows"
+    ran = discreet("attack", "tracker", url, *ALICE, *PAY, "--restrict", "10%", "--public", "age")
+    assert ran.code == 0
+    assert "= 55,000 (general tracker; the truth is 55000)" in ran.out
+    options = ["--people", "3", "--by", "name", "--epsilon", "3", "--budget", "4", "--json"]
+    ran = discreet("attack", "counting", url, "--value", "age", *options)
+    assert (ran.code, ran.json[0]["queries"]) == (0, 4)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -179,7 +179,7 @@ def open_target(
             interface = laboratory(table, rules, chance=chance, budget=asked)
             yield Target(table, interface, said, chance, rules)
             return
-        _require_alone(choices)
+        _require_alone(source, choices)
         with _private(source, policy, table, choices, asked or 10) as interface:
             yield Target(table, interface, said, chance, rules)
     finally:
@@ -216,7 +216,9 @@ def _noise(choices: Mapping[str, Any]) -> Noise | None:
     return Noise(shape, scale, sticky=choices["sticky"])
 
 
-def _require_alone(choices: Mapping[str, Any]) -> None:
+def _require_alone(source: str, choices: Mapping[str, Any]) -> None:
+    if source == "-":
+        raise click.UsageError("--epsilon reads SOURCE twice: write it to a file first.")
     others = ("restrict", "no_all", "step", "noise", "sticky", "overlap")
     if any(choices[name] for name in others):
         raise click.UsageError(
@@ -247,7 +249,7 @@ def _private(
     )
     reading: Any = {name: choices[name] for name in ("delimiter", "encoding")}
     reading["memory_limit"] = choices["memory"]
-    name = PurePath(table.label).name.partition(".")[0]
+    name = choices["table"] or PurePath(table.label).name.partition(".")[0]
     with tempfile.TemporaryDirectory(prefix="discreet-rehearsal-") as folder:
         curator = open_curator(
             source,
