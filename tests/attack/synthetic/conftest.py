@@ -10,7 +10,7 @@ import pytest
 
 from discreet.attack.synthetic.trial import Trial, open_trial
 
-ROWS = 1500
+ROWS = 1000
 
 
 def draw_people(rng: np.random.Generator, rows: int) -> Any:

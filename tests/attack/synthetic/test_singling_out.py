@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
+from tests.attack.synthetic.conftest import ROWS, draw_people
 
 from discreet.attack.synthetic.predicates import (
     Index,
@@ -49,7 +50,7 @@ def in_sql(trial: Trial, predicates: Predicates) -> list[int]:
 @pytest.mark.parametrize("make", [at_random, from_records])
 def test_predicates_count_as_the_engine_counts(leaky: Trial, make, width: int):
     rng = np.random.default_rng(11)
-    made = make(leaky.synthetic, leaky.features, many=40, width=width, rng=rng)
+    made = make(leaky.synthetic, leaky.features, many=20, width=width, rng=rng)
     assert Index(leaky.source).count(made).tolist() == in_sql(leaky, made)
 
 
@@ -69,26 +70,23 @@ def test_singles_of_a_sample_are_hypergeometric(counts: list[int], want: int):
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("others", [300, 3000])
-def test_a_control_group_of_another_size_is_no_excuse(source, control, population, others: int):
-    grown = pa.concat_tables([control, population])
-    copied = source.take(np.random.default_rng(5).integers(0, 1500, 1500))
-    trial = open_trial(copied, source=source, control=grown.slice(0, others))
-    found = single_out(trial, rng=np.random.default_rng(1), guesses=600)[1]
-    same = open_trial(copied, source=source, control=control)
-    reference = single_out(same, rng=np.random.default_rng(1), guesses=600)[1]
-    assert found.advantage == pytest.approx(reference.advantage, abs=0.2)
+@pytest.mark.parametrize("others", [300, 2000])
+def test_a_control_group_of_another_size_is_no_excuse(source, others: int):
+    # Two thirds of the people are among the copies: about as much is singled out beyond control.
+    copied = source.take(np.random.default_rng(5).integers(0, ROWS, ROWS))
+    control = draw_people(np.random.default_rng(9), others)
+    trial = open_trial(copied, source=source, control=control)
+    found = single_out(trial, rng=np.random.default_rng(1), guesses=500)[1]
+    assert 0.4 < found.advantage < 0.9
+    assert found.details["risk_interval"][0] > 0
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("others", [300, 3000])
+@pytest.mark.parametrize("others", [300, 2000])
 def test_a_control_group_of_another_size_is_no_accusation(source, population, others: int):
-    from tests.attack.synthetic.conftest import draw_people
-
-    trial = open_trial(
-        population, source=source, control=draw_people(np.random.default_rng(9), others)
-    )
-    found = single_out(trial, rng=np.random.default_rng(1), guesses=600)[1]
+    control = draw_people(np.random.default_rng(9), others)
+    trial = open_trial(population, source=source, control=control)
+    found = single_out(trial, rng=np.random.default_rng(1), guesses=500)[1]
     assert found.details["risk_interval"][0] == 0
 
 
