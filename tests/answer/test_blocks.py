@@ -19,6 +19,7 @@ from discreet.answer.finish import half_width
 from discreet.answer.statistics import Reading, assemble, changes, read
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Kind
+from discreet.errors import QuestionRefused
 from discreet.sql import build
 
 
@@ -168,6 +169,12 @@ def test_nan_is_missing_in_a_sum_as_everywhere(engine):
     block = blocks.spread("s", asked(Ask.SUM, argument(0, 100)), degree=1, has_rest=True)
     nan = vertices(block, moments(engine, block, [math.nan]))
     assert nan == vertices(block, moments(engine, block, [None]))
+
+
+@pytest.mark.parametrize(("degree", "high"), [(2, "1e151"), (1, "1e301"), (1, "1e-300")])
+def test_bounds_that_would_overflow_are_refused_before_anybody_pays(degree: int, high: str):
+    with pytest.raises(QuestionRefused, match="bounds"):
+        blocks.spread("x", asked(Ask.VARIANCE, argument(0, high)), degree=degree, has_rest=False)
 
 
 @pytest.mark.parametrize("degree", [1, 2])

@@ -21,6 +21,7 @@ from sqlglot import exp
 from discreet.answer.expressions.numbers import nan, without_nan
 from discreet.answer.rows import constant
 from discreet.engines.engine import Kind
+from discreet.errors import QuestionRefused
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ FINEST = 2**20
 FINEST_SQUARED = 2**15  # where squares are added up: 64 bits hold those of 2^33 rows
 FINEST_SCALED = 2**16  # where each row is weighted with a factor besides
 MOST_STEPS = 2**31  # whole numbers: 64 bits hold the sum over 2^32 rows
+FARTHEST, NEAREST = 10**300, Fraction(1, 10**290)  # that bounds may be, and their squares
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def spread(
     name: str, aggregate: Aggregate, *, degree: int, has_rest: bool, finest: int = FINEST
 ) -> Block:
     """Return the Bernstein sums of `degree`; with `has_rest` also the rows that have no number."""
-    typed = _bounded(aggregate)
+    typed = _bounded(aggregate, degree=degree)
     # The square of the steps is what is added up then, in whole numbers.
     squared = FINEST_SQUARED if finest == FINEST else isqrt(finest)
     steps = finest if degree == 1 else squared
@@ -129,10 +131,17 @@ def spread(
     return Block(name, tuple(parts), weight, moments, degree, low, step, w, has_rest)
 
 
-def _bounded(aggregate: Aggregate) -> Typed:
+def _bounded(aggregate: Aggregate, *, degree: int = 1) -> Typed:
     typed = aggregate.argument
     if typed is None or typed.low is None or typed.high is None:
         raise ValueError("an aggregate without bounds is refused before it gets here")
+    far = max(abs(typed.low), abs(typed.high))
+    if far**degree > FARTHEST or 0 < typed.high - typed.low < NEAREST:
+        # Doubles would overflow when the question is paid for already.
+        raise QuestionRefused(
+            "The bounds of a number are too far from zero, or too near to each other, to be computed "
+            "with. Give it others in the policy, or clamp it in the question with least and greatest."
+        )
     return typed
 
 
