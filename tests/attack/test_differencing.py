@@ -104,11 +104,37 @@ def test_counts_of_a_secret_are_sums_of_what_is_counted(table):
     (finding,) = found(
         table,
         "SELECT count(*) FROM staff WHERE age < 40 AND ill = 'gout'",
-        "SELECT count(*) FROM staff WHERE (age < 40 OR name = 'Alice') AND ill = 'gout'",
+        "SELECT count(CASE WHEN ill = 'gout' THEN 1 END) FROM staff WHERE age < 40 OR name = 'Alice'",
         secrets=["ill"],
     )
     assert finding.rate * 200 == 1
     assert finding.verdict.startswith("What is counted of 'ill' of 1 person")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT sum(CASE WHEN name <> 'Alice' THEN pay ELSE 0 END) FROM staff",
+        "SELECT sum(pay) FILTER (WHERE name <> 'Alice') AS s FROM staff",
+        "SELECT name = 'Alice' AS is_alice, sum(pay) AS s FROM staff GROUP BY is_alice",
+        "SELECT name = 'Alice', sum(pay) FROM staff GROUP BY ALL",
+    ],
+)
+def test_the_same_sums_in_other_words_are_the_same_sums(table, text):
+    (finding,) = found(table, ALL, text)
+    assert finding.rate * 200 == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT sum(pay) FROM staff GROUP BY ROLLUP (age)",
+        "SELECT sum(pay) FROM (SELECT pay FROM staff LIMIT 3)",
+    ],
+)
+def test_what_cannot_be_judged_is_refused(table, text):
+    with pytest.raises(InvalidQuestion):
+        read_questions([text], table)
 
 
 def test_medians_are_not_judged_and_said_so(table):

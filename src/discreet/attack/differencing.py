@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from discreet.attack.elimination import PRIME, Certificate, determined
 from discreet.attack.finding import make_finding
-from discreet.attack.published import sums_of
+from discreet.attack.published import summed_columns, sums_of
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def audit(
         secrets: Columns that must not be learned; by default those that are summed.
         bounds: The least and the largest value that everybody knows a summed column to have.
     """
-    hidden = list(secrets) or _summed(questions)
+    hidden = list(secrets) or summed_columns(questions)
     sums, others = sums_of(questions, table, secrets=hidden)
     kinds: dict[str, list[Sum]] = {}
     for one in sums:
@@ -133,7 +133,7 @@ def atoms_of(sums: Sequence[Sum], table: Table) -> Atoms:
 def _short(atoms: Atoms, single: set[int]) -> dict[int, Certificate]:
     """Return certificates of one, two or three answers, which a reader can check by head.
 
-    Sets are compared by random sums modulo the prime; two different ones agree by a chance of 2**-61.
+    Sets are compared by sums of fixed odd numbers modulo the prime, and what agrees is checked.
     """
     weights = np.random.default_rng(0).integers(1, PRIME, atoms.members.shape[1])
     wanted = {int(weights[place]): place for place in single}
@@ -151,8 +151,13 @@ def _short(atoms: Atoms, single: set[int]) -> dict[int, Certificate]:
             place = wanted.get(mark)
             if place is not None and place not in found:
                 terms = tuple((Fraction(s), i) for s, i in zip(pattern, chosen, strict=True))
-                found[place] = Certificate(place, terms)
+                found |= {place: Certificate(place, terms)} if _adds_up(atoms, terms, place) else {}
     return found
+
+
+def _adds_up(atoms: Atoms, terms: Sequence[tuple[Fraction, int]], place: int) -> bool:
+    added = sum(int(factor) * atoms.members[row].astype(int) for factor, row in terms)
+    return bool((added == (np.arange(len(atoms.sizes)) == place)).all())
 
 
 def interval_widths(atoms: Atoms, bounds: tuple[float, float]) -> NDArray[np.float64]:
@@ -249,16 +254,6 @@ def _named(summand: exp.Expr, hidden: Sequence[str]) -> str:
     names = [column.name for column in summand.find_all(exp.Column) if column.name in hidden]
     listed = " and ".join(f"'{name}'" for name in dict.fromkeys(names))
     return listed if isinstance(summand, exp.Column) else f"What is counted of {listed}"
-
-
-def _summed(questions: Sequence[exp.Select]) -> list[str]:
-    names = [
-        column.name
-        for question in questions
-        for aggregate in question.find_all(exp.Sum, exp.Avg)
-        for column in aggregate.find_all(exp.Column)
-    ]
-    return list(dict.fromkeys(names))
 
 
 def _mentioned(summand: exp.Expr, hidden: Sequence[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -137,8 +138,14 @@ def _named(by: Sequence[Column], values: Sequence[Any]) -> exp.Expr:
 def _invented(by: Sequence[Column], row: list[Any], number: int) -> list[Any]:
     """Return the values of somebody like this one who does not exist."""
     first = row[0]
-    if by[0].kind is Kind.TEXT or first is None or isinstance(first, str):
-        first = f"{first} the {number + 2}. of that name"
-    elif isinstance(first, (int, float)):
+    if isinstance(first, (dt.date, dt.datetime)):
+        first = first.replace(year=9000 + number % 900, month=1, day=1)
+    elif by[0].kind in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
         first = -(10**9) - number
+    elif by[0].kind is Kind.TEXT:
+        first = f"{first} the {number + 2}. of that name"
+    else:
+        raise WrongUsage(
+            f"Nobody can be invented by '{by[0].name}' alone. Begin --by with a name or a number."
+        )
     return [first, *row[1:-1]]

@@ -13,7 +13,7 @@ from discreet.errors import InvalidQuestion, UnknownColumn, did_you_mean
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from discreet.engines.engine import Table
 
@@ -50,19 +50,39 @@ def read_questions(texts: Iterable[str], table: Table) -> list[exp.Select]:
 
 
 def _checked(tree: Any, number: int, table: Table) -> exp.Select:
-    if not isinstance(tree, exp.Select) or len(list(tree.find_all(exp.Table))) != 1:
+    is_plain = isinstance(tree, exp.Select) and len(list(tree.find_all(exp.Query))) == 1
+    if not is_plain or len(list(tree.find_all(exp.Table))) != 1:
         raise InvalidQuestion(
             f"Statement {number} cannot be read as a question in SQL about one table. Write sums and "
-            "counts, with semicolons between statements."
+            "counts without subqueries, with semicolons between statements."
+        )
+    if tree.find(exp.Rollup, exp.Cube, exp.GroupingSets):
+        raise InvalidQuestion(
+            f"Statement {number} groups in several ways at once. Write one statement for each way."
         )
     known = {column.name.lower(): column.name for column in table.columns}
+    called = {item.alias.lower(): item.this for item in tree.expressions if item.alias}
     for column in list(tree.find_all(exp.Column)):
         name = column.name.lower()
-        if name not in known:
+        if name in known:
+            column.replace(build.column(known[name]))
+        elif name in called:
+            column.replace(_named_columns(called[name].copy(), known))
+        else:
             near = did_you_mean(column.name, known.values())
             raise UnknownColumn(f"Column '{column.name}' is not in {table.label}.{near}")
-        column.replace(build.column(known[name]))
     return tree
+
+
+def _named_columns(expression: exp.Expr, known: Mapping[str, str]) -> exp.Expr:
+    """Return an expression with the table's own names of its columns."""
+    return expression.transform(
+        lambda node: (
+            build.column(known.get(node.name.lower(), node.name))
+            if isinstance(node, exp.Column)
+            else node
+        )
+    )
 
 
 def sums_of(
@@ -78,12 +98,13 @@ def sums_of(
     for question in questions:
         text = question.sql(dialect=table.engine.dialect)
         for aggregate in question.find_all(exp.AggFunc):
-            summand = _summand(aggregate)
-            if summand is None:
+            parts = _summand(aggregate)
+            if parts is None:
                 others.append(type(aggregate).__name__.upper())
                 continue
+            summand, filters = parts
             sums += [
-                _sum(text, summand, conditions, secrets, aggregate)
+                _sum(text, summand, [*conditions, *filters], secrets, aggregate)
                 for conditions in _groups(question, table)
             ]
     if len(sums) > MOST:
@@ -94,16 +115,47 @@ def sums_of(
     return sums, others
 
 
-def _summand(aggregate: exp.Expr) -> exp.Expr | None:
-    inner = aggregate.this
-    if isinstance(aggregate, exp.Count) and not isinstance(inner, exp.Distinct):
+def summed_columns(questions: Sequence[exp.Select]) -> list[str]:
+    """Return the columns whose numbers the questions add up."""
+    names: dict[str, None] = {}
+    for question in questions:
+        for aggregate in question.find_all(exp.Sum, exp.Avg):
+            parts = _summand(aggregate)
+            found = parts[0].find_all(exp.Column) if parts else ()
+            names |= dict.fromkeys(column.name for column in found)
+    return list(names)
+
+
+def _summand(aggregate: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]] | None:
+    """Return what an aggregate adds up, and where; None when it adds up nothing."""
+    inner, around = aggregate.this, aggregate.parent
+    if isinstance(around, exp.Window) or isinstance(inner, exp.Distinct):
+        return None
+    filters = _conjuncts(around.expression.this) if isinstance(around, exp.Filter) else []
+    case = _single_case(inner)
+    if isinstance(aggregate, exp.Count):
         if inner is None or isinstance(inner, (exp.Star, exp.Literal)):
-            return build.number(1)
+            return build.number(1), filters
+        if case is not None and case[1].is_number:
+            return build.number(1), [*filters, *case[0]]
         known = exp.Not(this=build.is_null(inner.copy()))
-        return exp.Case(ifs=[exp.If(this=known, true=build.number(1))], default=build.number(0))
-    if isinstance(aggregate, (exp.Sum, exp.Avg)) and not isinstance(inner, exp.Distinct):
-        return inner.copy()
+        return build.number(1), [*filters, known]
+    if isinstance(aggregate, exp.Sum) and case is not None:
+        return case[1].copy(), [*filters, *case[0]]
+    if isinstance(aggregate, (exp.Sum, exp.Avg)):
+        return inner.copy(), filters
     return None
+
+
+def _single_case(inner: exp.Expr | None) -> tuple[list[exp.Expr], exp.Expr] | None:
+    """Return the conditions and the value of CASE WHEN … THEN … (ELSE 0) END."""
+    if not isinstance(inner, exp.Case) or inner.this is not None or len(inner.args["ifs"]) != 1:
+        return None
+    default = inner.args.get("default")
+    if default is not None and not (default.is_number and float(default.name) == 0):
+        return None
+    only = inner.args["ifs"][0]
+    return _conjuncts(only.this), only.args["true"]
 
 
 def _groups(question: exp.Select, table: Table) -> list[list[exp.Expr]]:
@@ -114,6 +166,8 @@ def _groups(question: exp.Select, table: Table) -> list[list[exp.Expr]]:
     if group is None:
         return [base]
     keys = [_key(key, question) for key in group.expressions]
+    if group.args.get("all"):
+        keys = [item.unalias() for item in question.expressions if not item.find(exp.AggFunc)]
     named = [build.named(key.copy(), f"k{place}") for place, key in enumerate(keys)]
     query = build.select(*named, source=table.relation.copy())
     query = query.where(*(part.copy() for part in base)).group_by(*(key.copy() for key in keys))
@@ -133,7 +187,9 @@ def _key(key: exp.Expr, question: exp.Select) -> exp.Expr:
 
 def _is(key: exp.Expr, value: Any) -> exp.Expr:
     condition = equals("x", value)
-    return condition.transform(lambda node: key.copy() if isinstance(node, exp.Column) else node)
+    return condition.transform(
+        lambda node: exp.paren(key.copy()) if isinstance(node, exp.Column) else node
+    )
 
 
 def _sum(

@@ -118,9 +118,10 @@ def _audit(
     trees = read_questions([_text(item) for item in questions], target.table)
     found = audit(trees, target.table, secrets=secrets, bounds=bounds)
     if not found:
+        what = f"'{value}'" if value else "any column"
         raise WrongUsage(
-            "The questions sum no column, so that nothing secret is in them. Name what must not be "
-            "learned: --value illness."
+            f"The questions neither sum nor count {what}, so that nothing secret is in them. Name with "
+            "--value what must not be learned."
         )
     return found
 
