@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from discreet.attack.linkage.assignment import assign
 from discreet.attack.linkage.fuzzy import link_fuzzily
 from discreet.attack.linkage.wish import make_wish
 from discreet.engines.connect import open_table
-from discreet.errors import EmptySource, WrongUsage
+from discreet.errors import EmptySource, MissingExtra, WrongUsage
 
 pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), unique=True, max_size=20)
 
@@ -87,6 +88,12 @@ def test_typos_and_missing_values_protect_nobody_and_strangers_stay_strangers():
     assert found.details["precision"] > 0.98
     assert (found.details["absent"], found.correct) == (300, round(found.details["recall"] * 300))
     assert found.example
+
+
+def test_without_splink_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "splink", None)
+    with pytest.raises(MissingExtra, match="attack"):
+        fuzzily({"zip": ["1"]}, {"zip": ["1"]}, ["zip"])
 
 
 def test_labels_are_refused_because_fuzzy_linkage_compares_plain_values():

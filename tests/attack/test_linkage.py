@@ -25,8 +25,8 @@ PEOPLE = {
 }
 
 
-def link(release=None, people=None, on=("dob", "zip"), **options):
-    released = open_table(pa.table(release or RELEASE))
+def link(release=None, people=None, on=("dob", "zip"), engine=None, **options):
+    released = open_table(pa.table(release or RELEASE), engine=engine)
     known = open_table(pa.table(people or PEOPLE), engine=released.engine)
     return link_people(
         released, known, on=on if isinstance(on, dict) else {n: n for n in on}, **options
@@ -67,6 +67,30 @@ def test_the_truth_tells_right_links_from_wrong_ones_and_who_is_absent():
         0.5,
         1,
     )
+
+
+def test_every_engine_finds_the_same(any_engine):
+    released = RELEASE | {"who": ["ann", "x", "Bob ", "y", "z"]}
+    options = {"identity": ("name", "who"), "sensitive": ["ill"], "unit": "who", "name": "name"}
+    found = link(released, engine=any_engine, **options)
+    assert (found.claimed, found.correct) == (2, 2)
+    assert found.details == link(released, **options).details
+    assert found.example == link(released, **options).example
+
+
+def test_a_row_that_is_suppressed_altogether_hides_nobody():
+    released = {name: ["*", *map(str, values[:4])] for name, values in RELEASE.items()}
+    found = link(released)
+    assert (found.claimed, found.details["candidates"]) == (2, {"0": 2, "1": 4})
+
+
+def test_a_row_that_says_little_hides_less_than_a_row_that_says_much():
+    people = {"age": list(range(20, 60)), "zip": ["11111"] * 40}
+    released = {"age": ["20", "[20, 60)", "[21, 22]", "[21, 22]"], "zip": ["11111"] * 4}
+    found = link(released, people, on=["age", "zip"])
+    # 20 fits its own row, and one of forty: its own is the better guess by far.
+    assert (found.claimed, found.details["unique_in_release"]) == (1, 37)
+    assert found.details["candidates"]["2"] == 1
 
 
 def test_a_release_of_large_classes_links_nobody_and_says_how_many_fit():

@@ -50,6 +50,7 @@ class Holding:
     generalized: int = 0  # labels that hold more than one value by what they say
     suppressed: int = 0  # labels that hold anything
     unread: int = 0  # labels that nobody could read, which hold anything as well
+    hidden: tuple[int, ...] = ()  # which labels are suppressed
 
     @cached_property
     def cuts(self) -> NDArray[np.int64]:
@@ -105,15 +106,26 @@ def hold(
     for label, members in groups.items():
         counts["generalized"] += 1
         found += [(label, start, stop) for start, stop in _runs(reader.places[members])]
+    hidden: list[int] = []
     for label in rest:
         if label in groups:
             continue
         slices, kind = reader.slices(read_label(reader.label(label), reader.domain))
         counts[kind] += 1
+        hidden += [label] if kind == "suppressed" else []
         found += [(label, start, stop) for start, stop in slices]
     triples = np.array(found, np.int64).reshape(-1, 3)
     owners, starts, stops = np.concatenate([exact, triples]).T
-    return Holding(reader.domain, reader.places, len(labels), owners, starts, stops, **counts)
+    return Holding(
+        reader.domain,
+        reader.places,
+        len(labels),
+        owners,
+        starts,
+        stops,
+        **counts,
+        hidden=tuple(hidden),
+    )
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ def locate(
     members: Sequence[str] = (),
     hierarchies: Mapping[str, Hierarchy] | None = None,
     within: Mapping[str, float] | None = None,
+    keeps_suppressed: bool = True,
 ) -> Located:
     """Return for each known person the classes of `release` that can be theirs.
 
@@ -117,6 +118,8 @@ def locate(
         members: Released columns to count within each class, such as a sensitive one.
         hierarchies: What group names mean, by released column.
         within: By how much numbers, or by how many days dates, may be off, by known column.
+
+        keeps_suppressed: Whether classes whose labels are all suppressed are anybody's, or nobody's.
 
     Raises:
         WrongUsage: A column with a tolerance holds neither numbers nor dates.
@@ -136,7 +139,9 @@ def locate(
         )
         for index, (mine, theirs) in enumerate(joined)
     ]
-    pairs, held = pair(known.engine, known.relation, classes, links)
+    pairs, held = pair(
+        known.engine, known.relation, classes, links, keeps_suppressed=keeps_suppressed
+    )
     by_name = dict(zip((column.name for column in released), held, strict=False))
     return Located(known, release, joined, classes, counted, pairs, by_name)
 

@@ -67,7 +67,12 @@ class Link:
 
 
 def pair(
-    engine: Engine, known: exp.Table, classes: exp.Table, links: Sequence[Link]
+    engine: Engine,
+    known: exp.Table,
+    classes: exp.Table,
+    links: Sequence[Link],
+    *,
+    keeps_suppressed: bool,
 ) -> tuple[exp.Table, tuple[Holding, ...]]:
     """Return the pairs `person, class` whose values agree, and what labels were read for it.
 
@@ -85,7 +90,8 @@ def pair(
     ):
         plain = [replace(side.link, is_folded=side.needs_folding) for side in sides]
         return engine.keep(_equal(known, classes, plain)), tuple(held)
-    return _through_labels(engine, known, classes, sides, held), tuple(held)
+    places = _Places(engine, known, classes, keeps_suppressed)
+    return _through_labels(places, sides, held), tuple(held)
 
 
 def numbered(query: exp.Select, names: Sequence[str], number: str, engine: Engine) -> exp.Select:
@@ -172,24 +178,36 @@ def _distinct(engine: Engine, relation: exp.Table, name: str) -> ArrowArray:
     return pa.chunked_array(engine.run(query)[name]).combine_chunks()
 
 
-def _through_labels(
-    engine: Engine,
-    known: exp.Table,
-    classes: exp.Table,
-    sides: Sequence[_Side],
-    held: Sequence[Holding],
-) -> exp.Table:
+@dataclass(frozen=True)
+class _Places:
+    """Where people and classes are, and whether classes that say nothing are anybody's."""
+
+    engine: Engine
+    known: exp.Table
+    classes: exp.Table
+    keeps_suppressed: bool
+
+
+def _through_labels(places: _Places, sides: Sequence[_Side], held: Sequence[Holding]) -> exp.Table:
     """Return the pairs of people and classes whose labels all hold the person's values."""
-    people, combinations = _atoms(engine, known, sides, held)
+    engine = places.engine
+    people, combinations = _atoms(engine, places.known, sides, held)
     names = [f"l{index}" for index in range(len(sides))]
-    query = build.select(*(build.column(name) for name in ("class", *names)), source=classes)
+    query = build.select(*(build.column(name) for name in ("class", *names)), source=places.classes)
     found = engine.run(query)
-    labels = [
-        pc.index_in(found[name].combine_chunks(), value_set=side.labels).to_numpy()
-        for name, side in zip(names, sides, strict=True)
-    ]
-    firsts, seconds = match(combinations, np.stack(labels, axis=1).astype(np.int64), held)
+    labels = np.stack(
+        [
+            pc.index_in(found[name].combine_chunks(), value_set=side.labels).to_numpy()
+            for name, side in zip(names, sides, strict=True)
+        ],
+        axis=1,
+    ).astype(np.int64)
     numbers = found["class"].to_numpy()
+    if not places.keeps_suppressed:
+        hidden = [np.isin(labels[:, j], one.hidden) for j, one in enumerate(held)]
+        is_told = ~np.all(hidden, axis=0)
+        labels, numbers = labels[is_told], numbers[is_told]
+    firsts, seconds = match(combinations, labels, held)
     matched = engine.load(
         pa.table({"combination": firsts + 1, "class": numbers[seconds]}).to_reader()
     )

@@ -16,24 +16,31 @@ if TYPE_CHECKING:
     from discreet.engines.engine import Engine
 
 
+SURE = 0.9  # how likely the best row must be for a link to be claimed
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Known people by their number of candidate rows.
 
-    `relation`, on the engine, has `person`, `people`, `candidates` (rows that may be theirs), `rivals`
-    (known people that the largest of their classes may stand for) and `chance` (see `expected`).
+    `relation`, on the engine, has `person`, `people`, `candidates` (rows that may be theirs), `crowd`
+    (that of their smallest class) and `best` (the chance of their best row, if they are in the
+    release). `crowds` has `class` and `crowd`: its rows, or the known people it may stand for, if
+    those are more. A row in a crowd of n is anybody's of them with chance 1/n, so that classes that
+    say little weigh little.
 
     Attributes:
         histogram: People by their number of candidates, from 0.
         unique: People with one candidate.
-        linked: People with one candidate that is nobody else's: a claim.
-        expected: People that a guess among their candidates finds, if all of them are in the release.
-        among_rivals: The same, if rivals are as likely to be in it: each row is one of theirs.
+        linked: People with a row that fits nobody else and is likely theirs: a claim.
+        expected: People that the best guess finds, if all of them are in the release.
+        among_rivals: The same, if it is only known that the people of the release are on the list.
         repeated: People of the list who share all their values with another one.
         keyless: People of whom a value is missing, so that they are nowhere.
     """
 
     relation: exp.Table
+    crowds: exp.Table
     people: int
     rows: int
     histogram: Mapping[int, int]
@@ -53,88 +60,98 @@ class Candidates:
 def count_candidates(located: Located) -> Candidates:
     """Return how many rows of the release may be each known person's."""
     engine = located.known.engine
-    relation = engine.keep(_each(located))
+    crowds = engine.keep(_crowds(located))
+    relation = engine.keep(_each(located, crowds))
     found = engine.run(_summed(relation)).to_pylist()
     histogram = {int(row["candidates"]): 0 for row in found}
     for row in found:
         histogram[int(row["candidates"])] += int(row["people"])
-    linked = sum(int(row["people"]) for row in found if row["is_linked"])
     repeated, keyless = _irregular(located)
     return Candidates(
         relation=relation,
+        crowds=crowds,
         people=sum(histogram.values()),
         rows=_rows(engine, located.classes),
         histogram=dict(sorted(histogram.items())),
         unique=histogram.get(1, 0),
-        linked=linked,
-        expected=sum(people / size for size, people in histogram.items() if size),
-        among_rivals=sum(float(row["chance"] or 0.0) for row in found),
+        linked=sum(int(row["people"]) for row in found if row["is_linked"]),
+        expected=sum(float(row["best"] or 0.0) for row in found),
+        among_rivals=sum(float(row["among"] or 0.0) for row in found),
         repeated=repeated,
         keyless=keyless,
     )
 
 
 def is_linked(of: str) -> exp.Expr:
-    """Return the condition that a person has one candidate row, which is nobody else's."""
-    return build.all_of(
-        exp.EQ(this=build.column(name, of=of), expression=build.number(1))
-        for name in ("candidates", "rivals")
+    """Return the condition that a person has a row that fits nobody else and is likely theirs."""
+    return exp.and_(
+        exp.EQ(this=build.column("crowd", of=of), expression=build.number(1)),
+        exp.GTE(this=build.column("best", of=of), expression=exp.Literal.number(str(SURE))),
     )
 
 
-def _each(located: Located) -> exp.Select:
-    """Return the query of candidates, rivals and chance of each known person."""
-    candidates = build.column("candidates", of="f")
-    return build.select(
-        *(build.named(build.column(name, of="p"), name) for name in ("person", "people")),
-        build.named(exp.Coalesce(this=candidates, expressions=[build.number(0)]), "candidates"),
-        *(build.named(build.column(name, of="f"), name) for name in ("rivals", "chance")),
-        source=build.aliased_table(located.known.relation, "p"),
-    ).join(
-        build.subquery(_found(located), "f"), on=build.same(["person"], "p", "f"), join_type="left"
-    )
-
-
-def _found(located: Located) -> exp.Select:
-    """Return candidates, rivals and chance of those who have any."""
-    pairs = build.aliased_table(located.pairs, "q")
+def _crowds(located: Located) -> exp.Select:
+    """Return the rows of each class that anybody fits, and its crowd."""
     rivals = (
         build.select(
             build.named(build.column("class", of="q"), "class"),
             build.named(build.total(build.column("people", of="p")), "rivals"),
-            source=pairs,
+            source=build.aliased_table(located.pairs, "q"),
         )
         .join(build.aliased_table(located.known.relation, "p"), on=build.same(["person"], "q", "p"))
         .group_by(build.column("class", of="q"))
     )
     rows, others = build.column("rows", of="c"), build.column("rivals", of="r")
-    crowd = exp.Greatest(this=rows.copy(), expressions=[others.copy()])
-    share = exp.Div(this=exp.cast(rows.copy(), "double"), expression=exp.cast(crowd, "double"))
-    all_rows = exp.cast(exp.Sum(this=rows.copy()), "double")
+    crowd = exp.Greatest(this=rows.copy(), expressions=[others])
+    return build.select(
+        build.named(build.column("class", of="r"), "class"),
+        build.named(rows, "rows"),
+        build.named(exp.cast(crowd, "double"), "crowd"),
+        source=build.subquery(rivals, "r"),
+    ).join(build.aliased_table(located.classes, "c"), on=build.same(["class"], "r", "c"))
+
+
+def _each(located: Located, crowds: exp.Table) -> exp.Select:
+    """Return the query of candidates, crowd and best chance of each known person."""
+    rows, crowd = build.column("rows", of="c"), build.column("crowd", of="c")
     person = build.column("person", of="q")
-    return (
+    best = exp.Div(
+        this=exp.Div(
+            this=exp.cast(build.number(1), "double"), expression=exp.Min(this=crowd.copy())
+        ),
+        expression=exp.Sum(this=exp.Div(this=rows.copy(), expression=crowd.copy())),
+    )
+    found = (
         build.select(
             build.named(person, "person"),
             build.named(build.total(rows), "candidates"),
-            build.named(exp.Max(this=others), "rivals"),
-            build.named(exp.Div(this=exp.Sum(this=share), expression=all_rows), "chance"),
-            source=pairs.copy(),
+            build.named(exp.Min(this=crowd), "crowd"),
+            build.named(best, "best"),
+            source=build.aliased_table(located.pairs, "q"),
         )
-        .join(build.aliased_table(located.classes, "c"), on=build.same(["class"], "q", "c"))
-        .join(build.subquery(rivals, "r"), on=build.same(["class"], "q", "r"))
+        .join(build.aliased_table(crowds, "c"), on=build.same(["class"], "q", "c"))
         .group_by(person.copy())
     )
+    candidates = build.column("candidates", of="f")
+    return build.select(
+        *(build.named(build.column(name, of="p"), name) for name in ("person", "people")),
+        build.named(exp.Coalesce(this=candidates, expressions=[build.number(0)]), "candidates"),
+        *(build.named(build.column(name, of="f"), name) for name in ("crowd", "best")),
+        source=build.aliased_table(located.known.relation, "p"),
+    ).join(build.subquery(found, "f"), on=build.same(["person"], "p", "f"), join_type="left")
 
 
 def _summed(relation: exp.Table) -> exp.Select:
     candidates, people = build.column("candidates", of="t"), build.column("people", of="t")
     claim = exp.case().when(is_linked("t"), exp.true()).else_(exp.false())
-    chance = exp.Mul(this=build.column("chance", of="t"), expression=people.copy())
+    best = exp.Mul(this=build.column("best", of="t"), expression=people.copy())
+    among = exp.Div(this=people.copy(), expression=build.column("crowd", of="t"))
     return build.select(
         build.named(candidates, "candidates"),
         build.named(claim, "is_linked"),
         build.named(build.total(people), "people"),
-        build.named(exp.Sum(this=chance), "chance"),
+        build.named(exp.Sum(this=best), "best"),
+        build.named(exp.Sum(this=among), "among"),
         source=build.aliased_table(relation, "t"),
     ).group_by(candidates.copy(), claim.copy())
 

@@ -39,9 +39,9 @@ def tell_one(
     rows = counted(int(person["candidates"]), f"{nouns[0]} fits", f"{nouns[1]} fit")
     told = [f"Known: {who} has {', '.join(values)}.", f"In {located.release.label} {rows}."]
     for index, column in enumerate(sensitive):
-        found = _values(located, int(person["person"]), index)
-        total = sum(count for _, count in found)
-        shares = [f"{value} {percent(count / total)}" for value, count in found[:_MOST]]
+        found = _values(located, candidates, int(person["person"]), index)
+        total = sum(weight for _, weight in found)
+        shares = [f"{value} {percent(weight / total)}" for value, weight in found[:_MOST]]
         more = f", {len(found) - _MOST} more" if len(found) > _MOST else ""
         told.append(f"{column}: {', '.join(shares)}{more}.")
     return tuple(told)
@@ -50,7 +50,7 @@ def tell_one(
 def _first(located: Located, candidates: Candidates) -> dict[str, Any] | None:
     """Return the person with the fewest candidates and rivals, the first in order of the values."""
     keys = [f"k{index}" for index in range(len(located.known.columns))]
-    ranks = [build.column(name, of="c") for name in ("candidates", "rivals")]
+    ranks = [build.column(name, of="c") for name in ("crowd", "candidates")]
     columns = [build.column(key, of="p") for key in keys]
     query = (
         build.select(
@@ -59,11 +59,11 @@ def _first(located: Located, candidates: Candidates) -> dict[str, Any] | None:
                 build.named(exp.cast(column, exp.DataType.Type.TEXT), column.name)
                 for column in columns
             ),
-            build.named(ranks[0], "candidates"),
+            build.named(ranks[1], "candidates"),
             source=build.aliased_table(located.known.relation, "p"),
         )
         .join(build.aliased_table(candidates.relation, "c"), on=build.same(["person"], "p", "c"))
-        .where(exp.GT(this=ranks[0].copy(), expression=build.number(0)))
+        .where(exp.GT(this=ranks[1].copy(), expression=build.number(0)))
     )
     ordered = build.ordered(query, [*(rank.copy() for rank in ranks), *columns]).limit(1)
     found = located.known.engine.run(ordered).to_pylist()
@@ -90,19 +90,23 @@ def _name(located: Located, people: Table, name: Column | None, person: int) -> 
     return str(found[0]["name"]) if found and found[0]["name"] is not None else None
 
 
-def _values(located: Located, person: int, member: int) -> list[tuple[str, int]]:
-    """Return the values of a column among a person's candidates, the most frequent first."""
+def _values(
+    located: Located, candidates: Candidates, person: int, member: int
+) -> list[tuple[str, float]]:
+    """Return the values of a column among a person's candidates, the likeliest first."""
     value = exp.cast(build.column(f"m{member}", of="m"), exp.DataType.Type.TEXT)
+    weight = exp.Div(this=build.column("rows", of="m"), expression=build.column("crowd", of="c"))
     query = (
         build.select(
             build.named(value, "value"),
-            build.named(build.total(build.column("rows", of="m")), "rows"),
+            build.named(exp.Sum(this=weight), "weight"),
             source=build.aliased_table(located.pairs, "q"),
         )
         .join(build.aliased_table(located.members, "m"), on=build.same(["class"], "q", "m"))
+        .join(build.aliased_table(candidates.crowds, "c"), on=build.same(["class"], "q", "c"))
         .where(exp.EQ(this=build.column("person", of="q"), expression=build.number(person)))
         .group_by(value.copy())
     )
     found = located.known.engine.run(query).to_pylist()
-    told = [(str(row["value"]), int(row["rows"])) for row in found]
+    told = [(str(row["value"]), float(row["weight"])) for row in found]
     return sorted(told, key=lambda pair: (-pair[1], pair[0]))

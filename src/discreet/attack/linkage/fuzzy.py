@@ -144,13 +144,14 @@ def _finding(
         "likely_pairs": int((found.chances >= threshold).sum()),
         "linked": claimed,
     }
-    correct = None
+    correct = control = None
     if wish.identity is not None:
         checked = _checked(
             links, mine[wish.identity[0]], theirs[wish.identity[1]], found, threshold
         )
         correct = checked.pop("correct")
         details |= checked
+        control = checked["linked_absent"] / checked["absent"] if checked["absent"] else None
         verdict += f"; {correct:,} of these links are right"
     return make_finding(
         "linkage",
@@ -163,6 +164,7 @@ def _finding(
         knowledge=f"{by} of a person, about as {people.label} lists them; mistakes do no harm.",
         remedy=f"Publish {listed(list(wish.on.values()))} coarser or not at all; typos protect nobody.",
         baseline=1 / rows,
+        control=control,
         certainty=float(links.chances.mean()) if claimed else None,
         details=details,
         example=_example(release, wish, links, mine, theirs),

@@ -42,8 +42,9 @@ def link_people(  # noqa: PLR0913 -- what is known, what is wanted, and how it i
 ) -> Finding:
     """Return who of `people` is linked to a row of `release`.
 
-    A link is claimed where a person has one candidate row, and nobody else of the list has it: who is
-    alone in a release need not be alone in the population. Labels count for all they may stand for.
+    A link is claimed where a row fits one person of the list only, and is likely that person's: who
+    is alone in a release need not be alone in the population. Labels count for all they may stand
+    for; rows that are suppressed in every column that is joined are nobody's.
 
     Args:
         release: The published table, a row per person, unless it has a `unit`.
@@ -61,14 +62,22 @@ def link_people(  # noqa: PLR0913 -- what is known, what is wanted, and how it i
     who = Identity(*_identity(people, release, identity)) if identity else None
     wanted = [*sensitive, *([unit] if unit else []), *([who.released.name] if who else [])]
     known = gather(people, list(on))
-    located = locate(known, release, on=on, members=wanted, hierarchies=hierarchies, within=within)
+    located = locate(
+        known,
+        release,
+        on=on,
+        members=wanted,
+        hierarchies=hierarchies,
+        within=within,
+        keeps_suppressed=False,
+    )
     if unit:
         located = by_unit(located, member=len(sensitive), members=len(wanted))
     candidates = count_candidates(located)
     if not candidates.people or not candidates.rows:
         empty = people if not candidates.people else release
         raise EmptySource(f"{empty.label} has no rows. Name a table with people in it.")
-    learned = {column: learn(located, member=i) for i, column in enumerate(sensitive)}
+    learned = {column: learn(located, candidates, member=i) for i, column in enumerate(sensitive)}
     checked = (
         check(located, candidates, people, who, member=len(wanted) - 1) if who is not None else None
     )
@@ -95,6 +104,7 @@ def _finding(
     nouns: tuple[str, str],
 ) -> Finding:
     exposed = candidates.linked if checked is None else checked.correct
+    control = checked.linked_absent / checked.absent if checked and checked.absent else None
     found = candidates.found
     return make_finding(
         "linkage",
@@ -107,6 +117,7 @@ def _finding(
         knowledge=_knowledge(located, within),
         remedy=_remedy(located, candidates),
         baseline=1 / candidates.rows,
+        control=control,
         certainty=candidates.expected / found if found else None,
         details=_details(located, candidates, learned, checked),
         example=example,

@@ -10,6 +10,7 @@ from sqlglot import exp
 from discreet.sql import build
 
 if TYPE_CHECKING:
+    from discreet.attack.linkage.candidates import Candidates
     from discreet.attack.locate import Located
 
 
@@ -28,35 +29,38 @@ class Learned:
     prior: float
 
 
-def learn(located: Located, *, member: int) -> Learned:
-    """Return what is learned of the column `member` of the members; NULL is never learned."""
+def learn(located: Located, candidates: Candidates, *, member: int) -> Learned:
+    """Return what is learned of the column `member` of the members; NULL is never learned.
+
+    A row in a crowd of n counts 1/n: it is as likely any other's of them.
+    """
     engine = located.known.engine
-    value, rows = build.column(f"m{member}", of="m"), build.column("rows", of="m")
-    person = build.column("person", of="q")
-    people = build.column("people", of="p")
-    each = (
-        build.select(
-            build.named(person, "person"),
-            build.named(people, "people"),
-            build.named(value, "value"),
-            build.named(build.total(rows), "rows"),
-            source=build.aliased_table(located.pairs, "q"),
-        )
-        .join(build.aliased_table(located.members, "m"), on=build.same(["class"], "q", "m"))
-        .join(build.aliased_table(located.known.relation, "p"), on=build.same(["person"], "q", "p"))
-        .group_by(person.copy(), people.copy(), value.copy())
-    )
-    best = _best(build.subquery(each, "e"), by=("person", "people"))
-    belief = exp.Mul(this=build.column("belief", of="b"), expression=build.column("people", of="b"))
-    is_certain = exp.EQ(this=build.column("belief", of="b"), expression=build.number(1))
+    each = _values(located, candidates, member)
+    rows, weight = build.column("rows", of="e"), build.column("weight", of="e")
+    is_known = exp.not_(build.is_null(build.column("value", of="e")))
+    groups = [build.column(name, of="e") for name in ("person", "people")]
+    best = build.select(
+        *(build.named(group, group.name) for group in groups),
+        build.named(
+            exp.Div(this=_most(weight, is_known), expression=exp.Sum(this=weight.copy())), "belief"
+        ),
+        build.named(
+            exp.EQ(this=_most(rows, is_known), expression=exp.Sum(this=rows.copy())), "is_certain"
+        ),
+        source=build.subquery(each, "e"),
+    ).group_by(*(group.copy() for group in groups))
+    people = build.column("people", of="b")
     sums = {
-        "people": exp.Sum(this=build.column("people", of="b")),
-        "belief": exp.Sum(this=belief),
-        "certain": exp.Sum(this=exp.case().when(is_certain, build.column("people", of="b"))),
+        "people": people,
+        "belief": exp.Mul(this=build.column("belief", of="b"), expression=people.copy()),
+        "certain": exp.case().when(build.column("is_certain", of="b"), people.copy()),
     }
     found = engine.run(
         build.select(
-            *(build.named(exp.cast(tree, "double"), name) for name, tree in sums.items()),
+            *(
+                build.named(exp.cast(exp.Sum(this=tree), "double"), name)
+                for name, tree in sums.items()
+            ),
             source=build.subquery(best, "b"),
         )
     ).to_pylist()[0]
@@ -68,21 +72,30 @@ def learn(located: Located, *, member: int) -> Learned:
     )
 
 
-def _best(source: exp.Subquery, *, by: tuple[str, ...]) -> exp.Select:
-    """Return the share of the most frequent value that is not missing."""
-    rows = build.column("rows", of="e")
-    present = exp.case().when(exp.not_(build.is_null(build.column("value", of="e"))), rows)
-    most = exp.Coalesce(this=exp.Max(this=present), expressions=[build.number(0)])
-    share = exp.Div(
-        this=exp.cast(most, "double"), expression=exp.cast(exp.Sum(this=rows.copy()), "double")
+def _values(located: Located, candidates: Candidates, member: int) -> exp.Select:
+    """Return how often, and with what weight, each value is among each person's candidates."""
+    value, rows = build.column(f"m{member}", of="m"), build.column("rows", of="m")
+    person, people = build.column("person", of="q"), build.column("people", of="p")
+    weight = exp.Div(this=rows.copy(), expression=build.column("crowd", of="c"))
+    return (
+        build.select(
+            build.named(person, "person"),
+            build.named(people, "people"),
+            build.named(value, "value"),
+            build.named(build.total(rows), "rows"),
+            build.named(exp.Sum(this=weight), "weight"),
+            source=build.aliased_table(located.pairs, "q"),
+        )
+        .join(build.aliased_table(located.members, "m"), on=build.same(["class"], "q", "m"))
+        .join(build.aliased_table(candidates.crowds, "c"), on=build.same(["class"], "q", "c"))
+        .join(build.aliased_table(located.known.relation, "p"), on=build.same(["person"], "q", "p"))
+        .group_by(person.copy(), people.copy(), value.copy())
     )
-    groups = [build.column(name, of="e") for name in by]
-    query = build.select(
-        *(build.named(group, group.name) for group in groups),
-        build.named(share, "belief"),
-        source=source,
-    )
-    return query.group_by(*(group.copy() for group in groups)) if groups else query
+
+
+def _most(amount: exp.Expr, is_known: exp.Expr) -> exp.Expr:
+    present = exp.case().when(is_known.copy(), amount.copy())
+    return exp.Coalesce(this=exp.Max(this=present), expressions=[build.number(0)])
 
 
 def _prior(located: Located, member: int) -> float:
@@ -92,5 +105,13 @@ def _prior(located: Located, member: int) -> float:
         build.named(build.total(build.column("rows")), "rows"),
         source=located.members.copy(),
     ).group_by(value.copy())
-    found = located.known.engine.run(_best(build.subquery(each, "e"), by=()))
-    return float(found["belief"][0].as_py() or 0.0)
+    rows = build.column("rows", of="e")
+    is_known = exp.not_(build.is_null(build.column("value", of="e")))
+    sums = {"most": _most(rows, is_known), "all": exp.Sum(this=rows.copy())}
+    found = located.known.engine.run(
+        build.select(
+            *(build.named(exp.cast(tree, "double"), name) for name, tree in sums.items()),
+            source=build.subquery(each, "e"),
+        )
+    ).to_pylist()[0]
+    return float(found["most"] or 0.0) / float(found["all"]) if found["all"] else 0.0

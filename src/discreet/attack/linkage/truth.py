@@ -73,7 +73,8 @@ def check(
     )
     released = engine.keep(own)
     reached = engine.keep(_reached(located, named, released))
-    correct = _count(located, _with_links(reached, candidates), linked=True)
+    alone = engine.keep(_reached(located, named, released, alone_in=candidates.crowds))
+    correct = _count(located, _with_links(alone, candidates), linked=True)
     absent = engine.keep(_absent(named, released))
     return Checked(
         correct=correct,
@@ -104,10 +105,16 @@ def _named(located: Located, people: Table, identity: Identity) -> exp.Select:
     )
 
 
-def _reached(located: Located, named: exp.Table, released: exp.Table) -> exp.Select:
-    """Return the people whose own row is among their candidates."""
+def _reached(
+    located: Located,
+    named: exp.Table,
+    released: exp.Table,
+    *,
+    alone_in: exp.Table | None = None,
+) -> exp.Select:
+    """Return the people whose own row is among their candidates, or is the one that fits only them."""
     columns = [build.column(name, of="n") for name in ("person", "identity", "people")]
-    return (
+    query = (
         build.select(
             *(build.named(column, column.name) for column in columns),
             source=build.aliased_table(named, "n"),
@@ -118,6 +125,12 @@ def _reached(located: Located, named: exp.Table, released: exp.Table) -> exp.Sel
             on=exp.and_(build.same(["class"], "q", "r"), build.same(["identity"], "n", "r")),
         )
         .distinct()
+    )
+    if alone_in is None:
+        return query
+    is_alone = exp.EQ(this=build.column("crowd", of="a"), expression=build.number(1))
+    return query.join(
+        build.aliased_table(alone_in, "a"), on=exp.and_(build.same(["class"], "q", "a"), is_alone)
     )
 
 
