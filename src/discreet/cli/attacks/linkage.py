@@ -90,7 +90,7 @@ def command(
 ) -> None:
     """Put names to rows of RELEASE by columns that a list of known people shares.
 
-    A person is linked when one row fits, and the row fits nobody else of the list. Labels count for
+    A person is linked when a row fits nobody else of the list and is likely theirs. Labels count for
     all they may stand for: [30, 40), 476**, 1970s, *, and group names of the policy's hierarchies.
     People of the list who are not in the release belong to the test: they show how often a link is
     wrong.
