@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.attack.census.block import Block, Fact, Group, Marginal, Range, Statistic, Variable
-from discreet.attack.census.numbers import Unreadable, read_bounds, read_number, read_range
+from discreet.attack.census.printed import Unreadable, read_bounds, read_number, read_range
 from discreet.errors import SourceNotFound, WrongUsage, did_you_mean
 from discreet.policy import document
 

@@ -37,6 +37,13 @@ def reconstruct(
 
     A record is exposed when it is in every table of people that has the statistics. With `truth`, the
     people themselves, it is also told how many records are right.
+
+    >>> import pyarrow
+    >>> from discreet.attack.census.marginals import marginals
+    >>> people = pyarrow.table({"sex": ["f", "m"], "age": [8, 24]})
+    >>> found = reconstruct(marginals(people, ways=2), truth=people)
+    >>> found.details["unique"], found.correct
+    (True, 2)
     """
     if most < 1 or seconds <= 0:
         raise WrongUsage("At least one table and some time are needed to find it.")

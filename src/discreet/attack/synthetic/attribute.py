@@ -51,6 +51,15 @@ def infer(
     The adversary knows `known` of them, by default every other column. A number is right when it is
     off by a share `within` of itself, or of the column's span, at most. `details` also has CAP, the correct attribution probability: the share of
     the true value among synthetic records that agree on all of `known` (Elliot 2014).
+
+    >>> import pyarrow
+    >>> from discreet.attack.synthetic.trial import open_trial
+    >>> people = pyarrow.table({"age": [20, 40, 60], "ill": ["no", "yes", "no"]})
+    >>> others = pyarrow.table({"age": [20, 40, 60], "ill": ["yes", "no", "yes"]})
+    >>> trial = open_trial(people, source=people, control=others)
+    >>> found = infer(trial, "ill", rng=np.random.default_rng(1))
+    >>> found.rate, found.control
+    (1.0, 0.0)
     """
     require_guesses(guesses)
     names = _known(trial, secret, known)

@@ -47,6 +47,13 @@ def approach(
 
     The adversary says that somebody is in the source when they are nearer than all but the share
     `false_alarms` of one half of the control group; the other half shows how often that is wrong.
+
+    >>> import pyarrow
+    >>> from discreet.attack.synthetic.trial import open_trial
+    >>> people, others = pyarrow.table({"age": [20, 40, 60]}), pyarrow.table({"age": [30] * 40})
+    >>> trial = open_trial(people, source=people, control=others)
+    >>> approach(trial, rng=np.random.default_rng(1)).details["copies"]
+    3
     """
     require_guesses(guesses)
     if not 0 < false_alarms < 1:

@@ -41,6 +41,15 @@ def link(
     An adversary has two tables about the same people that share no column. A person is linked when one
     record is among the `neighbors` closest both by the first columns and by the second (Giomi et al.
     2023). Without column names every other column is in the first set.
+
+    >>> import pyarrow
+    >>> from discreet.attack.synthetic.trial import open_trial
+    >>> people = pyarrow.table({"age": [20, 40, 60], "income": [3, 9, 6]})
+    >>> others = pyarrow.table({"age": [20, 40, 60], "income": [9, 6, 3]})
+    >>> trial = open_trial(people, source=people, control=others)
+    >>> found = link(trial, rng=np.random.default_rng(1))
+    >>> found.rate, found.control
+    (1.0, 0.0)
     """
     require_guesses(guesses)
     if neighbors < 1:

@@ -41,6 +41,14 @@ def single_out(
     A description is read off the synthetic table, where it fits one row, and is right when it fits
     one person of the source. Fitting one of the control group as often shows that it was rare by
     nature (Cohen & Nissim 2020; Giomi et al. 2023).
+
+    >>> import pyarrow
+    >>> from discreet.attack.synthetic.trial import open_trial
+    >>> people, others = pyarrow.table({"age": range(20, 60)}), pyarrow.table({"age": [30] * 40})
+    >>> trial = open_trial(people, source=people, control=others)
+    >>> found = single_out(trial, rng=np.random.default_rng(1))[0]
+    >>> found.rate, found.control
+    (1.0, 0.0)
     """
     require_guesses(guesses)
     if width < 1:
