@@ -31,7 +31,7 @@ SAMPLED_PAIRS = 20_000
 
 @dataclass(frozen=True)
 class Nearness:
-    """How much values and days count that are so many steps apart; beyond the end nothing."""
+    """How much values and days count that are so many steps apart; the last entry is 0, for the rest."""
 
     values: Reals
     days: Reals
@@ -101,7 +101,7 @@ def make_nearness(
     Without values and days an item counts by itself.
     """
     if not has_values and not has_days:
-        return Nearness(np.ones(1), np.zeros(1))
+        return Nearness(np.array([1.0, 0.0]), np.zeros(1))
     return Nearness(
         _decay(value_tolerance / step) if has_values else np.zeros(1),
         _decay(day_tolerance) if has_days else np.zeros(1),
@@ -183,7 +183,7 @@ def _column(index: Index, points: Points, nearness: Nearness, point: int) -> tup
 
 def _near(here: Integers, there: np.int32, table: Reals) -> Reals:
     apart = np.abs(here.astype(np.int64) - int(there))
-    return np.where(apart < len(table), table[np.minimum(apart, len(table) - 1)], 0.0)
+    return table[np.minimum(apart, len(table) - 1)]
 
 
 def _summary(scores: Reals) -> tuple[float, float, float, float, float]:
@@ -199,8 +199,9 @@ def _summary(scores: Reals) -> tuple[float, float, float, float, float]:
 
 
 def _decay(tolerance: float) -> Reals:
-    # Beyond 20 tolerances a factor of 2e-9 is left: nothing.
-    return np.exp(-np.arange(int(20 * tolerance) + 2) / tolerance)
+    # Beyond 20 tolerances a factor of 2e-9 is left: nothing, which the last entry says.
+    near = np.exp(-np.arange(int(20 * tolerance) + 2) / tolerance)
+    return np.append(near, 0.0)
 
 
 def _rare_first(index: Index, points: Points) -> Points:
@@ -225,5 +226,5 @@ def _moments(index: Index, nearness: Nearness, chance: np.random.Generator) -> t
     nears = np.zeros(SAMPLED_PAIRS)
     for column, table in ((index.values, nearness.values), (index.days, nearness.days)):
         apart = np.abs(column[first].astype(np.int64) - column[second])
-        nears += np.where(apart < len(table), table[np.minimum(apart, len(table) - 1)], 0.0)
+        nears += table[np.minimum(apart, len(table) - 1)]
     return float(nears.mean()), float((nears**2).mean())

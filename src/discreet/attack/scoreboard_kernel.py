@@ -13,8 +13,8 @@ import numpy as np
 
 @numba.njit(nogil=True, cache=True)
 def _near(here: int, there: int, table: Any) -> float:
-    apart = abs(np.int64(here) - np.int64(there))
-    return table[apart] if apart < len(table) else 0.0
+    # The last entry is 0 and stands for all that is further apart: no branch, which would be slow.
+    return table[min(abs(np.int64(here) - np.int64(there)), len(table) - 1)]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -60,10 +60,15 @@ def _scan(release: Any, span: Any, known: Any, scores: Any, touched: Any, leader
     """Score everybody who holds the item; return how many have a score now."""
     low, high, count = span
     value, day, weight, absent = known
+    holders, values, days, value_table, day_table = release
     entry = low
     while entry < high:
-        person = release[0][entry]
-        nearest, entry = _nearest(release, entry, high, value, day)
+        person = holders[entry]
+        if entry + 1 == high or holders[entry + 1] != person:
+            nearest = _near(values[entry], value, value_table) + _near(days[entry], day, day_table)
+            entry += 1
+        else:
+            nearest, entry = _nearest(release, entry, high, value, day)
         if nearest > 0 and person != absent:
             if scores[person] == 0:
                 touched[count] = person
@@ -104,9 +109,11 @@ def _summarize(scores: Any, touched: Any, count: int, people: int, spread: float
     mass, moment = 0.0, 0.0
     for place in range(count):
         behind = (top - scores[touched[place]]) / deviation if deviation > 0 else 0.0
-        mass += math.exp(-behind)
-        moment += behind * math.exp(-behind)
         scores[touched[place]] = 0.0
+        if behind < 40:  # e^-40 is nothing beside the best's 1, and exp takes long
+            share = math.exp(-behind)
+            mass += share
+            moment += behind * share
     behind = top / deviation if deviation > 0 else 0.0
     mass += (people - count) * math.exp(-behind)
     moment += (people - count) * behind * math.exp(-behind)
