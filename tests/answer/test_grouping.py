@@ -166,6 +166,13 @@ def test_other_keys_are_private(grouped, by: str):
     assert None in keys
 
 
+def test_a_public_value_beyond_64_bits_is_refused_before_anybody_pays():
+    policy = POLICY.replace("values: [F, M]", f"values: [1, {2**64}]")
+    held = hold({"people": PEOPLE.set_column(1, "sex", pa.array([1, 2, 3, 4, 5]))}, policy)
+    with pytest.raises(QuestionRefused, match="64 bits"):
+        held.ask("SELECT sex, count(*) FROM people GROUP BY sex", epsilon=1)
+
+
 def test_totals_add_up(curator: Curator):
     text = "SELECT sex, age // 60 AS half, count(*) AS n, sum(age) AS s FROM people GROUP BY "
     told = curator.ask(text + "ROLLUP (sex, half)", epsilon=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,11 @@ def domain_of(keys: Sequence[Typed]) -> Domain | None:
     for key in keys:
         if key.values is None or key.kind not in TYPES:
             return None
+        if key.kind is Kind.INTEGER and not all(_is_held(value) for value in key.values):
+            raise QuestionRefused(
+                "A public value of a key is a whole number of more than 64 bits, of which there can be "
+                "no group. Group by it as a text, with CAST(x AS TEXT), or by another column."
+            )
         values.append(key.values)
     found = Domain(tuple(values), tuple(key.kind for key in keys))
     if found.size > MOST_CELLS:
@@ -65,6 +71,11 @@ def domain_of(keys: Sequence[Typed]) -> Domain | None:
             f"{MOST_CELLS:,}. Group by fewer or coarser columns."
         )
     return found
+
+
+def _is_held(value: object) -> bool:
+    # Numbers of 128 bits come as decimals.
+    return isinstance(value, (int, Decimal)) and -(2**63) <= value < 2**63
 
 
 @dataclass(frozen=True)
