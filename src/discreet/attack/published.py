@@ -186,9 +186,9 @@ def _key(key: exp.Expr, question: exp.Select) -> exp.Expr:
 
 
 def _is(key: exp.Expr, value: Any) -> exp.Expr:
-    condition = equals("x", value)
-    return condition.transform(
-        lambda node: exp.paren(key.copy()) if isinstance(node, exp.Column) else node
+    place = key if isinstance(key, exp.Column) else exp.paren(key.copy())
+    return equals("x", value).transform(
+        lambda node: place.copy() if isinstance(node, exp.Column) else node
     )
 
 
