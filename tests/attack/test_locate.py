@@ -73,6 +73,18 @@ def test_codes_that_lost_their_zeros_and_dates_in_other_forms_agree():
     assert told[("10001", "9/21/67")] == [(10001, "1967-09-21")]
 
 
+def test_a_word_among_dates_or_codes_does_not_keep_the_others_from_agreeing():
+    told = found({"dob": ["1967-05-01", "unknown"]}, {"dob": ["1967", "1970s"]})
+    assert told == {("1967-05-01",): [("1967",)], ("unknown",): []}
+    assert found({"zip": ["00501", "K1A"]}, {"zip": [501, 502]})[("00501",)] == [(501,)]
+
+
+def test_moments_of_one_day_are_not_the_same_moment():
+    moments = pa.array([3600, 7200], pa.timestamp("s"))
+    told = found({"at": moments.slice(0, 1)}, {"at": moments})
+    assert [len(classes) for classes in told.values()] == [1]
+
+
 def test_dates_within_a_tolerance_agree_and_others_do_not(any_engine):
     days = pa.array([100, 103, 104], pa.int32()).cast(pa.date32())
     people = {"day": days.slice(0, 1), "ward": ["a"]}

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.attack.dates import read_days
 from discreet.attack.labels import (
+    MISSING,
     SUSPICIOUS,
     Anything,
     Domain,
@@ -145,6 +146,8 @@ class _Reader:
     @staticmethod
     def of(values: ArrowArray, labels: ArrowArray, *, within: float) -> _Reader:
         texts, label_texts = _folded(values), _folded(labels)
+        if is_text(values.type) and pa.types.is_integer(labels.type):  # which lost their zeros
+            texts = pc.replace_substring_regex(texts, r"^0+(\d+)$", r"\1")
         domain = Domain.TEXT
         numbers = _days(values, label_texts)
         if numbers is not None:
@@ -322,11 +325,11 @@ def _days(values: ArrowArray, labels: ArrowArray) -> NDArray[np.float64] | None:
         micros = values.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64())
         micros = pc.fill_null(micros.cast(pa.float64()), np.nan)
         return micros.to_numpy(zero_copy_only=False) / 86_400e6
-    if not is_text(kind) or not len(values):
+    told = _told(values) if is_text(kind) else None
+    looks = r"\d[-/. ]+[\dA-Za-z]+[-/., ]+\d"
+    if told is None or not pc.all(pc.match_substring_regex(told, looks)).as_py():
         return None
-    if not pc.all(pc.match_substring_regex(values, r"\d[-/. ]+[\dA-Za-z]+[-/., ]+\d")).as_py():
-        return None
-    return read_days(values, beside=labels)
+    return read_days(told, beside=labels)
 
 
 def _plain_days(labels: ArrowArray, values: ArrowArray) -> NDArray[np.float64]:
@@ -348,12 +351,10 @@ def _plain_days(labels: ArrowArray, values: ArrowArray) -> NDArray[np.float64]:
 
 
 def _numbers(values: ArrowArray, texts: ArrowArray) -> NDArray[np.float64] | None:
-    kind = values.type
-    if pa.types.is_boolean(kind) or not len(values):
+    told = None if pa.types.is_boolean(values.type) else _told(texts)
+    if told is None or not pc.all(pc.match_substring_regex(told, _PLAIN_NUMBER)).as_py():
         return None
-    if not pc.all(pc.match_substring_regex(texts, _PLAIN_NUMBER)).as_py():
-        return None
-    return texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return pc.fill_null(told.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False)
 
 
 def _plain_numbers(labels: ArrowArray) -> NDArray[np.float64]:
@@ -373,8 +374,13 @@ def _prefix(texts: ArrowArray, labels: ArrowArray) -> int | None:
     return 2
 
 
-def _are_missing(labels: ArrowArray) -> NDArray[np.bool_]:
-    from discreet.attack.labels import MISSING
+def _told(texts: ArrowArray) -> ArrowArray | None:
+    """Return texts with NULL for words that say a value is missing, or None where all do."""
+    missing = pa.array(_are_missing(_folded(texts)))
+    told = pc.if_else(missing, pa.scalar(None, pa.string()), texts.cast(pa.string()))
+    return told if told.null_count < len(told) else None
 
+
+def _are_missing(labels: ArrowArray) -> NDArray[np.bool_]:
     words = pa.array(sorted(MISSING), pa.string())
     return pc.is_in(labels, value_set=words).to_numpy(zero_copy_only=False)

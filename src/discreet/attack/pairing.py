@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.policy.hierarchy import Hierarchy
 
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
-_COMPARED = (Kind.DATE, Kind.BOOLEAN, Kind.TIME)
+_COMPARED = (Kind.DATE, Kind.TIMESTAMP, Kind.BOOLEAN, Kind.TIME)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Link:
         if not self.within:
             return exp.EQ(this=mine, expression=theirs)
         step = exp.Literal.number(f"{self.within:f}".rstrip("0").rstrip("."))
-        if self.mine.kind is Kind.DATE:
+        if self.mine.kind in (Kind.DATE, Kind.TIMESTAMP):
             low, high = (
                 change(this=mine.copy(), expression=step.copy(), unit=exp.var("DAY"))
                 for change in (exp.DateSub, exp.DateAdd)
