@@ -249,3 +249,7 @@ def test_wrong_words_are_refused():
         attacked(texts, Parts("user", "movie", None, "t"))
     with pytest.raises(EmptySource):
         attacked(World(world.release.slice(0, 0), world.known))
+    with pytest.raises(
+        WrongUsage, match="Nobody has 99 different rows; the most of one person are 25"
+    ):
+        find_unicity(open_table(world.release), PARTS, points=[99], chance=np.random.default_rng(0))

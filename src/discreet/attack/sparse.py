@@ -10,6 +10,7 @@ import numpy as np
 from discreet.attack.finding import Finding, make_finding
 from discreet.attack.scoreboard import Scores, make_nearness, score
 from discreet.attack.transactions import Parts, Release, Targets, read_release, read_targets
+from discreet.errors import WrongUsage
 from discreet.measure.describe import counted, percent
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def find_unicity(
 ) -> Finding:
     """Return how many people of a release nobody else shares `points` random rows with.
 
+    People with fewer rows than the largest of `points` are not asked about.
+
     What is known is exact: item, value and day (de Montjoye, Hidalgo, Verleysen & Blondel 2013).
     """
     release = read_release(table, parts, value_tolerance=1.0)
@@ -107,6 +110,7 @@ def find_unicity(
             "unicity": {str(count): share for count, share in shares.items()},
             "people": release.index.people,
             "items": len(release.items),
+            "sampled": people,
         },
     )
 
@@ -253,7 +257,10 @@ def _unicity(
     owned = np.searchsorted(holders[order], np.arange(index.people + 1))
     enough = np.flatnonzero(np.diff(owned) >= max(counts))
     if not len(enough):
-        enough = np.flatnonzero(np.diff(owned) > 0)
+        raise WrongUsage(
+            f"Nobody has {max(counts):,} different rows; the most of one person are "
+            f"{int(np.diff(owned).max(initial=0)):,}. Ask for fewer with --points."
+        )
     chosen = chance.choice(enough, min(sample, len(enough)), replace=False)
     alone = dict.fromkeys(counts, 0)
     for person in chosen:
