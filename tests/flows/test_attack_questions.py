@@ -48,6 +48,13 @@ def test_a_tracker_reveals_alice_behind_a_restriction_and_exits_3_when_not_toler
     assert ran.json[0]["exceeds"] is True
 
 
+def test_the_sum_of_a_group_is_learned_by_two_crowds(discreet: Discreet):
+    options = ["--person", "pay < 35000", "--group", "60", "--restrict", "30%", "--knows-rule"]
+    ran = discreet("attack", "tracker", "staff.csv", *PAY, *options, "--public", "age", "--json")
+    assert ran.json[0]["correct"] == 1
+    assert ran.json[0]["details"]["methods"] == {"double tracker": 1}
+
+
 def test_nothing_that_may_be_shared_names_alice_or_her_pay(discreet: Discreet, folder: Path):
     for extra in ([], ["--restrict", "10%"], ["--round", "5", "--trackers", "2"]):
         options = [*extra, "--json", "--report", "out.html"]

@@ -63,19 +63,19 @@ def read_condition(text: str, table: Table) -> exp.Expr:
     return tree
 
 
-def name_person(table: Table, where: exp.Expr, *, value: exp.Expr) -> Person:
-    """Return whom a condition is about, with the truth that the table has.
+def name_person(table: Table, where: exp.Expr, *, value: exp.Expr, group: int = 1) -> Person:
+    """Return whom a condition is about, with the truth that the table has: of a group, the sum.
 
     Raises:
-        WrongUsage: It holds for several people, of whom nobody is meant.
+        WrongUsage: It holds for more people than `group`, of whom nobody is meant.
     """
-    found = _facts(table, value, where=where)
-    if found["n"] > 1:
+    found = _facts(table, exp.Sum if group > 1 else exp.Min, value, where=where)
+    if found["n"] > group:
         raise WrongUsage(
             f"The condition holds for {found['n']:,} rows of {table.label}. Add what tells the "
             "person from the others."
         )
-    if found["n"] == 1:
+    if found["n"] >= 1:
         return Person(where, found["v"])
     return Person(where, None, is_present=False)
 
@@ -123,8 +123,10 @@ def most_common_share(table: Table, value: exp.Expr) -> float:
     return float(counts.max() / counts.sum()) if len(counts) else 0.0
 
 
-def _facts(table: Table, value: exp.Expr, *, where: exp.Expr) -> dict[str, Any]:
-    told = [build.named(build.count_rows(), "n"), build.named(exp.Min(this=value.copy()), "v")]
+def _facts(
+    table: Table, aggregate: type[exp.Expr], value: exp.Expr, *, where: exp.Expr
+) -> dict[str, Any]:
+    told = [build.named(build.count_rows(), "n"), build.named(aggregate(this=value.copy()), "v")]
     query = build.select(*told, source=table.relation.copy()).where(where.copy())
     return table.engine.run(query).to_pylist()[0]
 

@@ -274,6 +274,7 @@ def the_people(
     person: str | None,
     people: int | None,
     by: Sequence[str] | None,
+    group: int = 1,
 ) -> list[Person]:
     """Return whom the options name, with some absent people where they were drawn by chance."""
     from discreet.attack.people import draw_people, name_person, read_condition
@@ -286,7 +287,7 @@ def the_people(
         )
     if person is not None:
         where = read_condition(person, target.table)
-        named = name_person(target.table, where, value=value)
+        named = name_person(target.table, where, value=value, group=group)
         if not named.is_present:
             raise WrongUsage(
                 f"The condition of --person holds for nobody in {target.table.label}. Check its "

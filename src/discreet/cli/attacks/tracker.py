@@ -41,7 +41,7 @@ Examples:
     default=1,
     show_default=True,
     metavar="N",
-    help="How many people the condition may hold for, as far as the adversary knows.",
+    help="How many people the condition may hold for: their sum is learned.",
 )
 @click.option(
     "--is-there",
@@ -90,7 +90,9 @@ def command(
         number = build.column(column.name)
         found = track(
             target.interface,
-            interfaces.the_people(target, value=number, person=person, people=people, by=by),
+            interfaces.the_people(
+                target, value=number, person=person, people=people, by=by, group=group
+            ),
             value=column.name,
             domains=interfaces.public_domains(target, public, but=[column.name, *(by or ())]),
             known=Known(
