@@ -75,6 +75,15 @@ def test_rounding_restrictions_and_small_noise_are_no_defense(rules):
     assert found.advantage > 0.85
 
 
+@pytest.mark.parametrize(("subsets", "by"), [("hash", "name"), ("arithmetic", "number")])
+def test_counts_that_are_all_rounded_to_one_number_are_met_with_other_groups(subsets, by):
+    """Halves of about 50 who have it are 25, which is rounded to 40, and three eighths are near 20."""
+    table, rules = patients(100), Rules(step=40)
+    halves = attack(rules, table=table, by=by, subsets=subsets, belief=Belief("gaussian"))
+    others = attack(rules, table=table, by=by, subsets=subsets, belief=Belief("uniform", 20))
+    assert others.rate > max(0.85, halves.rate)
+
+
 @pytest.mark.statistics
 def test_noise_for_all_answers_together_leaves_chance():
     """0.75 of 40 bits by chance has a chance below 2e-3, and this draw is seeded."""

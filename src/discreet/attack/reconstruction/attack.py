@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     Step = Callable[[str, int, int], None]
 
 PER_PERSON = 4  # questions, where nobody says how many
+# Shares of people in a group, tried in turn with so many questions, where answers are coarse.
+SHARES, PILOT = (0.5, 0.375, 0.625, 0.25, 0.75, 0.125, 0.875), 8
 KNOWLEDGE = (
     "who is in the table, by public columns such as a name or a number; it needs nobody's secret."
 )
@@ -134,7 +136,8 @@ def recover(told: Told, belief: Belief) -> Recovered:
         "noise": noise,
         "noise_that_stops_it": stopping_noise(people=people, questions=questions),
     }
-    if noise is None:
+    # Answers that are all the same tell nothing, and fit perfectly.
+    if noise is None or np.ptp(told.answers) == 0:
         return Recovered(guess(found), found.method, details)
     expected = expected_accuracy(people=people, questions=questions, noise=noise)
     return Recovered(guess(found), found.method, {**details, "expected": expected}, expected)
@@ -198,8 +201,12 @@ def reconstruct(  # noqa: PLR0913 -- whom, what, how, and what is true
     """
     everybody = roster if absent is None else roster.with_others(absent)
     count = questions or PER_PERSON * everybody.people
-    asked = choose_questions(everybody, count=count, subsets=subsets, chance=chance)
-    told = ask_groups(interface, asked, value=value, at_once=at_once, step=step)
+    how: dict[str, Any] = {"value": value, "at_once": at_once}
+    share, piloted = 0.5, 0
+    if belief is not None and belief.error and subsets != "all":
+        share, piloted = _telling_share(interface, everybody, subsets=subsets, chance=chance, **how)
+    asked = choose_questions(everybody, count=count, subsets=subsets, chance=chance, share=share)
+    told = ask_groups(interface, asked, step=step, **how)
     if not told.answers.size:
         raise WrongUsage(
             f"{interface.label} answered none of {told.asked} questions: there is nothing to solve. Ask "
@@ -212,7 +219,34 @@ def reconstruct(  # noqa: PLR0913 -- whom, what, how, and what is true
         found = recover_exhaustively(told, error=known.error or 0.0)
     else:
         found = recover(told, known)
-    return _finding(interface.label, roster, found, told, truth=truth)
+    told = replace(told, asked=told.asked + piloted)
+    return _finding(interface.label, roster, found, told, truth=truth, piloted=piloted)
+
+
+def _telling_share(
+    interface: Interface,
+    roster: Roster,
+    *,
+    value: exp.Expr,
+    subsets: Subsets,
+    at_once: int,
+    chance: np.random.Generator,
+) -> tuple[float, int]:
+    """Return what share of the people groups are to have, and how many questions that took.
+
+    Where all counts of halves are rounded to one number, groups of another size are near the middle
+    between two numbers: whoever is in them then decides over the answer.
+    """
+    asked, best = 0, (0.0, 0.5)
+    for share in SHARES:
+        pilot = choose_questions(roster, count=PILOT, subsets=subsets, chance=chance, share=share)
+        told = ask_groups(interface, pilot, value=value, at_once=at_once)
+        asked += told.asked
+        if np.unique(told.answers).size > 2:
+            return share, asked
+        if told.answers.size and float(np.var(told.answers)) > best[0]:
+            best = float(np.var(told.answers)), share
+    return best[1], asked
 
 
 def _finding(
@@ -222,11 +256,12 @@ def _finding(
     told: Told,
     *,
     truth: NDArray[np.bool_] | None,
+    piloted: int,
 ) -> Finding:
     people = roster.people
     bits, others = found.bits[:people], found.bits[people:]
     answered = told.answers.size
-    details = {**found.details, "answered": answered, "refused": told.asked - answered}
+    details = {**found.details, "answered": answered, "refused": told.asked - piloted - answered}
     if others.size:
         details |= {"absent": others.size, "absent_claimed": int(others.sum())}
     baseline = right = None

@@ -75,7 +75,9 @@ def spread(
         square = (middle / 0.6745) ** 2 * system.questions / free
     else:
         square = float(np.square(left - left.mean()).sum()) / free
-    return 2 * float(np.sqrt(square)) / 4 / float(np.sqrt(free))
+    # Groups of other shares than one half tell a little less.
+    told = free * float(np.mean(1 - system.means**2))
+    return 2 * float(np.sqrt(square)) / 4 / float(np.sqrt(max(told, 1e-300)))
 
 
 def _right_side(system: Equations, answers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -75,20 +75,25 @@ class Questions:
 
 
 def choose_questions(
-    roster: Roster, *, count: int, subsets: Subsets, chance: np.random.Generator
+    roster: Roster,
+    *,
+    count: int,
+    subsets: Subsets,
+    chance: np.random.Generator,
+    share: float = 0.5,
 ) -> Questions:
-    """Return `count` groups of about half of the roster each; with `all`, every group there is.
+    """Return `count` groups, each of about `share` of the roster; with `all`, every group there is.
 
     Raises:
         WrongUsage: The public columns do not fit the kind of groups.
     """
     if subsets == "hash":
-        return _hashed(roster, count, chance)
+        return _hashed(roster, count, chance, min(15, max(1, round(16 * share))))
     if subsets == "arithmetic":
-        return _computed(roster, count, chance)
+        return _computed(roster, count, chance, share)
     if subsets == "all":
         return _listed(roster, every_group(roster.people))
-    return _listed(roster, chance.random((count, roster.people)) < 0.5)
+    return _listed(roster, chance.random((count, roster.people)) < share)
 
 
 def key_expression(columns: Sequence[str]) -> exp.Expr:
@@ -103,34 +108,45 @@ def key_expression(columns: Sequence[str]) -> exp.Expr:
     return joined
 
 
-def _hashed(roster: Roster, count: int, chance: np.random.Generator) -> Questions:
-    """Return groups by single bits of MD5: 128 groups for each salt, as independent as coins."""
-    salts = [f":{chance.integers(1 << 62)}" for _ in range(-(-count // _DIGEST_BITS))]
-    groups = np.empty((len(salts) * _DIGEST_BITS, roster.people), np.bool_)
+def _hashed(roster: Roster, count: int, chance: np.random.Generator, sixteenths: int) -> Questions:
+    """Return groups by MD5: halves by single bits, 128 for each salt, else by digits, 32 for each."""
+    halves = sixteenths == 8
+    per_salt = _DIGEST_BITS if halves else _DIGEST_BITS // 4
+    salts = [f":{chance.integers(1 << 62)}" for _ in range(-(-count // per_salt))]
+    groups = np.empty((len(salts) * per_salt, roster.people), np.bool_)
     for place, salt in enumerate(salts):
-        joined = b"".join(
-            hashlib.md5(f"{key}{salt}".encode(), usedforsecurity=False).digest()
-            for key in roster.keys
-        )
-        bits = np.unpackbits(np.frombuffer(joined, np.uint8).reshape(-1, 16), axis=1)
-        groups[place * _DIGEST_BITS : (place + 1) * _DIGEST_BITS] = bits.T
+        bits = _digests(roster.keys, salt)
+        digits = bits.reshape(-1, 32, 4) @ np.array([8, 4, 2, 1], np.uint8)
+        chosen = bits if halves else digits < sixteenths
+        groups[place * per_salt : (place + 1) * per_salt] = chosen.T
 
     def condition(place: int) -> exp.Expr:
-        salt, bit = salts[place // _DIGEST_BITS], place % _DIGEST_BITS
+        salt, at = salts[place // per_salt], place % per_salt
+        digit, weight = (at // 4, 8 >> at % 4) if halves else (at, 0)
         salted = exp.DPipe(this=roster.expression, expression=build.text(salt))
-        digit = exp.Substring(
-            this=exp.MD5(this=salted), start=build.number(bit // 4 + 1), length=build.number(1)
+        letter = exp.Substring(
+            this=exp.MD5(this=salted), start=build.number(digit + 1), length=build.number(1)
         )
-        weight = 8 >> bit % 4
-        digits = "".join(_HEXADECIMAL[value] for value in range(16) if value & weight)
-        found = exp.StrPosition(this=build.text(digits), substr=digit)
+        wanted = [
+            value for value in range(16) if (value & weight if halves else value < sixteenths)
+        ]
+        letters = "".join(_HEXADECIMAL[value] for value in wanted)
+        found = exp.StrPosition(this=build.text(letters), substr=letter)
         return exp.GT(this=found, expression=build.number(0))
 
     return Questions(groups[:count], condition)
 
 
-def _computed(roster: Roster, count: int, chance: np.random.Generator) -> Questions:
-    """Return groups by whether (factor · number + shift) mod a prime is odd: no function is needed.
+def _digests(keys: Sequence[str], salt: str) -> NDArray[np.uint8]:
+    """Return the 128 bits of each key's hash, a row each."""
+    joined = b"".join(
+        hashlib.md5(f"{key}{salt}".encode(), usedforsecurity=False).digest() for key in keys
+    )
+    return np.unpackbits(np.frombuffer(joined, np.uint8).reshape(-1, 16), axis=1)
+
+
+def _computed(roster: Roster, count: int, chance: np.random.Generator, share: float) -> Questions:
+    """Return groups by whether (factor · number + shift) mod a prime is small: no function is needed.
 
     An interface that knows only arithmetic can be asked so (in the manner of Cohen & Nissim 2018).
     """
@@ -142,7 +158,8 @@ def _computed(roster: Roster, count: int, chance: np.random.Generator) -> Questi
     factors = chance.integers(1, _PRIME, count)
     shifts = chance.integers(0, _PRIME, count)
     numbers = roster.numbers % _PRIME
-    groups = (factors[:, None] * numbers[None, :] + shifts[:, None]) % _PRIME % 2 == 1
+    below = round(share * _PRIME)
+    groups = (factors[:, None] * numbers[None, :] + shifts[:, None]) % _PRIME < below
 
     def condition(place: int) -> exp.Expr:
         # The remainder comes first: what is small for sure stays a whole number everywhere. That of
@@ -157,8 +174,7 @@ def _computed(roster: Roster, count: int, chance: np.random.Generator) -> Questi
             expression=build.number(int(shifts[place])),
         )
         mixed = exp.Mod(this=exp.paren(moved), expression=build.number(_PRIME))
-        odd = exp.Mod(this=exp.paren(mixed), expression=build.number(2))
-        return exp.EQ(this=odd, expression=build.number(1))
+        return exp.LT(this=mixed, expression=build.number(below))
 
     return Questions(groups, condition)
 

@@ -96,8 +96,9 @@ def command(
 
     believed = _believed(assume, choices)
     asked = questions or _default_questions(source, subsets, choices)
+    most = asked if choices["epsilon"] is not None else None
     with (
-        interfaces.open_target(source, policy=policy, budget=asked, choices=choices) as target,
+        interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target,
         output.progress() as step,
     ):
         condition = read_condition(value, target.table)
