@@ -130,7 +130,7 @@ def score(
     ordered = _rare_first(index, points)
     try:
         from discreet.attack.scoreboard_kernel import score_targets
-    except ImportError:
+    except (ImportError, RuntimeError):  # the latter where numba finds no place for its cache
         return score_plainly(index, ordered, nearness, left_out=absent)
     moments = _moments(index, nearness, chance)
     outputs = np.zeros((5, len(points)))
