@@ -65,6 +65,8 @@ def test_a_mean_is_as_exact_as_it_is_written():
 
 FAULTS = {
     "people: x": "'people' must be a whole number",
+    "people: 0": "a block needs people",
+    "variables: {}": "a block needs a variable",
     "peopel: 7": "unknown key 'peopel'. Did you mean 'people'?",
     "variables: {age: 5..1}": "must be a range",
     "variables: {age: 0..99999}": "must be a range of at most 10,000",

@@ -92,6 +92,10 @@ class _Reader:
             if key not in data:
                 self.fault((), f"the key '{key}' is missing. Add it.")
         self.people = self._whole(data.get("people", "0"), ("people",))
+        if data.get("people") == "0":
+            self.fault(("people",), "a block needs people.")
+        if data.get("variables") == {}:
+            self.fault(("variables",), "a block needs a variable, such as age: 0..115.")
         if "decimals" in data:
             self.decimals = self._whole(data["decimals"], ("decimals",))
         self._read_variables(self._mapping(data.get("variables", {}), ("variables",)))
