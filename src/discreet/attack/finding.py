@@ -129,7 +129,7 @@ def judge(found: Finding, tolerance: Mapping[str, float]) -> Finding:
     if allowed is None:
         return found
     reference = max(found.baseline or 0.0, found.control or 0.0)
-    is_real = found.interval[0] > reference or (reference == 0 and found.rate > 0)
+    is_real = found.interval[0] > reference
     return replace(found, tolerance=allowed, exceeds=found.advantage > allowed and is_real)
 
 
