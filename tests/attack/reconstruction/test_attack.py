@@ -105,6 +105,8 @@ def test_every_table_is_tried_for_few_people():
     assert found.correct == 8
     assert (found.details["survivors"], found.details["wrong_at_most"]) == (1, 1.6)
     assert found.queries == 256
+    assert (found.interval, found.certainty) == ((1, 1), 1)
+    assert "works out" in found.verdict
 
 
 def test_an_error_that_is_assumed_too_small_leaves_no_table():

@@ -271,7 +271,9 @@ def _finding(
     exposed = people if right is None else right
     if right is None and found.certainty is not None:
         exposed = round(people * found.certainty)
-    is_stopped = baseline is not None and _is_chance(people, exposed, baseline)
+    # One table that fits all answers is a proof, however few people it is about.
+    is_proof = found.details.get("survivors") == 1
+    is_stopped = not is_proof and baseline is not None and _is_chance(people, exposed, baseline)
     return make_finding(
         "reconstruction",
         target=target,
@@ -284,6 +286,7 @@ def _finding(
         remedy=STOPPED if is_stopped else REMEDY,
         baseline=baseline,
         certainty=found.certainty,
+        interval=(exposed / people, exposed / people) if is_proof else None,
         queries=told.asked,
         details=details,
         example=_example(told, roster, bits, truth),
