@@ -88,6 +88,15 @@ def test_what_a_division_by_zero_makes_has_no_error_and_no_warning(curator, recw
     assert not recwarn.list
 
 
+def test_dates_that_python_has_not_are_texts(monkeypatch: pytest.MonkeyPatch):
+    without_noise(monkeypatch)
+    days = pa.array([3_000_000] * 400, pa.int32()).cast(pa.date32())
+    held = hold({"people": pa.table({"day": days})}, POLICY)
+    told = held.ask("SELECT day, count(*) FROM people GROUP BY day", epsilon=1, delta=1e-6)
+    assert told.rows == [["10183-09-21", 400]]
+    assert told.error[0][0] is None
+
+
 def test_json_is_json_whatever_the_numbers(curator: Curator):
     told = curator.ask("SELECT sum(age) / 0 AS x, count(*) AS n FROM people", epsilon=1)
     text = json.dumps(told.to_dict(), allow_nan=False)

@@ -62,7 +62,7 @@ class Answer(Result):
     @property
     def rows(self) -> list[list[Any]]:
         """The rows, as lists."""
-        columns = [column.to_pylist() for column in self._table.columns]
+        columns = [_values(column) for column in self._table.columns]
         return [list(row) for row in zip(*columns, strict=True)]
 
     @property
@@ -75,7 +75,7 @@ class Answer(Result):
                 for value, error in zip(values, errors, strict=True)
             ]
             for values, errors, least in zip(
-                (column.to_pylist() for column in self._table.columns),
+                (_values(column) for column in self._table.columns),
                 (column.to_pylist() for column in self._errors.columns),
                 self._floors or (None,) * self._table.num_columns,
                 strict=True,
@@ -190,6 +190,14 @@ def make_answer(
         _errors=pa.Table.from_arrays(errors, names=[str(i) for i in range(len(errors))]),
         _floors=finished.floors,
     )
+
+
+def _values(column: Any) -> list[Any]:
+    try:
+        return column.to_pylist()
+    except OverflowError:
+        # Engines have dates that Python has not: infinity, and years after 9999.
+        return column.cast("string").to_pylist()
 
 
 def _interval(value: Any, error: float | None, half: float, least: float | None) -> Error | None:
