@@ -23,6 +23,7 @@ from discreet.attack.audit.outputs import read_runs
 from discreet.attack.audit.read import read_outputs
 from discreet.attack.audit.reference import fresh_outputs, load_mechanism
 from discreet.attack.audit.views import is_reachable, lowest_bits
+from discreet.attack.laboratory import Noise, Rules, laboratory
 from discreet.engines.connect import open_table
 from discreet.errors import UnknownColumn, WrongUsage
 
@@ -246,3 +247,21 @@ def test_gaussian_noise_needs_a_delta():
 
 def test_a_mechanism_runs_as_often_as_asked():
     assert run(lambda value: value, 7, runs=3) == [7, 7, 7]
+
+
+@pytest.mark.statistics
+def test_an_interface_asked_on_neighboring_tables_is_a_mechanism():
+    """Noise of scale 1/4 for a claimed epsilon of 1; 400 questions to each of two tables."""
+    people = pa.table({"age": [30, 40, 50]})
+    tables = {"with": people, "without": people.slice(1)}
+    chance = np.random.default_rng(12)
+    rules = Rules(noise=Noise("laplace", 0.25))
+    interfaces = {
+        name: laboratory(open_table(table), rules, chance=chance) for name, table in tables.items()
+    }
+    found = found_by(
+        lambda name: interfaces[name].ask('SELECT count(*) FROM "Table"').number,
+        [Pair("the table without its first row", "with", "without")],
+        runs=400,
+    )
+    assert found.details["refuted"]

@@ -52,8 +52,6 @@ def attack_family(
         knowledge=KNOWLEDGE,
         remedy=REMEDY,
         baseline=0.5,
-        # One person who shares nothing with others is guessed as well as this anyway.
-        control=1 - alone.error,
         certainty=1 - family.expected,
         details={
             "epsilon_of_one": loss.epsilon_of_one,

@@ -295,7 +295,7 @@ def _finding(
 
 def _is_chance(people: int, right: int, baseline: float) -> bool:
     """Whether guessing the commoner bit could have been as right, as far as the numbers tell."""
-    return wilson(right, people)[0] <= baseline < 1
+    return wilson(right, people)[0] <= baseline
 
 
 def _verdict(people: int, exposed: int, answered: int, *, is_stopped: bool) -> str:
