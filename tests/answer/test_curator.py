@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -368,3 +369,22 @@ def test_without_noise_means_without_noise(monkeypatch: pytest.MonkeyPatch):
     """The patch that other tests rest on does what it says."""
     without_noise(monkeypatch)
     assert people().ask(COUNT, epsilon="0.001").rows == [[4]]
+
+
+def test_a_public_table_is_looked_at_whenever_it_is_joined(monkeypatch: pytest.MonkeyPatch):
+    """It may have changed, on a server: two rows for one value would count people twice."""
+    from discreet.answer import sources
+
+    looked: list[object] = []
+    real = sources._require_unique
+    monkeypatch.setattr(
+        sources, "_require_unique", lambda *sides: (looked.append(sides), real(*sides))
+    )
+    hospital = files("discreet") / "data" / "hospital"
+    question = "SELECT count(*) FROM visits JOIN diagnoses ON visits.diagnosis = diagnoses.code"
+    with discreet.open(
+        str(hospital / "visits.csv"), str(hospital / "policy.yaml"), ledger=":memory:"
+    ) as curator:
+        for _ in range(2):
+            curator.plan(question, epsilon=1)
+    assert len(looked) == 2

@@ -80,6 +80,11 @@ class Catalog:
     openers: Mapping[str, Callable[[], Held]]
     _opened: dict[str, Held] = field(default_factory=dict[str, Held], compare=False)
 
+    @property
+    def has_public(self) -> bool:
+        """Whether a question has named a table that everybody may read, and that may change."""
+        return any(held.is_public for held in self._opened.values())
+
     def find(self, name: str) -> Held:
         """Return the table called `name`; case does not count, as in SQL."""
         known = {key.casefold(): key for key in self.openers}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from discreet.policy.hierarchy import Hierarchy
 
 EXAMPLES = """\b
+Examples:
+\b
 Frequencies (a row per allele, or per attribute and value), people whose values are known, and a
 population without the pool:
   discreet attack membership frequencies.csv --known genotypes.csv --reference population.csv
