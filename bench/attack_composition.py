@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 from tests.attack.overlapping import QUASI, ROWS, draw, publish, read_adult
 
-from discreet.attack.composition import find_composition
-from discreet.attack.homogeneity import find_homogeneity
-from discreet.attack.inference import find_inference
-from discreet.attack.republication import find_republication
-from discreet.attack.skewness import find_skewness
-from discreet.attack.told import opened_release, read_classes
+from discreet.attack.classes.homogeneity import find_homogeneity
+from discreet.attack.classes.inference import find_inference
+from discreet.attack.classes.skewness import find_skewness
+from discreet.attack.classes.told import opened_release, read_classes
+from discreet.attack.releases.composition import find_composition
+from discreet.attack.releases.republication import find_republication
 from discreet.engines.connect import open_table
 
 DATA = Path(os.environ.get("DISCREET_SHARED_DATA", "/work/shared/data"))

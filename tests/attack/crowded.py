@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from discreet.attack.domains import Domain, Words, make_range
+from discreet.attack.questions.domains import Domain, Words, make_range
 from discreet.engines.connect import open_table
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from discreet.attack.told import opened_release, read_classes
+from discreet.attack.classes.told import opened_release, read_classes
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from discreet.attack.told import Told
+    from discreet.attack.classes.told import Told
 
 
 @contextmanager

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.attack.classes.homogeneity import find_homogeneity
+from discreet.attack.classes.told import read_classes
 from discreet.attack.every import Given, attack_all
-from discreet.attack.homogeneity import find_homogeneity
 from discreet.attack.linkage.link import link_people
-from discreet.attack.told import read_classes
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Table
 from discreet.engines.postgres import PostgreSQL

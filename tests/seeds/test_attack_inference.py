@@ -8,14 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from discreet.attack.background import find_all, find_background, rule_out
-from discreet.attack.homogeneity import find_homogeneity
-from discreet.attack.inference import find_inference
-from discreet.attack.knowing import read_knowledge, with_knowledge
-from discreet.attack.person import believe, find_person
-from discreet.attack.similarity import find_similarity
-from discreet.attack.skewness import find_skewness
-from discreet.attack.told import opened_release, read_classes
+from discreet.attack.classes.background import find_all, find_background, rule_out
+from discreet.attack.classes.homogeneity import find_homogeneity
+from discreet.attack.classes.inference import find_inference
+from discreet.attack.classes.knowing import read_knowledge, with_knowledge
+from discreet.attack.classes.person import believe, find_person
+from discreet.attack.classes.similarity import find_similarity
+from discreet.attack.classes.skewness import find_skewness
+from discreet.attack.classes.told import opened_release, read_classes
 from discreet.policy.load import load_policy
 
 TABLES = Path(__file__).parent / "tables"

@@ -12,15 +12,15 @@ import pytest
 from sqlglot import condition
 
 import discreet
-from discreet.attack.averaging import average
-from discreet.attack.counting import count_out, infer
-from discreet.attack.differencing import audit
-from discreet.attack.domains import Words, domains_of, make_range
-from discreet.attack.interface import Interface
-from discreet.attack.laboratory import Noise, Rules, laboratory
-from discreet.attack.people import draw_people, most_common_share, read_condition
-from discreet.attack.published import read_questions
-from discreet.attack.tracker import Known, reveal, track
+from discreet.attack.questions.averaging import average
+from discreet.attack.questions.counting import count_out, infer
+from discreet.attack.questions.differencing import audit
+from discreet.attack.questions.domains import Words, domains_of, make_range
+from discreet.attack.questions.interface import Interface
+from discreet.attack.questions.laboratory import Noise, Rules, laboratory
+from discreet.attack.questions.people import draw_people, most_common_share, read_condition
+from discreet.attack.questions.published import read_questions
+from discreet.attack.questions.tracker import Known, reveal, track
 from discreet.engines.connect import open_table
 from discreet.sql import build
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from discreet.attack.classes.told import Classes
     from discreet.attack.finding import Finding
     from discreet.attack.synthetic.trial import Trial
-    from discreet.attack.told import Classes
     from discreet.engines.engine import Table
     from discreet.measure.subject import Bound
     from discreet.policy import model
@@ -113,10 +113,10 @@ def _linkage(given: Given) -> Sequence[Finding]:
 
 
 def _classes(given: Given) -> Sequence[Finding]:
-    from discreet.attack.homogeneity import find_homogeneity
-    from discreet.attack.inference import find_inference
-    from discreet.attack.skewness import find_skewness
-    from discreet.attack.told import read_classes
+    from discreet.attack.classes.homogeneity import find_homogeneity
+    from discreet.attack.classes.inference import find_inference
+    from discreet.attack.classes.skewness import find_skewness
+    from discreet.attack.classes.told import read_classes
 
     classes = read_classes(given.release)
     return [
@@ -128,21 +128,21 @@ def _classes(given: Given) -> Sequence[Finding]:
 
 
 def _similarity(given: Given, classes: Classes) -> list[Finding]:
-    from discreet.attack.similarity import find_similarity
+    from discreet.attack.classes.similarity import find_similarity
 
     policy = given.release.policy or given.described
     return [found for told in classes.columns for found in find_similarity(told, policy=policy)]
 
 
 def _background(given: Given) -> Sequence[Finding]:
-    from discreet.attack.background import find_all
+    from discreet.attack.classes.background import find_all
 
     return find_all(given.release)
 
 
 def _composition(given: Given) -> Sequence[Finding]:
-    from discreet.attack.composition import find_composition
     from discreet.attack.manifest import hierarchies_of
+    from discreet.attack.releases.composition import find_composition
 
     if given.known is None:
         return ()
@@ -163,7 +163,7 @@ def _composition(given: Given) -> Sequence[Finding]:
 
 
 def _dictionary(given: Given) -> Sequence[Finding]:
-    from discreet.attack.dictionary import attack_table
+    from discreet.attack.hashes.dictionary import attack_table
 
     known = (given.known,) if given.known is not None else ()
     return attack_table(given.release.subject.table, known=known)

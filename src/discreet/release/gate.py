@@ -139,7 +139,7 @@ def _together(
     known: _Known, release: Table, earlier: Sequence[Earlier]
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """Return what `release` tells together with each earlier one, and which could not be read."""
-    from discreet.attack.composition import find_composition
+    from discreet.attack.releases.composition import find_composition
 
     findings: list[Finding] = []
     cautions: list[str] = []
@@ -166,10 +166,10 @@ def _together(
 
 
 def _told(release: Table, asked: model.Table) -> list[Finding]:
-    from discreet.attack.homogeneity import find_homogeneity
-    from discreet.attack.inference import find_inference
-    from discreet.attack.skewness import find_skewness
-    from discreet.attack.told import read_classes
+    from discreet.attack.classes.homogeneity import find_homogeneity
+    from discreet.attack.classes.inference import find_inference
+    from discreet.attack.classes.skewness import find_skewness
+    from discreet.attack.classes.told import read_classes
 
     bound = bind(release, policy=of_release(replace(asked, unit=None)))
     if not bound.subject.sensitive:

@@ -12,7 +12,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.attack.locate import Located
+    from discreet.attack.locating.locate import Located
     from discreet.engines.engine import Engine
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.attack.linkage.candidates import Candidates
-    from discreet.attack.locate import Located
+    from discreet.attack.locating.locate import Located
     from discreet.engines.engine import Column, Table
 
 _MOST = 3  # values of one column that are told

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.attack.dates import read_days
 from discreet.attack.finding import make_finding
 from discreet.attack.linkage.assignment import assign
 from discreet.attack.linkage.splink import score
+from discreet.attack.locating.dates import read_days
 from discreet.errors import EmptySource, WrongUsage
 from discreet.measure.describe import counted, listed, percent
 from discreet.measure.subject import require_column

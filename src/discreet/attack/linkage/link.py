@@ -10,7 +10,7 @@ from discreet.attack.linkage.example import tell_one
 from discreet.attack.linkage.posterior import learn
 from discreet.attack.linkage.truth import Checked, Identity, check
 from discreet.attack.linkage.units import by_unit
-from discreet.attack.locate import gather, locate
+from discreet.attack.locating.locate import gather, locate
 from discreet.errors import EmptySource, WrongUsage
 from discreet.measure.describe import bins, counted, listed
 from discreet.measure.subject import require_column
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.attack.finding import Finding
     from discreet.attack.linkage.candidates import Candidates
     from discreet.attack.linkage.posterior import Learned
-    from discreet.attack.locate import Located
+    from discreet.attack.locating.locate import Located
     from discreet.engines.engine import Table
     from discreet.policy.hierarchy import Hierarchy
 

@@ -11,7 +11,7 @@ from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.attack.linkage.candidates import Candidates
-    from discreet.attack.locate import Located
+    from discreet.attack.locating.locate import Located
 
 
 @dataclass(frozen=True)

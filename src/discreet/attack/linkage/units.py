@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.attack.pairing import numbered
+from discreet.attack.locating.pairing import numbered
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.attack.locate import Located
+    from discreet.attack.locating.locate import Located
 
 
 def by_unit(located: Located, *, member: int, members: int) -> Located:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.attack.finding import Finding
-    from discreet.attack.interface import Interface
+    from discreet.attack.questions.interface import Interface
     from discreet.attack.reconstruction.questions import Questions, Roster, Subsets
 
     Step = Callable[[str, int, int], None]

@@ -63,7 +63,7 @@ def command(
     leaves fewer values in a class, in the worst case one. With --knows the attack is on the people
     for whom that holds.
     """
-    from discreet.attack.background import find_all, find_one
+    from discreet.attack.classes.background import find_all, find_one
 
     depth = rules_out if rules_out is not None else int(not knows)
 

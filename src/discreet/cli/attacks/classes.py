@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from discreet.attack.classes.told import Classes
     from discreet.attack.finding import Finding
-    from discreet.attack.told import Classes
     from discreet.measure.subject import Bound
 
 
@@ -63,7 +63,7 @@ def attack_bound(
     **roles: Any,
 ) -> None:
     """Open the release, attack it, and finish with what was found."""
-    from discreet.attack.told import opened_release
+    from discreet.attack.classes.told import opened_release
     from discreet.writing import require_writable
 
     if report is not None:
@@ -84,6 +84,6 @@ def attack_classes(
     release: str, attack: Callable[[Classes], Sequence[Finding]], **choices: Any
 ) -> None:
     """Open the release, read its classes once, attack them, and finish."""
-    from discreet.attack.told import read_classes
+    from discreet.attack.classes.told import read_classes
 
     attack_bound(release, lambda bound: attack(read_classes(bound)), **choices)

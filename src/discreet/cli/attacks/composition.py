@@ -51,7 +51,7 @@ def command(
     Two hospitals publish their patients, each with k people in every class. Whoever was in both has
     a class in each, and only the values that both classes have come into question.
     """
-    from discreet.attack.composition import find_composition
+    from discreet.attack.releases.composition import find_composition
     from discreet.writing import require_writable
 
     if report is not None:

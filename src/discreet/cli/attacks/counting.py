@@ -14,7 +14,7 @@ from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.attack.domains import Domain
+    from discreet.attack.questions.domains import Domain
     from discreet.engines.engine import Table
     from discreet.policy import model
 
@@ -85,8 +85,8 @@ def command(
     are refused, the person is counted together with a crowd; where they are rounded, with a crowd at
     the edge of a step.
     """
-    from discreet.attack.counting import count_out
-    from discreet.attack.people import most_common_share
+    from discreet.attack.questions.counting import count_out
+    from discreet.attack.questions.people import most_common_share
     from discreet.sql import build
 
     def most(table: Table, said: model.Table | None) -> int:
@@ -119,7 +119,7 @@ def _enough(domain: Domain) -> int:
 def _domain(
     table: Table, said: model.Table | None, name: str, between: tuple[str, str] | None
 ) -> Domain:
-    from discreet.attack.domains import domain_of, make_range
+    from discreet.attack.questions.domains import domain_of, make_range
     from discreet.errors import WrongUsage
     from discreet.measure.subject import require_column
 

@@ -13,7 +13,7 @@ from discreet.cli.attacks.targets import opened_target
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.attack.candidates import Guesses
+    from discreet.attack.hashes.candidates import Guesses
     from discreet.cli.attacks.targets import Opened
     from discreet.engines.engine import Table
 
@@ -95,7 +95,7 @@ def command(
     """
     from time import perf_counter
 
-    from discreet.attack.dictionary import Tools, attack_column, attack_table
+    from discreet.attack.hashes.dictionary import Tools, attack_column, attack_table
 
     tools = Tools(
         hash_name=choices["hash_name"],
@@ -120,8 +120,8 @@ def command(
 
 
 def _guesses(opened: Opened, choices: dict[str, Any]) -> tuple[Guesses, ...]:
-    from discreet.attack import candidates
-    from discreet.attack.patterns import read_pattern
+    from discreet.attack.hashes import candidates
+    from discreet.attack.hashes.patterns import read_pattern
 
     patterns = [candidates.from_pattern(read_pattern(text)) for text in choices["patterns"]]
     lists = [opened.other(name) for name in choices["lists"]]
@@ -133,7 +133,7 @@ def _default_guesses(
     table: Table, known: list[Table], guesses: tuple[Guesses, ...], column: str
 ) -> tuple[Guesses, ...]:
     """Return what is tried besides: nothing, where the user said what to try."""
-    from discreet.attack.dictionary import usual_guesses
+    from discreet.attack.hashes.dictionary import usual_guesses
 
     if guesses and not known:
         return ()

@@ -109,8 +109,8 @@ def _audit(
     value: str | None,
     bounds: tuple[float, float] | None,
 ) -> Sequence[Finding]:
-    from discreet.attack.differencing import audit
-    from discreet.attack.published import read_questions
+    from discreet.attack.questions.differencing import audit
+    from discreet.attack.questions.published import read_questions
     from discreet.errors import WrongUsage
     from discreet.measure.subject import require_column
 
@@ -144,8 +144,8 @@ def _attack(
     is_priced: bool,
     drawn: Mapping[str, Any],
 ) -> Finding:
-    from discreet.attack.people import most_common_share
-    from discreet.attack.tracker import Known, track
+    from discreet.attack.questions.people import most_common_share
+    from discreet.attack.questions.tracker import Known, track
     from discreet.sql import build
 
     if value is None:

@@ -23,7 +23,7 @@ def command(release: str, **choices: Any) -> None:
     Rows that agree on the quasi-identifiers are a class. Where all of them share one value, whoever
     knows somebody in the class knows the value, however large the class is.
     """
-    from discreet.attack.homogeneity import find_homogeneity
+    from discreet.attack.classes.homogeneity import find_homogeneity
 
     attack_classes(
         release, lambda classes: [find_homogeneity(told) for told in classes.columns], **choices

@@ -40,9 +40,9 @@ def command(release: str, sure: float, person: dict[str, str] | None, **choices:
     Tells how many people are guessed right by an adversary that speaks only when sure, and how often
     guessing about everybody is right. Several sensitive columns are guessed alone and together.
     """
-    from discreet.attack.inference import find_inference
-    from discreet.attack.person import find_person
-    from discreet.attack.told import read_classes
+    from discreet.attack.classes.inference import find_inference
+    from discreet.attack.classes.person import find_person
+    from discreet.attack.classes.told import read_classes
 
     def attack(bound: Bound) -> Sequence[Finding]:
         if person is not None:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import numpy as np
     from sqlglot import exp
 
-    from discreet.attack.domains import Domain
-    from discreet.attack.interface import Interface
-    from discreet.attack.laboratory import Noise, Rules
-    from discreet.attack.people import Person
+    from discreet.attack.questions.domains import Domain
+    from discreet.attack.questions.interface import Interface
+    from discreet.attack.questions.laboratory import Noise, Rules
+    from discreet.attack.questions.people import Person
     from discreet.engines.engine import Column, Table
     from discreet.policy import model
 
@@ -174,7 +174,7 @@ def open_target(
         asked = choices["budget"] or (budget(table, said) if callable(budget) else budget)
         rules = _rules(choices, table)
         if choices["epsilon"] is None:
-            from discreet.attack.laboratory import laboratory
+            from discreet.attack.questions.laboratory import laboratory
 
             interface = laboratory(table, rules, chance=chance, budget=asked)
             yield Target(table, interface, said, chance, rules)
@@ -187,7 +187,7 @@ def open_target(
 
 
 def _rules(choices: Mapping[str, Any], table: Table) -> Rules:
-    from discreet.attack.laboratory import Rules
+    from discreet.attack.questions.laboratory import Rules
     from discreet.sql import build
 
     smallest = 0
@@ -208,7 +208,7 @@ def _rules(choices: Mapping[str, Any], table: Table) -> Rules:
 
 
 def _noise(choices: Mapping[str, Any]) -> Noise | None:
-    from discreet.attack.laboratory import Noise
+    from discreet.attack.questions.laboratory import Noise
 
     if choices["noise"] is None:
         return None
@@ -237,7 +237,7 @@ def _private(
     from pathlib import Path, PurePath
 
     from discreet.answer.curator import open_curator
-    from discreet.attack.interface import Interface
+    from discreet.attack.questions.interface import Interface
 
     price = str(
         (Decimal(choices["epsilon"]) / questions).quantize(Decimal("1e-12"), rounding=ROUND_DOWN)
@@ -277,7 +277,7 @@ def the_people(
     group: int = 1,
 ) -> list[Person]:
     """Return whom the options name, with some absent people where they were drawn by chance."""
-    from discreet.attack.people import draw_people, name_person, read_condition
+    from discreet.attack.questions.people import draw_people, name_person, read_condition
     from discreet.errors import WrongUsage
     from discreet.measure.subject import require_column
 
@@ -337,7 +337,7 @@ def public_domains(
     target: Target, public: Sequence[str] | None, *, but: Sequence[str]
 ) -> list[Domain]:
     """Return what everybody knows: the named columns, those of the policy that outsiders know, or all."""
-    from discreet.attack.domains import domains_of
+    from discreet.attack.questions.domains import domains_of
     from discreet.measure.subject import require_column
     from discreet.policy.model import Role
 

@@ -119,8 +119,8 @@ def _require_shape(choices: dict[str, Any]) -> None:
 
 
 def _from_frequencies(opened: Opened, choices: dict[str, Any]) -> Finding:
-    from discreet.attack.marginals import Columns
-    from discreet.attack.membership import People, find_membership
+    from discreet.attack.membership.marginals import Columns
+    from discreet.attack.membership.membership import People, find_membership
 
     return find_membership(
         opened.table,
@@ -140,7 +140,7 @@ def _from_frequencies(opened: Opened, choices: dict[str, Any]) -> Finding:
 def _from_release(
     opened: Opened, choices: dict[str, Any], hierarchies: Mapping[str, Hierarchy]
 ) -> Finding:
-    from discreet.attack.presence import MEMBER, find_presence, mark_members
+    from discreet.attack.membership.presence import MEMBER, find_presence, mark_members
 
     population = opened.beside(choices["population"])
     truth = choices["truth"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.attack.finding import Finding
-    from discreet.attack.laboratory import Rules
+    from discreet.attack.questions.laboratory import Rules
     from discreet.attack.reconstruction.belief import Belief
     from discreet.attack.reconstruction.questions import Roster, Subsets
 
@@ -90,7 +90,7 @@ def command(
     interface that the options describe: exact without any, restricted, rounded, noisy, or
     `discreet ask` with --epsilon, which is then the price of all questions together.
     """
-    from discreet.attack.people import read_condition
+    from discreet.attack.questions.people import read_condition
     from discreet.attack.reconstruction.attack import reconstruct
     from discreet.attack.reconstruction.people import invent_people, public_columns, read_people
 

@@ -9,8 +9,8 @@ import click
 from discreet.cli.attacks.classes import attack_classes, class_options
 
 if TYPE_CHECKING:
+    from discreet.attack.classes.told import Classes
     from discreet.attack.finding import Finding
-    from discreet.attack.told import Classes
 
 EXAMPLES = """\b
 Examples:
@@ -65,7 +65,7 @@ def command(
     well. Groups come from the hierarchy of the column in the policy, order from its type or from the
     policy's `values:`.
     """
-    from discreet.attack.similarity import Within, find_similarity
+    from discreet.attack.classes.similarity import Within, find_similarity
     from discreet.errors import WrongUsage
 
     reach = Within(*within) if within is not None else None

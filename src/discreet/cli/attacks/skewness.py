@@ -33,7 +33,7 @@ def command(release: str, shift: float, **choices: Any) -> None:
     the person's class has it. Several sensitive columns are compared alone and together: each may be
     as the whole table, and all as one not.
     """
-    from discreet.attack.skewness import find_skewness
+    from discreet.attack.classes.skewness import find_skewness
 
     attack_classes(
         release,

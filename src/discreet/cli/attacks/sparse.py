@@ -118,8 +118,8 @@ def command(
 def _findings(opened: Opened, choices: dict[str, Any]) -> list[Finding]:
     import numpy as np
 
-    from discreet.attack.sparse import Terms, find_sparse, find_unicity
-    from discreet.attack.transactions import Parts
+    from discreet.attack.sparse.sparse import Terms, find_sparse, find_unicity
+    from discreet.attack.sparse.transactions import Parts
 
     chance = np.random.default_rng(choices["seed"])
     parts = Parts(choices["person"], choices["item"], choices["value"], choices["date"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from discreet.attack.dictionary import Tools, attack_table
+from discreet.attack.hashes.dictionary import Tools, attack_table
 from discreet.attack.linkage.link import link_people
 from discreet.engines.engine import Kind, Table
 from discreet.engines.scratch import Scratch

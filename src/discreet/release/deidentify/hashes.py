@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from discreet.attack.hashes import count_guesses, duration
+from discreet.attack.hashes.hashes import count_guesses, duration
 from discreet.errors import UnkeyedHash
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What the classes of one release tell about sensitive columns."""

@@ -1,0 +1,122 @@
+"""Homogeneity: a class in which all share one value tells it about everybody in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.attack.finding import make_finding
+from discreet.measure.describe import counted, percent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.attack.classes.told import Told
+    from discreet.attack.finding import Finding
+    from discreet.measure.classes import Groups
+
+
+def find_homogeneity(told: Told) -> Finding:
+    """Return who is in a class where everybody has the same value: r1 = n.
+
+    The baseline is 1 where the whole release has one value, which no class can tell better.
+
+    >>> import pyarrow as pa
+    >>> from discreet.attack.classes.told import opened_release, read_classes
+    >>> release = pa.table({"age": ["3*", "3*", "4*", "4*"], "ill": ["flu", "flu", "flu", "gout"]})
+    >>> with opened_release(release, quasi=["age"], sensitive=["ill"]) as bound:
+    ...     found = find_homogeneity(read_classes(bound).columns[0])
+    >>> found.claimed, found.rate
+    (2, 0.5)
+    """
+    groups = told.groups
+    chosen = groups.largest == groups.sizes
+    exposed = told.people_in(chosen)
+    return make_finding(
+        "homogeneity",
+        target=told.target,
+        verdict=_verdict(told, exposed),
+        targets=told.people,
+        exposed=exposed,
+        correct=exposed,
+        certainty=1.0 if exposed else None,
+        baseline=float(bool((told.whole.largest == told.whole.sizes).all())),
+        knowledge=f"A person's {told.known}, and that the person is in the table.",
+        remedy=f"l-diversity for {told.label}: a class with several values, none of them nearly alone.",
+        details={
+            "columns": told.names,
+            "classes": len(groups),
+            "exposed_classes": int(np.count_nonzero(chosen)),
+            "worst": float(confidence(groups).max(initial=0.0)),
+            "average": average(groups, confidence(groups)),
+            "by_chance": _by_chance(told),
+        },
+        example=_example(told, chosen),
+    )
+
+
+def confidence(groups: Groups) -> NDArray[np.float64]:
+    """Return the adversary's best chance of guessing right, in each class."""
+    return groups.largest / groups.sizes
+
+
+def average(groups: Groups, scores: NDArray[np.float64]) -> float:
+    """Return the mean of a score of classes over the people in them."""
+    return float(np.average(scores, weights=groups.sizes)) if len(groups) else 0.0
+
+
+def some_people(told: Told, number: int) -> str:
+    """Return a number of people as `4 of 9 people (44.4 %)`."""
+    share = percent(number / told.people)
+    return f"{number:,} of {counted(told.people, 'person', 'people')} ({share})"
+
+
+def _verdict(told: Told, exposed: int) -> str:
+    if not exposed:
+        fewest = (
+            int(told.groups.lengths.min(initial=np.iinfo(np.int64).max)) if len(told.groups) else 0
+        )
+        return (
+            f"Nobody's {told.label} follows from {told.known} alone: each class has "
+            f"{counted(fewest, 'value', 'values')} or more."
+        )
+    return (
+        f"The {told.label} of {some_people(told, exposed)} follows from {told.known}: everybody in "
+        "their class has the same."
+    )
+
+
+def _by_chance(told: Told) -> float:
+    """Return the share that would be exposed if values were dealt to the classes by chance.
+
+    Where that is nearly the rate, classes are too small; where it is far below, values follow the
+    quasi-identifiers, and larger classes help less than diverse ones.
+    """
+    from scipy.special import gammaln
+
+    sizes, classes = np.unique(told.groups.sizes, return_counts=True)
+    held, values = np.unique(told.whole.counts, return_counts=True)
+    total = int(told.whole.counts.sum())
+    chances = np.zeros(len(sizes))
+    for place, size in enumerate(sizes):
+        fits = held >= size
+        ways = gammaln(held[fits] + 1) - gammaln(held[fits] - size + 1)
+        ways -= gammaln(total + 1) - gammaln(total - size + 1) if size <= total else np.inf
+        chances[place] = float(np.sum(values[fits] * np.exp(ways)))
+    return min(1.0, float(np.sum(chances * sizes * classes)) / max(told.people, 1))
+
+
+def _example(told: Told, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+    if not chosen.any():
+        return ()
+    place = int(np.argmax(np.where(chosen, told.groups.sizes, 0)))
+    value = told.values([int(told.groups.codes[told.groups.starts[place]])])[0]
+    size = int(told.groups.sizes[place])
+    return (
+        f"Somebody has {told.describe(place)}.",
+        (
+            f"The release has {counted(size, 'row', 'rows')} that fit, "
+            f"{'with' if size == 1 else 'all with'} {told.label} {value}: that is the person's."
+        ),
+    )

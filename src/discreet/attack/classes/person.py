@@ -1,0 +1,140 @@
+"""One person: what a release makes an adversary believe about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.attack.classes.inference import SURE
+from discreet.attack.finding import make_finding
+from discreet.attack.locating.locate import gather, locate
+from discreet.attack.manifest import hierarchies_of
+from discreet.attack.releases.intersection import find_candidates, list_words
+from discreet.engines.connect import open_table
+from discreet.measure.criteria.evaluate import TOLERANCE
+from discreet.measure.describe import counted, listed, percent
+from discreet.measure.subject import require_column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.attack.finding import Finding
+    from discreet.measure.subject import Bound
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What comes into question for one person, by a sensitive column: for the custodian's eyes only.
+
+    Attributes:
+        column: The sensitive column.
+        rows: How many rows may be the person's.
+        shares: How likely each value is, the likeliest first.
+        prior: How likely it is without knowing anything of the person.
+    """
+
+    column: str
+    rows: int
+    shares: Mapping[str, float]
+    prior: Mapping[str, float]
+
+
+def believe(bound: Bound, person: Mapping[str, str]) -> tuple[Belief, ...]:
+    """Return what a release tells about somebody with these values, by sensitive column.
+
+    Every row whose labels may stand for the values may be the person's, each as likely as another.
+
+    >>> from discreet.attack.classes.told import opened_release
+    >>> release = pa.table({"age": ["3*", "3*", "4*"], "ill": ["flu", "gout", "acne"]})
+    >>> with opened_release(release, quasi=["age"], sensitive=["ill"]) as bound:
+    ...     dict(believe(bound, {"age": "31"})[0].shares)
+    {'flu': 0.5, 'gout': 0.5}
+    """
+    release = bound.subject.table
+    for name in person:
+        require_column(release, name)
+    row = pa.table({name: pa.array([value], pa.string()) for name, value in person.items()})
+    one = open_table(row)
+    try:
+        known = gather(one, list(person), engine=release.engine)
+    finally:
+        one.engine.close()
+    names = [column.name for column in bound.subject.sensitive]
+    located = locate(known, release, members=names, hierarchies=hierarchies_of(bound.policy))
+    found: list[Belief] = []
+    for index, name in enumerate(names):
+        words, prior = list_words([located], index)
+        left = find_candidates(located, words, index=index, people=1)
+        order = np.lexsort((left.value, -left.rows))
+        codes, rows = left.value[order].tolist(), left.rows[order].tolist()
+        total = max(sum(rows), 1.0)
+        shares = {words.text(code): one / total for code, one in zip(codes, rows, strict=True)}
+        before = {words.text(code): float(prior[code]) for code in codes}
+        found.append(Belief(name, rows=int(sum(rows)), shares=shares, prior=before))
+    return tuple(found)
+
+
+def find_person(
+    bound: Bound,
+    person: Mapping[str, str],
+    *,
+    attack: str = "inference",
+    sure: float = SURE,
+    knows: str | None = None,
+) -> tuple[Finding, ...]:
+    """Return whether a release tells one person's sensitive values, by column.
+
+    Args:
+        bound: The release; without the rows that contradict what the adversary `knows`.
+        person: The person's values, by released column.
+        attack: Whose finding it is: `inference` or `background`.
+        sure: How sure the adversary must be for the person to count.
+        knows: What else it knows, in words.
+    """
+    target = bound.subject.table.label
+    more = f"; besides, {knows}" if knows else ""
+    return tuple(
+        make_finding(
+            attack,
+            target=target,
+            verdict=_verdict(one, sure),
+            targets=1,
+            exposed=int(_best(one.shares) >= sure - TOLERANCE),
+            certainty=_best(one.shares) if one.shares else None,
+            baseline=float(_best(one.prior) >= sure - TOLERANCE),
+            knowledge=f"The person's {listed(list(person))}, and that the person is in the table{more}.",
+            remedy=f"l-diversity or t-closeness for {one.column}, or fewer quasi-identifiers.",
+            details={
+                "columns": [one.column],
+                "sure": sure,
+                "rows": one.rows,
+                "values": len(one.shares),
+            },
+            example=_example(one),
+        )
+        for one in believe(bound, person)
+    )
+
+
+def _best(shares: Mapping[str, float]) -> float:
+    return max(shares.values(), default=0.0)
+
+
+def _verdict(one: Belief, sure: float) -> str:
+    if not one.rows:
+        return "No row of the release fits the person: nothing was learned."
+    fit = f"{counted(one.rows, 'row fits', 'rows fit')} the person"
+    if _best(one.shares) >= sure - TOLERANCE:
+        return f"{fit}, and the adversary is {percent(_best(one.shares))} sure of the {one.column}."
+    values = counted(len(one.shares), "value", "values")
+    return f"{fit}, with {values} of {one.column}, none of them more likely than {percent(_best(one.shares))}."
+
+
+def _example(one: Belief) -> tuple[str, ...]:
+    return tuple(
+        f"{one.column} {value}: {percent(share)} (before: {percent(one.prior[value])})"
+        for value, share in list(one.shares.items())[:8]
+    )

@@ -1,0 +1,1 @@
+"""Pseudonyms undone: hashes, encodings and counted numbers."""

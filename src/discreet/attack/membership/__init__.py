@@ -1,0 +1,1 @@
+"""Whether somebody is among the people behind frequencies or a release."""

@@ -1,0 +1,1 @@
+"""What is learned from whatever answers SQL."""

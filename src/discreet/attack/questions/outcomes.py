@@ -1,0 +1,41 @@
+"""How an attack by questions ended, in words: better than a guess, or why nothing came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.attack.finding import Finding
+    from discreet.attack.questions.interface import Interface
+
+FEW = 5  # of fewer people nobody can say whether claims are right by chance
+
+
+def is_more_than_chance(found: Finding) -> bool:
+    """Return whether more claims are right than a guess without the answers would make."""
+    reference = max(found.baseline or 0.0, found.control or 0.0)
+    is_many = found.interval[0] > reference or found.correct == found.targets
+    return found.rate > 0 and (found.targets < FEW or is_many)
+
+
+def why_nothing(interface: Interface) -> str:
+    """Return why an attack came to nothing."""
+    if interface.ended == "questions":
+        return "the adversary may ask no more questions"
+    if interface.ended:
+        return "the budget of the interface is spent"
+    return "no answer changes by one person"
+
+
+def told(found: Finding, interface: Interface, *, what: str, success: str) -> str:
+    """Return a verdict: `success` if claims are right, else how they fail or why there are none."""
+    right, targets = found.correct or 0, found.targets
+    if is_more_than_chance(found):
+        whom = "the person" if targets == 1 else f"{right:,} of {targets:,} people"
+        return f"'{what}' of {whom} is {success}."
+    if found.claimed:
+        return (
+            f"The adversary claims '{what}' of {found.claimed:,} of {targets:,} people and is right "
+            f"about {right:,}, no more than by guessing: answers are too far from the truth."
+        )
+    return f"'{what}' of none of {targets:,} people is learned: {why_nothing(interface)}."

@@ -1,0 +1,342 @@
+"""The tracker attack: a forbidden question put together from permitted ones, found by asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from statistics import NormalDist, fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+from discreet.attack.finding import make_finding
+from discreet.attack.questions.crowds import Crowd, crowds, everybody
+from discreet.attack.questions.outcomes import told
+from discreet.attack.questions.plans import (
+    Plan,
+    complement,
+    direct,
+    double,
+    first_that_works,
+    general,
+    individual,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlglot import exp
+
+    from discreet.attack.finding import Finding
+    from discreet.attack.questions.domains import Domain
+    from discreet.attack.questions.interface import Interface
+    from discreet.attack.questions.people import Person
+
+CROWDS = 8  # how many crowds are tried before the adversary gives up
+REMEDY = (
+    "Answer with noise out of a budget that ends (`discreet ask`). Limits on the size of groups, "
+    "rounding and noise without a budget only cost the adversary a few more questions."
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the adversary knows of the interface and of the people it is after.
+
+    Attributes:
+        smallest: k, if the rule is known; then nothing is asked that is bound to be refused.
+        group: How many people a condition may hold for.
+        trackers: How many crowds to average over, where answers are rounded or noisy, so that
+            counts do not even tell who is there; None where answers look exact.
+        is_there: The adversary knows that the person is in the table, and asks no counts: best
+            where every answer costs something.
+        ways: What is tried, in this order.
+    """
+
+    smallest: int | None = None
+    group: int = 1
+    trackers: int | None = None
+    is_there: bool = False
+    ways: tuple[str, ...] = ("direct", "complement", "individual", "general", "double")
+
+
+@dataclass(frozen=True)
+class Revealed:
+    """What the adversary has found out about one person.
+
+    Attributes:
+        plan: What it put together; None when everything was refused.
+        people: How many people the condition holds for, as far as answers tell.
+        value: The sum over them.
+        error: The standard error of `value`, where several trackers were averaged.
+    """
+
+    plan: Plan | None = None
+    people: float | None = None
+    value: float | None = None
+    error: float | None = None
+    group: int = 1
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether the adversary says what the value is: it has one, and it is about somebody."""
+        if self.value is None:
+            return False
+        return self.people is None or 0.5 <= self.people < self.group + 0.5
+
+
+def reveal(
+    interface: Interface,
+    person: exp.Expr,
+    *,
+    value: str,
+    domains: Sequence[Domain],
+    known: Known | None = None,
+) -> Revealed:
+    """Return the sum of `value` over the people that `person` holds for, by whatever is answered.
+
+    Tried in turn: the question itself, everybody less the others, an individual tracker (a person
+    who is A and B), a general tracker, a double tracker. Crowds for the last two are conditions on
+    `domains`, found by halving.
+
+    >>> import pyarrow
+    >>> from sqlglot import condition
+    >>> from discreet.attack.questions.domains import make_range
+    >>> from discreet.attack.questions.laboratory import Rules, laboratory
+    >>> from discreet.engines.connect import open_table
+    >>> ages, pay = list(range(20, 60)), list(range(1000, 41_000, 1000))
+    >>> staff = open_table(pyarrow.table({"age": ages, "pay": pay}))
+    >>> interface = laboratory(staff, Rules(smallest=10))
+    >>> found = reveal(interface, condition("age = 33"), value="pay",
+    ...                domains=[make_range("age", 18, 67)])
+    >>> found.plan.name, found.value, interface.questions
+    ('general tracker', 14000.0, 9)
+    """
+    knows = known or Known()
+    if knows.trackers is not None:
+        return _averaged(interface, person, value=value, domains=domains, known=knows)
+    if knows.is_there:
+        return _unchecked(interface, person, value=value, known=knows)
+    found = first_that_works(_short(person, knows), interface)
+    found = found or _long(interface, person, domains, knows)
+    if found is None:
+        return Revealed()
+    plan, people = found
+    total = plan.total(interface, value) if 0.5 <= people < knows.group + 0.5 else None
+    return Revealed(plan, people, total, group=knows.group)
+
+
+def _unchecked(interface: Interface, person: exp.Expr, *, value: str, known: Known) -> Revealed:
+    for plan in _short(person, known):
+        total = plan.total(interface, value)
+        if total is not None:
+            return Revealed(plan, None, total, group=known.group)
+    return Revealed()
+
+
+def _short(person: exp.Expr, known: Known) -> list[Plan]:
+    """Return the plans that need no crowd."""
+    plans = {
+        "direct": [direct(person)],
+        "complement": [complement(person)],
+        "individual": individual(person),
+    }
+    ways = [way for way in known.ways if way in plans]
+    if known.smallest is not None and known.smallest > known.group:  # bound to be refused
+        ways = [way for way in ways if way == "individual"]
+    return [plan for way in ways for plan in plans[way]]
+
+
+def _long(
+    interface: Interface, person: exp.Expr, domains: Sequence[Domain], known: Known
+) -> tuple[Plan, float] | None:
+    seen: list[Crowd] = []
+    if "general" in known.ways:
+        found = _general(interface, person, domains, known, seen)
+        if found is not None:
+            return found
+    if "double" not in known.ways:
+        return None
+    pairs = _nested(interface, domains, known, seen)
+    return first_that_works(
+        [double(person, inner.where, outer.where) for inner, outer in pairs], interface
+    )
+
+
+def _general(
+    interface: Interface,
+    person: exp.Expr,
+    domains: Sequence[Domain],
+    known: Known,
+    seen: list[Crowd],
+) -> tuple[Plan, float] | None:
+    """Return a general tracker that works; crowds that do not are put into `seen`."""
+    people = interface.count()
+    window = _window(people, known)
+    if window is not None and window[0] > window[1]:
+        return None
+    for crowd in islice(crowds(interface, domains, window=window), CROWDS):
+        plan = general(person, crowd.where, asks_all=people is not None)
+        count = plan.count(interface)
+        if count is not None:
+            return plan, count
+        seen.append(crowd)
+    return None
+
+
+def _window(people: float | None, known: Known) -> tuple[float, float] | None:
+    """Return the sizes of a general tracker, where the rule is known."""
+    if people is None or known.smallest is None:
+        return None
+    edge = known.smallest + known.group
+    return edge, people - edge
+
+
+def _nested(
+    interface: Interface, domains: Sequence[Domain], known: Known, seen: Sequence[Crowd]
+) -> list[tuple[Crowd, Crowd]]:
+    """Return pairs of crowds within each other, as far as the group is large from the middle."""
+    people = everybody(interface, seen[0] if seen else None)
+    away = known.group / people / 2 if people else 1 / 6
+    pairs: list[tuple[Crowd, Crowd]] = []
+    for domain in domains:
+        inner, outer = (
+            list(islice(crowds(interface, [domain], aim=aim), CROWDS))
+            for aim in (0.5 - away, 0.5 + away)
+        )
+        pairs += [(low, high) for low in inner for high in outer if low.place < high.place]
+    if known.smallest is not None and people is not None:
+        k, s = known.smallest, known.group
+        pairs = [
+            (low, high) for low, high in pairs if low.size <= people - k - s and high.size >= k + s
+        ]
+    return sorted(pairs, key=lambda pair: pair[0].size - pair[1].size)[:CROWDS]
+
+
+def _averaged(
+    interface: Interface, person: exp.Expr, *, value: str, domains: Sequence[Domain], known: Known
+) -> Revealed:
+    """Return the mean over many trackers, whose errors differ; the total of all is asked for none.
+
+    It would be the same number in each, and its error would not be averaged out.
+    """
+    start = next(crowds(interface, domains, window=_window(interface.count(), known)), None)
+    if start is None:
+        return Revealed()
+    plans = [
+        general(person, crowd.where, asks_all=False) for crowd in around(start, known.trackers or 1)
+    ]
+    totals = [plan.total(interface, value) for plan in plans]
+    given = [total for total in totals if total is not None]
+    if not given:
+        return Revealed(plans[0])
+    error = stdev(given) / len(given) ** 0.5 if len(given) > 1 else None
+    name = f"mean of {len(given)} trackers" if len(given) > 1 else plans[0].name
+    plan = replace(plans[0], name=name)
+    return Revealed(plan, None, fmean(given), error, group=known.group)
+
+
+def around(crowd: Crowd, count: int) -> list[Crowd]:
+    """Return `count` crowds, or as many as there are, with thresholds around that of `crowd`."""
+    size = crowd.domain.size
+    stride = max(1, size // (4 * count))
+    steps = sorted(range(-count, count + 1), key=abs)[:count]
+    places = [crowd.place + stride * step for step in steps]
+    return [replace(crowd, place=place) for place in places if 0 < place < size]
+
+
+def is_right(revealed: Revealed, truth: Any) -> bool:
+    """Return whether a claim is the truth: the nearest whole number of a whole truth."""
+    if not revealed.is_claim or revealed.value is None or truth is None:
+        return False
+    exact = float(truth)
+    if exact == int(exact):
+        return abs(revealed.value - exact) < 0.5
+    return abs(revealed.value - exact) <= 1e-6 * max(1.0, abs(exact))
+
+
+def track(
+    interface: Interface,
+    people: Sequence[Person],
+    *,
+    value: str,
+    domains: Sequence[Domain],
+    known: Known | None = None,
+    baseline: float | None = None,
+    attack: str = "tracker",
+) -> Finding:
+    """Return what the attack learns about several people, with those who are absent as a control."""
+    found = [
+        reveal(interface, person.where, value=value, domains=domains, known=known)
+        for person in people
+    ]
+    pairs = list(zip(people, found, strict=True))
+    present = [(person, result) for person, result in pairs if person.is_present]
+    absent = [(person, result) for person, result in pairs if not person.is_present]
+    right = sum(is_right(result, person.truth) for person, result in present)
+    claimed = sum(result.is_claim for _, result in present)
+    errors = [
+        abs(result.value - float(person.truth))
+        for person, result in present
+        if result.value is not None and person.truth is not None
+    ]
+    control = [is_right(result, person.truth) for person, result in absent]
+    methods = _methods(found)
+    details = {
+        "methods": methods,
+        "mean_absolute_error": fmean(errors) if errors else None,
+        "questions_per_person": interface.questions / len(people) if people else 0.0,
+        "refusals": interface.refusals,
+        "ended_by": interface.ended or None,
+        "absent": len(absent),
+        "claimed_of_absent": sum(result.is_claim for _, result in absent),
+    }
+    finding = make_finding(
+        attack,
+        target=interface.label,
+        verdict="",
+        targets=len(present),
+        exposed=right,
+        claimed=claimed,
+        correct=right,
+        baseline=baseline,
+        control=sum(control) / len(control) if control else None,
+        certainty=_certainty(found),
+        queries=interface.questions,
+        knowledge=(
+            "What tells the person from everybody else, such as the name, and the range or the "
+            "values of one public column."
+        ),
+        remedy=REMEDY,
+        details=details,
+        example=_example(interface, present, value),
+    )
+    way = f" ({', '.join(methods)})" if methods else ""
+    success = (
+        f"revealed exactly by {interface.questions:,} questions{way}, with "
+        f"{interface.refusals:,} of them refused"
+    )
+    return replace(finding, verdict=told(finding, interface, what=value, success=success))
+
+
+def _methods(found: Sequence[Revealed]) -> dict[str, int]:
+    names = [result.plan.name for result in found if result.plan is not None]
+    return {name: names.count(name) for name in sorted(set(names))}
+
+
+def _certainty(found: Sequence[Revealed]) -> float | None:
+    """Return the chance that an average is nearest to the truth, by its own standard error."""
+    errors = [result.error for result in found if result.is_claim and result.error]
+    if not errors:
+        return None
+    return fmean(2 * NormalDist().cdf(0.5 / error) - 1 for error in errors)
+
+
+def _example(
+    interface: Interface, present: Sequence[tuple[Person, Revealed]], value: str
+) -> tuple[str, ...]:
+    for person, result in present:
+        if result.plan is None or result.value is None:
+            continue
+        lines = result.plan.formula(interface, value)
+        end = f"= {result.value:,.10g} ({result.plan.name}; the truth is {person.truth})"
+        return (*lines, end)
+    return ()

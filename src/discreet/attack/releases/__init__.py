@@ -1,0 +1,1 @@
+"""What several releases of overlapping people tell together."""

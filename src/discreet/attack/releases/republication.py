@@ -1,0 +1,298 @@
+"""Republication: releases of a table that changes, seen by somebody who waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.attack.finding import make_finding
+from discreet.attack.locating.locate import locate
+from discreet.attack.releases.intersection import (
+    count_classes,
+    find_candidates,
+    intersect,
+    list_words,
+    make_candidates,
+    narrow,
+    weights_of,
+)
+from discreet.attack.releases.seen import Seen, gather_people, look
+from discreet.errors import WrongUsage
+from discreet.measure.describe import counted, listed, percent
+from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.policy.hierarchies.values import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.attack.finding import Finding
+    from discreet.attack.locating.locate import Known, Located
+    from discreet.attack.releases.intersection import Candidates
+    from discreet.engines.engine import Table
+    from discreet.policy.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class Invariance:
+    """Whether releases keep what m-invariance asks (Xiao & Tao 2007).
+
+    Attributes:
+        m: The fewest rows of any class.
+        has_distinct_values: Whether no class has a value twice.
+        persisting: People who are in two releases that follow one another, once for each two.
+        changed: Those of them whose class has other values than before.
+        lost: Those of them whose class has lost a value (critical absence).
+    """
+
+    m: int
+    has_distinct_values: bool
+    persisting: int
+    changed: int
+    lost: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the releases are m-invariant, with m of 2 or more."""
+        return self.m > 1 and self.has_distinct_values and not self.changed
+
+    def to_details(self) -> dict[str, Any]:
+        """Return the numbers, as a finding's details have them."""
+        return {
+            "holds": self.holds,
+            "m": self.m,
+            "distinct_values_in_classes": self.has_distinct_values,
+            "persisting": self.persisting,
+            "signature_changed": self.changed,
+            "critical_absence": self.lost,
+        }
+
+
+def find_republication(
+    known: Sequence[Table],
+    releases: Sequence[Table],
+    *,
+    on: Mapping[str, str],
+    sensitive: Sequence[str],
+    name: str | None = None,
+    control: Table | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> tuple[Finding, ...]:
+    """Return whose sensitive values follow from one release after the other, by column.
+
+    After each release the adversary keeps the values that it left before and leaves still. The
+    baseline are people whom the first release tells alone.
+
+    Args:
+        known: What is known of people: one table for all releases, or one for each, with the values
+            that people have then. Who is not in a release's table is believed not to be in it.
+        releases: The releases in their order, on the engine of `known`.
+        on: The columns of `known` that the adversary uses, and what the releases call them.
+        sensitive: What is to be learned; where `known` has such a column, it is the truth.
+        name: The column that says who is who, where there are several tables of known people.
+        control: People who are in none of the releases.
+        hierarchies: What group names in the releases mean, by column.
+    """
+    if len(releases) < 2:
+        raise WrongUsage("Republication needs two releases or more, the earliest first.")
+    if len(known) == 1:
+        located, seen = look(
+            known[0], releases, on=on, sensitive=sensitive, hierarchies=hierarchies
+        )
+    else:
+        _require_each(known, releases, name)
+        located, seen = _each(
+            known, releases, on=on, sensitive=sensitive, name=name or "", rules=hierarchies
+        )
+    others: list[Seen] | None = None
+    if control is not None:
+        _, others = look(control, releases, on=on, sensitive=sensitive, hierarchies=hierarchies)
+    target = listed([release.label for release in releases])
+    return tuple(
+        _finding(
+            column,
+            seen[place],
+            target=target,
+            known=listed(list(on)),
+            invariance=_invariance(seen[place], located, place),
+            control=_last_share(others[place]) if others else None,
+        )
+        for place, column in enumerate(sensitive)
+    )
+
+
+def _each(
+    known: Sequence[Table],
+    releases: Sequence[Table],
+    *,
+    on: Mapping[str, str],
+    sensitive: Sequence[str],
+    name: str,
+    rules: Mapping[str, Hierarchy] | None,
+) -> tuple[list[Located], list[Seen]]:
+    """Return the same where people have other values each time, and are told by their names."""
+    gathered = [gather_people(table, on=on, sensitive=sensitive, more=[name])[0] for table in known]
+    located = [
+        locate(people, release, on=on, members=sensitive, hierarchies=rules)
+        for people, release in zip(gathered, releases, strict=True)
+    ]
+    names, places = _who(gathered, known, name)
+    everybody = np.ones(len(names), dtype=np.int64)
+    found: list[Seen] = []
+    for index, column in enumerate(sensitive):
+        words, prior = list_words(located, index)
+        alone = [
+            _moved(find_candidates(one, words, index=index, people=len(mine)), mine, len(names))
+            for one, mine in zip(located, places, strict=True)
+        ]
+        truth = None
+        if all(table.column(column) is not None for table in known):
+            truth = np.full(len(names), -1)
+            for people, mine in zip(gathered, places, strict=True):
+                truth[mine] = words.codes(weights_of(people, column)[1][0])
+        found.append(Seen(everybody, tuple(alone), words, prior, truth))
+    return located, found
+
+
+def _require_each(known: Sequence[Table], releases: Sequence[Table], name: str | None) -> None:
+    if len(known) != len(releases):
+        raise WrongUsage(
+            f"There are {len(releases)} releases and {len(known)} tables of known people. Give one "
+            "table for all, or one for each release in the same order."
+        )
+    if name is None:
+        raise WrongUsage(
+            "People have other values in each table, so that something must say who is who: name "
+            "the column with --name."
+        )
+
+
+def _who(
+    gathered: Sequence[Known], known: Sequence[Table], name: str
+) -> tuple[ArrowArray, list[NDArray[np.int64]]]:
+    """Return everybody's name, and the place of each table's people among them."""
+    columns = [weights_of(people, name) for people in gathered]
+    texts = [text_of(names).cast(pa.string()) for _, (names,) in columns]
+    for table, (weights, _), text in zip(known, columns, texts, strict=True):
+        if text.null_count or len(text.unique()) < int(weights.sum()):
+            raise WrongUsage(
+                f"'{name}' does not tell people apart in {table.label}: it is missing, or two rows "
+                "share it. Choose another column with --name."
+            )
+    everybody = pa.concat_arrays(texts).unique()
+    return everybody, [
+        pc.index_in(text, value_set=everybody).to_numpy().astype(np.int64) for text in texts
+    ]
+
+
+def _moved(found: Candidates, places: NDArray[np.int64], people: int) -> Candidates:
+    return make_candidates(places[found.person], found.value, found.rows, people=people)
+
+
+def _running(seen: Seen) -> list[Candidates]:
+    """Return what is left after each release."""
+    left = [seen.alone[0]]
+    for one in seen.alone[1:]:
+        left.append(narrow(left[-1], one, prior=seen.prior))
+    return left
+
+
+def _told(seen: Seen, left: Candidates) -> NDArray[np.bool_]:
+    """Return who is left with one value, the true one where the truth is known."""
+    is_left = left.sizes() == 1
+    right = seen.is_right(left.best()[0])
+    return is_left if right is None else is_left & right
+
+
+def _last_share(seen: Seen) -> float:
+    return seen.share(_told(seen, _running(seen)[-1]))
+
+
+def _invariance(seen: Seen, located: Sequence[Located], index: int) -> Invariance:
+    counts = [count_classes(one, index) for one in located]
+    every = np.concatenate([np.empty((0, 2), np.int64), *counts])
+    persisting = changed = lost = 0
+    for earlier, later in zip(seen.alone, seen.alone[1:], strict=False):
+        both = intersect(earlier, later, prior=seen.prior)
+        shared = both.sizes()
+        loses, gains = (shared < one.sizes() for one in (earlier, later))
+        persisting += seen.count(both.located)
+        changed += seen.count(both.located & (loses | gains))
+        lost += seen.count(both.located & loses)
+    return Invariance(
+        m=int(every[:, 0].min()) if len(every) else 0,
+        has_distinct_values=bool((every[:, 1] == 1).all()),
+        persisting=persisting,
+        changed=changed,
+        lost=lost,
+    )
+
+
+def _finding(
+    column: str,
+    seen: Seen,
+    *,
+    target: str,
+    known: str,
+    invariance: Invariance,
+    control: float | None,
+) -> Finding:
+    running = _running(seen)
+    last = running[-1]
+    exposed, claimed = _told(seen, last), last.sizes() == 1
+    return make_finding(
+        "republication",
+        target=target,
+        verdict=_verdict(column, seen, running),
+        targets=seen.people,
+        exposed=seen.count(exposed),
+        claimed=seen.count(claimed),
+        correct=None if seen.truth is None else seen.count(exposed),
+        certainty=1.0 if claimed.any() else None,
+        baseline=seen.share(_told(seen, running[0])),
+        control=control,
+        knowledge=f"A person's {known} at the time of each release, and in which the person is.",
+        remedy="m-invariance: whoever stays keeps the same set of values around them, with counterfeit "
+        "rows where a value would vanish; or differential privacy over all releases.",
+        details={
+            "column": column,
+            "releases": len(seen.alone),
+            "told_after_each": [seen.share(one.sizes() == 1) for one in running],
+            "candidates_after_each": [seen.average(one.sizes(), one.located) for one in running],
+            "located_in_each": [seen.count(one.located) for one in seen.alone],
+            "m_invariance": invariance.to_details(),
+        },
+        example=_example(column, seen, running),
+    )
+
+
+def _verdict(column: str, seen: Seen, running: Sequence[Candidates]) -> str:
+    first, last = (seen.count(one.sizes() == 1) for one in (running[0], running[-1]))
+    people = counted(seen.people, "person", "people")
+    return (
+        f"The first release leaves one {column} for {first:,} of {people}; after "
+        f"{len(seen.alone)} releases it is one for {last:,} ({percent(last / max(seen.people, 1))})."
+    )
+
+
+def _example(column: str, seen: Seen, running: Sequence[Candidates]) -> tuple[str, ...]:
+    chosen = (running[-1].sizes() == 1) & (running[0].sizes() > 1)
+    if not chosen.any():
+        return ()
+    person = int(np.argmax(np.where(chosen, running[0].sizes(), -1)))
+    lines = [f"Somebody is known to be in the releases; which {column}?"]
+    for place, (one, left) in enumerate(zip(seen.alone, running, strict=True), start=1):
+        mine = one.value[one.person == person].tolist()
+        if not mine:
+            lines.append(f"Release {place} has no row that fits.")
+            continue
+        rest = left.value[left.person == person].tolist()
+        lines.append(
+            f"Release {place} leaves {seen.words.some(mine)}: together with what was left before, "
+            f"{seen.words.some(rest) if rest else 'nothing'}."
+        )
+    return tuple(lines)

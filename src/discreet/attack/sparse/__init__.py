@@ -1,0 +1,1 @@
+"""Histories found by a few of their items."""
