@@ -51,6 +51,7 @@ bench: setup ## ratios against the engine and against peers
 	$(BIN)/python -m bench.release
 	$(BIN)/python -m bench.answer_accuracy
 	$(BIN)/python -m bench.answer
+	$(BIN)/python -m bench.attack
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras \
