@@ -50,7 +50,11 @@ def spark_engine() -> Iterator[Engine]:
     """A real local Spark; it takes long to start, so that all tests share it."""
     from discreet.engines import spark
 
+    # Thousands of tiny queries: compiling them, in Java and to machine code, takes longer than they do.
+    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     engine = spark.start("local[2]")
+    engine.session.conf.set("spark.sql.codegen.wholeStage", "false")
+    engine.session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     yield engine
     engine.close()
 

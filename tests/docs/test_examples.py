@@ -40,9 +40,7 @@ MODULES = sorted(path for path in SOURCE.rglob("*.py") if ">>> " in path.read_te
 # Commands that need the network, a server or the whole repository cannot run here.
 RUNNABLE = ("discreet", "cat", "cd", "echo", "head", "ls", "printf", "python", "tail", "wc")
 NOT_RUN_AT_MOST = 8
-# This page is followed to the letter, each command a process; elsewhere `discreet …` runs in this one,
-# because most of a command's time is its start.
-LETTER = "README.md"
+# `discreet …` runs in this process, where it asks nothing of the shell: most of its time is its start.
 QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\\\]*\"")
 SECONDS = 120
 
@@ -161,7 +159,7 @@ class Reader:
         if command.text.startswith("cd "):
             self.folder = self.folder / command.text[3:].strip()
             return
-        arguments = None if self.page == LETTER else plain_arguments(command.text)
+        arguments = plain_arguments(command.text)
         code = self.start(command.text) if arguments is None else self.call(arguments)
         told = f"{place}: $ {command.text}\n{self.printed}"
         assert code == command.exit_code, f"exit code {code}: {told}"

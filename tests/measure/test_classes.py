@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.measure.classes import _whole_classes, histogram, sizes_query
@@ -136,6 +136,7 @@ rows = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(rows, st.lists(st.integers(0, 6), max_size=12), st.booleans())
 def test_classes_are_whole_wherever_the_stream_is_cut(cells_of, data, lengths, with_unit):
     a, b, ill = zip(*data, strict=True)

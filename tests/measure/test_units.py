@@ -29,7 +29,7 @@ def people_alone(rows: list[tuple], chosen: tuple[int, ...]) -> set:
     return {person for people in holders.values() if len(people) == 1 for person in people}
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(ROWS)
 def test_who_is_alone_on_any_set_of_columns_is_found(rows):
     names = ("person", *COLUMNS)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
+from discreet.engines.postgres import PostgreSQL
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.measure.classes import group
 from discreet.measure.subject import bind
@@ -32,7 +33,6 @@ from discreet.release.utility import measure_utility
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.engines.engine import Engine
     from discreet.release.release import Release
 
 # ARX lists nodes in the order of the table's columns.
@@ -269,11 +269,14 @@ def test_a_table_that_was_suppressed_before_predicts_nothing():
     assert told.utility["gcp"] == 0
 
 
-def test_every_engine_tells_the_same_utility(any_engine: Engine):
+@pytest.mark.postgres
+def test_a_server_tells_the_same_utility(postgres_url: str):
     rows = people(60).set_column(1, "sex", [[None, "F", "M"] * 20])
-    relation = any_engine.load(rows.to_reader())
-    loaded = Table(any_engine, relation, any_engine.columns(relation), "people")
+    server = PostgreSQL(postgres_url)
+    relation = server.load(rows.to_reader())
+    loaded = Table(server, relation, server.columns(relation), "people")
     assert predict(loaded, "luck").utility == predict(rows, "luck").utility
+    server.close()
 
 
 def test_the_only_quasi_identifier_cannot_be_predicted():

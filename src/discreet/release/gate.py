@@ -130,7 +130,6 @@ def _linked(known: _Known, release: Table) -> Finding:
         release,
         known.people,
         on={name: name for name in known.quasi},
-        sensitive=known.sensitive,
         hierarchies=known.hierarchies,
     )
 

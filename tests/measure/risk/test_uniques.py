@@ -178,7 +178,7 @@ rows_of_small_tables = st.integers(1, 5).flatmap(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(rows=rows_of_small_tables, depth=st.integers(1, 6))
 def test_the_search_agrees_with_the_definition(engine: DuckDB, rows: list, depth: int) -> None:
