@@ -79,3 +79,8 @@ def test_exact_intervals_miss_seldom_enough(trials: int, share: float):
 def test_more_successes_than_trials_are_refused():
     with pytest.raises(WrongUsage):
         wilson(3, 2)
+
+
+def test_a_title_names_what_an_attack_on_classes_learned():
+    assert found(1, attack="inference", details={"columns": ["ill"]}).title == "inference of ill"
+    assert found(1, attack="singling-out", details={"columns": 3}).title == "singling-out"

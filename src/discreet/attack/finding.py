@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+# Attacks on classes, one finding for each sensitive column.
+_LEARN_COLUMNS = ("homogeneity", "background", "skewness", "similarity", "inference")
+
+
 @dataclass(frozen=True)
 class Finding(Result):
     """What one attack learned; its `to_dict()` holds aggregates only, and so may be shared.
@@ -59,6 +63,12 @@ class Finding(Result):
     exceeds: bool = False
     # One record, step by step: for the custodian's screen, never in JSON or a report.
     _example: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The attack, and the columns it learned: `inference of insurance`."""
+        learned = self.details.get("columns", ()) if self.attack in _LEARN_COLUMNS else ()
+        return f"{self.attack} of {', '.join(learned)}" if learned else self.attack
 
     @property
     def example(self) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
         if found.tolerance is not None:
             state = Status(not found.exceeds, yes="within", no="beyond")
         return (
-            found.attack,
+            found.title,
             f"{found.targets:,}",
             f"{found.claimed:,}",
             "–" if found.correct is None else f"{found.correct:,}",
@@ -153,4 +153,4 @@ def _told(found: Finding) -> Told:
         pairs.append(("Questions asked", f"{found.queries:,}"))
     if found.tolerance is not None:
         pairs.append(("Tolerated", percent(found.tolerance)))
-    return Told(found.attack, found.verdict, found.exceeds, tuple(pairs))
+    return Told(found.title, found.verdict, found.exceeds, tuple(pairs))

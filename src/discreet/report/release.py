@@ -239,7 +239,7 @@ def _attacks(found: Release) -> Chapter | None:
     elif any(one.tolerance is not None for one in found.findings):
         said += "No attack learned more than the policy tolerates."
     else:
-        said += "The policy names no `tolerance`, so that nothing was kept back."
+        said += "The policy names no tolerance, so that nothing was kept back."
     return Chapter(said, None, findings_table(found.findings))
 
 

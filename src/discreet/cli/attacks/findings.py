@@ -168,13 +168,9 @@ def show_findings(findings: Sequence[Finding], accepted: str | None, to: Console
     """Print what attacks on a release learned, in a table, and why a risk was accepted."""
     from discreet.measure.describe import percent
 
-    def name(one: Finding) -> str:
-        columns = ", ".join(one.details.get("columns", ()))
-        return f"{'✗ ' if one.exceeds else ''}{one.attack}{f' of {columns}' if columns else ''}"
-
     rows = [
         (
-            name(one),
+            f"{'✗ ' if one.exceeds else ''}{one.title}",
             percent(one.rate),
             percent(one.advantage),
             "–" if one.tolerance is None else percent(one.tolerance),
