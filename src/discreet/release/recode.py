@@ -246,30 +246,16 @@ def _classes(reading: Reading, recoding: Recoding, quasi: Sequence[exp.Expr]) ->
     conditions = [
         condition
         for j, value in enumerate(quasi)
-        for condition in _agree(value, j, has_missing=reading.values[j].null_count > 0)
+        for condition in build.same_or_missing(
+            value,
+            build.column(f"v{j}", of="c"),
+            has_missing=reading.values[j].null_count > 0,
+        )
     ]
     relation = reading.cells.subject.table.engine.load(table.to_reader())
     return exp.Join(
         this=build.aliased_table(relation, "c"), side="LEFT", on=build.all_of(conditions)
     )
-
-
-def _agree(mine: exp.Expr, j: int, *, has_missing: bool) -> list[exp.Expr]:
-    """Return conditions that a row and a combination agree; equalities only, which are hashed."""
-    theirs = build.column(f"v{j}", of="c")
-    if not has_missing:
-        return [exp.EQ(this=mine, expression=theirs)]
-    texts = [
-        exp.Coalesce(
-            this=exp.cast(side.copy(), exp.DataType.Type.TEXT), expressions=[build.text("")]
-        )
-        for side in (mine, theirs)
-    ]
-    missing = [exp.paren(build.is_null(side.copy())) for side in (mine, theirs)]
-    return [
-        exp.EQ(this=texts[0], expression=texts[1]),
-        exp.EQ(this=missing[0], expression=missing[1]),
-    ]
 
 
 def _labels(reading: Reading, recoding: Recoding, j: int) -> ArrowArray:

@@ -77,6 +77,23 @@ def is_null(expression: exp.Expr) -> exp.Is:
     return exp.Is(this=expression, expression=exp.Null())
 
 
+def same_or_missing(
+    mine: exp.Expr, theirs: exp.Expr, *, has_missing: bool = True
+) -> list[exp.Expr]:
+    """Return conditions that two values are equal or both missing; equalities, which are hashed."""
+    if not has_missing:
+        return [exp.EQ(this=mine, expression=theirs)]
+    texts = [
+        exp.Coalesce(this=exp.cast(side.copy(), exp.DataType.Type.TEXT), expressions=[text("")])
+        for side in (mine, theirs)
+    ]
+    missing = [exp.paren(is_null(side.copy())) for side in (mine, theirs)]
+    return [
+        exp.EQ(this=texts[0], expression=texts[1]),
+        exp.EQ(this=missing[0], expression=missing[1]),
+    ]
+
+
 def subquery(query: exp.Query, alias: str) -> exp.Subquery:
     """Return `query` as a table expression called `alias`."""
     return exp.Subquery(

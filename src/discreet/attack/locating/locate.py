@@ -181,7 +181,7 @@ def _members(
     agree = [
         condition
         for index, column in enumerate(columns)
-        for condition in same_or_missing(
+        for condition in build.same_or_missing(
             comparable(column, of="t"),
             build.column(f"l{index}", of="c"),
             has_missing=has_missing[index],
@@ -209,22 +209,3 @@ def _have_missing(release: Table, classes: exp.Table, columns: int) -> list[bool
     )
     found = release.engine.run(query).to_pylist()[0]
     return [int(found[f"l{index}"]) < int(found["all"]) for index in range(columns)]
-
-
-def same_or_missing(
-    mine: exp.Expr, theirs: exp.Expr, *, has_missing: bool = True
-) -> list[exp.Expr]:
-    """Return conditions that two values are equal or both missing; equalities, which are hashed."""
-    if not has_missing:
-        return [exp.EQ(this=mine, expression=theirs)]
-    texts = [
-        exp.Coalesce(
-            this=exp.cast(side.copy(), exp.DataType.Type.TEXT), expressions=[build.text("")]
-        )
-        for side in (mine, theirs)
-    ]
-    missing = [exp.paren(build.is_null(side.copy())) for side in (mine, theirs)]
-    return [
-        exp.EQ(this=texts[0], expression=texts[1]),
-        exp.EQ(this=missing[0], expression=missing[1]),
-    ]
