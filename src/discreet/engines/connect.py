@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from discreet.errors import SourceNotFound, WrongUsage, did_you_mean
 from discreet.sql import build
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from discreet.engines.engine import Engine
 
 
@@ -64,6 +67,42 @@ def open_table(
         if home is not engine:
             home.close()
         raise
+
+
+@contextmanager
+def opened_table(
+    source: object,
+    *,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory_limit: str | None = None,
+) -> Generator[Table]:
+    """Open `source` as `open_table` does, and close it at the end.
+
+    A table that is open already is used as it is and stays open. A source that names its table
+    itself leaves `table` to the policy.
+    """
+    if isinstance(source, Table):
+        yield source
+        return
+    opened = open_table(
+        source,
+        table=None if _names_its_table(source) else table,
+        delimiter=delimiter,
+        encoding=encoding,
+        memory_limit=memory_limit,
+    )
+    try:
+        yield opened
+    finally:
+        opened.engine.close()
+
+
+def _names_its_table(source: object) -> bool:
+    return isinstance(source, str) and (
+        source.startswith("spark:") or ("://" in source and "table=" in source)
+    )
 
 
 def list_tables(source: str | Path) -> list[str]:

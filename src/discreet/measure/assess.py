@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
-from discreet.engines.connect import holds_tables, open_table
+from discreet.engines.connect import open_table, opened_table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch
@@ -23,7 +23,7 @@ from discreet.measure.exposed import exposed_columns
 from discreet.measure.presence import match_population
 from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
 from discreet.measure.sensitive import measure_sensitive
-from discreet.measure.subject import bind, on_engine, select_table
+from discreet.measure.subject import bind, on_engine, refuse_stray_name, select_table
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -104,24 +104,17 @@ def assess(  # noqa: PLR0913 -- the flags of the command
     (1, 1, 1)
     """
     loaded = load(policy)
-    if table is not None and loaded is None and not holds_tables(source):
-        raise WrongUsage(
-            f"There is no table '{table}' to choose: the source is one table, and there is no "
-            "policy. Leave --table out."
-        )
-    is_ours = not isinstance(source, Table)
-    opened = (
-        open_table(
+    refuse_stray_name(table, source, loaded)
+    with (
+        opened_table(
             source,
-            table=None if names_its_table(source) else table,
+            table=table,
             delimiter=delimiter,
             encoding=encoding,
             memory_limit=memory_limit,
-        )
-        if is_ours
-        else source
-    )
-    try:
+        ) as opened,
+        Scratch(opened.engine) as scratch,
+    ):
         bound = bind(
             opened,
             policy=select_table(loaded, label=opened.label, name=table) if loaded else None,
@@ -134,25 +127,14 @@ def assess(  # noqa: PLR0913 -- the flags of the command
         population = None
         if against is not None:
             population = open_population(against, opened, delimiter=delimiter, encoding=encoding)
-        with Scratch(opened.engine) as scratch:
-            return measure(
-                on_engine(bound, scratch),
-                population=population,
-                fraction=fraction,
-                depth=depth,
-                threshold=threshold,
-                progress=progress or (lambda *_: None),
-            )
-    finally:
-        if is_ours:
-            opened.engine.close()
-
-
-def names_its_table(source: object) -> bool:
-    """Return whether the source itself says which table, so that `table` means the policy's."""
-    return isinstance(source, str) and (
-        source.startswith("spark:") or ("://" in source and "table=" in source)
-    )
+        return measure(
+            on_engine(bound, scratch),
+            population=population,
+            fraction=fraction,
+            depth=depth,
+            threshold=threshold,
+            progress=progress or (lambda *_: None),
+        )
 
 
 def load(policy: Policy | str | Path | None) -> Policy | None:

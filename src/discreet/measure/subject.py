@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from discreet.engines.connect import holds_tables
 from discreet.errors import ConflictingRoles, UnknownColumn, WrongUsage, did_you_mean
 from discreet.measure.classes import Subject
 from discreet.policy.model import Role
@@ -90,6 +91,15 @@ def require_column(table: Table, name: str) -> Column:
         near = did_you_mean(name, (column.name for column in table.columns))
         raise UnknownColumn(f"Column '{name}' is not in {table.label}.{near}")
     return found
+
+
+def refuse_stray_name(name: str | None, source: object, policy: model.Policy | None) -> None:
+    """Refuse the name of a table where neither the source nor a policy has several."""
+    if name is not None and policy is None and not holds_tables(source):
+        raise WrongUsage(
+            f"There is no table '{name}' to choose: the source is one table, and there is no "
+            "policy. Leave --table out."
+        )
 
 
 def select_table(policy: model.Policy, *, label: str, name: str | None = None) -> model.Table:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.engines.connect import open_table
-from discreet.engines.engine import Table
+from discreet.engines.connect import opened_table
 from discreet.engines.scratch import Scratch
 from discreet.errors import CriteriaUnreachable, EmptySource, WrongUsage
-from discreet.measure.assess import load, names_its_table, open_population
+from discreet.measure.assess import load, open_population
 from discreet.measure.classes import group, suppressed_people
 from discreet.measure.risk.sample import sample_risk
 from discreet.measure.subject import bind, select_table
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from discreet.engines.engine import Table
     from discreet.measure.assessment import Assessment
     from discreet.measure.risk.sample import SampleRisk
     from discreet.measure.subject import Bound
@@ -131,38 +131,31 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     """
     target = parse_target(output, force=force) if output is not None else None
     given = Input(source, policy, table, against, delimiter, encoding, memory_limit)
-    is_ours = not isinstance(source, Table)
-    opened = (
-        open_table(
+    with (
+        opened_table(
             source,
-            table=None if names_its_table(source) else table,
+            table=table,
             delimiter=delimiter,
             encoding=encoding,
             memory_limit=memory_limit,
-        )
-        if is_ours
-        else source
-    )
-    try:
+        ) as opened,
+        Scratch(opened.engine) as scratch,
+    ):
         asked, cautions = _settle(given, opened, wishes or Wishes())
-        with Scratch(opened.engine) as scratch:
-            plan = _Plan(
-                asked,
-                given,
-                suppressed,
-                seconds,
-                key,
-                expected,
-                cautions,
-                _gate(asked, target, earlier=earlier, manifest=manifest, accepted=accept_risk),
-                frontier=frontier,
-                minimal=minimal,
-                progress=progress or (lambda *_: None),
-            )
-            return _publish(plan, replace(opened, engine=scratch), target)
-    finally:
-        if is_ours:
-            opened.engine.close()
+        plan = _Plan(
+            asked,
+            given,
+            suppressed,
+            seconds,
+            key,
+            expected,
+            cautions,
+            _gate(asked, target, earlier=earlier, manifest=manifest, accepted=accept_risk),
+            frontier=frontier,
+            minimal=minimal,
+            progress=progress or (lambda *_: None),
+        )
+        return _publish(plan, replace(opened, engine=scratch), target)
 
 
 def _settle(given: Input, opened: Table, wishes: Wishes) -> tuple[model.Table, tuple[str, ...]]:

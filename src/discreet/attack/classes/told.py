@@ -12,16 +12,15 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.attack.manifest import find_manifest, read_published
-from discreet.engines.connect import holds_tables, open_table
-from discreet.engines.engine import Table
+from discreet.engines.connect import opened_table
 from discreet.engines.scratch import Scratch
 from discreet.errors import Bug, EmptySource, WrongUsage
-from discreet.measure.assess import load, names_its_table
+from discreet.measure.assess import load
 from discreet.measure.classes import Groups, coded, distinct_cells, group, histogram
 from discreet.measure.criteria.t_closeness import Overall
 from discreet.measure.describe import describe_classes, listed
 from discreet.measure.sensitive import overall_of
-from discreet.measure.subject import bind, on_engine, select_table
+from discreet.measure.subject import bind, on_engine, refuse_stray_name, select_table
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -160,24 +159,17 @@ def opened_release(  # noqa: PLR0913 -- how a source is read, and who plays whic
     """
     loaded = load(policy)
     manifest = find_manifest(source) if loaded is None and quasi is None else None
-    if table is not None and loaded is None and not holds_tables(source):
-        raise WrongUsage(
-            f"There is no table '{table}' to choose: the source is one table, and there is no "
-            "policy. Leave --table out."
-        )
-    is_ours = not isinstance(source, Table)
-    opened = (
-        open_table(
+    refuse_stray_name(table, source, loaded)
+    with (
+        opened_table(
             source,
-            table=None if names_its_table(source) else table,
+            table=table,
             delimiter=delimiter,
             encoding=encoding,
             memory_limit=memory_limit,
-        )
-        if is_ours
-        else source
-    )
-    try:
+        ) as opened,
+        Scratch(opened.engine) as scratch,
+    ):
         chosen = read_published(manifest) if manifest is not None else None
         if loaded is not None:
             chosen = select_table(loaded, label=opened.label, name=table)
@@ -191,11 +183,7 @@ def opened_release(  # noqa: PLR0913 -- how a source is read, and who plays whic
             unit=unit,
             rows_are_people=has_lost_unit,
         )
-        with Scratch(opened.engine) as scratch:
-            yield on_engine(bound, scratch)
-    finally:
-        if is_ours:
-            opened.engine.close()
+        yield on_engine(bound, scratch)
 
 
 def read_classes(bound: Bound) -> Classes:

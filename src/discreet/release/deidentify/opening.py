@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from discreet.engines.connect import holds_tables, open_table
-from discreet.engines.engine import Table
+from discreet.engines.connect import holds_tables, opened_table
 from discreet.engines.scratch import Scratch
-from discreet.errors import EmptySource, WrongUsage
+from discreet.errors import EmptySource
 from discreet.measure.assess import load
-from discreet.measure.subject import select_table
+from discreet.measure.subject import refuse_stray_name, select_table
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
+    from discreet.engines.engine import Table
     from discreet.policy import model
 
 
@@ -47,39 +47,23 @@ def opened(
 ) -> Generator[Opened]:
     """Open `source` with its policy; refuse a table without rows."""
     loaded = load(policy)
-    if reading.table is not None and loaded is None and not holds_tables(source):
-        raise WrongUsage(
-            f"There is no table '{reading.table}' to choose: the source is one table, and there is "
-            "no policy. Leave --table out."
-        )
-    is_ours = not isinstance(source, Table)
-    table = source if isinstance(source, Table) else _open(source, reading)
-    try:
-        with Scratch(table.engine) as scratch:
-            rows = _count_rows(table)
-            if rows == 0:
-                raise EmptySource(f"{table.label} has a header but no rows: there is nobody in it.")
-            stated = select_table(loaded, label=table.label, name=reading.table) if loaded else None
-            path = str(loaded.path) if loaded and loaded.path else None
-            yield Opened(replace(table, engine=scratch), rows, stated, path)
-    finally:
-        if is_ours:
-            table.engine.close()
-
-
-def _open(source: object, reading: Reading) -> Table:
-    names_its_table = isinstance(source, str) and (
-        source.startswith("spark:") or ("://" in source and "table=" in source)
-    )
-    # A file or an address that names its table leaves --table to the policy.
-    name = None if names_its_table or not holds_tables(source) else reading.table
-    return open_table(
-        source,
-        table=name,
-        delimiter=reading.delimiter,
-        encoding=reading.encoding,
-        memory_limit=reading.memory_limit,
-    )
+    refuse_stray_name(reading.table, source, loaded)
+    with (
+        opened_table(
+            source,
+            table=reading.table if holds_tables(source) else None,
+            delimiter=reading.delimiter,
+            encoding=reading.encoding,
+            memory_limit=reading.memory_limit,
+        ) as table,
+        Scratch(table.engine) as scratch,
+    ):
+        rows = _count_rows(table)
+        if rows == 0:
+            raise EmptySource(f"{table.label} has a header but no rows: there is nobody in it.")
+        stated = select_table(loaded, label=table.label, name=reading.table) if loaded else None
+        path = str(loaded.path) if loaded and loaded.path else None
+        yield Opened(replace(table, engine=scratch), rows, stated, path)
 
 
 def _count_rows(table: Table) -> int:
