@@ -35,8 +35,6 @@ def attack_family(
     loss = protect_group(epsilon, size=size)
     family = play("laplace", epsilon=epsilon, size=size, trials=trials, chance=chance)
     alone = play("laplace", epsilon=epsilon, trials=trials, chance=chance)
-    played = 2 * ((trials + 1) // 2)
-    right = played - round(family.error * played)
     return make_finding(
         "families",
         target=f"a count with epsilon {float(epsilon):g}, families of {size}",
@@ -45,10 +43,10 @@ def attack_family(
             f"like epsilon {loss.epsilon:g}: whether they have it is guessed wrong {family.error:.3f} "
             f"of the time (at least {error_words(loss.epsilon)}), for one person {alone.error:.3f}."
         ),
-        targets=played,
-        exposed=right,
-        claimed=played,
-        correct=right,
+        targets=family.played,
+        exposed=family.right,
+        claimed=family.played,
+        correct=family.right,
         knowledge=KNOWLEDGE,
         remedy=REMEDY,
         baseline=0.5,

@@ -33,8 +33,19 @@ class Round:
     """How often the best guess about one mechanism's output was wrong, and must be."""
 
     mechanism: str
-    error: float
+    played: int
+    wrong: int
     expected: float
+
+    @property
+    def error(self) -> float:
+        """How often it was wrong."""
+        return self.wrong / self.played
+
+    @property
+    def right(self) -> int:
+        """How many guesses were right."""
+        return self.played - self.wrong
 
 
 def laplace_error(epsilon: float) -> float:
@@ -79,7 +90,7 @@ def play(
     expected = laplace_error(told) if mechanism == "laplace" else lowest_error(told)
     if mechanism == "geometric":
         expected = geometric_error(float(epsilon), size)
-    return Round(mechanism, wrong / (2 * half), expected)
+    return Round(mechanism, 2 * half, wrong, expected)
 
 
 def geometric_error(epsilon: float, size: int = 1) -> float:
@@ -107,21 +118,19 @@ def distinguish(
     bound = lowest_error(float(epsilon))
     for mechanism in ("randomized response", "geometric", "laplace"):
         one = play(mechanism, epsilon=epsilon, trials=trials, chance=chance)
-        played = 2 * ((trials + 1) // 2)
-        right = played - round(one.error * played)
         found.append(
             make_finding(
                 "distinguishing",
                 target=f"{mechanism}, epsilon {float(epsilon):g}",
                 verdict=(
-                    f"Of {played:,} outputs of {mechanism} the best guess at which of two neighbors "
+                    f"Of {one.played:,} outputs of {mechanism} the best guess at which of two neighbors "
                     f"they came from is wrong {one.error:.4f} of the time; at epsilon "
                     f"{float(epsilon):g} nobody is wrong less than {error_words(float(epsilon))}."
                 ),
-                targets=played,
-                exposed=right,
-                claimed=played,
-                correct=right,
+                targets=one.played,
+                exposed=one.right,
+                claimed=one.played,
+                correct=one.right,
                 knowledge=KNOWLEDGE,
                 remedy=REMEDY,
                 baseline=0.5,

@@ -12,12 +12,14 @@ from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from discreet.attack.audit.audit import Claim
     from discreet.attack.audit.mechanism import Mechanism
     from discreet.attack.audit.neighbors import Pair
     from discreet.attack.finding import Finding
+    from discreet.engines.engine import Table
 
 EXAMPLES = """\b
 Examples:
@@ -106,19 +108,9 @@ def command(
 def _audit_file(spec: str, claim: Claim, reading: Mapping[str, Any]) -> Finding:
     from discreet.attack.audit.audit import audit_outputs
     from discreet.attack.audit.read import read_outputs
-    from discreet.engines.connect import open_table
 
-    table = open_table(
-        spec,
-        table=reading["table"],
-        delimiter=reading["delimiter"],
-        encoding=reading["encoding"],
-        memory_limit=reading["memory"],
-    )
-    try:
+    with _opened(spec, reading) as table:
         first, second = read_outputs(table)
-    finally:
-        table.engine.close()
     return audit_outputs(first, second, claim=claim, target=spec)
 
 
@@ -161,21 +153,23 @@ def _mechanism(name: str, written: tuple[str, str]) -> Mechanism:
 
 def _pairs(spec: str | None, reading: Mapping[str, Any]) -> list[Pair]:
     from discreet.attack.audit.neighbors import neighboring_counts, neighboring_tables
-    from discreet.engines.connect import open_table
     from discreet.sql import build
 
     if spec is None:
         return list(neighboring_counts())
-    table = open_table(
+    with _opened(spec, reading) as table:
+        columns = [build.column(column.name) for column in table.columns]
+        rows = table.engine.run(build.select(*columns, source=table.relation.copy()))
+    return list(neighboring_tables(rows))
+
+
+def _opened(spec: str, reading: Mapping[str, Any]) -> AbstractContextManager[Table]:
+    from discreet.engines.connect import opened_table
+
+    return opened_table(
         spec,
         table=reading["table"],
         delimiter=reading["delimiter"],
         encoding=reading["encoding"],
         memory_limit=reading["memory"],
     )
-    try:
-        columns = [build.column(column.name) for column in table.columns]
-        rows = table.engine.run(build.select(*columns, source=table.relation.copy()))
-    finally:
-        table.engine.close()
-    return list(neighboring_tables(rows))

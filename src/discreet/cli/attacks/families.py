@@ -8,6 +8,7 @@ import click
 
 from discreet.cli.asking import AMOUNT
 from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.games import game_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,15 +29,7 @@ Examples:
     metavar="N",
     help="How many people share the secret.",
 )
-@click.option(
-    "--trials",
-    type=click.IntRange(2),
-    default=100_000,
-    show_default=True,
-    metavar="N",
-    help="How many outputs are guessed.",
-)
-@click.option("--seed", type=int, help="Repeat a run.")
+@game_options
 @finding_options
 def command(
     *,
