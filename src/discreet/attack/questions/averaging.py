@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from sqlglot import exp
 
 from discreet.attack.finding import make_finding
-from discreet.attack.questions.outcomes import why_nothing
+from discreet.attack.questions.outcomes import score, why_nothing
 from discreet.attack.questions.plans import both
 from discreet.measure.describe import percent
 from discreet.sql import build
@@ -154,12 +154,8 @@ def average_out(
         average(interface, both(person.where, condition), repeats=repeats, way=way)
         for person in people
     ]
-    told = list(zip(people, found, strict=True))
-    present = [(person, result) for person, result in told if person.is_present]
-    absent = [(person, result) for person, result in told if not person.is_present]
-    right = sum(_is_right(result, person) for person, result in present)
-    claimed = sum(result.mean is not None for _, result in present)
-    control = [_is_right(result, person) for person, result in absent]
+    scored = score(people, found, _is_right)
+    claimed = sum(result.mean is not None for _, result in scored.present)
     certainties = [result.certainty for result in found if result.certainty is not None]
     deviations = [result.deviation for result in found if result.answers > 1]
     is_sticky = way == "repeated" and bool(deviations) and not any(deviations)
@@ -167,12 +163,12 @@ def average_out(
         "averaging",
         target=interface.label,
         verdict="",
-        targets=len(present),
-        exposed=right,
+        targets=len(scored.present),
+        exposed=scored.right,
         claimed=claimed,
-        correct=right,
+        correct=scored.right,
         baseline=baseline,
-        control=sum(control) / len(control) if control else None,
+        control=scored.control,
         # Answers that never change say nothing about their noise.
         certainty=fmean(certainties) if certainties and not is_sticky else None,
         queries=interface.questions - before,
@@ -189,12 +185,12 @@ def average_out(
             "predicted_error": (
                 fmean(1 - sure for sure in certainties) if certainties and not is_sticky else None
             ),
-            "error": 1 - right / len(present) if present else None,
+            "error": 1 - scored.right / len(scored.present) if scored.present else None,
             "same_answer_each_time": is_sticky,
             "refusals": interface.refusals - refused,
             "ended_by": interface.ended or None,
         },
-        example=_example(interface, present),
+        example=_example(interface, scored.present),
     )
     return replace(finding, verdict=_verdict(finding, interface))
 

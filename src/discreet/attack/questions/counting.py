@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.attack.finding import make_finding
 from discreet.attack.questions.crowds import crowds
-from discreet.attack.questions.outcomes import told
+from discreet.attack.questions.outcomes import score, told
 from discreet.attack.questions.plans import both, either, negation
 
 if TYPE_CHECKING:
@@ -223,22 +223,18 @@ def count_out(
         )
         for person in people
     ]
-    pairs = list(zip(people, found, strict=True))
-    present = [(person, result) for person, result in pairs if person.is_present]
-    absent = [(person, result) for person, result in pairs if not person.is_present]
-    right = sum(is_right(result, person.truth, domain) for person, result in present)
-    claimed = sum(result.place is not None for _, result in present)
-    control = [is_right(result, person.truth, domain) for person, result in absent]
+    scored = score(people, found, lambda result, person: is_right(result, person.truth, domain))
+    claimed = sum(result.place is not None for _, result in scored.present)
     finding = make_finding(
         "counting",
         target=interface.label,
         verdict="",
-        targets=len(present),
-        exposed=right,
+        targets=len(scored.present),
+        exposed=scored.right,
         claimed=claimed,
-        correct=right,
+        correct=scored.right,
         baseline=baseline,
-        control=sum(control) / len(control) if control else None,
+        control=scored.control,
         queries=interface.questions,
         knowledge=(
             "What tells the person from everybody else, such as the name, and which values "
@@ -254,10 +250,10 @@ def count_out(
             "questions_per_person": interface.questions / len(people) if people else 0.0,
             "refusals": interface.refusals,
             "ended_by": interface.ended or None,
-            "absent": len(absent),
-            "claimed_of_absent": sum(result.place is not None for _, result in absent),
+            "absent": len(scored.absent),
+            "claimed_of_absent": sum(result.place is not None for _, result in scored.absent),
         },
-        example=_example(interface, present, domain),
+        example=_example(interface, scored.present, domain),
     )
     success = f"found out by {interface.questions:,} counts"
     if domain.size * len(people) > interface.questions:

@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from discreet.attack.finding import Finding
     from discreet.attack.questions.interface import Interface
+    from discreet.attack.questions.people import Person
 
+Ended = TypeVar("Ended")
 FEW = 5  # of fewer people nobody can say whether claims are right by chance
+
+
+@dataclass(frozen=True)
+class Score(Generic[Ended]):
+    """How an attack went with each person: those who are in the table, and the control group."""
+
+    present: tuple[tuple[Person, Ended], ...]
+    absent: tuple[tuple[Person, Ended], ...]
+    right: int
+    control: float | None
+
+
+def score(
+    people: Sequence[Person],
+    results: Sequence[Ended],
+    is_right: Callable[[Ended, Person], bool],
+) -> Score[Ended]:
+    """Return how many results are right, of people who are there and, as a share, of the others."""
+    pairs = list(zip(people, results, strict=True))
+    present = tuple((person, result) for person, result in pairs if person.is_present)
+    absent = tuple((person, result) for person, result in pairs if not person.is_present)
+    hits = [is_right(result, person) for person, result in absent]
+    return Score(
+        present,
+        absent,
+        right=sum(is_right(result, person) for person, result in present),
+        control=sum(hits) / len(hits) if hits else None,
+    )
 
 
 def is_more_than_chance(found: Finding) -> bool:

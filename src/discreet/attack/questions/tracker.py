@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.attack.finding import make_finding
 from discreet.attack.questions.crowds import Crowd, crowds, everybody
-from discreet.attack.questions.outcomes import told
+from discreet.attack.questions.outcomes import score, told
 from discreet.attack.questions.plans import (
     Plan,
     complement,
@@ -268,17 +268,13 @@ def track(
         reveal(interface, person.where, value=value, domains=domains, known=known)
         for person in people
     ]
-    pairs = list(zip(people, found, strict=True))
-    present = [(person, result) for person, result in pairs if person.is_present]
-    absent = [(person, result) for person, result in pairs if not person.is_present]
-    right = sum(is_right(result, person.truth) for person, result in present)
-    claimed = sum(result.is_claim for _, result in present)
+    scored = score(people, found, lambda result, person: is_right(result, person.truth))
+    claimed = sum(result.is_claim for _, result in scored.present)
     errors = [
         abs(result.value - float(person.truth))
-        for person, result in present
+        for person, result in scored.present
         if result.value is not None and person.truth is not None
     ]
-    control = [is_right(result, person.truth) for person, result in absent]
     methods = _methods(found)
     details = {
         "methods": methods,
@@ -286,19 +282,19 @@ def track(
         "questions_per_person": interface.questions / len(people) if people else 0.0,
         "refusals": interface.refusals,
         "ended_by": interface.ended or None,
-        "absent": len(absent),
-        "claimed_of_absent": sum(result.is_claim for _, result in absent),
+        "absent": len(scored.absent),
+        "claimed_of_absent": sum(result.is_claim for _, result in scored.absent),
     }
     finding = make_finding(
         attack,
         target=interface.label,
         verdict="",
-        targets=len(present),
-        exposed=right,
+        targets=len(scored.present),
+        exposed=scored.right,
         claimed=claimed,
-        correct=right,
+        correct=scored.right,
         baseline=baseline,
-        control=sum(control) / len(control) if control else None,
+        control=scored.control,
         certainty=_certainty(found),
         queries=interface.questions,
         knowledge=(
@@ -307,7 +303,7 @@ def track(
         ),
         remedy=REMEDY,
         details=details,
-        example=_example(interface, present, value),
+        example=_example(interface, scored.present, value),
     )
     way = f" ({', '.join(methods)})" if methods else ""
     success = (
