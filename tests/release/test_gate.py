@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from discreet.errors import RiskNotTolerated
+from discreet.errors import RiskNotTolerated, WrongUsage
 from discreet.policy import model
 from discreet.policy.model import Column, KAnonymity, Policy, Role
 from discreet.release.anonymization import anonymize
 from discreet.release.history import earlier_releases
+from discreet.release.manifest import write_manifest
+from discreet.release.output.files import file_digest, folder_digest
+from discreet.release.settings import Wishes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,3 +138,84 @@ def test_manifests_know_what_was_published_before(tmp_path: Path):
     found = earlier_releases(here, table="people")
     assert [one.output for one in found] == ["oldest.csv", "a.csv", "b.csv"]
     assert earlier_releases(here, table="others") == ()
+
+
+def published(place: Path, *, made: Path | None = None) -> Path:
+    """Return the manifest of rows that were published at `place`."""
+    digest = folder_digest(place) if place.is_dir() else file_digest(place)
+    name = made or place.parent / f"{place.name}.release.json"
+    return manifest(name.parent, name.name, release={"output": str(place), "sha256": digest})
+
+
+def test_a_folder_that_was_published_before_is_attacked_with_what_comes_after(tmp_path: Path):
+    before = tmp_path / "before.parquet"
+    anonymize(PEOPLE, policy(), output=f"{before}/", table="people")
+    found = anonymize(
+        PEOPLE, policy(), output=tmp_path / "b.csv", table="people", manifest=published(before)
+    )
+    assert "composition" in [one.attack for one in found.findings]
+
+
+def test_an_earlier_release_that_was_replaced_is_said_not_to_have_been_tried(tmp_path: Path):
+    place = tmp_path / "out.csv"
+    anonymize(PEOPLE, policy(), output=place, table="people")
+    before = published(place)
+    place.write_text("age,ill\n31,flu\n", "utf-8")
+    found = anonymize(PEOPLE, policy(), output=tmp_path / "b.csv", table="people", manifest=before)
+    assert any("out.csv is not there any more" in caution for caution in found.cautions)
+    assert "composition" not in [one.attack for one in found.findings]
+
+
+def test_an_earlier_release_with_other_columns_is_said_not_to_have_been_tried(tmp_path: Path):
+    before = tmp_path / "before.csv"
+    before.write_text("age,work\n31,a\n", "utf-8")
+    found = anonymize(
+        PEOPLE, policy(), output=tmp_path / "out.csv", table="people", earlier=[str(before)]
+    )
+    assert any(f"{before} has not the columns" in caution for caution in found.cautions)
+
+
+def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
+    """A manifest that goes elsewhere must not hide what was published before."""
+    proofs = tmp_path / "proofs"
+    proofs.mkdir()
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    wanted = replace(wished(), criteria=[KAnonymity(3)])
+    for place, where in ((first, proofs / "a.json"), (second, tmp_path / "release.json")):
+        found = anonymize(PEOPLE, output=place, wishes=wanted, table="people", manifest=where)
+        write_manifest(where, found, found.policy, arguments={}, files={})
+    (proofs / "rows.json").write_text('[{"age": 31}]', "utf-8")
+    found = anonymize(
+        PEOPLE,
+        output=tmp_path / "c.csv",
+        wishes=wanted,
+        table="people",
+        manifest=proofs / "c.json",
+    )
+    assert {one.output for one in found.history} == {str(first), str(second)}
+
+
+def wished() -> Wishes:
+    return Wishes(quasi=["age"], sensitive=["ill"])
+
+
+def test_what_a_manifest_remembers_is_found_beside_it(tmp_path: Path):
+    """Its history may have been typed in another folder."""
+    (tmp_path / "old.csv").write_text("age,ill\n", "utf-8")
+    old = {"output": "there/old.csv", "sha256": file_digest(tmp_path / "old.csv"), "made": None}
+    here = manifest(tmp_path, "release.json", release={"output": "a.csv"}, history=[old])
+    found = earlier_releases(here, table="people")
+    assert [one.output for one in found] == [str(tmp_path / "old.csv"), "a.csv"]
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "\t\n"])
+def test_a_risk_is_not_accepted_for_no_reason(tmp_path: Path, reason: str):
+    with pytest.raises(WrongUsage, match="reason"):
+        anonymize(
+            PEOPLE,
+            policy({"homogeneity": 0.1}),
+            output=tmp_path / "out.csv",
+            table="people",
+            accept_risk=reason,
+        )
+    assert list(tmp_path.iterdir()) == []

@@ -24,6 +24,7 @@ from discreet.release.blame import blamed
 from discreet.release.gate import Gate
 from discreet.release.history import Earlier, earlier_releases
 from discreet.release.homogeneous import homogeneous_classes
+from discreet.release.output.target import FileTarget, FolderTarget
 from discreet.release.publication import Chosen, write_and_measure
 from discreet.release.release import Release, Risks
 from discreet.release.settings import Wishes, caution_set_aside, settle
@@ -185,7 +186,10 @@ def _gate(
     manifest: Path | None,
     accepted: str | None,
 ) -> Gate:
-    known = earlier_releases(manifest, table=asked.name) if manifest is not None else ()
+    output = target.path if isinstance(target, (FileTarget, FolderTarget)) else None
+    known = (
+        earlier_releases(manifest, table=asked.name, output=output) if manifest is not None else ()
+    )
     named = tuple(Earlier(place) for place in earlier)
     return Gate(asked, (*known, *named), accepted, refuses=target is not None)
 

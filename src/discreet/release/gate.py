@@ -11,7 +11,7 @@ from discreet.attack.finding import judge, worst_first
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch, innermost
-from discreet.errors import RiskNotTolerated
+from discreet.errors import RiskNotTolerated, WrongUsage
 from discreet.measure.describe import percent
 from discreet.measure.subject import bind
 from discreet.policy import model
@@ -37,6 +37,12 @@ class Gate:
     earlier: tuple[Earlier, ...] = ()
     accepted: str | None = None
     refuses: bool = True  # a dry run only tells
+
+    def __post_init__(self) -> None:
+        if self.accepted is not None and not self.accepted.strip():
+            raise WrongUsage(
+                "A risk is accepted for a reason that is kept with what is published. Write one."
+            )
 
     def pass_through(self, release: Table, source: Table) -> Passed:
         """Attack `release`, which was made of `source`; return what was found.
@@ -149,7 +155,7 @@ def _together(
                 "this one was not tried. Keep what you publish."
             )
             continue
-        other = open_table(one.output, engine=innermost(release.engine))
+        other = open_table(one.source, engine=innermost(release.engine))
         other = replace(other, engine=release.engine)
         columns = [name for name in known.quasi if other.column(name) is not None]
         told = [name for name in known.sensitive if other.column(name) is not None]
@@ -160,6 +166,11 @@ def _together(
                 on={name: name for name in columns},
                 sensitive=told,
                 hierarchies=known.hierarchies,
+            )
+        elif known.sensitive:
+            cautions.append(
+                f"The earlier release {one.output} has not the columns by which people are found in "
+                "this one and told: what both tell together was not tried."
             )
     return tuple(findings), tuple(cautions)
 
