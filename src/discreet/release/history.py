@@ -50,7 +50,7 @@ def earlier_releases(
     another does not forget it.
     """
     found: dict[tuple[str, str | None], Earlier] = {}
-    folders = dict.fromkeys([manifest.parent, *([output.parent] if output else [])])
+    folders = [place.parent for place in (manifest, output) if place is not None]
     beside = [path for folder in folders if folder.is_dir() for path in _manifests(folder)]
     for path in dict.fromkeys([manifest, *beside]):
         for one in _told(path, table):
