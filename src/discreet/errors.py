@@ -240,6 +240,64 @@ class InvalidMechanism(DiscreetError):
     exit_code = 2
 
 
+class StatementFailed(DiscreetError):
+    """A statement was refused or failed; `sqlstate` says how, in PostgreSQL's words.
+
+    The message is safe to show to whoever sent the statement: it holds their own words and names
+    they may know, never a value from a table and never an engine's text.
+    """
+
+    code = "statement-failed"
+
+    def __init__(
+        self, sqlstate: str, message: str, *, detail: str | None = None, hint: str | None = None
+    ) -> None:
+        self.sqlstate, self.detail, self.hint = sqlstate, detail, hint
+        super().__init__(message)
+
+
+class AccessDenied(StatementFailed):
+    """Whoever sent the statement may not do that; `reason` is for the journal and the custodian."""
+
+    code = "access-denied"
+    exit_code = 4
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        sqlstate: str = "42501",
+        reason: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.reason = reason or message
+        super().__init__(sqlstate, message, hint=hint)
+
+
+class StoreFailed(DiscreetError):
+    """The control store or the journal cannot be read or written; nothing is allowed without it."""
+
+    code = "store-failed"
+
+
+class JournalBroken(DiscreetError):
+    """The journal is not what was written: an entry was changed, removed or put in."""
+
+    code = "journal-broken"
+    exit_code = 3
+
+
+class LoginFailed(DiscreetError):
+    """Whoever knocked is not let in; the message is the same whatever the reason."""
+
+    code = "login-failed"
+    exit_code = 4
+
+    def __init__(self, message: str, *, sqlstate: str = "28P01") -> None:
+        self.sqlstate = sqlstate
+        super().__init__(message)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ` Did you mean 'age'?`, or the list of known words when none is near.
 

@@ -128,7 +128,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
 def test_a_file_that_somebody_else_holds_is_waited_for_and_then_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from discreet.dp.ledger import file
+    from discreet.stores import file
 
     monkeypatch.setattr(file, "_WAIT_SECONDS", 0.1)
     ledger = Ledger(tmp_path / "ledger.db")

@@ -30,9 +30,10 @@ class Ledger:
     """
 
     def __init__(self, place: str | Path) -> None:
-        from discreet.dp.ledger.store import open_store
+        from discreet.dp.ledger.schema import BOOK
+        from discreet.stores import open_store
 
-        self._store = open_store(place)
+        self._store = open_store(place, BOOK)
 
     def reserve(
         self, accounts: Sequence[Account], price: Price, *, key: str, at: datetime, question: str
@@ -47,15 +48,16 @@ class Ledger:
         Raises:
             BudgetExceeded: an account has too little left; nothing was charged.
             QuestionRefused: an account is kept in a currency in which `price` is None.
-            LedgerFailed: the ledger could not be written. Nothing may be answered.
+            LedgerFailed: the ledger could not be written. Nothing may be answered. A server that
+                was lost is looked for again first; what it wrote unheard is recognized by `key`, and
+                is spent if the server does not come back.
         """
         from discreet.dp.ledger import writing
 
         charges = charges_for(accounts, price)
         order = writing.Order(key, at, question, price, fingerprint_of(accounts, price))
         try:
-            with self._store.writing() as connection:
-                return writing.reserve(connection, charges, order)
+            return self._store.write(lambda connection: writing.reserve(connection, charges, order))
         except NoRoom as refused:
             (left,) = self.remaining([refused.account])
         raise exceeded(price, left)
@@ -68,15 +70,13 @@ class Ledger:
         """
         from discreet.dp.ledger import writing
 
-        with self._store.writing() as connection:
-            return writing.commit(connection, reservation, answer)
+        return self._store.write(lambda connection: writing.commit(connection, reservation, answer))
 
     def find(self, key: str) -> bytes | None:
         """Return the answer that was stored under `key`, if there is one."""
         from discreet.dp.ledger import reading
 
-        with self._store.reading() as connection:
-            return reading.find(connection, key)
+        return self._store.read(lambda connection: reading.find(connection, key))
 
     def remaining(self, accounts: Sequence[Account]) -> list[Remaining]:
         """Return what each account has left where it has least among its `cells`.

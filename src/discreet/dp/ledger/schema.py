@@ -6,6 +6,9 @@ import sqlite3
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, Text
 
+from discreet.errors import LedgerFailed
+from discreet.stores import Book
+
 FORMAT = 1
 APPLICATION = 0x64_63_72_74  # "dcrt": tells a ledger from any other SQLite file
 EVERYTHING_ELSE = ""  # the row of all parts that no question has named yet
@@ -72,4 +75,18 @@ entry = Table(
     Column("detail", Text, nullable=False),
     Column("hash", Text, nullable=False),
     sqlite_strict=_IS_STRICT,
+)
+
+BOOK = Book(
+    noun="ledger",
+    metadata=metadata,
+    head=head,
+    format=FORMAT,
+    application=APPLICATION,
+    failed=LedgerFailed,
+    without="No question is answered without it.",
+    restore="Restore it from a backup, and count as spent whatever was answered since; do not start a "
+    "new ledger for the same data.",
+    first={"sequence": 0, "hash": START},
+    again="ask again",
 )

@@ -1,4 +1,4 @@
-"""A ledger in an SQLite file: one writer at a time, on the disk before anybody is told."""
+"""A book in an SQLite file: one writer at a time, on the disk before anybody is told."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
 
-from discreet.dp.ledger import schema
-from discreet.dp.ledger.faults import failure
-from discreet.errors import LedgerFailed
+from discreet.stores.faults import Named, failure
+
+if TYPE_CHECKING:
+    from discreet.stores.book import Book
 
 _WAIT_SECONDS = 30
 _PAUSE_SECONDS = 0.002
@@ -26,8 +27,10 @@ _CHECKED_BYTES = 64 << 20  # larger files are checked by `verify`, not whenever 
 class File:
     """A file with mode 0600, in WAL mode, written through to the disk at every commit."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    patience = 0.0  # a file is there or is not
+
+    def __init__(self, path: Path, book: Book) -> None:
+        self._path, self._book = path, book
         self.name = str(path)
 
     def engine(self) -> Engine:
@@ -40,21 +43,26 @@ class File:
         return engine
 
     def prepare(self, engine: Engine) -> None:
-        """Make file and tables if there are none; refuse what is no ledger."""
+        """Make file and tables if there are none; refuse what is no such book."""
         try:
             self._create_file()
             is_new = self._inspect()
         except sqlite3.Error as error:
-            raise failure(self.name, error) from None
+            raise failure(self._book, self.name, error) from None
         if is_new:
             writing = engine.connect().execution_options(writes=True)
             with writing as connection, connection.begin():
-                _create_tables(connection)
+                self._create_tables(connection)
 
     def check(self, connection: Connection) -> None:
         """Refuse a file whose pages contradict each other."""
         if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() != "ok":
-            raise failure(self.name, _Named("SQLITE_CORRUPT"))
+            raise failure(self._book, self.name, Named("SQLITE_CORRUPT"))
+
+    def scrub(self, connection: Connection) -> None:
+        """Empty the write-ahead log; deleted rows are overwritten in the file itself."""
+        raw: Any = connection.connection.dbapi_connection
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _create_file(self) -> None:
         try:
@@ -62,7 +70,7 @@ class File:
         except FileExistsError:
             return
         except OSError:
-            raise failure(self.name, _Named("SQLITE_CANTOPEN")) from None
+            raise failure(self._book, self.name, Named("SQLITE_CANTOPEN")) from None
         # Without this the name of the file could be gone after a power failure.
         folder = os.open(self._path.parent, os.O_RDONLY)
         try:
@@ -71,34 +79,32 @@ class File:
             os.close(folder)
 
     def _inspect(self) -> bool:
-        """Return whether the file is still empty; refuse it if it is no ledger of this format."""
+        """Return whether the file is still empty; refuse it if it is no book of this format."""
         with closing(
             sqlite3.connect(self._path, isolation_level=None, timeout=_WAIT_SECONDS)
         ) as raw:
             application = raw.execute("PRAGMA application_id").fetchone()[0]
             written = raw.execute("PRAGMA user_version").fetchone()[0]
-            if application == schema.APPLICATION:
+            if application == self._book.application:
                 self._refuse_newer(written)
                 if self._path.stat().st_size <= _CHECKED_BYTES:
                     self._refuse_damage(raw)
                 return False
             if application or written or raw.execute("SELECT 1 FROM sqlite_master").fetchone():
-                raise LedgerFailed(
-                    f"{self.name} is another program's database, not a ledger. Name another file."
+                raise self._book.failed(
+                    f"{self.name} is another program's database, not a {self._book.noun}. Name "
+                    "another file."
                 )
             self._write_ahead(raw)
             return True
 
     def _refuse_newer(self, written: int) -> None:
-        if written > schema.FORMAT:
-            raise LedgerFailed(
-                f"The ledger {self.name} was written by a newer discreet (format {written}, this one "
-                f"knows {schema.FORMAT}). Update discreet."
-            )
+        if written > self._book.format:
+            raise self._book.newer(self.name, written)
 
     def _refuse_damage(self, raw: sqlite3.Connection) -> None:
         if raw.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            raise failure(self.name, _Named("SQLITE_CORRUPT"))
+            raise failure(self._book, self.name, Named("SQLITE_CORRUPT"))
 
     def _write_ahead(self, raw: sqlite3.Connection) -> None:
         # Several processes may do this at once, and SQLite does not wait for this one pragma.
@@ -112,18 +118,26 @@ class File:
                 continue
             if mode == "wal":
                 return
-            raise LedgerFailed(
-                f"The ledger {self.name} cannot be kept on this file system, which has no shared "
+            raise self._book.failed(
+                f"The {self._book.noun} {self.name} cannot be kept on this file system, which has no shared "
                 "memory. Use a local disk, or a PostgreSQL URL."
             )
 
+    def _create_tables(self, connection: Connection) -> None:
+        written = connection.exec_driver_sql("PRAGMA application_id").scalar()
+        if written == self._book.application:
+            return  # another process was first
+        self._book.create(connection)
+        connection.exec_driver_sql(f"PRAGMA application_id={self._book.application}")
+        connection.exec_driver_sql(f"PRAGMA user_version={self._book.format}")
+
 
 class Passing(File):
-    """A ledger for one process, in a folder that is gone with it: nothing must outlive it."""
+    """A book for one process, in a folder that is gone with it: nothing must outlive it."""
 
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="discreet-ledger-")
-        super().__init__(Path(self._folder.name) / "ledger.sqlite")
+    def __init__(self, book: Book) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="discreet-book-")
+        super().__init__(Path(self._folder.name) / "book.sqlite", book)
         self.name = "in memory"
 
     def engine(self) -> Engine:
@@ -137,16 +151,9 @@ def _without_waiting(raw: Any, _record: Any) -> None:
     raw.execute("PRAGMA synchronous=OFF")
 
 
-class _Named(Exception):
-    """Stands for an error of SQLite by its name."""
-
-    def __init__(self, name: str) -> None:
-        self.sqlite_errorname = name
-
-
 def _prepare_connection(raw: Any, _record: Any) -> None:
     raw.isolation_level = None  # transactions begin where `_begin` says, not where Python guesses
-    for pragma in ("synchronous=FULL", "fullfsync=ON", "trusted_schema=OFF"):
+    for pragma in ("synchronous=FULL", "fullfsync=ON", "secure_delete=ON", "trusted_schema=OFF"):
         raw.execute(f"PRAGMA {pragma}")
 
 
@@ -159,7 +166,8 @@ def _begin(connection: Connection) -> None:
 
 def _begin_writing(connection: Connection) -> None:
     # SQLite waits longer and longer between its tries, so that newcomers overtake who waits already.
-    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    raw: Any = connection.connection.dbapi_connection
+    raw.execute("PRAGMA busy_timeout=0")
     for _ in range(int(_WAIT_SECONDS / _PAUSE_SECONDS)):
         try:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -171,19 +179,8 @@ def _begin_writing(connection: Connection) -> None:
             break
     else:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-    connection.exec_driver_sql(f"PRAGMA busy_timeout={1000 * _WAIT_SECONDS}")
+    raw.execute(f"PRAGMA busy_timeout={int(1000 * _WAIT_SECONDS)}")
 
 
 def _is_busy(error: BaseException | None) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
-
-
-def _create_tables(connection: Connection) -> None:
-    if connection.exec_driver_sql("PRAGMA application_id").scalar() == schema.APPLICATION:
-        return  # another process was first
-    schema.metadata.create_all(connection)
-    connection.execute(
-        insert(schema.head).values(id=1, format=schema.FORMAT, sequence=0, hash=schema.START)
-    )
-    connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION}")
-    connection.exec_driver_sql(f"PRAGMA user_version={schema.FORMAT}")

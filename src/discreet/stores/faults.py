@@ -1,0 +1,97 @@
+"""What a database's complaint means for a book; its own words are withheld."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from discreet.errors import DiscreetError
+    from discreet.stores.book import Book
+
+# By the beginning of SQLite's error name, or of PostgreSQL's SQLSTATE.
+_MEANINGS = {
+    "SQLITE_FULL": "the disk is full. Make room and {again}",
+    "SQLITE_IOERR": "the disk refused to read or write. Check its space and health, and {again}",
+    "SQLITE_READONLY": "it is read-only. Make file and folder writable for this user",
+    "SQLITE_CANTOPEN": "the file cannot be opened. Check folder and permissions",
+    "SQLITE_PERM": "the file may not be opened. Check folder and permissions",
+    "SQLITE_BUSY": "others held it for too long. {Again}; many askers need PostgreSQL",
+    "SQLITE_LOCKED": "others held it for too long. {Again}; many askers need PostgreSQL",
+    "SQLITE_NOTADB": "the file is not a {noun}, or is damaged. Name another file. If it was one: {restore}",
+    "SQLITE_CORRUPT": "the file is damaged. {restore}",
+    "SQLITE_ERROR": "the file is not as discreet wrote it. {restore}",
+    "55P03": "others held it for too long. {Again}",
+    "57014": "others held it for too long. {Again}",
+    "53": "the server is short of space, memory or connections. Make room and {again}",
+    "25006": "the server only reads. Name the primary server",
+    "42501": "this user may not write there. Grant the rights to create and change tables",
+    "42": "its tables are not as discreet wrote them. {restore}",
+    "28": "the server does not let this user in. Check user and password",
+    "3D": "there is no such database. Create it",
+}
+# A server that ended, is starting, was demoted, or chose this transaction as a deadlock's victim.
+_PASSING = ("08", "57P01", "57P02", "57P03", "57P05", "25006", "40001", "40P01")
+
+
+class Named(Exception):
+    """Stands for an error of SQLite by its name."""
+
+    def __init__(self, name: str) -> None:
+        self.sqlite_errorname = name
+
+
+@contextmanager
+def translated(book: Book, place: str) -> Generator[None]:
+    """Turn what the database raises into the book's failure, which names `place` and the next step."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise failure(book, place, error.orig) from None
+    except SQLAlchemyError:
+        raise book.failure(
+            place, f"the database could not be used. Check it and {book.again}"
+        ) from None
+
+
+def failure(book: Book, place: str, error: BaseException | None) -> DiscreetError:
+    """Return the failure of the book for an error of the driver."""
+    name = _name(error)
+    for beginning, meaning in _MEANINGS.items():
+        if name.startswith(beginning):
+            return book.failure(place, _worded(book, meaning))
+    if name:
+        return book.failure(place, f"the database refused ({name}). Check it and {book.again}")
+    return book.failure(place, f"the server cannot be reached. Check its address and {book.again}")
+
+
+def unknown(book: Book, place: str) -> DiscreetError:
+    """Return the failure of a commit that nobody answered: it may have happened."""
+    return book.failure(
+        place,
+        "the server was lost while it was writing, so that nobody knows whether it wrote. Take it "
+        f"as written, and {book.again} when the server is back",
+    )
+
+
+def is_passing(error: DBAPIError) -> bool:
+    """Return whether a server that was lost, replaced or busy may do better in a moment."""
+    name = _name(error.orig)
+    if getattr(error.orig, "sqlite_errorname", None):
+        return False
+    return error.connection_invalidated or not name or name.startswith(_PASSING)
+
+
+def _name(error: BaseException | None) -> str:
+    return getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None) or ""
+
+
+def _worded(book: Book, meaning: str) -> str:
+    again = book.again
+    return meaning.format(
+        noun=book.noun, restore=book.restore, again=again, Again=again[:1].upper() + again[1:]
+    )

@@ -1,0 +1,198 @@
+"""Transactions on one book, wherever it is kept, opened so that nothing gets lost."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from sqlalchemy.exc import DBAPIError
+
+from discreet.stores.faults import is_passing, translated, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from sqlalchemy import Connection, Engine
+
+    from discreet.stores.book import Book
+
+MEMORY = ":memory:"  # what SQLite calls it, too
+_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE = 0.5
+
+T = TypeVar("T")
+
+
+class Place(Protocol):
+    """One kind of database: how to name it, open it and make a new book in it."""
+
+    name: str
+    patience: float  # for how many seconds a lost server is looked for
+
+    def engine(self) -> Engine:
+        """Return an engine whose connections write durably."""
+        ...
+
+    def prepare(self, engine: Engine) -> None:
+        """Make the tables if there are none; refuse what is no such book."""
+        ...
+
+    def check(self, connection: Connection) -> None:
+        """Refuse damage that the database itself can find."""
+        ...
+
+    def scrub(self, connection: Connection) -> None:
+        """Overwrite what was deleted, as far as the database lets us."""
+        ...
+
+
+class Store:
+    """Transactions on one book; usable from threads, and in a process that was forked."""
+
+    def __init__(self, place: Place, book: Book) -> None:
+        self._place, self._book = place, book
+        self._open()
+        with translated(book, self.name):
+            place.prepare(self._engine)
+
+    @property
+    def name(self) -> str:
+        """Where the book is, without secrets."""
+        return self._place.name
+
+    @contextmanager
+    def reading(self) -> Generator[Connection]:
+        """Give a connection whose statements each see what is committed."""
+        with translated(self._book, self.name), self._own_engine().connect() as connection:
+            yield connection
+
+    @contextmanager
+    def moment(self) -> Generator[Connection]:
+        """Give a connection all of whose statements see one moment."""
+        with self.reading() as connection:
+            if connection.dialect.name == "postgresql":
+                yield connection.execution_options(isolation_level="REPEATABLE READ")
+            else:
+                yield connection  # SQLite's transactions do
+
+    @contextmanager
+    def writing(self) -> Generator[Connection]:
+        """Give a connection whose changes are kept all together, durably, or not at all."""
+        with translated(self._book, self.name), self._transaction() as connection:
+            yield connection
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Return what `work` finds; a server that was lost is looked for again, for a while."""
+        return self._patiently(lambda _: self._read_once(work))
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Return what `work` returns once its changes are durable.
+
+        A server that was lost is looked for again, for a while, and `work` is done again there, even
+        after a commit that nobody answered: `work` must recognize by a key what it wrote before.
+
+        Raises:
+            DiscreetError: the book's own failure. When it says that nobody knows whether it was
+                written, it must be taken as written.
+        """
+        return self._patiently(lambda attempt: self._write_once(work, attempt))
+
+    def check(self) -> None:
+        """Refuse damage that the database itself can find."""
+        with self.reading() as connection:
+            self._place.check(connection)
+
+    def scrub(self) -> None:
+        """Overwrite what was deleted, as far as the database lets us."""
+        with self.reading() as connection:
+            self._place.scrub(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._own_engine().dispose()
+
+    def _read_once(self, work: Callable[[Connection], T]) -> T:
+        with self._own_engine().connect() as connection:
+            return work(connection)
+
+    def _write_once(self, work: Callable[[Connection], T], attempt: _Attempt) -> T:
+        with self._transaction() as connection:
+            done = work(connection)
+            attempt.commits = True
+        return done
+
+    @contextmanager
+    def _transaction(self) -> Generator[Connection]:
+        engine = self._own_engine()
+        # Threads take turns here: SQLite would let them wait by polling, without an order.
+        with (
+            self._turn,
+            engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def _patiently(self, once: Callable[[_Attempt], T]) -> T:
+        deadline = time.monotonic() + self._place.patience
+        pause, attempt = _PAUSE_SECONDS, _Attempt()
+        with translated(self._book, self.name):
+            while True:
+                try:
+                    return once(attempt)
+                except DBAPIError as error:
+                    if not is_passing(error):
+                        raise
+                    if time.monotonic() + pause > deadline:
+                        if attempt.commits:
+                            raise unknown(self._book, self.name) from None
+                        raise
+                # Connections to a server that was demoted still answer, but only read.
+                self._own_engine().dispose()
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _open(self) -> None:
+        self._process = os.getpid()
+        self._turn = threading.Lock()
+        self._engine = self._place.engine()
+
+    def _own_engine(self) -> Engine:
+        if self._process != os.getpid():
+            # A connection shared with the parent would mix both conversations, and closing it would
+            # end the parent's: it is left alone.
+            self._inherited = self._engine
+            self._open()
+        return self._engine
+
+
+class _Attempt:
+    """Whether any of the tries came as far as its commit."""
+
+    commits = False
+
+
+def is_server(place: str | Path) -> bool:
+    """Return whether a place is a PostgreSQL URL, not a file."""
+    beginnings = ("postgresql:", "postgres:", "postgresql+")
+    return isinstance(place, str) and place.startswith(beginnings)
+
+
+def open_store(place: str | Path, book: Book) -> Store:
+    """Return the store at a path or a `postgresql://` URL; a new one is made if there is none.
+
+    `:memory:` is one that ends with this process. A URL may name several hosts, as libpq's do: the
+    one that writes is found.
+    """
+    if is_server(place):
+        from discreet.stores.server import Server
+
+        return Store(Server(str(place), book), book)
+    from discreet.stores.file import File, Passing
+
+    if str(place) == MEMORY:
+        return Store(Passing(book), book)
+    return Store(File(Path(place).absolute(), book), book)
