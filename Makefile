@@ -24,10 +24,15 @@ demo: setup ## the product's story on a bundled, synthetic hospital
 	@$(BIN)/discreet demo build/demo --force
 
 .PHONY: system
-system: # what the tests need from Debian: a Java runtime for Spark, a browser for the reports
+system: # what the tests need from Debian: Java for Spark, a browser for reports, clients of a server, a directory
 	@missing=""; \
-	command -v java >/dev/null || missing="$$missing default-jre-headless"; \
+	command -v javac >/dev/null || missing="$$missing default-jdk-headless"; \
 	command -v chromium >/dev/null || missing="$$missing chromium fonts-dejavu-core"; \
+	command -v psql >/dev/null || missing="$$missing postgresql-client"; \
+	test -e /usr/share/java/postgresql.jar || missing="$$missing libpostgresql-jdbc-java"; \
+	command -v curl >/dev/null || missing="$$missing curl"; \
+	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
+	test -x /usr/sbin/slapd || missing="$$missing slapd"; \
 	if [ -n "$$missing" ]; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	fi
@@ -52,6 +57,7 @@ bench: setup ## ratios against the engine and against peers
 	$(BIN)/python -m bench.answer_accuracy
 	$(BIN)/python -m bench.answer
 	$(BIN)/python -m bench.attack
+	$(BIN)/python -m bench.serve
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras \
