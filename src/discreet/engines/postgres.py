@@ -18,6 +18,7 @@ from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column,
 from discreet.engines.render import analyze_table, drop_table, rename_table, render
 from discreet.errors import EngineFailed, MissingExtra, SourceNotFound
 from discreet.sql import build
+from discreet.stores.hosts import parameters_of
 
 try:
     import psycopg
@@ -118,6 +119,11 @@ class PostgreSQL:
             _copy_in(cursor, beside, reader)
 
         return self._save(fill, name, replace=replace)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the server is known to be gone, and with it all that was kept."""
+        return self._connection.closed
 
     def close(self) -> None:
         """End the session, and with it all that was kept."""
@@ -276,11 +282,14 @@ _REMEDIES = {
 def _connect(url: str) -> psycopg.Connection[Any]:
     options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
     try:
-        return psycopg.connect(
-            url, autocommit=True, options=options, application_name="discreet", connect_timeout=15
-        )
+        said: dict[str, Any] = {**parameters_of(url), "options": options}
+        if said.get("target_session_attrs") == "read-write":
+            said["target_session_attrs"] = "primary"  # we only read there, which libpq would see
+        return psycopg.connect(**said, autocommit=True)
     except psycopg.Error as error:
         state = error.sqlstate or type(error).__name__
+    except ValueError:
+        state = "no URL"
     raise SourceNotFound(
         f"Cannot connect to {_where(url)} ({state}). Check host, port, database and user; the "
         "password comes from PGPASSWORD, PGPASSFILE or the URL."

@@ -33,7 +33,7 @@ _PATTERNS = {
 
 def render(tree: exp.Expr, *, dialect: str) -> str:
     """Return `tree` as SQL of `dialect`; the tree itself is left as it was."""
-    rewrites = (_bracketed, _REWRITES[dialect]) if dialect in _REWRITES else (_bracketed,)
+    rewrites = (bracketed, _REWRITES[dialect]) if dialect in _REWRITES else (bracketed,)
     holder = exp.Paren(this=tree.copy())
     for rewrite in rewrites:
         # From the leaves up, so that what is put around a node finds it already rewritten.
@@ -44,7 +44,7 @@ def render(tree: exp.Expr, *, dialect: str) -> str:
     return holder.this.sql(dialect=dialect, copy=False)
 
 
-def _bracketed(node: exp.Expr) -> exp.Expr:
+def bracketed(node: exp.Expr) -> exp.Expr:
     """Put brackets where the tree, not the rank of an operator, says what belongs together."""
     inner_or = isinstance(node, exp.Or) and isinstance(node.parent, (exp.And, exp.Not))
     inner_sum = isinstance(node, _ARITHMETIC) and isinstance(node.parent, _ARITHMETIC)

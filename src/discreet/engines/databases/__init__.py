@@ -1,0 +1,1 @@
+"""Databases that are served: connections with transactions, trees in, Arrow out."""

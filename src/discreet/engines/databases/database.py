@@ -1,0 +1,139 @@
+"""The protocol of a served database: what a session may do with it, and how failures are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlglot import exp
+
+    from discreet.engines.engine import ArrowTable, Engine
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a result; `type` is PostgreSQL's name of it, such as `int8` or `numeric`.
+
+    Types that clients know: bool int2 int4 int8 float4 float8 numeric text varchar bytea date time
+    timestamp timestamptz interval uuid json. Whatever else an engine has is told as text.
+    """
+
+    name: str
+    type: str
+    precision: int | None = None  # of numeric
+    scale: int | None = None
+
+
+class Connection(Protocol):
+    """One session's connection. Trees are sqlglot trees with no parameters left in them.
+
+    Every failure is a `StatementFailed` with PostgreSQL's SQLSTATE and a fixed text: an engine's own
+    words never leave. Methods run in a worker thread; `interrupt` may be called from another one.
+    After a failure inside a transaction only `rollback` and `rollback_to` do anything: the rest is
+    25P02.
+    """
+
+    dialect: str  # sqlglot's word for the SQL it speaks
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether `begin` was called and neither `commit` nor `rollback` since."""
+        ...
+
+    def begin(self, *, read_only: bool = False) -> None:
+        """Start a transaction: all of it sees one moment, and all of it is kept or nothing."""
+        ...
+
+    def commit(self) -> None:
+        """Keep what the transaction did.
+
+        Raises:
+            StatementFailed: 40001, another transaction was first; nothing of this one is kept.
+        """
+        ...
+
+    def rollback(self) -> None:
+        """Undo what the transaction did; harmless outside one."""
+        ...
+
+    def savepoint(self, name: str) -> None:
+        """Mark this moment of the transaction."""
+        ...
+
+    def release(self, name: str) -> None:
+        """Forget a mark, and those after it."""
+        ...
+
+    def rollback_to(self, name: str) -> None:
+        """Undo what was done since a mark, which stays, and heal a failed transaction."""
+        ...
+
+    def describe(self, query: exp.Query) -> tuple[Field, ...]:
+        """Return the columns of a result; nothing is executed."""
+        ...
+
+    def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
+        """Return the result of a query; 54000 when it has more than `limit` rows."""
+        ...
+
+    def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
+        """Run a write or DDL and return how many rows it changed.
+
+        `touches` are the physical tables it writes, for the order of writers. Outside `begin` the
+        statement is a transaction of its own.
+        """
+        ...
+
+    def execute_returning(
+        self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()
+    ) -> ArrowTable:
+        """Run a write with RETURNING as `execute` does, and return its rows."""
+        ...
+
+    def fail(self) -> None:
+        """Let the open transaction count as failed, such as after a trigger's refusal."""
+        ...
+
+    def interrupt(self) -> None:
+        """Make what runs now fail with 57014."""
+        ...
+
+    def close(self) -> None:
+        """End the session; an open transaction is undone."""
+        ...
+
+
+class Database(Protocol):
+    """A place that is served."""
+
+    name: str  # duckdb, postgresql, spark
+    dialect: str  # sqlglot's word for the SQL it speaks
+    is_writable: bool
+    prefix: tuple[str, ...]  # what stands before schema and name in a physical name
+
+    def connect(self) -> Connection:
+        """Return a connection for one session."""
+        ...
+
+    def tables(self) -> list[tuple[str, ...]]:
+        """Return the physical names of what is there, outermost first."""
+        ...
+
+    def fields(self, names: Sequence[str]) -> tuple[Field, ...]:
+        """Return the columns of a physical table."""
+        ...
+
+    def reader(self) -> Engine:
+        """Return an engine over committed data, for questions under differential privacy."""
+        ...
+
+    def version(self, names: Sequence[str]) -> str:
+        """Return a text that changes whenever the content of a physical table may have changed."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the place."""
+        ...

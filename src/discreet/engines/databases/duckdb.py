@@ -1,0 +1,227 @@
+"""A served DuckDB: one file, many sessions, closed to everything else on the machine."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+from sqlglot import exp
+
+from discreet.engines.databases.duckdb_connection import DuckDBConnection
+from discreet.engines.databases.duckdb_file import attach, copy_file
+from discreet.engines.databases.duckdb_reader import DuckDBReader
+from discreet.engines.databases.fields import duckdb_field
+from discreet.engines.databases.texts import folded
+from discreet.engines.databases.writers import Commits, Turn
+from discreet.engines.duckdb import withheld
+from discreet.errors import StoreFailed, WrongUsage
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from discreet.engines.databases.database import Field
+    from discreet.engines.engine import ArrowReader
+
+CATALOG = "guarded"  # what DuckDB calls the served file
+PATIENCE = 30.0  # seconds that a writer waits for another one
+
+_CLOSED: Mapping[str, exp.Expr] = {
+    "enable_external_access": exp.false(),
+    "lock_configuration": exp.true(),
+}
+
+
+class ServedDuckDB:
+    """A DuckDB file as the catalog `guarded` of an instance in memory, or a memory of its own.
+
+    Private tables of questions live in memory, not in the file. After the file is attached, no other
+    file, no network and no setting can be reached.
+
+    Args:
+        path: The file, made when it is not there; None is memory, for tests.
+        key: At least 32 bytes that encrypt the file, its log and what spills.
+        memory_limit: How much memory the instance may use, such as `2GB`.
+        threads: How many threads it may use.
+        temp_directory: Where it spills; a private folder that goes away when not given.
+        max_temp: How much it may spill, such as `10GB`.
+        patience: Seconds that a writer waits for another one before it fails with 55P03.
+    """
+
+    name = "duckdb"
+    dialect = "duckdb"
+    is_writable = True
+    prefix: tuple[str, ...] = (CATALOG,)
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        key: bytes | None = None,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        temp_directory: Path | None = None,
+        max_temp: str | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._path = path
+        self._patience = patience
+        self._spill = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self._turn, self._commits = Turn(), Commits()
+        limits = {"memory_limit": memory_limit, "threads": threads}
+        settings: dict[str, Any] = {
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+            "allow_persistent_secrets": False,
+            "python_enable_replacements": False,
+            "temp_directory": str(temp_directory or self._spill.name),
+            "temp_file_encryption": key is not None,
+            # Otherwise a transaction's snapshot of the file begins only when it first touches it.
+            "immediate_transaction_mode": True,
+            **{name: value for name, value in limits.items() if value is not None},
+        }
+        self._root = withheld(lambda: duckdb.connect(":memory:", config=settings))
+        try:
+            self._open(key, max_temp)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, key: bytes | None, max_temp: str | None) -> None:
+        attach(self._root, self._path, alias=CATALOG, key=key)
+        # Closing a handle of the file would end DuckDB's lock on it: one stays open for copies.
+        self._file = self._path.open("rb") if self._path else None
+        self._set("TimeZone", build.text("UTC"))
+        if max_temp is not None:  # as a setting of `connect`, DuckDB would show it and ignore it
+            self._set("max_temp_directory_size", build.text(max_temp))
+        for name, value in _CLOSED.items():
+            self._set(name, value)
+        self.create_schema("public")
+
+    def connect(self) -> DuckDBConnection:
+        """Return a connection for one session."""
+        return DuckDBConnection(
+            withheld(self._root.cursor),
+            turn=self._turn,
+            commits=self._commits,
+            patience=self._patience,
+        )
+
+    def tables(self) -> list[tuple[str, ...]]:
+        """Return the physical names of what is there, outermost first."""
+        query = (
+            exp.select("schema_name", "table_name")
+            .from_(exp.Table(this=exp.Anonymous(this="duckdb_tables")))
+            .where(exp.column("database_name").eq(build.text(CATALOG)))
+            .order_by("schema_name", "table_name")
+        )
+        return [(CATALOG, *row) for row in self._rows(query.sql(dialect=self.dialect))]
+
+    def fields(self, names: Sequence[str]) -> tuple[Field, ...]:
+        """Return the columns of a physical table."""
+        query = build.select(exp.Star(), source=build.table(*names)).sql(dialect=self.dialect)
+        return tuple(duckdb_field(row[0], row[1]) for row in self._rows(f"DESCRIBE {query}"))
+
+    def reader(self) -> DuckDBReader:
+        """Return an engine over committed data, for questions under differential privacy."""
+        return DuckDBReader(self._root.cursor)
+
+    def version(self, names: Sequence[str]) -> str:
+        """Return a text that changes whenever the content of a physical table may have changed."""
+        return self._commits.version(folded(names))
+
+    def create_schema(self, name: str) -> None:
+        """Make a schema in the file, unless it is there."""
+        schema = exp.Create(this=build.table(CATALOG, name), kind="SCHEMA", exists=True)
+        with contextlib.closing(self.connect()) as session:
+            session.execute(schema)
+
+    def add_function(
+        self, name: str, function: Callable[..., Any], *, returns: str, is_pure: bool
+    ) -> None:
+        """Make a function of Arrow columns, any number of them, that all sessions can call.
+
+        Transactions that began before do not see it. `is_pure` says that one call may stand for many.
+        """
+
+        def call(*columns: Any) -> Any:
+            return function(*columns)
+
+        call.__annotations__ = {}  # which DuckDB would take for types of its own
+        register: Any = self._root.create_function  # whose types leave out the words it takes
+        withheld(
+            lambda: register(
+                name,
+                call,
+                None,
+                returns,
+                type="arrow",
+                null_handling="special",
+                side_effects=not is_pure,
+            )
+        )
+
+    def import_table(self, names: Sequence[str], batches: ArrowReader) -> int:
+        """Make a table of Arrow data, whole or not at all, and count its rows."""
+        cursor = withheld(self._root.cursor)
+        source = build.select(exp.Star(), source=build.table("incoming"))
+        create = exp.Create(this=build.table(*names), kind="TABLE", expression=source)
+        session = DuckDBConnection(
+            cursor, turn=self._turn, commits=self._commits, patience=self._patience
+        )
+        with contextlib.closing(session):
+            withheld(lambda: cursor.register("incoming", batches))
+            return session.execute(create)
+
+    def backup(self, target: Path, *, beside: Callable[[], None] | None = None) -> None:
+        """Write a copy of the file as of one moment; it is encrypted if the file is.
+
+        Writers wait meanwhile, readers do not. `beside` copies what must fit the file.
+        """
+        if self._path is None or self._file is None:
+            raise WrongUsage("A database in memory cannot be copied. Serve a file.")
+        self._turn.enter(self, timeout=self._patience, is_stopped=lambda: False)
+        try:
+            with self._commits.moment():
+                self._checkpoint()
+                log = self._path.with_name(f"{self._path.name}.wal")
+                copy_file(self._file, log, target)
+                if beside is not None:
+                    beside()
+        finally:
+            self._turn.leave(self)
+
+    def close(self) -> None:
+        """Write the log into the file and let go of it."""
+        self._checkpoint()
+        with contextlib.suppress(duckdb.Error):
+            self._root.close()
+        if getattr(self, "_file", None) is not None:
+            self._file.close()  # pyright: ignore[reportOptionalMemberAccess]
+        self._spill.cleanup()
+
+    def _checkpoint(self) -> None:
+        # While others read, DuckDB may refuse; then the log says what the file does not yet.
+        with contextlib.suppress(duckdb.Error):
+            self._root.execute(f"CHECKPOINT {exp.to_identifier(CATALOG).sql(dialect=self.dialect)}")
+
+    def _rows(self, text: str) -> list[tuple[Any, ...]]:
+        with contextlib.closing(withheld(self._root.cursor)) as cursor:
+            return withheld(lambda: cursor.execute(text).fetchall())
+
+    def _set(self, name: str, value: exp.Expr) -> None:
+        # Globally, so that every cursor has it.
+        text = f"SET GLOBAL {name} = {value.sql(dialect=self.dialect)}"
+        try:
+            self._root.execute(text)
+        except duckdb.Error:
+            pass
+        else:
+            return
+        raise StoreFailed(
+            f"DuckDB does not know the setting '{name}', without which it is not safe."
+        )

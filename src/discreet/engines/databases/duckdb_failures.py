@@ -1,0 +1,110 @@
+"""DuckDB's failures as SQLSTATEs: by the class of the exception and the fixed words it begins with.
+
+What follows those words may quote a cell and is dropped.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+
+from discreet.engines.databases.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.errors import StatementFailed
+
+_NOT_NULL = re.compile(r"Constraint Error: NOT NULL constraint failed: (\w+)\.(\w+)")
+_CHECK = re.compile(r"Constraint Error: CHECK constraint failed on table (\w+) ")
+
+# Only the beginning of a message is compared: there DuckDB's own words stand.
+_BEGINNINGS: Mapping[type[Exception], tuple[tuple[str, str], ...]] = {
+    duckdb.ConstraintException: (
+        (r"Constraint Error: (Duplicate key|PRIMARY KEY or UNIQUE)", "23505"),
+        (r"Constraint Error: NOT NULL", "23502"),
+        (r"Constraint Error: Violates foreign key", "23503"),
+        (r"Constraint Error: CHECK", "23514"),
+        (r"", "23000"),
+    ),
+    duckdb.ConversionException: (
+        (r"Conversion Error: (Type \w+ with value|Casting value|Could not cast value)", "22003"),
+        (r"Conversion Error: (date|timestamp|time|interval) field value out of range", "22008"),
+        (r"Conversion Error: (invalid )?(date|timestamp|time|interval) field", "22007"),
+        (r"", "22P02"),
+    ),
+    duckdb.OutOfRangeException: (
+        (r"Out of Range Error: cannot take square root", "2201F"),
+        (r"Out of Range Error: cannot take logarithm", "2201E"),
+        (r"Out of Range Error: [Dd]ivision", "22012"),
+        (r"", "22003"),
+    ),
+    duckdb.InvalidInputException: (
+        (r"Invalid Input Error: More than one row returned by a subquery", "21000"),
+        (r"Invalid Input Error: Computed AES tag differs", "XX001"),
+        (r"", "22023"),
+    ),
+    duckdb.TransactionException: (
+        (r"TransactionContext Error: Current transaction is aborted", "25P02"),
+        (r"TransactionContext Error: Failed to commit: (PRIMARY|Duplicate)", "23505"),
+        (r"TransactionContext Error: Failed to commit: Violates foreign", "23503"),
+        (r"TransactionContext Error: (Failed to commit: )?.{0,40}[Cc]onflict", "40001"),
+        (r"", "XX000"),
+    ),
+    duckdb.BinderException: (
+        (r"Binder Error: No function matches", "42883"),
+        (r"Binder Error: (Ambiguous|Duplicate alias)", "42702"),
+        (r"Binder Error: (Referenced column|Table .{0,80} does not have a column)", "42703"),
+        (r"Binder Error: column .{0,200} must appear in the GROUP BY", "42803"),
+        (r"Binder Error: (Cannot compare|Cannot mix|Unimplemented type for cast)", "42804"),
+        (r"", "0A000"),
+    ),
+    duckdb.CatalogException: (
+        (r"Catalog Error: Scalar Function", "42883"),
+        (r"Catalog Error: Schema .{0,200} already exists", "42P06"),
+        (r"Catalog Error: Schema", "3F000"),
+        (r"Catalog Error: .{0,200} already exists", "42P07"),
+        (r"Catalog Error: Table with name", "42P01"),
+        (r"Catalog Error: .{0,40}(Could not|Cannot) (drop|alter)", "2BP01"),
+        (r"", "0A000"),
+    ),
+    duckdb.IOException: (
+        (rf"IO Error: .*({os.strerror(errno.ENOSPC)}|{os.strerror(errno.EDQUOT)})", "53100"),
+        (r"", "58030"),
+    ),
+}
+_CLASSES: Mapping[type[Exception], str] = {
+    duckdb.InterruptException: "57014",
+    duckdb.OutOfMemoryException: "53200",
+    duckdb.TypeMismatchException: "42804",
+    duckdb.NotImplementedException: "0A000",
+    duckdb.ParserException: "0A000",
+    duckdb.SyntaxException: "0A000",
+    pa.ArrowInvalid: "22003",
+}
+
+
+def duckdb_failure(error: Exception) -> StatementFailed:
+    """Return what to say instead of DuckDB's words."""
+    words = str(error)
+    if found := _NOT_NULL.match(words):
+        text = f'null value in column "{found[2]}" of relation "{found[1]}" violates not-null constraint'
+        return failed("23502", text)
+    if found := _CHECK.match(words):
+        return failed("23514", f'new row for relation "{found[1]}" violates check constraint')
+    return failed(_sqlstate(error, words))
+
+
+def _sqlstate(error: Exception, words: str) -> str:
+    for kind in type(error).__mro__:
+        if kind in _CLASSES:
+            return _CLASSES[kind]
+        for pattern, sqlstate in _BEGINNINGS.get(kind, ()):
+            if re.match(pattern, words, re.DOTALL):
+                return sqlstate
+    return "XX000"

@@ -1,0 +1,59 @@
+"""An engine over a served DuckDB: it reads what is committed and keeps its own tables in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import tempfile
+from typing import TYPE_CHECKING
+
+import duckdb
+from sqlglot import exp
+
+from discreet.engines.duckdb import DuckDB, withheld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class DuckDBReader(DuckDB):
+    """DuckDB within an instance that is locked already; what is kept never reaches the served file."""
+
+    def __init__(self, connect: Callable[[], duckdb.DuckDBPyConnection]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self._connect = connect
+        self._connection = withheld(connect)
+        self._registered: dict[str, object] = {}
+        self._count = 0
+        self.attached: dict[str, str] = {}
+        # Readers share one catalog of memory: each has its own schema there.
+        self._schema = exp.Table(
+            this=exp.to_identifier(f"reader_{secrets.token_hex(8)}", quoted=True),
+            db=exp.to_identifier("memory", quoted=True),
+        )
+        self.execute(exp.Create(this=self._schema.copy(), kind="SCHEMA"))
+        self._enter(self._connection)
+
+    def close_doors(self) -> None:
+        """Do nothing: the instance has no doors open."""
+
+    def close(self) -> None:
+        """Forget what was kept here; the served database stays open."""
+        names = self._schema.sql(dialect=self.dialect)
+        with contextlib.suppress(duckdb.Error):
+            self._connection.execute("USE memory.main")
+            self._connection.execute(f"DROP SCHEMA IF EXISTS {names} CASCADE")
+        with contextlib.suppress(duckdb.Error):
+            self._connection.close()
+        self._folder.cleanup()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        cursor = withheld(self._connect)
+        self._enter(cursor)
+        for name, data in self._registered.items():
+            withheld(lambda name=name, data=data: cursor.register(name, data))
+        return cursor
+
+    def _enter(self, connection: duckdb.DuckDBPyConnection) -> None:
+        names = self._schema.sql(dialect=self.dialect)
+        withheld(lambda: connection.execute(f"USE {names}"))

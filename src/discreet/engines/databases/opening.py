@@ -1,0 +1,54 @@
+"""One door for every served database: a path or a URL in, a database out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.engines.address import POSTGRES, SPARK
+from discreet.engines.databases.duckdb import ServedDuckDB
+from discreet.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from discreet.engines.databases.database import Database
+
+
+def open_database(
+    where: str | Path | None,
+    *,
+    key: bytes | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    max_temp: str | None = None,
+) -> Database:
+    """Return the database at `where`, ready to be served.
+
+    Args:
+        where: The path of a DuckDB file, made when it is not there; `postgresql://…`; `spark:` or
+            `spark://host:7077`; None for memory.
+        key: Encrypts a DuckDB file; other places encrypt their files themselves.
+        memory_limit: How much memory DuckDB may use.
+        threads: How many threads DuckDB may use.
+        max_temp: How much DuckDB may spill to disk.
+
+    >>> database = open_database(None)
+    >>> database.name, database.is_writable, database.tables()
+    ('duckdb', True, [])
+    >>> database.close()
+    """
+    text = str(where) if where is not None else ""
+    if text.startswith((*POSTGRES, SPARK)) and key is not None:
+        raise WrongUsage("A key encrypts a DuckDB file only. Leave it out for a server.")
+    if text.startswith(POSTGRES):
+        from discreet.engines.databases.postgres import ServedPostgres
+
+        return ServedPostgres(text)
+    if text.startswith(SPARK):
+        from discreet.engines.databases.spark import ServedSpark
+
+        master = text if text.startswith(f"{SPARK}//") else text.removeprefix(SPARK)
+        return ServedSpark(master=master or None)
+    path = Path(text) if where is not None else None
+    return ServedDuckDB(
+        path, key=key, memory_limit=memory_limit, threads=threads, max_temp=max_temp
+    )

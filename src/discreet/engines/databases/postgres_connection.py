@@ -1,0 +1,355 @@
+"""A session's connection to a served PostgreSQL: serializable, reconnecting, in our words only."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.engines.databases.failures import failed, too_many_rows
+from discreet.engines.databases.postgres_rows import encoded, postgres_field, read_table
+from discreet.engines.databases.texts import query_text, statement_text
+from discreet.errors import MissingExtra, StatementFailed
+from discreet.sql import build
+from discreet.stores.hosts import parameters_of
+
+try:
+    import psycopg
+    from psycopg.pq import DiagnosticField, ExecStatus
+except ImportError as error:
+    raise MissingExtra(what="PostgreSQL", extra="postgres") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.engines.databases.database import Field
+    from discreet.engines.engine import ArrowTable
+    from discreet.stores.fence import Fence
+
+Answer = TypeVar("Answer")
+
+_SPOOL_BYTES = 32 << 20
+_ATTEMPTS = 8  # of one statement that is a transaction of its own
+_RETRIED = ("40001", "40P01")
+_SETTINGS = {
+    "client_encoding": "UTF8",
+    "datestyle": "ISO",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "1",
+    "timezone": "UTC",
+    "standard_conforming_strings": "on",
+    "search_path": "pg_catalog",  # every table is named with its schema
+    "default_transaction_isolation": "serializable",
+}
+# What the gateway's own account may not do, or has lost, is no business of whoever sent the statement.
+_OURS = {"42501": "XX000", "28000": "08006", "28P01": "08006", "3D000": "08006"}
+
+
+def open_session(url: str, fence: Fence | None = None) -> psycopg.Connection[Any]:
+    """Return a connection, to the host that writes, with the settings that trees are written for."""
+    options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+    try:
+        said: dict[str, Any] = {**parameters_of(url), "options": options}
+        opened = psycopg.connect(**said, autocommit=True)
+        if fence is not None:
+            _behind(fence, opened)
+    except (psycopg.Error, ValueError):
+        pass
+    else:
+        return opened
+    raise failed("08006", "the database cannot be reached")
+
+
+def _behind(fence: Fence, opened: psycopg.Connection[Any]) -> None:
+    try:
+        fence.check(opened)
+    except BaseException:
+        opened.close()
+        raise
+
+
+class PostgresConnection:
+    """One session on a PostgreSQL server; a broken connection is renewed between transactions."""
+
+    dialect = "postgres"
+
+    def __init__(self, url: str, fence: Fence | None = None) -> None:
+        self._url, self._fence = url, fence
+        self._connection = open_session(url, fence)
+        self._is_open = self._has_failed = False
+        self._marks: list[str] = []
+        self._running = threading.Lock()  # guards the two below
+        self._is_running = self._is_stopped = False
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether `begin` was called and neither `commit` nor `rollback` since."""
+        return self._is_open
+
+    def begin(self, *, read_only: bool = False) -> None:
+        """Start a transaction: all of it sees one moment, and all of it is kept or nothing."""
+        if self._is_open:
+            raise failed("25001", "there is already a transaction in progress")
+        mode = b" READ ONLY" if read_only else b""
+        self._again_if_lost(lambda: self._send(b"BEGIN ISOLATION LEVEL SERIALIZABLE" + mode))
+        self._is_open = True
+
+    def commit(self) -> None:
+        """Keep what the transaction did."""
+        if not self._is_open:
+            return
+        if self._has_failed:
+            self.rollback()
+            raise failed("25P02")
+        try:
+            self._told(lambda: self._send(b"COMMIT"))
+        except StatementFailed:
+            self._undo()
+            if self._connection.closed:
+                raise failed("08007") from None
+            raise
+        finally:
+            self._end()
+
+    def rollback(self) -> None:
+        """Undo what the transaction did; harmless outside one."""
+        if self._is_open:
+            self._undo()
+            self._end()
+
+    def fail(self) -> None:
+        """Let nothing but going back be possible in this transaction."""
+        self._has_failed = self._is_open
+
+    def savepoint(self, name: str) -> None:
+        """Mark this moment of the transaction."""
+        self._require_transaction()
+        self._statement(lambda: self._send(b"SAVEPOINT " + _quoted(name)))
+        self._marks.append(name)
+
+    def release(self, name: str) -> None:
+        """Forget a mark, and those after it."""
+        self._require_transaction()
+        place = self._find(name)
+        self._statement(lambda: self._send(b"RELEASE SAVEPOINT " + _quoted(name)))
+        del self._marks[place:]
+
+    def rollback_to(self, name: str) -> None:
+        """Undo what was done since a mark, which stays, and heal a failed transaction."""
+        self._require_transaction()
+        place = self._find(name)
+        self._has_failed = False
+        self._statement(lambda: self._send(b"ROLLBACK TO SAVEPOINT " + _quoted(name)))
+        del self._marks[place + 1 :]
+
+    def describe(self, query: exp.Query) -> tuple[Field, ...]:
+        """Return the columns of a result; nothing is executed."""
+        text = query_text(query, dialect=self.dialect).encode()
+        return self._statement(lambda: self._described(text), is_repeatable=True)
+
+    def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
+        """Return the result of a query; 54000 when it has more than `limit` rows."""
+        text = query_text(query, dialect=self.dialect).encode()
+
+        def run() -> ArrowTable:
+            fields = self._described(text)
+            wanted = encoded(query.copy(), fields)
+            return self._copied(wanted if limit is None else wanted.limit(limit + 1), fields)
+
+        table = self._retried(run, is_repeatable=True)
+        if limit is not None and table.num_rows > limit:
+            self.fail()
+            raise too_many_rows(limit)
+        return table
+
+    def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
+        """Run a write or DDL and return how many rows it changed."""
+        del touches  # PostgreSQL sees by itself who writes what
+        text = statement_text(statement, dialect=self.dialect).encode()
+        return self._retried(lambda: self._send(text))
+
+    def execute_returning(
+        self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()
+    ) -> ArrowTable:
+        """Run a write with RETURNING and return its rows."""
+        del touches
+        text = statement_text(statement, dialect=self.dialect).encode()
+        written = exp.CTE(this=statement.copy(), alias=exp.TableAlias(this=exp.to_identifier("w")))
+
+        def run() -> ArrowTable:
+            fields = self._described(text)
+            rows = encoded(build.select(exp.Star(), source=exp.to_table("w")), fields)
+            rows.set("with_", exp.With(expressions=[written.copy()]))
+            return self._copied(rows, fields)
+
+        return self._retried(run)
+
+    def interrupt(self) -> None:
+        """Make what runs now fail with 57014."""
+        with self._running:
+            if not self._is_running:
+                return
+            self._is_stopped = True
+            with contextlib.suppress(psycopg.Error):
+                self._connection.cancel_safe(timeout=5)
+
+    def close(self) -> None:
+        """End the session; an open transaction is undone."""
+        self.rollback()
+        with contextlib.suppress(psycopg.Error):
+            self._connection.close()
+
+    # --- statements -----------------------------------------------------------------------------
+
+    def _statement(self, call: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
+        """Run one statement: stoppable, with failures in our words; a failure fails a transaction."""
+        self._require_usable()
+        with self._running:
+            self._is_running, self._is_stopped = True, False
+        try:
+            if self._is_open or not is_repeatable:
+                answer = self._told(call)
+            else:
+                answer = self._again_if_lost(call)
+            self._require_going_on()
+        except BaseException:
+            self.fail()
+            raise
+        else:
+            return answer
+        finally:
+            with self._running:
+                self._is_running = False
+
+    def _retried(self, run: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
+        """Run one statement; when it is a transaction of its own, again if another one was first."""
+        if self._is_open:
+            return self._statement(run)
+        for attempt in range(_ATTEMPTS):
+            self._renew_if_lost()
+            try:
+                return self._statement(run, is_repeatable=is_repeatable)
+            except StatementFailed as error:
+                if error.sqlstate not in _RETRIED or attempt == _ATTEMPTS - 1:
+                    raise
+            time.sleep(0.002 * 2**attempt)
+        raise failed("40001")
+
+    def _send(self, text: bytes) -> int:
+        with self._connection.cursor() as cursor:
+            cursor.execute(text)
+            return max(cursor.rowcount, 0)
+
+    def _described(self, text: bytes) -> tuple[Field, ...]:
+        server = self._connection.pgconn
+        for result in (server.prepare(b"", text), server.describe_prepared(b"")):
+            if result.status != ExecStatus.COMMAND_OK:
+                state = result.error_field(DiagnosticField.SQLSTATE)
+                if state is None:
+                    raise psycopg.OperationalError
+                raise failed(_OURS.get(state.decode(), state.decode()))
+        return tuple(
+            postgres_field(
+                (result.fname(place) or b"").decode(), result.ftype(place), result.fmod(place)
+            )
+            for place in range(result.nfields)
+        )
+
+    def _copied(self, wanted: exp.Select, fields: Sequence[Field]) -> ArrowTable:
+        if not fields:
+            raise failed("0A000", "a result needs at least one column")
+        copy = exp.Copy(
+            this=exp.Subquery(this=wanted),
+            kind=False,
+            files=[exp.var("STDOUT")],
+            params=[
+                exp.CopyParameter(this=exp.var("FORMAT"), expression=exp.var("csv")),
+                exp.CopyParameter(this=exp.var("FORCE_QUOTE"), expression=exp.Star()),
+            ],
+        )
+        text = statement_text(copy, dialect=self.dialect).encode()
+        with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+            with self._connection.cursor() as cursor, cursor.copy(text) as blocks:
+                for block in blocks:
+                    spool.write(block)
+            spool.seek(0)
+            return read_table(spool, fields)
+
+    def _told(self, call: Callable[[], Answer]) -> Answer:
+        # Raised after the `except` block: inside it, Python would attach the server's error.
+        try:
+            return call()
+        except psycopg.Error as error:
+            failure = _failure(error)
+        except pa.ArrowException:
+            failure = failed("22003")
+        raise failure
+
+    # --- the connection -------------------------------------------------------------------------
+
+    def _again_if_lost(self, call: Callable[[], Answer]) -> Answer:
+        """Run what changes nothing; once more if the connection turns out to be lost."""
+        self._renew_if_lost()
+        try:
+            return self._told(call)
+        except StatementFailed:
+            if not self._connection.closed:
+                raise
+        self._renew_if_lost()
+        return self._told(call)
+
+    def _renew_if_lost(self) -> None:
+        if self._connection.closed:
+            self._connection = open_session(self._url, self._fence)
+
+    def _undo(self) -> None:
+        with contextlib.suppress(psycopg.Error):
+            self._send(b"ROLLBACK")
+
+    def _end(self) -> None:
+        self._is_open = self._has_failed = False
+        self._marks.clear()
+
+    def _require_transaction(self) -> None:
+        if not self._is_open:
+            raise failed("25P01", "there is no transaction in progress")
+
+    def _require_going_on(self) -> None:
+        if self._is_stopped:  # too late for the server, not for us
+            raise failed("57014")
+
+    def _require_usable(self) -> None:
+        if self._has_failed:
+            raise failed("25P02")
+
+    def _find(self, name: str) -> int:
+        for place in reversed(range(len(self._marks))):
+            if self._marks[place] == name:
+                return place
+        self.fail()
+        raise failed("3B001", f'savepoint "{name}" does not exist')
+
+
+def _failure(error: psycopg.Error) -> StatementFailed:
+    """Return what to say instead of the server's words: names it may give, values never."""
+    if error.sqlstate is None:
+        return failed("08006")
+    state = _OURS.get(error.sqlstate, error.sqlstate)
+    table, column = error.diag.table_name, error.diag.column_name
+    if state == "23502" and table and column:
+        return failed(
+            state,
+            f'null value in column "{column}" of relation "{table}" violates not-null constraint',
+        )
+    if state == "23514" and table:
+        return failed(state, f'new row for relation "{table}" violates check constraint')
+    return failed(state)
+
+
+def _quoted(name: str) -> bytes:
+    return exp.to_identifier(name, quoted=True).sql(dialect="postgres").encode()

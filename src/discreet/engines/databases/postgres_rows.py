@@ -1,0 +1,129 @@
+"""Rows of a served PostgreSQL: how each type travels as text, exactly, and becomes Arrow."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import compute
+from sqlglot import exp
+
+from discreet.engines import postgres_types
+from discreet.engines.databases.database import Field
+from discreet.engines.databases.failures import failed
+from discreet.engines.databases.fields import arrow_type
+from discreet.engines.engine import Kind
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.engines.engine import ArrowTable
+
+_NAMES: Mapping[int, str] = {
+    16: "bool",
+    17: "bytea",
+    20: "int8",
+    21: "int2",
+    23: "int4",
+    26: "int8",  # oid
+    114: "json",
+    700: "float4",
+    701: "float8",
+    1043: "varchar",
+    1082: "date",
+    1083: "time",
+    1114: "timestamp",
+    1184: "timestamptz",
+    1186: "interval",
+    1700: "numeric",
+    2950: "uuid",
+    3802: "json",  # jsonb
+}
+pc: Any = compute  # filled when it is imported, so that nobody knows what is in it
+_MOST_DIGITS = 76  # of a decimal in Arrow
+
+
+def postgres_field(name: str, oid: int, modifier: int) -> Field:
+    """Return how a column of PostgreSQL is told.
+
+    >>> postgres_field("n", 1700, (10 << 16 | 2) + 4)
+    Field(name='n', type='numeric', precision=10, scale=2)
+    >>> postgres_field("n", 1700, -1), postgres_field("p", 600, -1).type
+    (Field(name='n', type='numeric', precision=None, scale=None), 'text')
+    """
+    if oid == 1700 and modifier >= 4:
+        precision, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
+        if scale <= precision <= _MOST_DIGITS:
+            return Field(name, "numeric", precision, scale)
+    return Field(name, _NAMES.get(oid, "text"))
+
+
+def encoded(source: exp.Query, fields: Sequence[Field]) -> exp.Select:
+    """Return a query whose rows are those of `source` as they travel; names may repeat in `source`."""
+    names = [f"c{place}" for place in range(len(fields))]
+    alias = exp.TableAlias(
+        this=exp.to_identifier("q"), columns=[exp.to_identifier(name) for name in names]
+    )
+    wanted = [
+        _wire(field).encode(build.column(name, of="q"))
+        for name, field in zip(names, fields, strict=True)
+    ]
+    return build.select(*wanted, source=exp.Subquery(this=source, alias=alias))
+
+
+def read_table(spool: Any, fields: Sequence[Field]) -> ArrowTable:
+    """Return what COPY wrote."""
+    wires = [_wire(field) for field in fields]
+    batches = postgres_types.read_batches(spool or io.BytesIO(), wires)
+    table = pa.Table.from_batches(batches, schema=postgres_types.arrow_schema(wires))
+    columns = [_arrow(column, field) for column, field in zip(table.columns, fields, strict=True)]
+    return pa.Table.from_arrays(columns, names=[field.name for field in fields])
+
+
+def _wire(field: Field) -> postgres_types.Field:
+    oid = _OIDS.get(field.type)
+    if oid is not None:
+        return postgres_types.field(field.name, oid, category="", size=(None, None))
+    return postgres_types.Field(
+        field.name, Kind.TEXT, pa.string(), pa.string(), lambda value: exp.cast(value, "TEXT")
+    )
+
+
+_OIDS: Mapping[str, int] = {
+    name: oid
+    for oid, name in _NAMES.items()
+    if name not in ("numeric", "bytea", "interval", "json", "uuid", "varchar") and oid != 26
+}
+
+
+def _arrow(column: Any, field: Field) -> Any:
+    if field.type == "numeric":
+        return _numbers(column, field)
+    if field.type == "bytea":
+        cells = [None if cell is None else bytes.fromhex(cell[2:]) for cell in column.to_pylist()]
+        return pa.array(cells, pa.binary())
+    return column
+
+
+def _numbers(column: Any, field: Field) -> Any:
+    """Return numbers written as text, exact; without a declared scale, the longest one decides."""
+    texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pc.any(pc.match_substring_regex(texts, "[a-zA-Z]")).as_py():
+        raise failed("22003", "NaN and infinity are no numbers here; cast them to float8")
+    wanted = arrow_type(field)
+    if wanted is None:
+        digits = pc.replace_substring_regex(texts, r"^-", "")
+        whole = _longest(pc.replace_substring_regex(digits, r"\..*$", ""))
+        scale = _longest(pc.replace_substring_regex(digits, r"^[0-9]*\.?", ""))
+        if whole + scale > _MOST_DIGITS:
+            raise failed("22003", "a numeric value has more digits than can be returned")
+        precision = max(whole + scale, 1)
+        make = pa.decimal128 if precision <= 38 else pa.decimal256
+        wanted = make(precision, scale)
+    return texts.cast(wanted)
+
+
+def _longest(texts: Any) -> int:
+    return pc.max(pc.utf8_length(texts)).as_py() or 0

@@ -1,0 +1,222 @@
+"""A served Spark: tables to read; the cluster has no transactions, so that nothing is written."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from discreet.engines.databases.database import Field
+from discreet.engines.databases.failures import failed, too_many_rows
+from discreet.engines.databases.fields import fitted
+from discreet.engines.databases.texts import query_text
+from discreet.engines.engine import Kind
+from discreet.engines.spark import Spark, kind_of, start
+from discreet.errors import DiscreetError, StatementFailed
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.engines.engine import ArrowTable
+
+_TYPES = {
+    "tinyint": "int2",
+    "smallint": "int2",
+    "int": "int4",
+    "bigint": "int8",
+    "float": "float4",
+    "double": "float8",
+    "timestamp": "timestamptz",
+    "timestamp_ntz": "timestamp",
+    "binary": "bytea",
+    "date": "date",
+    "boolean": "bool",
+}
+
+
+class ServedSpark:
+    """Tables of a Spark catalog, read-only."""
+
+    name = "spark"
+    dialect = "spark"
+    is_writable = False
+    prefix: tuple[str, ...] = ()
+
+    def __init__(self, engine: Spark | None = None, *, master: str | None = None) -> None:
+        self._is_ours = engine is None
+        self._engine = engine or start(master)
+
+    def connect(self) -> SparkConnection:
+        """Return a connection for one session."""
+        return SparkConnection(self._engine)
+
+    def tables(self) -> list[tuple[str, ...]]:
+        """Return the physical names of what is there, outermost first."""
+        catalog = self._engine.session.catalog
+        return [
+            (space.name, table.name)
+            for space in catalog.listDatabases()
+            for table in catalog.listTables(space.name)
+            if not table.isTemporary
+        ]
+
+    def fields(self, names: Sequence[str]) -> tuple[Field, ...]:
+        """Return the columns of a physical table."""
+        query = build.select(exp.Star(), source=build.table(*names))
+        return self.connect().describe(query)
+
+    def reader(self) -> Spark:
+        """Return an engine over the tables, for questions under differential privacy."""
+        return Spark(self._engine.session)
+
+    def version(self, names: Sequence[str]) -> str:
+        """Return a new text each time: others write these tables, and nobody tells."""
+        del names
+        return secrets.token_hex(8)
+
+    def close(self) -> None:
+        """End the session if it was made here."""
+        if self._is_ours:
+            self._engine.close()
+
+
+class SparkConnection:
+    """One session that reads; transactions are accepted, and see whatever is there."""
+
+    dialect = "spark"
+
+    def __init__(self, engine: Spark) -> None:
+        self._session = engine.session
+        self._group = f"discreet-{secrets.token_hex(8)}"
+        self._is_open = self._has_failed = False
+        self._marks: list[str] = []
+        self._running = threading.Lock()
+        self._is_stopped = False
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether `begin` was called and neither `commit` nor `rollback` since."""
+        return self._is_open
+
+    def begin(self, *, read_only: bool = False) -> None:
+        """Start a block of reads."""
+        del read_only
+        self._is_open = True
+
+    def commit(self) -> None:
+        """End the block."""
+        self.rollback()
+
+    def rollback(self) -> None:
+        """End the block; there is nothing to undo."""
+        self._is_open = self._has_failed = False
+        self._marks.clear()
+
+    def fail(self) -> None:
+        """Let the open block count as failed."""
+        self._has_failed = self._is_open
+
+    def savepoint(self, name: str) -> None:
+        """Mark this moment."""
+        self._marks.append(name)
+
+    def release(self, name: str) -> None:
+        """Forget a mark, and those after it."""
+        del self._marks[self._find(name) :]
+
+    def rollback_to(self, name: str) -> None:
+        """Heal a failed block."""
+        del self._marks[self._find(name) + 1 :]
+        self._has_failed = False
+
+    def describe(self, query: exp.Query) -> tuple[Field, ...]:
+        """Return the columns of a result; nothing is executed."""
+        text = query_text(query, dialect=self.dialect)
+        return self._told(lambda: tuple(_field(*item) for item in self._session.sql(text).dtypes))
+
+    def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
+        """Return the result of a query; 54000 when it has more than `limit` rows."""
+        if self._has_failed:
+            raise failed("25P02")
+        fields = self.describe(query)
+        text = query_text(_plain(query, fields), dialect=self.dialect)
+
+        def run() -> ArrowTable:
+            self._is_stopped = False
+            self._session.sparkContext.setJobGroup(self._group, "discreet", interruptOnCancel=True)
+            frame = self._session.sql(text)
+            return (frame if limit is None else frame.limit(limit + 1)).toArrow()
+
+        table = self._told(run)
+        if limit is not None and table.num_rows > limit:
+            self.fail()
+            raise too_many_rows(limit)
+        return self._told(lambda: fitted(table, fields))
+
+    def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
+        """Refuse: nothing is written through Spark."""
+        del statement, touches
+        self.fail()
+        raise failed("0A000", "tables on Spark are read-only here")
+
+    def execute_returning(
+        self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()
+    ) -> ArrowTable:
+        """Refuse: nothing is written through Spark."""
+        return self.execute(statement, touches=touches)
+
+    def interrupt(self) -> None:
+        """Make what runs now fail with 57014."""
+        with self._running:
+            self._is_stopped = True
+            self._session.sparkContext.cancelJobGroup(self._group)
+
+    def close(self) -> None:
+        """End the session."""
+        self.rollback()
+
+    def _find(self, name: str) -> int:
+        if name not in self._marks:
+            self.fail()
+            raise failed("3B001", f'savepoint "{name}" does not exist')
+        return len(self._marks) - 1 - self._marks[::-1].index(name)
+
+    def _told(self, call: Callable[[], Any]) -> Any:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import AnalysisException, PySparkException
+
+        try:
+            return call()
+        except (StatementFailed, DiscreetError):
+            self.fail()
+            raise
+        except AnalysisException:
+            failure = failed("42000", "Spark cannot do what this statement says")
+        except (PySparkException, Py4JError):
+            failure = failed("57014" if self._is_stopped else "XX000")
+        self.fail()
+        raise failure
+
+
+def _field(name: str, kind: str) -> Field:
+    if kind.startswith("decimal("):
+        precision, scale = kind[8:-1].split(",")
+        return Field(name, "numeric", int(precision), int(scale))
+    known = _TYPES.get(kind)
+    return Field(name, known or ("time" if kind_of(kind) is Kind.TIME else "text"))
+
+
+def _plain(query: exp.Query, fields: Sequence[Field]) -> exp.Query:
+    """Return a query with names of its own; what clients have no type for is text."""
+    names = [f"c{place}" for place in range(len(fields))]
+    alias = exp.TableAlias(
+        this=exp.to_identifier("q"), columns=[exp.to_identifier(name) for name in names]
+    )
+    wanted = [
+        exp.cast(build.column(name), "TEXT") if field.type == "text" else build.column(name)
+        for name, field in zip(names, fields, strict=True)
+    ]
+    return build.select(*wanted, source=exp.Subquery(this=query.copy(), alias=alias))
