@@ -7,7 +7,8 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InvalidManifest, SourceNotFound
-from discreet.policy.load import parse_policy
+from discreet.measure.subject import select_table
+from discreet.policy.load import load_policy, parse_policy
 
 if TYPE_CHECKING:
     from discreet.policy import model
@@ -53,6 +54,29 @@ def read_published(path: Path) -> model.Table:
     except DiscreetError:
         raise _invalid(path) from None
     return next(iter(policy.tables.values()))
+
+
+def describe(
+    release: str,
+    *,
+    policy: Path | None,
+    label: str,
+    table: str | None = None,
+    manifest: Path | None = None,
+) -> model.Table | None:
+    """Return what is said of a release's columns: by the policy's table, else by its manifest.
+
+    Args:
+        release: Where it is; its manifest is looked for beside it.
+        policy: The file of a policy, which wins.
+        label: What the release is called, to find it among the policy's tables.
+        table: The table's name in the policy.
+        manifest: The manifest, where it stands elsewhere.
+    """
+    if policy is not None:
+        return select_table(load_policy(policy), label=label, name=table)
+    found = manifest or find_manifest(release)
+    return read_published(found) if found is not None else None
 
 
 def hierarchies_of(table: model.Table | None) -> dict[str, Hierarchy]:

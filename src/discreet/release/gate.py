@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.attack.finding import judge, worst_first
+from discreet.attack.manifest import hierarchies_of
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch, innermost
@@ -71,7 +72,7 @@ class Passed:
 
     findings: tuple[Finding, ...] = ()
     cautions: tuple[str, ...] = ()
-    accepted: str | None = field(default=None)
+    accepted: str | None = None
 
 
 def attack_release(
@@ -97,7 +98,7 @@ def attack_release(
     with Scratch(release.engine) as scratch:
         release = replace(release, engine=scratch)
         people = sample(source, [*quasi, *sensitive], engine=scratch)
-        known = _Known(people, quasi, sensitive, _hierarchies(asked))
+        known = _Known(people, quasi, sensitive, hierarchies_of(asked))
         together, cautions = _together(known, release, earlier)
         return (_linked(known, release), *_told(release, asked), *together), cautions
 
@@ -121,12 +122,6 @@ def sample(source: Table, columns: Sequence[str], *, engine: Engine) -> Table:
     else:
         relation = engine.load(source.engine.run(query).to_reader())
     return Table(engine, relation, engine.columns(relation), source.label)
-
-
-def _hierarchies(asked: model.Table) -> dict[str, Hierarchy]:
-    return {
-        column.name: column.hierarchy for column in asked.columns if column.hierarchy is not None
-    }
 
 
 def _linked(known: _Known, release: Table) -> Finding:

@@ -193,6 +193,13 @@ def rare_values(index: Index, features: Sequence[Feature]) -> Predicates:
     return Predicates(table[:, :1].astype(np.int64), table[:, 1:2].astype(np.int64), table[:, 2:])
 
 
+def _some_columns(
+    features: Sequence[Feature], *, many: int, width: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return `many` choices of `width` columns, each in the columns' order."""
+    return np.sort(np.argsort(rng.random((many, len(features))), axis=1)[:, :width], axis=1)
+
+
 def from_records(
     records: Records,
     features: Sequence[Feature],
@@ -206,7 +213,7 @@ def from_records(
     A number is asked for on its far side of the median, where fewer people are (Giomi et al. 2023).
     """
     rows = rng.integers(len(records), size=many)
-    columns = np.sort(np.argsort(rng.random((many, len(features))), axis=1)[:, :width], axis=1)
+    columns = _some_columns(features, many=many, width=width, rng=rng)
     values = records.values[columns, rows[:, None]]
     is_ordered = np.array([feature.is_ordered for feature in features])[columns]
     middles = np.array([_median(column) for column in records.values])[columns]
@@ -225,7 +232,7 @@ def at_random(
     rng: np.random.Generator,
 ) -> Predicates:
     """Return predicates of columns, tests and values that have nothing to do with each other."""
-    columns = np.sort(np.argsort(rng.random((many, len(features))), axis=1)[:, :width], axis=1)
+    columns = _some_columns(features, many=many, width=width, rng=rng)
     drawn = [np.unique(column) for column in records.values]
     sizes = np.array([len(values) for values in drawn])[columns]
     picked = (rng.random((many, width)) * sizes).astype(np.int64)

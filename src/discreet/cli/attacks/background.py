@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.attacks.classes import attack_bound, class_options, person_option
-from discreet.cli.attacks.findings import Share
+from discreet.cli.attacks.classes import attack_bound, class_options, person_option, sure_option
 
 if TYPE_CHECKING:
     from discreet.attack.finding import Finding
@@ -39,14 +38,7 @@ Examples:
     metavar="COLUMN|CONDITION",
     help="What it knows of a person: the value of a column, or a condition. May be repeated.",
 )
-@click.option(
-    "--sure",
-    type=Share(),
-    metavar="SHARE",
-    default=0.9,
-    show_default="90%",
-    help="How sure the adversary must be of the truth for a person to count.",
-)
+@sure_option("How sure the adversary must be of the truth for a person to count.")
 @person_option
 @class_options
 def command(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli import options
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.findings import Share, finding_options, finish, tolerance_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +41,18 @@ person_option = click.option(
     metavar="COLUMN=VALUE,…",
     help="Attack one person, such as age=27,zip=47678; labels count for all they may stand for.",
 )
+
+
+def sure_option(help_text: str) -> Callable[..., Any]:
+    """Return the option that says how sure the adversary must be."""
+    return click.option(
+        "--sure",
+        type=Share(),
+        metavar="SHARE",
+        default=0.9,
+        show_default="90%",
+        help=help_text,
+    )
 
 
 def class_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.attacks.findings import Share, finish
+from discreet.cli.attacks.classes import sure_option
+from discreet.cli.attacks.findings import finish
 from discreet.cli.attacks.releases import opened, release_options
 
 if TYPE_CHECKING:
@@ -29,14 +30,7 @@ Examples:
     help="People believed to be in every release. A column called as the sensitive one is the truth, "
     "by which claims are judged.",
 )
-@click.option(
-    "--sure",
-    type=Share(),
-    metavar="SHARE",
-    default=0.9,
-    show_default="90%",
-    help="How sure the adversary must be for a partial breach.",
-)
+@sure_option("How sure the adversary must be for a partial breach.")
 @release_options
 def command(
     releases: tuple[str, ...],

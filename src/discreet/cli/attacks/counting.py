@@ -59,7 +59,7 @@ class Between(click.ParamType[tuple[str, str]]):
     metavar="N",
     help="Ask each count N times and take the mean, where answers are noisy.",
 )
-@click.option("--knows-rule", is_flag=True, help="The adversary knows K and skips what is refused.")
+@interfaces.knows_rule_option
 @interfaces.interface_options
 @finding_options
 def command(

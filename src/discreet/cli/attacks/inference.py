@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.attacks.classes import attack_bound, class_options, person_option
-from discreet.cli.attacks.findings import Share
+from discreet.cli.attacks.classes import attack_bound, class_options, person_option, sure_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,14 +23,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option(
-    "--sure",
-    type=Share(),
-    metavar="SHARE",
-    default=0.9,
-    show_default="90%",
-    help="How sure the adversary must be before it says anything.",
-)
+@sure_option("How sure the adversary must be before it says anything.")
 @person_option
 @class_options
 def command(release: str, sure: float, person: dict[str, str] | None, **choices: Any) -> None:

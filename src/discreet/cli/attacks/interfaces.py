@@ -66,6 +66,11 @@ class Blur(click.ParamType[tuple[str, float]]):
         return shape, number
 
 
+knows_rule_option = click.option(
+    "--knows-rule", is_flag=True, help="The adversary knows K and skips what is refused."
+)
+
+
 def interface_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what stands between the adversary and the table."""
     for option in (

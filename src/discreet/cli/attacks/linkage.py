@@ -95,6 +95,7 @@ def command(
     People of the list who are not in the release belong to the test: they show how often a link is
     wrong.
     """
+    from discreet.attack.manifest import describe
     from discreet.engines.connect import holds_tables, open_table
     from discreet.writing import require_writable
 
@@ -105,28 +106,18 @@ def command(
     opened = open_table(release, table=inside, memory_limit=memory, **reading)
     try:
         people = open_table(known, engine=opened.engine)
-        described = _described(
-            release, opened, policy=policy, manifest=choices.pop("manifest"), table=table
+        described = describe(
+            release,
+            policy=policy,
+            label=opened.label,
+            table=table,
+            manifest=choices.pop("manifest"),
         )
         allowed = tolerance_of(policy, tolerance=tolerance, table=table, label=opened.label)
         found = _attack(opened, people, described, **choices)
     finally:
         opened.engine.close()
     finish([found], tolerance=allowed, as_json=as_json, report=report)
-
-
-def _described(
-    release: str, opened: Table, *, policy: Path | None, manifest: Path | None, table: str | None
-) -> model.Table | None:
-    """Return what is said of the released columns: by the policy, else by the manifest."""
-    from discreet.attack.manifest import find_manifest, read_published
-    from discreet.measure.subject import select_table
-    from discreet.policy.load import load_policy
-
-    if policy is not None:
-        return select_table(load_policy(policy), label=opened.label, name=table)
-    found = manifest or find_manifest(release)
-    return read_published(found) if found is not None else None
 
 
 def _attack(

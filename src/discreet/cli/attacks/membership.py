@@ -162,11 +162,6 @@ def _hierarchies(
     target: str, policy: Path | None, name: str | None, label: str
 ) -> Mapping[str, Hierarchy]:
     """Return what group names mean: as the policy says, else the manifest beside the release."""
-    from discreet.attack.manifest import find_manifest, hierarchies_of, read_published
-    from discreet.measure.subject import select_table
-    from discreet.policy.load import load_policy
+    from discreet.attack.manifest import describe, hierarchies_of
 
-    if policy is not None:
-        return hierarchies_of(select_table(load_policy(policy), label=label, name=name))
-    manifest = find_manifest(target)
-    return hierarchies_of(read_published(manifest) if manifest is not None else None)
+    return hierarchies_of(describe(target, policy=policy, label=label, table=name))

@@ -73,11 +73,11 @@ def opened(
     name: str | None = None,
 ) -> Generator[Opened]:
     """Open all tables on one engine; it is closed at the end."""
-    from discreet.attack.manifest import hierarchies_of
+    from discreet.attack.manifest import describe, hierarchies_of
     from discreet.cli.attacks.findings import tolerance_of
     from discreet.engines.connect import open_table
 
-    rule = _rule(policy, table=table, label=releases[0])
+    rule = describe(releases[0], policy=policy, label=releases[0], table=table)
     how: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
     first = open_table(releases[0], memory_limit=memory, **how)
     try:
@@ -96,18 +96,6 @@ def opened(
         )
     finally:
         first.engine.close()
-
-
-def _rule(policy: Path | None, *, table: str | None, label: str) -> model.Table | None:
-    """Return what is said of the columns: by the policy, else by the first release's manifest."""
-    from discreet.attack.manifest import find_manifest, read_published
-    from discreet.measure.subject import select_table
-    from discreet.policy.load import load_policy
-
-    if policy is not None:
-        return select_table(load_policy(policy), label=label, name=table)
-    beside = find_manifest(label)
-    return read_published(beside) if beside is not None else None
 
 
 def _sensitive(named: Sequence[str] | None, rule: model.Table | None) -> tuple[str, ...]:

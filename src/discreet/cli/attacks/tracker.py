@@ -48,7 +48,7 @@ Examples:
     is_flag=True,
     help="The adversary knows that the person is in the table, and asks no counts; so with --epsilon.",
 )
-@click.option("--knows-rule", is_flag=True, help="The adversary knows K and skips what is refused.")
+@interfaces.knows_rule_option
 @interfaces.interface_options
 @finding_options
 def command(
