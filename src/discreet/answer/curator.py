@@ -17,7 +17,7 @@ from discreet.answer import cautions
 from discreet.answer.accounts import DEFAULT, accounts_of
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.explain import explain
-from discreet.answer.finish import finish, rehearse
+from discreet.answer.finish import finish, rehearse, shape
 from discreet.answer.perturb import release
 from discreet.answer.plan import make_plan
 from discreet.answer.resolve import resolve
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from discreet.answer.question import Question
     from discreet.answer.tables import Reading
     from discreet.dp.ledger.records import Account, Remaining, Reservation
+    from discreet.engines.engine import ArrowSchema
     from discreet.policy.model import Policy
 
     Number = str | int | float | Decimal
@@ -138,9 +139,13 @@ class Curator:
 
     def close(self) -> None:
         """Release the engine and the ledger."""
+        self.leave()
+        self.ledger.close()
+
+    def leave(self) -> None:
+        """Release the engine; the ledger stays open, for others who share it."""
         self._home.close()
         self.engine.close()
-        self.ledger.close()
 
     def ask(
         self,
@@ -247,6 +252,11 @@ class Curator:
         else:
             return asked
         raise InvalidQuestion("The question is nested too deeply. Split it.")
+
+    def shape(self, plan: Plan) -> ArrowSchema:
+        """Return the columns that the answer to a plan has; nothing is spent or read."""
+        with self._lock:
+            return shape(plan.question, self._home)
 
     def explain(
         self,

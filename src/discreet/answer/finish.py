@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from discreet.answer.question import Leaf, Question
     from discreet.engines.duckdb import DuckDB
-    from discreet.engines.engine import ArrowTable
+    from discreet.engines.engine import ArrowSchema, ArrowTable
 
 Array = Any
 
@@ -59,6 +59,12 @@ def finish(question: Question, released: Mapping[str, Released], home: DuckDB) -
             home.drop(name)
 
 
+def shape(question: Question, home: DuckDB) -> ArrowSchema:
+    """Return the columns that an answer would have, computed from tables without rows."""
+    empty = {leaf.name: Released(_without_rows(leaf), 0) for leaf in question.leaves}
+    return finish(question, empty, home).table.schema
+
+
 def rehearse(question: Question, home: DuckDB) -> None:
     """Compute the answer from tables without rows, so that what cannot be computed costs nothing.
 
@@ -67,9 +73,8 @@ def rehearse(question: Question, home: DuckDB) -> None:
     """
     if _plain_columns(question) is not None:
         return
-    empty = {leaf.name: Released(_without_rows(leaf), 0) for leaf in question.leaves}
     try:
-        finish(question, empty, home)
+        shape(question, home)
     except EngineFailed as error:
         reason = str(error).partition("(")[2].partition(")")[0]
     else:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import isinf, isnan
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.answer.words import amounts, percent, short
 from discreet.cli import options
 
 if TYPE_CHECKING:
@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.answer.curator import Curator
+
+__all__ = [
+    "AMOUNT",
+    "amounts",
+    "analyst_option",
+    "ledger_option",
+    "open_for",
+    "percent",
+    "question_options",
+    "short",
+]
 
 
 class Amount(click.ParamType[str]):
@@ -111,39 +122,3 @@ def open_for(
         table=table,
         reading={"memory_limit": memory, "delimiter": delimiter, "encoding": encoding},
     )
-
-
-def short(value: float | None) -> str:
-    """Return a number as people read it, with no more digits than tell something.
-
-    >>> short(1234.5678), short(0.00001234), short(None), short(12.0), short(1e-6)
-    ('1,234.6', '1.234e-5', '–', '12', '1e-6')
-    """
-    if value is None or isnan(value):
-        return "–"
-    if isinf(value):
-        return "∞" if value > 0 else "-∞"
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    if abs(value) >= 1000:
-        return f"{value:,.1f}"
-    return f"{value:.4g}".replace("e-0", "e-").replace("e+0", "e+")
-
-
-def amounts(epsilon: float, delta: float) -> str:
-    """Return a price or what is left in words; a delta of 0 goes without saying.
-
-    >>> amounts(0.5, 0), amounts(1, 1e-6)
-    ('epsilon 0.5', 'epsilon 1 and delta 1e-6')
-    """
-    told = f"epsilon {short(epsilon)}"
-    return f"{told} and delta {short(delta)}" if delta else told
-
-
-def percent(share: float) -> str:
-    """Return a share of 1 as people read it.
-
-    >>> percent(0.95), percent(0.0845)
-    ('95 %', '8.45 %')
-    """
-    return f"{share * 100:.3g} %" if share < 10 else f"{share * 100:,.0f} %"

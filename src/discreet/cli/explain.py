@@ -87,8 +87,10 @@ def show(found: Explanation, *, within: Fraction | None = None, as_json: bool) -
     if as_json:
         output.print_json(found)
         return
+    from discreet.answer.words import price
+
     to = output.console()
-    output.print_sentence(to, _price(found))
+    output.print_sentence(to, price(found))
     title = (
         f"Expected error, at {asking.percent(found.confidence)} confidence, in a group of "
         f"{found.size:,} rows"
@@ -108,23 +110,6 @@ def show(found: Explanation, *, within: Fraction | None = None, as_json: bool) -
             output.print_sentence(to, f"\nOnly these parts of {name} are charged: {listed}.")
     for caution in found.cautions:
         click.echo(output.harmless(f"! {caution}"), err=True)
-
-
-def _price(found: Explanation) -> str:
-    """Return what the question costs, on what, and whether there is as much left."""
-    count = "1 noisy statistic" if found.mechanisms == 1 else f"{found.mechanisms} noisy statistics"
-    groups = ""
-    if found.groups is not None and found.groups > 1:
-        groups = f" in each of {found.groups:,} public groups"
-    told = (
-        f"The question costs {asking.amounts(found.epsilon, found.delta)}, for {count}{groups} "
-        f"with {found.noise} noise."
-    )
-    left, delta = found.remaining.get("epsilon"), found.remaining.get("delta")
-    if isinstance(left, float) and isinstance(delta, float):
-        enough = left >= found.epsilon and delta >= found.delta
-        told += f" Left{'' if enough else ', which is not enough'}: {asking.amounts(left, delta)}."
-    return told
 
 
 def _row(item: Expected) -> list[str]:

@@ -215,8 +215,11 @@ def _trim(node: exp.Expr, visit: Visit) -> Typed:
 
 def _substring(node: exp.Expr, visit: Visit) -> Typed:
     length = node.args.get("length")
+    start = node.args.get("start")
+    if start is None:
+        raise refused("substring() needs a place to start from.", "Write substring(text, 1, 3).")
     count = None if length is None else _constant_integer(length, visit)
-    return texts.substring(visit(node.this), _constant_integer(node.args["start"], visit), count)
+    return texts.substring(visit(node.this), _constant_integer(start, visit), count)
 
 
 def _ends(take: Callable[[Typed, int], Typed]) -> Rule:
