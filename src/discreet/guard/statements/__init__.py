@@ -1,0 +1,1 @@
+"""Text in, statements out: exactly those that are allowed, and nothing is executed."""

@@ -1,0 +1,44 @@
+"""PostgreSQL's grammar where sqlglot's has gaps that clients fall into: `oid[]`, and `AS select`."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.tokenizer_core import TokenType
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+_AFTER_A_NAME = {TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN}
+
+
+class Served(Postgres):
+    """PostgreSQL's SQL as clients of a server write it."""
+
+    class Parser(Postgres.Parser):
+        """Reads what drivers ask the catalog."""
+
+        def parse(self, raw_tokens: list[Token], sql: str = "") -> list[exp.Expr | None]:
+            """Return trees; `select` is a name after AS or a dot, as Metabase writes it."""
+            for place, (before, token) in enumerate(pairwise(raw_tokens), start=1):
+                if token.token_type == TokenType.SELECT:
+                    after = raw_tokens[place + 1 : place + 2]
+                    ends = not after or after[0].token_type in _AFTER_A_NAME
+                    is_label = before.token_type == TokenType.ALIAS and ends
+                    if is_label or before.token_type == TokenType.DOT:
+                        token.token_type = TokenType.VAR
+            return super().parse(raw_tokens, sql)
+
+        def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            """Return a type, also an array of one that numbers things, as asyncpg asks for."""
+            found = super()._parse_types(*args, **kwargs)
+            if isinstance(found, exp.ObjectIdentifier) and self._match_pair(
+                TokenType.L_BRACKET, TokenType.R_BRACKET
+            ):
+                kind = exp.to_identifier(str(found.this).lower())
+                element = exp.DataType(this=exp.DType.USERDEFINED, kind=kind)
+                return exp.DataType(this=exp.DType.ARRAY, expressions=[element], nested=True)
+            return found

@@ -1,0 +1,293 @@
+"""GRANT and REVOKE: of rights on relations and schemas, of roles, and the seed's CREATE USER and TABLE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Allowance, Privilege
+from discreet.guard.statements.rights import (
+    Grant,
+    GrantRole,
+    GrantSystem,
+    Revoke,
+    RevokeRole,
+    Right,
+)
+from discreet.guard.statements.roles import role
+
+if TYPE_CHECKING:
+    from discreet.guard.statements.cursor import Cursor
+    from discreet.guard.statements.statement import Statement, Written
+
+_OTHER_KINDS = (
+    "database",
+    "domain",
+    "foreign",
+    "function",
+    "language",
+    "large",
+    "parameter",
+    "procedure",
+    "routine",
+    "sequence",
+    "tablespace",
+    "type",
+)
+_OTHER_PRIVILEGES = ("connect", "temporary", "temp", "execute", "set", "alter", "maintain")
+
+
+@dataclass(frozen=True)
+class _Target:
+    relations: tuple[Written, ...] = ()
+    schemas: tuple[str, ...] = ()
+    all_in_schema: bool = False
+    columns: tuple[str, ...] = ()  # the seed's ON employee (address)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A privilege or, when there is no ON, a role."""
+
+    name: str
+    is_quoted: bool
+    columns: tuple[str, ...] = ()
+
+
+def grant(cursor: Cursor) -> Statement:
+    """GRANT, whatever is granted."""
+    if _at_system(cursor):
+        return _system(cursor, "to", revoke=False)
+    items = _items(cursor)
+    if cursor.take("to"):
+        return _grant_role(cursor, _roles(cursor, items))
+    target = _target(cursor)
+    rights = _rights(items, target)
+    cursor.need("to")
+    grantees = cursor.listed(lambda: _grantee(cursor))
+    option, budget = _with(cursor)
+    return Grant(
+        rights,
+        target.relations,
+        target.schemas,
+        grantees,
+        option,
+        budget,
+        target.all_in_schema,
+        _granted_by(cursor),
+    )
+
+
+def revoke(cursor: Cursor) -> Statement:
+    """REVOKE, whatever is revoked."""
+    if _at_system(cursor):
+        return _system(cursor, "from", revoke=True)
+    for option in ("admin", "inherit", "set"):
+        if cursor.take(option, "option", "for"):
+            items = _items(cursor)
+            cursor.need("from")
+            return _revoke_role(cursor, _roles(cursor, items), option)
+    option_only = cursor.take("grant", "option", "for")
+    items = _items(cursor)
+    if not option_only and cursor.take("from"):
+        return _revoke_role(cursor, _roles(cursor, items), None)
+    target = _target(cursor)
+    rights = _rights(items, target)
+    cursor.need("from")
+    grantees = cursor.listed(lambda: _grantee(cursor))
+    grantor = _granted_by(cursor)
+    cascade = _cascade(cursor)
+    return Revoke(
+        rights,
+        target.relations,
+        target.schemas,
+        grantees,
+        option_only,
+        cascade,
+        target.all_in_schema,
+        grantor,
+    )
+
+
+def _grantee(cursor: Cursor) -> str:
+    cursor.take("group")
+    return role(cursor)
+
+
+def _cascade(cursor: Cursor) -> bool:
+    if cursor.take("cascade"):
+        return True
+    cursor.take("restrict")
+    return False
+
+
+def _granted_by(cursor: Cursor) -> str | None:
+    return role(cursor) if cursor.take("granted", "by") else None
+
+
+def _at_system(cursor: Cursor) -> bool:
+    return any(cursor.at("create", what) for what in ("user", "role", "table"))
+
+
+def _system(cursor: Cursor, before: str, *, revoke: bool) -> Statement:
+    cursor.need("create")
+    table = cursor.choose("user", "role", "table") == "table"
+    cursor.need(before)
+    grantees = cursor.listed(lambda: role(cursor))
+    return GrantSystem("create table" if table else "create user", grantees, revoke)
+
+
+def _items(cursor: Cursor) -> tuple[_Item, ...]:
+    return cursor.listed(lambda: _item(cursor))
+
+
+def _item(cursor: Cursor) -> _Item:
+    for word in ("all", "select", "references", "create"):
+        if cursor.take(word):
+            if word == "all":
+                cursor.take("privileges")
+            name, is_quoted = word, False
+            break
+    else:
+        is_quoted = cursor.word.kind == "name"
+        name = cursor.name()
+    columns = cursor.in_parentheses(cursor.name) if cursor.at("(") else ()
+    return _Item(name, is_quoted, columns)
+
+
+def _roles(cursor: Cursor, items: tuple[_Item, ...]) -> tuple[str, ...]:
+    for item in items:
+        if item.columns:
+            raise StatementFailed("0LP01", "column names cannot be included in GRANT/REVOKE ROLE")
+        if item.name == "all" and not item.is_quoted:
+            raise cursor.unexpected()
+    return tuple(item.name for item in items)
+
+
+def _rights(items: tuple[_Item, ...], target: _Target) -> tuple[Right, ...]:
+    if target.columns and any(item.columns for item in items):
+        raise StatementFailed("42601", "columns are given twice")
+    return tuple(Right(_privilege(item), item.columns or target.columns) for item in items)
+
+
+def _privilege(item: _Item) -> Privilege | None:
+    if item.name == "all" and not item.is_quoted:
+        return None
+    try:
+        return Privilege(item.name.upper())
+    except ValueError:
+        pass
+    if item.name in _OTHER_PRIVILEGES:
+        raise StatementFailed("0LP01", f"invalid privilege type {item.name.upper()} for relation")
+    raise StatementFailed("42601", f'unrecognized privilege type "{item.name}"')
+
+
+def _target(cursor: Cursor) -> _Target:
+    cursor.need("on")
+    if cursor.take("all", "tables", "in", "schema"):
+        return _Target(schemas=cursor.listed(cursor.name), all_in_schema=True)
+    if cursor.at("all"):
+        raise StatementFailed("0A000", "only ALL TABLES IN SCHEMA is supported")
+    if _names_a_kind(cursor, "schema"):
+        cursor.need("schema")
+        return _Target(schemas=cursor.listed(cursor.name))
+    for kind in _OTHER_KINDS:
+        if _names_a_kind(cursor, kind):
+            raise StatementFailed(
+                "0A000", f"there are no rights on a {kind} here: name a table, view or schema"
+            )
+    cursor.take("table")
+    relations = cursor.listed(cursor.relation)
+    columns = cursor.in_parentheses(cursor.name) if cursor.at("(") else ()
+    if columns and len(relations) > 1:
+        raise cursor.unexpected()
+    return _Target(relations=relations, columns=columns)
+
+
+def _names_a_kind(cursor: Cursor, kind: str) -> bool:
+    """Whether the word is a kind of object and not the name of a table: a name follows it."""
+    after = cursor.words[cursor.place + 1 : cursor.place + 2]
+    return (
+        cursor.at(kind)
+        and bool(after)
+        and (after[0].kind == "name" or (after[0].kind == "word" and after[0].text != "to"))
+        and not (after[0].kind == "word" and after[0].text == "from")
+    )
+
+
+def _with(cursor: Cursor) -> tuple[bool, Allowance | None]:
+    option, budget = False, None
+    while cursor.take("with"):
+        if cursor.take("grant", "option"):
+            option = True
+        elif cursor.take("budget"):
+            budget = _budget(cursor)
+        else:
+            raise cursor.unexpected()
+    return option, budget
+
+
+def _budget(cursor: Cursor) -> Allowance:
+    cursor.need("(")
+    said: dict[str, Decimal] = {}
+    while not cursor.take(")"):
+        if said:
+            cursor.need(",")
+        name = cursor.choose("epsilon", "delta")
+        cursor.take("=")
+        if name in said:
+            raise StatementFailed("42601", "conflicting or redundant options")
+        said[name] = _exact(cursor.number())
+    if "epsilon" not in said:
+        raise StatementFailed("42601", "a budget needs EPSILON", hint="DELTA is 0 unless given.")
+    epsilon, delta = said["epsilon"], said.get("delta", Decimal(0))
+    if epsilon <= 0 or not 0 <= delta < 1:
+        raise StatementFailed("22023", "a budget has EPSILON above 0 and DELTA from 0 to below 1")
+    return Allowance(epsilon, delta)
+
+
+def _exact(written: str) -> Decimal:
+    try:
+        return Decimal(written)
+    except InvalidOperation:
+        raise StatementFailed("42601", f'syntax error at or near "{written}"') from None
+
+
+def _grant_role(cursor: Cursor, roles: tuple[str, ...]) -> Statement:
+    members = cursor.listed(lambda: _grantee(cursor))
+    options: dict[str, bool] = {}
+    if cursor.take("with"):
+        for name, value in cursor.listed(lambda: _option(cursor)):
+            if name in options:
+                raise StatementFailed("42601", "conflicting or redundant options")
+            options[name] = value
+    return GrantRole(
+        roles,
+        members,
+        options.get("admin"),
+        options.get("inherit"),
+        options.get("set"),
+        _granted_by(cursor),
+    )
+
+
+def _option(cursor: Cursor) -> tuple[str, bool]:
+    name = cursor.choose("admin", "inherit", "set")
+    if cursor.take("false"):
+        return name, False
+    if not cursor.take("true"):
+        cursor.need("option")
+    return name, True
+
+
+def _revoke_role(cursor: Cursor, roles: tuple[str, ...], option: str | None) -> Statement:
+    members = cursor.listed(lambda: _grantee(cursor))
+    grantor = _granted_by(cursor)
+    cascade = _cascade(cursor)
+    match option:
+        case "admin" | "inherit" | "set":
+            return RevokeRole(roles, members, option, cascade, grantor)
+        case _:
+            return RevokeRole(roles, members, None, cascade, grantor)

@@ -1,0 +1,171 @@
+"""Statements about relations and what is attached to them: policies, masks, controls, triggers, labels, keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from discreet.guard.statements.statement import Statement, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlglot import exp
+
+    from discreet.guard.access.authority import (
+        Check,
+        Column,
+        Control,
+        ForeignKey,
+        Mask,
+        RowPolicy,
+        Trigger,
+    )
+
+
+@dataclass(frozen=True)
+class CreateSchema(Statement):
+    """CREATE SCHEMA name [AUTHORIZATION owner]."""
+
+    name: str
+    owner: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropSchema(Statement):
+    """DROP SCHEMA name."""
+
+    name: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True)
+class CreateTable(Statement):
+    """CREATE TABLE with its columns and constraints, or AS query."""
+
+    relation: Written
+    columns: tuple[Column, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    uniques: tuple[tuple[str, ...], ...] = ()
+    foreign_keys: tuple[tuple[ForeignKey, Written], ...] = ()  # with the target as written
+    checks: tuple[Check, ...] = ()
+    query: exp.Query | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class Drop(Statement):
+    """DROP TABLE or VIEW."""
+
+    relations: tuple[Written, ...]
+    kind: Literal["table", "view"]
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True)
+class CreateView(Statement):
+    """CREATE [OR REPLACE] [ANONYMIZED] VIEW name AS query [WITH (options)]."""
+
+    relation: Written
+    query: exp.Query
+    columns: tuple[str, ...] = ()
+    replace: bool = False
+    security_invoker: bool = False
+    anonymized: bool = False
+    options: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+
+
+@dataclass(frozen=True)
+class AlterOwner(Statement):
+    """ALTER TABLE | VIEW | SCHEMA name OWNER TO role."""
+
+    relation: Written | None
+    schema: str | None
+    owner: str
+
+
+@dataclass(frozen=True)
+class AlterRowSecurity(Statement):
+    """ALTER TABLE name ENABLE | DISABLE | FORCE | NO FORCE ROW LEVEL SECURITY."""
+
+    relation: Written
+    action: Literal["enable", "disable", "force", "no force"]
+
+
+@dataclass(frozen=True)
+class CreatePolicy(Statement):
+    """CREATE POLICY name ON table …."""
+
+    relation: Written
+    policy: RowPolicy
+
+
+@dataclass(frozen=True)
+class CreateMask(Statement):
+    """CREATE MASK name ON table (column) TO roles USING (expression)."""
+
+    relation: Written
+    mask: Mask
+
+
+@dataclass(frozen=True)
+class CreateControl(Statement):
+    """CREATE CONTROL name ON table TO roles WITH (size = 5, overlap = 10, audit = on)."""
+
+    relation: Written
+    control: Control
+
+
+@dataclass(frozen=True)
+class CreateTrigger(Statement):
+    """CREATE TRIGGER …."""
+
+    relation: Written
+    trigger: Trigger
+
+
+@dataclass(frozen=True)
+class DropAttached(Statement):
+    """DROP POLICY | MASK | CONTROL | TRIGGER name ON table."""
+
+    relation: Written
+    kind: Literal["policy", "mask", "control", "trigger"]
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class SecurityLabel(Statement):
+    """SECURITY LABEL FOR mls ON DATABASE | ROLE | TABLE name IS 'label'.
+
+    On the database: the lattice, `U < C < S < TS | nato, crypto`. On a role: its clearance. On a
+    table: `cells` makes it multi-level. NULL removes.
+    """
+
+    kind: Literal["database", "role", "table"]
+    role: str | None
+    relation: Written | None
+    label: str | None
+
+
+@dataclass(frozen=True)
+class Declassify(Statement):
+    """DECLASSIFY column ON table FROM 'label' TO 'label' WHERE condition."""
+
+    relation: Written
+    column: str
+    source: str
+    target: str
+    condition: exp.Expr | None
+
+
+@dataclass(frozen=True)
+class EncryptColumn(Statement):
+    """ALTER TABLE name ALTER COLUMN column SET ENCRYPTED WITH KEY key, or DROP ENCRYPTED (key None)."""
+
+    relation: Written
+    column: str
+    key: str | None

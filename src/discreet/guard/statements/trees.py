@@ -1,0 +1,85 @@
+"""Queries and writes as sqlglot's trees; everything else that it would take is refused."""
+
+from __future__ import annotations
+
+import logging
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from discreet.errors import StatementFailed
+from discreet.guard.statements.dialect import Served
+from discreet.guard.statements.limits import check_size, too_deep
+
+# It logs what it cannot take apart, which is refused here in words of our own.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+
+def read_tree(text: str) -> exp.Expr:
+    """Return the tree of one statement.
+
+    Raises:
+        StatementFailed: 42601 when it cannot be read, 54000 and 54001 when it is too large.
+    """
+    try:
+        trees = [tree for tree in sqlglot.parse(text, dialect=Served) if tree is not None]
+    except SqlglotError as error:
+        raise StatementFailed("42601", _where(error)) from None
+    except RecursionError:
+        raise too_deep() from None
+    if len(trees) != 1:
+        raise StatementFailed("42601", "syntax error: one statement was expected")
+    check_size(trees[0])
+    return trees[0]
+
+
+def _where(error: SqlglotError) -> str:
+    found = getattr(error, "errors", None)
+    near = found[0].get("highlight") if found else None
+    return f'syntax error at or near "{near}"' if near else "syntax error"
+
+
+def read_query(text: str) -> exp.Query:
+    """Return the tree of a query: SELECT, VALUES, TABLE, WITH."""
+    tree = read_tree(text)
+    if isinstance(tree, exp.Values):
+        return _rows(tree)
+    if isinstance(tree, exp.Query) and not isinstance(tree, exp.Table):
+        return tree
+    if isinstance(tree, (exp.Insert, exp.Update, exp.Delete, exp.Merge)):
+        raise StatementFailed("0A000", "a query was expected, not a write")
+    raise StatementFailed("42601", "syntax error: a query was expected")
+
+
+def _rows(values: exp.Values) -> exp.Select:
+    """Return `SELECT * FROM (VALUES …)`, in the order and number that was asked for."""
+    clauses = {name: values.args.get(name) for name in ("order", "limit", "offset", "with_")}
+    given = {name for name, value in values.args.items() if value not in (None, False, [])}
+    if given - {"expressions", *clauses}:
+        raise StatementFailed("0A000", "this VALUES is not supported here")
+    rows = exp.Values(
+        expressions=values.expressions,
+        alias=exp.TableAlias(this=exp.to_identifier("*VALUES*", quoted=True)),
+    )
+    select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=rows))
+    for name, value in clauses.items():
+        if value is not None:
+            select.set(name, value)
+    return select
+
+
+def read_write(text: str) -> exp.Insert | exp.Update | exp.Delete:
+    """Return the tree of an INSERT, UPDATE or DELETE."""
+    tree = read_tree(text)
+    if isinstance(tree, (exp.Insert, exp.Update, exp.Delete)):
+        return tree
+    raise StatementFailed("42601", "syntax error: INSERT, UPDATE or DELETE was expected")
+
+
+def read_expression(text: str) -> exp.Expr:
+    """Return the tree of one expression."""
+    tree = read_tree(f"SELECT {text}")
+    if not isinstance(tree, exp.Select) or len(tree.expressions) != 1:
+        raise StatementFailed("42601", "syntax error: one expression was expected")
+    return tree.expressions[0]

@@ -1,0 +1,130 @@
+"""Types of columns, by PostgreSQL's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+
+if TYPE_CHECKING:
+    from discreet.guard.statements.cursor import Cursor
+
+# Longest first where one begins like another.
+_NAMES: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("double", "precision"), "double precision"),
+    (("character", "varying"), "character varying"),
+    (("timestamp", "with", "time", "zone"), "timestamptz"),
+    (("timestamp", "without", "time", "zone"), "timestamp"),
+    (("time", "without", "time", "zone"), "time"),
+    *(
+        ((word,), name)
+        for name, words in {
+            "boolean": ("bool", "boolean"),
+            "smallint": ("int2", "smallint"),
+            "integer": ("int4", "int", "integer"),
+            "bigint": ("int8", "bigint"),
+            "real": ("float4", "real"),
+            "double precision": ("float8",),
+            "numeric": ("numeric", "decimal", "dec"),
+            "text": ("text",),
+            "character varying": ("varchar",),
+            "bytea": ("bytea",),
+            "date": ("date",),
+            "time": ("time",),
+            "timestamp": ("timestamp",),
+            "timestamptz": ("timestamptz",),
+            "interval": ("interval",),
+            "uuid": ("uuid",),
+            "json": ("json",),
+        }.items()
+        for word in words
+    ),
+)
+
+_INSTEAD = {
+    "serial": "integer and give the numbers yourself",
+    "smallserial": "smallint and give the numbers yourself",
+    "bigserial": "bigint and give the numbers yourself",
+    "char": "varchar(n) or text",
+    "character": "varchar(n) or text",
+    "bpchar": "varchar(n) or text",
+    "jsonb": "json",
+    "timetz": "time or timestamptz",
+    "money": "numeric(12,2)",
+    "bit": "text or bigint",
+    "varbit": "text",
+    "inet": "text",
+    "cidr": "text",
+    "xml": "text",
+}
+
+
+def read_type(cursor: Cursor) -> str:
+    """Go past a type and return PostgreSQL's name of it, such as `numeric(10,2)`."""
+    written = cursor.word
+    if cursor.take("float"):
+        return _float(cursor)
+    for words, name in _NAMES:
+        if cursor.take(*words):
+            return _whole(cursor, name)
+    if written.kind == "word" and written.text in _INSTEAD:
+        instead = _INSTEAD[written.text]
+        raise StatementFailed(
+            "0A000", f"type {written.text} is not supported", hint=f"Write {instead}."
+        )
+    name = cursor.name()
+    raise StatementFailed("42704", f'type "{name}" does not exist')
+
+
+def _float(cursor: Cursor) -> str:
+    bits = _modifiers(cursor)
+    if not bits:
+        return _whole(cursor, "double precision")
+    if len(bits) > 1 or not 1 <= bits[0] <= 53:
+        raise StatementFailed("22023", "precision for type float must be between 1 and 53")
+    return _whole(cursor, "real" if bits[0] < 25 else "double precision")
+
+
+def _whole(cursor: Cursor, name: str) -> str:
+    modifiers = _modifiers(cursor)
+    if cursor.take("with", "time", "zone"):  # timestamp(3) with time zone, time with time zone
+        raise StatementFailed(
+            "0A000",
+            f"this {name} with time zone is not supported",
+            hint="Write timestamptz without precision.",
+        )
+    if cursor.take("without", "time", "zone") and name not in ("time", "timestamp"):
+        raise cursor.unexpected()
+    if cursor.at("[") or cursor.at("array"):
+        raise StatementFailed(
+            "0A000", "arrays are not supported", hint="Write a table with one row per value."
+        )
+    if not modifiers:
+        return name
+    return _with_modifiers(name, modifiers)
+
+
+def _with_modifiers(name: str, modifiers: list[int]) -> str:
+    if name == "character varying" and len(modifiers) == 1:
+        if modifiers[0] < 1:
+            raise StatementFailed("22023", "length for type varchar must be at least 1")
+        return f"character varying({modifiers[0]})"
+    if name == "numeric" and len(modifiers) <= 2:
+        precision, scale = (*modifiers, 0)[:2]
+        if not 1 <= precision <= 38 or not 0 <= scale <= precision:
+            raise StatementFailed(
+                "22023", "numeric has a precision from 1 to 38 and a scale up to that"
+            )
+        return f"numeric({precision},{scale})"
+    raise StatementFailed(
+        "0A000", f"type {name} has no such precision here", hint=f"Write {name} alone."
+    )
+
+
+def _modifiers(cursor: Cursor) -> list[int]:
+    if not cursor.at("("):
+        return []
+    written = cursor.in_parentheses(cursor.number)
+    if not all(text.isdigit() and len(text) < 10 for text in written):
+        raise StatementFailed("22023", "invalid type modifier")
+    return [int(text) for text in written]

@@ -1,0 +1,147 @@
+"""Statements about settings, read from their words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+from discreet.guard.statements import statement as kinds
+from discreet.guard.statements.transactions import modes
+
+if TYPE_CHECKING:
+    from discreet.guard.statements.cursor import Cursor
+
+
+def set_variable(cursor: Cursor) -> kinds.Statement:
+    """Read SET in all the forms that clients send."""
+    local = cursor.take("local")
+    if cursor.take("session", "characteristics"):
+        cursor.need("as", "transaction")
+        return _modes(cursor, "default_transaction_", local=False)
+    if cursor.at("session", "authorization"):
+        raise _no_authorization()
+    if not local and not _is_assignment(cursor):
+        cursor.take("session")
+    if cursor.at("session", "authorization"):
+        raise _no_authorization()
+    if not _is_assignment(cursor):
+        special = _special(cursor, local=local)
+        if special is not None:
+            return special
+    name = _name(cursor)
+    if not cursor.take("to"):
+        cursor.need("=")
+    value = _value(cursor)
+    if name == "role":
+        return kinds.SetRole(None if value in (None, "none") else value, local=local)
+    return kinds.SetVariable(name, value, local=local)
+
+
+def _no_authorization() -> StatementFailed:
+    return StatementFailed("0A000", "SET SESSION AUTHORIZATION is not supported: use SET ROLE")
+
+
+def _is_assignment(cursor: Cursor) -> bool:
+    """Whether `name =` or `name TO` comes next, so that the first word is a name."""
+    after = cursor.words[cursor.place + 1 : cursor.place + 2]
+    return bool(after) and after[0].kind in ("word", "symbol") and after[0].text in ("=", "to")
+
+
+def _special(cursor: Cursor, *, local: bool) -> kinds.Statement | None:
+    if cursor.take("role"):
+        role = None if cursor.take("none") else _word_or_string(cursor)
+        return kinds.SetRole(role, local=local)
+    if cursor.take("time", "zone"):
+        value = None if cursor.take("local") else _value(cursor)
+        return kinds.SetVariable("timezone", value, local=local)
+    if cursor.take("transaction"):
+        if cursor.at("snapshot"):
+            raise StatementFailed("0A000", "SET TRANSACTION SNAPSHOT is not supported")
+        return _modes(cursor, "transaction_", local=True)
+    if cursor.take("names"):
+        return kinds.SetVariable("client_encoding", _value(cursor), local=local)
+    if cursor.take("schema"):
+        return kinds.SetVariable("search_path", cursor.string(), local=local)
+    if cursor.at("constraints"):
+        raise StatementFailed("0A000", "SET CONSTRAINTS is not supported: they hold at once")
+    return None
+
+
+def _modes(cursor: Cursor, prefix: str, *, local: bool) -> kinds.SetVariable:
+    """Return the one setting that modes of transactions come to: whether they only read."""
+    found = modes(cursor)
+    if not found:
+        raise cursor.unexpected()
+    name = "read_only" if "read_only" in found else next(iter(found))
+    return kinds.SetVariable(f"{prefix}{name}", found[name], local=local)
+
+
+def _name(cursor: Cursor) -> str:
+    parts = [cursor.step().text]
+    while cursor.take("."):
+        parts.append(cursor.name())
+    name = ".".join(parts).lower()
+    if not name.replace(".", "_").isidentifier():
+        raise StatementFailed("42601", "syntax error: a setting was expected")
+    return name
+
+
+def _word_or_string(cursor: Cursor) -> str:
+    return cursor.string() if cursor.word.kind == "string" else cursor.name()
+
+
+def _value(cursor: Cursor) -> str | None:
+    """Read one value or several with commas; None is DEFAULT."""
+    if cursor.take("default"):
+        return None
+    return ", ".join(cursor.listed(lambda: _one(cursor)))
+
+
+def _one(cursor: Cursor) -> str:
+    if cursor.word.kind == "number" or cursor.at("-"):
+        return cursor.number()
+    if cursor.word.kind in ("string", "name", "word"):
+        return cursor.step().text
+    raise cursor.unexpected()
+
+
+def reset(cursor: Cursor) -> kinds.Statement:
+    """Read RESET name, RESET ALL or RESET ROLE."""
+    if cursor.take("all"):
+        return kinds.SetVariable("all", None)
+    if cursor.take("role"):
+        return kinds.SetRole(None)
+    if cursor.at("session", "authorization"):
+        raise _no_authorization()
+    if cursor.take("time", "zone"):
+        return kinds.SetVariable("timezone", None)
+    return kinds.SetVariable(_name(cursor), None)
+
+
+def show(cursor: Cursor) -> kinds.Show:
+    """Read SHOW name."""
+    if cursor.take("time", "zone"):
+        return kinds.Show("timezone")
+    if cursor.take("transaction", "isolation", "level"):
+        return kinds.Show("transaction_isolation")
+    if cursor.take("session", "authorization"):
+        return kinds.Show("session_authorization")
+    return kinds.Show(_name(cursor))
+
+
+def discard(cursor: Cursor) -> kinds.Discard:
+    """Read DISCARD."""
+    return kinds.Discard(
+        f"discard {cursor.choose('all', 'plans', 'sequences', 'temp', 'temporary')}"
+    )
+
+
+def deallocate(cursor: Cursor) -> kinds.Discard:
+    """Read DEALLOCATE [PREPARE] name or ALL."""
+    cursor.take("prepare")
+    return kinds.Discard(f"deallocate {'all' if cursor.take('all') else cursor.name()}")
+
+
+def unlisten(cursor: Cursor) -> kinds.Discard:
+    """Read UNLISTEN, which ends what was never begun."""
+    return kinds.Discard(f"unlisten {'*' if cursor.take('*') else cursor.name()}")

@@ -1,0 +1,100 @@
+"""CREATE VIEW, plain and anonymized."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+from discreet.guard.statements.fragments import query
+from discreet.guard.statements.objects import CreateView
+
+if TYPE_CHECKING:
+    from discreet.guard.statements.cursor import Cursor
+    from discreet.guard.statements.statement import Statement
+
+_BEGINNINGS = ("select", "with", "values", "table", "(")
+
+
+def create_view(cursor: Cursor, *, replace: bool, anonymized: bool) -> Statement:
+    """CREATE VIEW name [(columns)] [WITH (options)] AS query [WITH (options)]."""
+    relation = cursor.relation()
+    columns = cursor.in_parentheses(cursor.name) if cursor.at("(") else ()
+    options = options_of(cursor) if cursor.at("with", "(") else {}
+    if not cursor.take("as") and not cursor.at_any(*_BEGINNINGS):  # the seed leaves AS out
+        raise cursor.unexpected()
+    text = cursor.text_until(lambda: _ends_query(cursor))
+    if cursor.at("with", "("):
+        for name, value in options_of(cursor).items():
+            if name in options:
+                raise StatementFailed("42601", "conflicting or redundant options")
+            options[name] = value
+    elif cursor.at("with"):
+        raise StatementFailed(
+            "0A000", "WITH CHECK OPTION is not supported: views are not written to"
+        )
+    invoker = switch(options, "security_invoker", default=False)
+    if not switch(options, "security_barrier", default=True):
+        raise StatementFailed("0A000", "every view is a security barrier: leave the option out")
+    _refuse_misplaced(options, invoker=invoker, anonymized=anonymized)
+    return CreateView(relation, query(text), columns, replace, invoker, anonymized, options)
+
+
+def _ends_query(cursor: Cursor) -> bool:
+    return cursor.at("with", "(") or any(
+        cursor.at("with", *words)
+        for words in (("check", "option"), ("local", "check"), ("cascaded", "check"))
+    )
+
+
+def _refuse_misplaced(options: dict[str, str], *, invoker: bool, anonymized: bool) -> None:
+    if anonymized and invoker:
+        raise StatementFailed(
+            "0A000", "an anonymized view reads with its owner's rights: leave security_invoker out"
+        )
+    if not anonymized and "check_option" in options:
+        raise StatementFailed("0A000", "check_option is not supported: views are not written to")
+    if options and not anonymized:
+        raise StatementFailed(
+            "22023",
+            f'unrecognized parameter "{next(iter(options))}"',
+            hint="Write CREATE ANONYMIZED VIEW for options such as k.",
+        )
+
+
+def switch(options: dict[str, str], name: str, *, default: bool) -> bool:
+    """Take an option that is on or off out of `options`."""
+    value = options.pop(name, str(default)).lower()
+    if value in ("true", "on", "yes", "1"):
+        return True
+    if value in ("false", "off", "no", "0"):
+        return False
+    raise StatementFailed("22023", f'invalid value for boolean option "{name}"')
+
+
+def options_of(cursor: Cursor) -> dict[str, str]:
+    """WITH (name = value, …)."""
+    cursor.need("with")
+    options: dict[str, str] = {}
+    for name, value in cursor.in_parentheses(lambda: _option(cursor)):
+        if name in options:
+            raise StatementFailed("42601", "conflicting or redundant options")
+        options[name] = value
+    return options
+
+
+def _option(cursor: Cursor) -> tuple[str, str]:
+    name = cursor.step()
+    if name.kind not in ("word", "name"):
+        cursor.place -= 1
+        raise cursor.unexpected()
+    if not cursor.take("="):
+        return name.text, "true"
+    if cursor.at("("):
+        return name.text, cursor.enclosed().strip()
+    if cursor.word.kind == "number" or cursor.at("-"):
+        return name.text, cursor.number()
+    value = cursor.step()
+    if value.kind == "symbol":
+        cursor.place -= 1
+        raise cursor.unexpected()
+    return name.text, value.text
