@@ -1,0 +1,218 @@
+"""Lists of rights: what a grant adds, what a revoke takes, and what falls with it.
+
+The rules are those of PostgreSQL 16 (src/backend/utils/adt/acl.c), told per privilege.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+from discreet.guard.access.authority import (
+    PUBLIC,
+    SCHEMA_PRIVILEGES,
+    TABLE_PRIVILEGES,
+    Allowance,
+    Entry,
+    Privilege,
+)
+from discreet.guard.access.reach import has_privs_of, is_superuser, reach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.guard.access.authority import Authority
+
+Acl = tuple[Entry, ...]
+
+# The owner needs no AGGREGATE: it costs a budget, and owners see every row.
+OWNED = tuple(privilege for privilege in TABLE_PRIVILEGES if privilege != Privilege.AGGREGATE)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A list of rights where it stands: whose roles it names, and who owns what it is about."""
+
+    authority: Authority
+    owner: str
+    entries: Acl
+
+    def with_entries(self, entries: Iterable[Entry]) -> Listed:
+        """Return the same place with other entries."""
+        return replace(self, entries=tuple(entries))
+
+
+def table_default(owner: str) -> Acl:
+    """Return the rights on a relation that nobody was granted anything on."""
+    return tuple(Entry(owner, owner, privilege) for privilege in OWNED)
+
+
+def schema_default(owner: str) -> Acl:
+    """Return the rights on a schema that nobody was granted anything on."""
+    return tuple(Entry(owner, owner, privilege) for privilege in SCHEMA_PRIVILEGES)
+
+
+def holds(listed: Listed, role: str, privilege: Privilege) -> Entry | None:
+    """Return the entry by which `role` has a privilege: its own, PUBLIC's or an inherited one."""
+    entries = [entry for entry in listed.entries if entry.privilege == privilege]
+    for entry in entries:
+        if entry.grantee in (PUBLIC, role):
+            return entry
+    for entry in entries:
+        if has_privs_of(listed.authority, role, entry.grantee):
+            return entry
+    return None
+
+
+def may_grant(listed: Listed, role: str, privilege: Privilege) -> bool:
+    """Whether `role` has the grant option, also by roles it inherits from; owners always do."""
+    if has_privs_of(listed.authority, role, listed.owner):
+        return True
+    return any(
+        entry.privilege == privilege
+        and entry.grantable
+        and entry.grantee != PUBLIC
+        and has_privs_of(listed.authority, role, entry.grantee)
+        for entry in listed.entries
+    )
+
+
+def _own_options(
+    listed: Listed, role: str, privileges: frozenset[Privilege]
+) -> frozenset[Privilege]:
+    if role == listed.owner:
+        return privileges
+    return frozenset(
+        entry.privilege
+        for entry in listed.entries
+        if entry.grantee == role and entry.grantable and entry.privilege in privileges
+    )
+
+
+def best_grantor(
+    listed: Listed, role: str, privileges: frozenset[Privilege]
+) -> tuple[str, frozenset[Privilege]]:
+    """Return in whose name `role` grants, and which of the privileges that role may grant.
+
+    The owner or a superuser grants as the owner; others as the nearest role they inherit from that
+    has all of the grant options, else the one with most of them.
+    """
+    if role == listed.owner or is_superuser(listed.authority, role):
+        return listed.owner, privileges
+    best, options = role, frozenset[Privilege]()
+    for other in reach(listed.authority, role, "inherit"):
+        own = _own_options(listed, other, privileges)
+        if own == privileges:
+            return other, own
+        if len(own) > len(options):
+            best, options = other, own
+    return best, options
+
+
+def added(listed: Listed, entry: Entry, *, budget: Allowance | None = None) -> Listed:
+    """Return the list with a right added, which may be there already.
+
+    Raises:
+        StatementFailed: 0LP01, its grant option would come back to whom it came from.
+    """
+    if entry.grantable:
+        _refuse_circles(listed, entry)
+    out: list[Entry] = []
+    found = False
+    for old in listed.entries:
+        if _same(old, entry):
+            found = True
+            out.append(
+                replace(
+                    old, grantable=old.grantable or entry.grantable, budget=budget or old.budget
+                )
+            )
+        else:
+            out.append(old)
+    if not found:
+        out.append(replace(entry, budget=budget))
+    return listed.with_entries(out)
+
+
+def removed(listed: Listed, entry: Entry, *, option_only: bool, cascade: bool) -> Listed:
+    """Return the list without a right, or without its grant option, and what rested on it.
+
+    Raises:
+        StatementFailed: 2BP01, others have rights that rest on it, and `cascade` was not said.
+    """
+    old = next((old for old in listed.entries if _same(old, entry)), None)
+    if old is None or (option_only and not old.grantable):
+        return listed
+    kept = (replace(old, grantable=False),) if option_only else ()
+    left: list[Entry] = []
+    for other in listed.entries:
+        left.extend(kept if other is old else (other,))
+    listed = listed.with_entries(left)
+    return _without_dependents(listed, old, cascade=cascade) if old.grantable else listed
+
+
+def given_to(acl: Acl, *, old: str, new: str) -> Acl:
+    """Return the list after a change of owner: what the old one gave or had is the new one's."""
+    merged: dict[tuple[str, str, Privilege], Entry] = {}
+    for entry in acl:
+        grantee = new if entry.grantee == old else entry.grantee
+        grantor = new if entry.grantor == old else entry.grantor
+        key = (grantee, grantor, entry.privilege)
+        there = merged.get(key)
+        budget = entry.budget if there is None else _larger(there.budget, entry.budget)
+        merged[key] = Entry(
+            grantee,
+            grantor,
+            entry.privilege,
+            grantable=entry.grantable or (there is not None and there.grantable),
+            budget=budget,
+        )
+    return tuple(merged.values())
+
+
+def _larger(one: Allowance | None, other: Allowance | None) -> Allowance | None:
+    both = [budget for budget in (one, other) if budget is not None]
+    return max(both, key=lambda budget: (budget.epsilon, budget.delta), default=None)
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    return (one.grantee, one.grantor, one.privilege) == (
+        other.grantee,
+        other.grantor,
+        other.privilege,
+    )
+
+
+def _without_dependents(listed: Listed, gone: Entry, *, cascade: bool) -> Listed:
+    """Take what `gone.grantee` granted, unless it may still grant it; the owner always may."""
+    if gone.grantee == listed.owner or may_grant(listed, gone.grantee, gone.privilege):
+        return listed
+    while True:
+        dependent = next(
+            (
+                entry
+                for entry in listed.entries
+                if entry.grantor == gone.grantee and entry.privilege == gone.privilege
+            ),
+            None,
+        )
+        if dependent is None:
+            return listed
+        if not cascade:
+            raise StatementFailed(
+                "2BP01", "dependent privileges exist", hint="Use CASCADE to revoke them too."
+            )
+        listed = removed(listed, dependent, option_only=False, cascade=True)
+
+
+def _refuse_circles(listed: Listed, entry: Entry) -> None:
+    """Refuse a grant option for somebody without whom the grantor would not have it either."""
+    if entry.grantor == listed.owner:
+        return
+    without = listed
+    for old in listed.entries:
+        if old.grantee == entry.grantee and old.grantable and old.privilege == entry.privilege:
+            without = removed(without, old, option_only=False, cascade=True)
+    if not may_grant(without, entry.grantor, entry.privilege):
+        raise StatementFailed("0LP01", "grant options cannot be granted back to your own grantor")

@@ -1,0 +1,126 @@
+"""One entry for every change of the authority: a statement in, the next authority out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import AccessDenied, Bug
+from discreet.guard.access import (
+    attached,
+    exclusions,
+    grants,
+    labels,
+    memberships,
+    relations,
+    roles,
+    schemas,
+)
+from discreet.guard.access.authority import Privilege
+from discreet.guard.access.change import Change, Note
+from discreet.guard.statements import objects, rights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.guard.access.authority import Authority, Column, RevokeScope, Subject
+    from discreet.guard.statements.statement import Statement
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The authority after a statement, and what to tell whoever sent it."""
+
+    authority: Authority
+    notices: tuple[Note, ...] = ()
+
+
+def apply(
+    authority: Authority,
+    statement: Statement,
+    subject: Subject,
+    *,
+    revoke_scope: RevokeScope = "owner",
+    columns: Sequence[Column] = (),
+    catalog: tuple[str, ...] = (),
+) -> Applied:
+    """Return the authority after a statement of `rights` or `objects`, or fail and change nothing.
+
+    `columns` are those of the query of CREATE VIEW or CREATE TABLE AS. `catalog` is what the engine
+    puts before schema and table. Passwords are not kept here.
+
+    Raises:
+        StatementFailed: with PostgreSQL's SQLSTATE; `AccessDenied` when the right is missing.
+    """
+    if subject.role not in authority.roles:
+        raise AccessDenied("permission denied", reason=f"there is no role {subject.role}")
+    change = Change(authority, subject, revoke_scope)
+    if isinstance(statement, objects.CreateTable):
+        change = relations.create_table(change, statement, columns, catalog)
+    elif isinstance(statement, objects.CreateView):
+        change = relations.create_view(change, statement, columns)
+    else:
+        change = _step(change, statement)
+    changed = change.authority
+    if changed == authority:
+        return Applied(authority, change.notices)
+    if changed.memberships != authority.memberships or changed.exclusions != authority.exclusions:
+        exclusions.need_separation(changed)
+    return Applied(replace(changed, version=authority.version + 1), change.notices)
+
+
+def _step(change: Change, statement: Statement) -> Change:
+    if isinstance(statement, objects.AlterOwner):
+        if statement.schema is not None:
+            return schemas.alter_schema_owner(change, statement.schema, statement.owner)
+        if statement.relation is not None:
+            return relations.alter_owner(change, statement.relation, statement)
+    step = _STEPS.get(type(statement))
+    if step is None:
+        raise Bug(f"{type(statement).__name__} changes no rights. Please report this.")
+    return step(change, statement)
+
+
+def is_applicable(statement: Statement) -> bool:
+    """Whether `apply` takes a statement: whether it changes the authority."""
+    return (
+        isinstance(statement, (objects.AlterOwner, objects.CreateTable, objects.CreateView))
+        or type(statement) in _STEPS
+    )
+
+
+def _grant_system(change: Change, statement: rights.GrantSystem) -> Change:
+    """The seed's GRANT CREATE USER | CREATE TABLE: the attribute and the right PostgreSQL has for it."""
+    if statement.right == "create table":
+        return grants.grant_in_schema(
+            change, Privilege.CREATE, statement.grantees, is_grant=not statement.revoke
+        )
+    for name in statement.grantees:
+        wanted = rights.AlterRole(name, {"createrole": not statement.revoke})
+        change = roles.alter_role(change, wanted)
+    return change
+
+
+_STEPS: dict[type[Statement], Callable[..., Change]] = {
+    rights.CreateRole: roles.create_role,
+    rights.AlterRole: roles.alter_role,
+    rights.DropRole: roles.drop_role,
+    rights.GrantRole: memberships.grant_role,
+    rights.RevokeRole: memberships.revoke_role,
+    rights.Grant: grants.grant,
+    rights.Revoke: grants.revoke,
+    rights.GrantSystem: _grant_system,
+    rights.CreateExclusion: exclusions.create_exclusion,
+    rights.DropExclusion: exclusions.drop_exclusion,
+    objects.CreateSchema: schemas.create_schema,
+    objects.DropSchema: schemas.drop_schema,
+    objects.Drop: relations.drop,
+    objects.AlterRowSecurity: attached.alter_row_security,
+    objects.CreatePolicy: attached.create_policy,
+    objects.CreateMask: attached.create_mask,
+    objects.CreateControl: attached.create_control,
+    objects.CreateTrigger: attached.create_trigger,
+    objects.DropAttached: attached.drop_attached,
+    objects.EncryptColumn: attached.encrypt_column,
+    objects.SecurityLabel: labels.security_label,
+}

@@ -1,0 +1,172 @@
+"""What is attached to a table: row policies, masks, controls, triggers, row security, encrypted columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.authority import PUBLIC, Privilege
+from discreet.guard.access.decide import owns, privilege_on
+from discreet.guard.access.dependents import named_in, parsed
+from discreet.guard.access.names import (
+    find_owned,
+    find_relation,
+    find_role,
+    need_owner,
+    need_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.guard.access.authority import Control, Mask, Relation, RowPolicy, Trigger
+    from discreet.guard.access.change import Change
+    from discreet.guard.statements.objects import (
+        AlterRowSecurity,
+        CreateControl,
+        CreateMask,
+        CreatePolicy,
+        CreateTrigger,
+        DropAttached,
+        EncryptColumn,
+    )
+
+    Attached = RowPolicy | Mask | Control | Trigger
+
+
+def alter_row_security(change: Change, statement: AlterRowSecurity) -> Change:
+    """ALTER TABLE … ROW LEVEL SECURITY."""
+    relation = find_owned(change.authority, change.role, statement.relation)
+    need_table(relation)
+    match statement.action:
+        case "enable" | "disable":
+            relation = replace(relation, row_security=statement.action == "enable")
+        case "force" | "no force":
+            relation = replace(relation, force_row_security=statement.action == "force")
+    return change.with_relation(relation)
+
+
+def create_policy(change: Change, statement: CreatePolicy) -> Change:
+    """CREATE POLICY; only the owner."""
+    relation = find_owned(change.authority, change.role, statement.relation)
+    need_table(relation)
+    policy = replace(statement.policy, roles=_targets(change, statement.policy.roles))
+    if policy.command == "INSERT" and policy.using is not None:
+        raise StatementFailed("42601", "only WITH CHECK expression allowed for INSERT")
+    if policy.command in ("SELECT", "DELETE") and policy.check is not None:
+        raise StatementFailed("42601", "WITH CHECK cannot be applied to SELECT or DELETE")
+    _need_free(relation.policies, policy.name, "policy", relation)
+    return change.with_relation(replace(relation, policies=(*relation.policies, policy)))
+
+
+def create_mask(change: Change, statement: CreateMask) -> Change:
+    """CREATE MASK; only the owner."""
+    relation = find_owned(change.authority, change.role, statement.relation)
+    mask = replace(statement.mask, roles=_targets(change, statement.mask.roles))
+    _need_column(relation, mask.column)
+    _need_free(relation.masks, mask.name, "mask", relation)
+    return change.with_relation(replace(relation, masks=(*relation.masks, mask)))
+
+
+def create_control(change: Change, statement: CreateControl) -> Change:
+    """CREATE CONTROL; only the owner."""
+    relation = find_owned(change.authority, change.role, statement.relation)
+    need_table(relation)
+    control = replace(statement.control, roles=_targets(change, statement.control.roles))
+    _need_free(relation.controls, control.name, "control", relation)
+    return change.with_relation(replace(relation, controls=(*relation.controls, control)))
+
+
+def create_trigger(change: Change, statement: CreateTrigger) -> Change:
+    """CREATE TRIGGER; the owner, or who has TRIGGER and sees the whole table anyway.
+
+    Conditions run with the owner's rights, and whether they hold can be told from the outside. So
+    nobody but the owner may ask other tables in them, or this one past row policies, masks, labels
+    or missing SELECT.
+    """
+    relation = find_relation(change.authority, change.role, statement.relation)
+    need_table(relation)
+    trigger = statement.trigger
+    if not owns(change.authority, change.role, relation):
+        _need_trigger_right(change, relation, trigger)
+    for name in trigger.columns:
+        _need_column(relation, name)
+    _need_free(relation.triggers, trigger.name, "trigger", relation)
+    return change.with_relation(replace(relation, triggers=(*relation.triggers, trigger)))
+
+
+def _need_trigger_right(change: Change, relation: Relation, trigger: Trigger) -> None:
+    text = f"permission denied for table {relation.name}"
+    for privilege in (Privilege.TRIGGER, Privilege.SELECT):
+        decision = privilege_on(change.authority, change.role, relation, privilege)
+        if not decision:
+            raise AccessDenied(text, reason=decision.reason)
+    hidden = relation.row_security or relation.masks or relation.multilevel
+    if hidden or named_in(parsed(trigger.condition)) - {relation.key}:
+        raise AccessDenied(
+            text, reason=f"only {relation.owner} may ask in a trigger what others do not see"
+        )
+
+
+def drop_attached(change: Change, statement: DropAttached) -> Change:
+    """DROP POLICY | MASK | CONTROL | TRIGGER name ON table; only the owner."""
+    relation = find_relation(change.authority, change.role, statement.relation)
+    need_owner(change.authority, change.role, relation)
+    there: dict[str, tuple[Attached, ...]] = {
+        "policy": relation.policies,
+        "mask": relation.masks,
+        "control": relation.controls,
+        "trigger": relation.triggers,
+    }
+    if statement.name not in {one.name for one in there[statement.kind]}:
+        text = f'{statement.kind} "{statement.name}" for table "{relation.name}" does not exist'
+        if not statement.if_exists:
+            raise StatementFailed("42704", text)
+        return change.told("NOTICE", f"{text}, skipping")
+    match statement.kind:
+        case "policy":
+            kept = tuple(one for one in relation.policies if one.name != statement.name)
+            relation = replace(relation, policies=kept)
+        case "mask":
+            left = tuple(one for one in relation.masks if one.name != statement.name)
+            relation = replace(relation, masks=left)
+        case "control":
+            rest = tuple(one for one in relation.controls if one.name != statement.name)
+            relation = replace(relation, controls=rest)
+        case "trigger":
+            others = tuple(one for one in relation.triggers if one.name != statement.name)
+            relation = replace(relation, triggers=others)
+    return change.with_relation(relation)
+
+
+def encrypt_column(change: Change, statement: EncryptColumn) -> Change:
+    """ALTER TABLE … ALTER COLUMN … SET ENCRYPTED WITH KEY k | DROP ENCRYPTED; only the owner."""
+    relation = find_owned(change.authority, change.role, statement.relation)
+    need_table(relation)
+    _need_column(relation, statement.column)
+    columns = tuple(
+        replace(column, key=statement.key) if column.name == statement.column else column
+        for column in relation.columns
+    )
+    return change.with_relation(replace(relation, columns=columns))
+
+
+def _targets(change: Change, names: tuple[str, ...]) -> tuple[str, ...]:
+    if PUBLIC in names:
+        return (PUBLIC,)
+    return tuple(find_role(change.authority, change.subject, name).name for name in names)
+
+
+def _need_column(relation: Relation, name: str) -> None:
+    if relation.column(name) is None:
+        raise StatementFailed(
+            "42703", f'column "{name}" of relation "{relation.name}" does not exist'
+        )
+
+
+def _need_free(there: Iterable[Attached], name: str, kind: str, relation: Relation) -> None:
+    if name in {one.name for one in there}:
+        raise StatementFailed(
+            "42710", f'{kind} "{name}" for table "{relation.name}" already exists'
+        )

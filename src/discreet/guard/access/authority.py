@@ -1,0 +1,287 @@
+"""The authority: who there is, what there is, and who may do what with it, as one frozen value.
+
+Every change makes a new value. The control store keeps all of them in order, so that it can be told
+who could see what at any time. Names are folded as PostgreSQL folds them, before they get here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from decimal import Decimal
+
+PUBLIC = ""  # the grantee that stands for everybody
+DEFAULT_SCHEMA = "public"
+OFFICER = "security_officer"  # the role whose members may declassify
+BOOTSTRAP = "discreet"  # the first superuser, in whose name superusers grant memberships
+
+Name: TypeAlias = tuple[str, str]  # schema, relation
+
+
+class Privilege(StrEnum):
+    """What a grant allows; AGGREGATE is ours: questions under differential privacy."""
+
+    SELECT = "SELECT"
+    INSERT = "INSERT"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    TRUNCATE = "TRUNCATE"
+    REFERENCES = "REFERENCES"
+    TRIGGER = "TRIGGER"
+    AGGREGATE = "AGGREGATE"
+    USAGE = "USAGE"  # of a schema
+    CREATE = "CREATE"  # in a schema
+
+
+TABLE_PRIVILEGES = (
+    Privilege.SELECT,
+    Privilege.INSERT,
+    Privilege.UPDATE,
+    Privilege.DELETE,
+    Privilege.TRUNCATE,
+    Privilege.REFERENCES,
+    Privilege.TRIGGER,
+    Privilege.AGGREGATE,
+)
+COLUMN_PRIVILEGES = (
+    Privilege.SELECT,
+    Privilege.INSERT,
+    Privilege.UPDATE,
+    Privilege.REFERENCES,
+)
+SCHEMA_PRIVILEGES = (Privilege.USAGE, Privilege.CREATE)
+
+
+@dataclass(frozen=True)
+class Role:
+    """A user or a group of users."""
+
+    name: str
+    superuser: bool = False
+    createrole: bool = False
+    createdb: bool = False
+    inherit: bool = True
+    login: bool = False
+    bypassrls: bool = False
+    clearance: str | None = None  # a label, as text
+    valid_until: str | None = None  # an ISO moment in UTC
+    connection_limit: int = -1
+
+
+@dataclass(frozen=True)
+class Membership:
+    """`member` is in `role` because `grantor` said so."""
+
+    role: str
+    member: str
+    grantor: str
+    admin: bool = False
+    inherit: bool = True
+    set: bool = True
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What questions under one grant of AGGREGATE may cost in all."""
+
+    epsilon: Decimal
+    delta: Decimal
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One right in a list of rights: `grantee` has it from `grantor`."""
+
+    grantee: str
+    grantor: str
+    privilege: Privilege
+    grantable: bool = False
+    budget: Allowance | None = None  # of AGGREGATE only
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a relation; `type` is PostgreSQL's name, such as `numeric(10,2)`."""
+
+    name: str
+    type: str
+    not_null: bool = False
+    default: str | None = None  # SQL
+    acl: tuple[Entry, ...] = ()
+    key: str | None = None  # the id of the key it is encrypted under
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """`columns` here hold keys of `target`."""
+
+    columns: tuple[str, ...]
+    target: Name
+    target_columns: tuple[str, ...]
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """A condition that holds of every row."""
+
+    condition: str  # SQL
+    name: str | None = None
+
+
+Command = Literal["ALL", "SELECT", "INSERT", "UPDATE", "DELETE"]
+
+
+@dataclass(frozen=True)
+class RowPolicy:
+    """Which rows `roles` see (`using`) and may write (`check`), as in PostgreSQL's CREATE POLICY."""
+
+    name: str
+    roles: tuple[str, ...]  # (PUBLIC,) for everybody
+    command: Command = "ALL"
+    using: str | None = None  # SQL
+    check: str | None = None  # SQL
+    permissive: bool = True
+
+
+@dataclass(frozen=True)
+class Mask:
+    """What `roles` see instead of a column: an expression over the row."""
+
+    name: str
+    column: str
+    roles: tuple[str, ...]
+    expression: str  # SQL
+
+
+@dataclass(frozen=True)
+class Control:
+    """Exact aggregates for `roles` that may not see rows, under the classic rules of inference control.
+
+    A question is about at least `size` people and at most all but `size`; with `everybody`, also
+    about all. It shares at most `overlap` people with each earlier one. With `audit`, all answers
+    together determine nobody's value. None of this is privacy: a tracker passes the first rule.
+    """
+
+    name: str
+    roles: tuple[str, ...]
+    size: int
+    overlap: int | None = None
+    audit: bool = False
+    everybody: bool = False
+
+
+Timing = Literal["BEFORE", "AFTER"]
+Event = Literal["INSERT", "UPDATE", "DELETE"]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """When a write makes `condition` true, it fails with `message` and nothing is written.
+
+    The condition may name OLD and NEW where `each` is ROW, and the table itself in subqueries.
+    """
+
+    name: str
+    timing: Timing
+    events: tuple[Event, ...]
+    each: Literal["ROW", "STATEMENT"]
+    condition: str  # SQL
+    message: str
+    columns: tuple[str, ...] = ()  # of UPDATE OF
+
+
+Kind = Literal["table", "view", "anonymized"]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or a view.
+
+    `acl` is None until the first grant, and means that the owner has every right. A view has its
+    `query`; an anonymized view also `options`, such as k. `physical` are the names that the engine
+    has for a table, outermost first.
+    """
+
+    schema: str
+    name: str
+    kind: Kind
+    owner: str
+    columns: tuple[Column, ...]
+    acl: tuple[Entry, ...] | None = None
+    primary_key: tuple[str, ...] = ()
+    uniques: tuple[tuple[str, ...], ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    checks: tuple[Check, ...] = ()
+    row_security: bool = False
+    force_row_security: bool = False
+    policies: tuple[RowPolicy, ...] = ()
+    masks: tuple[Mask, ...] = ()
+    controls: tuple[Control, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
+    multilevel: bool = False
+    query: str | None = None  # SQL, in PostgreSQL's dialect
+    security_invoker: bool = False
+    options: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    physical: tuple[str, ...] = ()
+    writable: bool = True
+
+    @property
+    def key(self) -> Name:
+        """What it is found by."""
+        return self.schema, self.name
+
+    def column(self, name: str) -> Column | None:
+        """Return the column called `name`, or None."""
+        return next((column for column in self.columns if column.name == name), None)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A space of names."""
+
+    name: str
+    owner: str
+    acl: tuple[Entry, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Separation of duty: nobody may be in more than one of `roles`."""
+
+    name: str
+    roles: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Authority:
+    """Everything that decisions rest on. `version` grows by one with every change."""
+
+    version: int = 0
+    roles: Mapping[str, Role] = field(default_factory=dict[str, Role], hash=False)
+    memberships: tuple[Membership, ...] = ()
+    schemas: Mapping[str, Schema] = field(default_factory=dict[str, Schema], hash=False)
+    relations: Mapping[Name, Relation] = field(default_factory=dict[Name, Relation], hash=False)
+    exclusions: tuple[Exclusion, ...] = ()
+    lattice: str | None = None  # levels and compartments, as written
+
+
+RevokeScope = Literal["owner", "grantor"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Who sends a statement: who logged in, as whom, and how much they are cleared to see.
+
+    `clearance` is the label of the session: at most that of the user. `settings` are what the
+    session has SET, by lower-case name.
+    """
+
+    user: str
+    role: str
+    clearance: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)

@@ -1,0 +1,182 @@
+"""Decisions: may this role do that, and why; nothing is allowed that no right allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.guard.access.acl import Acl, Listed, holds, schema_default, table_default
+from discreet.guard.access.authority import OFFICER, PUBLIC, Entry, Privilege, Schema
+from discreet.guard.access.reach import (
+    bootstrap,
+    can_set,
+    has_privs_of,
+    is_admin_of,
+    is_superuser,
+    reach,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.guard.access.authority import Allowance, Authority, Column, Relation
+
+__all__ = [
+    "Decision",
+    "any_column_privilege",
+    "any_privilege",
+    "bootstrap",
+    "budgets_on",
+    "can_set",
+    "has_privs_of",
+    "is_admin_of",
+    "is_officer",
+    "is_superuser",
+    "owns",
+    "privilege_on",
+    "reach",
+    "relation_acl",
+    "schema_privilege",
+]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Allowed or not, and the reason for the journal and the custodian.
+
+    >>> bool(Decision(False, "bob has no SELECT on patients"))
+    False
+    """
+
+    allowed: bool
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+
+def relation_acl(authority: Authority, relation: Relation) -> Listed:
+    """Return the rights on a relation, those of its owner written out."""
+    entries = table_default(relation.owner) if relation.acl is None else relation.acl
+    return Listed(authority, relation.owner, entries)
+
+
+def column_acl(authority: Authority, relation: Relation, column: Column) -> Listed:
+    """Return the rights on one column alone."""
+    return Listed(authority, relation.owner, column.acl)
+
+
+def schema_acl(authority: Authority, schema: Schema) -> Listed:
+    """Return the rights on a schema, those of its owner written out."""
+    entries: Acl = schema_default(schema.owner) if schema.acl is None else schema.acl
+    return Listed(authority, schema.owner, entries)
+
+
+def is_officer(authority: Authority, role: str) -> bool:
+    """Whether `role` acts as security officer: may set labels and declassify."""
+    return OFFICER in authority.roles and has_privs_of(authority, role, OFFICER)
+
+
+def owns(authority: Authority, role: str, thing: Relation | Schema) -> bool:
+    """Whether `role` has the rights of the owner of a relation or schema."""
+    return has_privs_of(authority, role, thing.owner)
+
+
+def _because(role: str, entry: Entry, what: str) -> str:
+    whom = "everybody" if entry.grantee == PUBLIC else entry.grantee
+    via = "" if entry.grantee in (PUBLIC, role) else f", of which {role} is a member"
+    if entry.grantor == entry.grantee:
+        return f"{whom} owns {what}{via}"
+    return f"{whom} has {entry.privilege} on {what} from {entry.grantor}{via}"
+
+
+def privilege_on(
+    authority: Authority,
+    role: str,
+    relation: Relation,
+    privilege: Privilege,
+    column: str | None = None,
+) -> Decision:
+    """Decide about a privilege on a relation, or on one column of it, and say by which right.
+
+    >>> from discreet.guard.access.authority import Authority, Relation, Role
+    >>> t = Relation("public", "t", "table", "ann", ())
+    >>> authority = Authority(roles={"ann": Role("ann"), "bob": Role("bob")})
+    >>> privilege_on(authority, "ann", t, Privilege.SELECT).reason
+    'ann owns t'
+    >>> privilege_on(authority, "bob", t, Privilege.SELECT).reason
+    'bob has no SELECT on t'
+    """
+    if role not in authority.roles:
+        return Decision(False, f"there is no role {role}")
+    if is_superuser(authority, role):
+        return Decision(True, f"{role} is a superuser")
+    entry = holds(relation_acl(authority, relation), role, privilege)
+    if entry is not None:
+        return Decision(True, _because(role, entry, relation.name))
+    if column is None:
+        return Decision(False, f"{role} has no {privilege} on {relation.name}")
+    found = relation.column(column)
+    what = f"{relation.name}.{column}"
+    if found is not None:
+        entry = holds(column_acl(authority, relation, found), role, privilege)
+        if entry is not None:
+            return Decision(True, _because(role, entry, what))
+    return Decision(False, f"{role} has no {privilege} on {what}")
+
+
+def any_column_privilege(
+    authority: Authority, role: str, relation: Relation, privilege: Privilege
+) -> Decision:
+    """Decide about a privilege on a relation or on at least one of its columns, as count(*) needs."""
+    decision = privilege_on(authority, role, relation, privilege)
+    if decision:
+        return decision
+    for column in relation.columns:
+        by_column = privilege_on(authority, role, relation, privilege, column.name)
+        if by_column:
+            return by_column
+    return decision
+
+
+def any_privilege(
+    authority: Authority, role: str, relation: Relation, privileges: Iterable[Privilege]
+) -> bool:
+    """Whether `role` has one of some privileges on a relation or a column of it."""
+    return any(any_column_privilege(authority, role, relation, one) for one in privileges)
+
+
+def budgets_on(
+    authority: Authority, role: str, relation: Relation
+) -> tuple[tuple[str, Allowance], ...]:
+    """Return the budgets of AGGREGATE that `role` may spend on a relation, and whose they are.
+
+    The role's own come first, then those of roles it inherits from, nearest first, then everybody's.
+    """
+    if role not in authority.roles:
+        return ()
+    ways = (*reach(authority, role, "inherit"), PUBLIC)
+    entries = relation_acl(authority, relation).entries
+    return tuple(
+        (entry.grantee, entry.budget)
+        for grantee in ways
+        for entry in entries
+        if entry.grantee == grantee
+        and entry.privilege == Privilege.AGGREGATE
+        and entry.budget is not None
+    )
+
+
+def schema_privilege(
+    authority: Authority, role: str, schema: str, privilege: Privilege
+) -> Decision:
+    """Decide about USAGE of or CREATE in a schema."""
+    found = authority.schemas.get(schema)
+    if found is None or role not in authority.roles:
+        return Decision(False, f"{role} has no {privilege} on schema {schema}")
+    if is_superuser(authority, role):
+        return Decision(True, f"{role} is a superuser")
+    entry = holds(schema_acl(authority, found), role, privilege)
+    if entry is None:
+        return Decision(False, f"{role} has no {privilege} on schema {schema}")
+    return Decision(True, _because(role, entry, f"schema {schema}"))

@@ -1,0 +1,162 @@
+"""What depends on a relation: views that read it, keys that point to it, rules that ask it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+from discreet.guard.access.authority import DEFAULT_SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlglot import exp
+
+    from discreet.guard.access.authority import Authority, Name, Relation
+    from discreet.guard.access.change import Change
+
+
+def named_in(tree: exp.Expr) -> set[Name]:
+    """Return the relations that a tree names, but for those it defines itself in WITH.
+
+    A name that is defined in one WITH and is a relation elsewhere in the tree counts as a relation.
+    """
+    return {(table.db or DEFAULT_SCHEMA, table.name) for table in base_tables(tree)}
+
+
+def base_tables(tree: exp.Expr) -> list[exp.Table]:
+    """Return the nodes of a tree that name relations."""
+    from sqlglot import exp
+
+    return [
+        table
+        for table in tree.find_all(exp.Table)
+        if isinstance(table.this, exp.Identifier) and not _is_defined(table)
+    ]
+
+
+def _is_defined(table: exp.Table) -> bool:
+    """Whether a WITH around the table defines its name."""
+    from sqlglot import exp
+
+    if table.db:
+        return False
+    node: exp.Expr | None = table
+    while node is not None:
+        inside: exp.Expr = node
+        node = node.parent
+        with_ = None if node is None else node.args.get("with_")
+        if not isinstance(with_, exp.With) or with_ is inside:
+            if isinstance(node, exp.With) and _defines(node, table.name, before=inside):
+                return True
+            continue
+        if _defines(with_, table.name, before=None):
+            return True
+    return False
+
+
+def _defines(with_: exp.With, name: str, *, before: exp.Expr | None) -> bool:
+    """Whether one of the queries of WITH has a name; those after `before` are not known to it yet."""
+    for query in with_.expressions:
+        if query is before and not with_.args.get("recursive"):
+            return False
+        if query.alias == name:
+            return True
+    return False
+
+
+def parsed(text: str) -> exp.Expr:
+    """Return the tree of SQL that the authority holds."""
+    from sqlglot import parse_one
+    from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
+
+    return normalize_identifiers(parse_one(text, dialect="postgres"), dialect="postgres")
+
+
+def _rules(relation: Relation) -> list[tuple[str, str]]:
+    """Return what is attached to a relation, in words, and its SQL."""
+    rules = [
+        (f"policy {policy.name} on {relation.name}", text)
+        for policy in relation.policies
+        for text in (policy.using, policy.check)
+        if text is not None
+    ]
+    rules += [(f"mask {mask.name} on {relation.name}", mask.expression) for mask in relation.masks]
+    rules += [
+        (f"trigger {one.name} on {relation.name}", one.condition) for one in relation.triggers
+    ]
+    return rules
+
+
+def _views_of(authority: Authority, gone: set[Name]) -> list[Relation]:
+    return [
+        relation
+        for relation in authority.relations.values()
+        if relation.key not in gone
+        and relation.query is not None
+        and relation.kind != "table"
+        and named_in(parsed(relation.query)) & gone
+    ]
+
+
+def dropped(change: Change, keys: Sequence[Name], *, cascade: bool, what: str) -> Change:
+    """Return the change without some relations and, when `cascade`, what depends on them.
+
+    Policies, masks and triggers of other relations that ask a dropped one are never dropped along:
+    they protect something.
+
+    Raises:
+        StatementFailed: 2BP01, something depends on them that may not fall with them.
+    """
+    authority, gone = change.authority, set(keys)
+    while views := _views_of(authority, gone):
+        if not cascade:
+            raise _depends(what, f"view {views[0].name} depends on {what}")
+        for view in views:
+            change = change.told("NOTICE", f"drop cascades to view {view.name}")
+        gone |= {view.key for view in views}
+    left = [relation for relation in authority.relations.values() if relation.key not in gone]
+    for relation in left:
+        for rule, text in _rules(relation):
+            if named_in(parsed(text)) & gone:
+                raise _depends(what, f"{rule} depends on {what}")
+    change = _without_keys(change, left, gone, cascade=cascade, what=what)
+    return change.without_relations(gone)
+
+
+def _without_keys(
+    change: Change, left: Iterable[Relation], gone: set[Name], *, cascade: bool, what: str
+) -> Change:
+    for relation in left:
+        kept = tuple(key for key in relation.foreign_keys if key.target not in gone)
+        if len(kept) < len(relation.foreign_keys):
+            if not cascade:
+                raise _depends(what, f"a foreign key of {relation.name} depends on {what}")
+            change = change.told("NOTICE", f"drop cascades to a foreign key of {relation.name}")
+            change = change.with_relation(replace(relation, foreign_keys=kept))
+    return change
+
+
+def _depends(what: str, detail: str) -> StatementFailed:
+    return StatementFailed(
+        "2BP01",
+        f"cannot drop {what} because other objects depend on it",
+        detail=detail,
+        hint="Use DROP ... CASCADE to drop the dependent objects too.",
+    )
+
+
+def reads_of(authority: Authority, names: Iterable[Name]) -> set[Name]:
+    """Return the relations and all that they read, through views."""
+    found: set[Name] = set()
+    queue = list(names)
+    while queue:
+        key = queue.pop()
+        if key in found:
+            continue
+        found.add(key)
+        relation = authority.relations.get(key)
+        if relation is not None and relation.kind != "table" and relation.query is not None:
+            queue.extend(named_in(parsed(relation.query)))
+    return found

@@ -1,0 +1,398 @@
+"""GRANT and REVOKE on relations, columns and schemas, all or nothing.
+
+The rules are those of PostgreSQL 16 (src/backend/catalog/aclchk.c). In the scope `owner`, whoever
+revokes as the owner takes the right whoever granted it; in the scope `grantor`, only what they
+granted themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.acl import (
+    OWNED,
+    Acl,
+    Listed,
+    added,
+    best_grantor,
+    holds,
+    may_grant,
+    removed,
+)
+from discreet.guard.access.authority import (
+    COLUMN_PRIVILEGES,
+    DEFAULT_SCHEMA,
+    PUBLIC,
+    SCHEMA_PRIVILEGES,
+    TABLE_PRIVILEGES,
+    Entry,
+    Privilege,
+    Schema,
+)
+from discreet.guard.access.decide import (
+    column_acl,
+    relation_acl,
+    schema_acl,
+    schema_privilege,
+)
+from discreet.guard.access.names import find_relation, find_role, find_schema
+from discreet.guard.access.orphans import without_orphans
+from discreet.guard.statements.rights import Grant, Revoke
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from discreet.guard.access.authority import Allowance, Relation
+    from discreet.guard.access.change import Change
+
+_AGGREGATE = frozenset({Privilege.AGGREGATE})
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What a GRANT or REVOKE does to each list of rights it concerns."""
+
+    grantees: tuple[str, ...]
+    is_grant: bool
+    option: bool
+    cascade: bool = False
+    budget: Allowance | None = None
+
+
+def grant(change: Change, statement: Grant) -> Change:
+    """GRANT rights ON … TO grantees."""
+    _check_budget(statement)
+    order = _Order((), is_grant=True, option=statement.grant_option, budget=statement.budget)
+    return _on_all(change, statement, order)
+
+
+def revoke(change: Change, statement: Revoke) -> Change:
+    """REVOKE rights ON … FROM grantees."""
+    order = _Order((), is_grant=False, option=statement.option_only, cascade=statement.cascade)
+    return _on_all(change, statement, order)
+
+
+def grant_in_schema(
+    change: Change, privilege: Privilege, grantees: Sequence[str], *, is_grant: bool
+) -> Change:
+    """Grant or revoke one right on the default schema: the seed's GRANT CREATE TABLE."""
+    names = tuple(find_role(change.authority, change.subject, name).name for name in grantees)
+    order = _Order(names, is_grant=is_grant, option=False)
+    schema = find_schema(change.authority, DEFAULT_SCHEMA)
+    return _on_schema(change, schema, frozenset({privilege}), order, said_all=False)
+
+
+def _need_own_name(change: Change, statement: Grant | Revoke) -> None:
+    """Refuse GRANTED BY anybody else; rights on objects are granted in a name that is found."""
+    if statement.grantor is not None:
+        grantor = find_role(change.authority, change.subject, statement.grantor).name
+        if grantor != change.role:
+            raise StatementFailed("0A000", "grantor must be current user")
+
+
+def _grantees(change: Change, statement: Grant | Revoke) -> tuple[str, ...]:
+    return tuple(
+        PUBLIC if name == PUBLIC else find_role(change.authority, change.subject, name).name
+        for name in statement.grantees
+    )
+
+
+def _check_budget(statement: Grant) -> None:
+    wants = any(right.privilege == Privilege.AGGREGATE for right in statement.rights)
+    if wants and statement.budget is None:
+        raise StatementFailed(
+            "0LP01",
+            "AGGREGATE needs a budget",
+            hint="Write: GRANT AGGREGATE ON … TO … WITH BUDGET (EPSILON 1, DELTA 1e-6).",
+        )
+    if wants and statement.grant_option:
+        raise StatementFailed(
+            "0LP01",
+            "AGGREGATE cannot be granted with grant option",
+            hint="A budget that is granted on would be spent more than once; let the owner grant it.",
+        )
+    if statement.budget is not None and not wants:
+        raise StatementFailed("0LP01", "only AGGREGATE has a budget")
+
+
+def _on_all(change: Change, statement: Grant | Revoke, order: _Order) -> Change:
+    _need_own_name(change, statement)
+    if statement.schemas and not statement.all_in_schema:
+        schemas = [find_schema(change.authority, name) for name in statement.schemas]
+        order = replace(order, grantees=_grantees(change, statement))
+        wanted, said_all = _whole_privileges(statement, SCHEMA_PRIVILEGES, "schema")
+        for schema in schemas:
+            current = change.authority.schemas[schema.name]
+            change = _on_schema(change, current, wanted, order, said_all=said_all)
+        return change
+    keys = [relation.key for relation in _relations(change, statement)]
+    order = replace(order, grantees=_grantees(change, statement))
+    wanted, said_all = _whole_privileges(statement, TABLE_PRIVILEGES, "relation")
+    for key in keys:
+        relation = change.authority.relations[key]
+        change = _on_relation(change, relation, statement, order, (wanted, said_all))
+    return change
+
+
+def _relations(change: Change, statement: Grant | Revoke) -> Iterable[Relation]:
+    authority = change.authority
+    if not statement.all_in_schema:
+        return [find_relation(authority, change.role, name) for name in statement.relations]
+    for name in statement.schemas:
+        find_schema(authority, name)
+        decision = schema_privilege(authority, change.role, name, Privilege.USAGE)
+        if not decision:
+            raise AccessDenied(f"permission denied for schema {name}", reason=decision.reason)
+    found = [one for one in authority.relations.values() if one.schema in statement.schemas]
+    return sorted(found, key=lambda relation: relation.kind != "table")  # tables come first
+
+
+def _whole_privileges(
+    statement: Grant | Revoke, valid: Sequence[Privilege], what: str
+) -> tuple[frozenset[Privilege], bool]:
+    """Return the privileges that are meant for whole objects, and whether ALL was said."""
+    wanted: set[Privilege] = set()
+    said_all = False
+    for right in statement.rights:
+        if right.columns:
+            if what != "relation":
+                raise StatementFailed("0LP01", "column privileges are only valid for relations")
+        elif right.privilege is None:
+            said_all = True
+            wanted |= set(valid) - _AGGREGATE
+            if isinstance(statement, Revoke) and what == "relation":
+                wanted |= _AGGREGATE
+        elif right.privilege not in valid:
+            raise StatementFailed("0LP01", f"invalid privilege type {right.privilege} for {what}")
+        else:
+            wanted.add(right.privilege)
+    return frozenset(wanted), said_all
+
+
+def _column_privileges(
+    relation: Relation,
+    statement: Grant | Revoke,
+    whole: frozenset[Privilege],
+) -> dict[str, set[Privilege]]:
+    """Return which privileges of which columns are meant.
+
+    Who loses a privilege on the table loses it on its columns.
+    """
+    wanted: dict[str, set[Privilege]] = {column.name: set() for column in relation.columns}
+    if isinstance(statement, Revoke):
+        for privileges in wanted.values():
+            privileges.update(whole & set(COLUMN_PRIVILEGES))
+    for right in statement.rights:
+        meant = set(COLUMN_PRIVILEGES) if right.privilege is None else {right.privilege}
+        if right.columns and not meant <= set(COLUMN_PRIVILEGES):
+            raise StatementFailed("0LP01", f"invalid privilege type {right.privilege} for column")
+        _need_columns(relation, right.columns)
+        for name in right.columns:
+            wanted[name] |= meant
+    return wanted
+
+
+def _need_columns(relation: Relation, names: Iterable[str]) -> None:
+    for name in names:
+        if relation.column(name) is None:
+            raise StatementFailed(
+                "42703", f'column "{name}" of relation "{relation.name}" does not exist'
+            )
+
+
+def _on_relation(
+    change: Change,
+    relation: Relation,
+    statement: Grant | Revoke,
+    order: _Order,
+    whole: tuple[frozenset[Privilege], bool],
+) -> Change:
+    wanted, said_all = whole
+    untouched = relation
+    before = relation_acl(change.authority, relation)
+    after = before
+    about = f'"{relation.name}"'
+    if wanted - _AGGREGATE:
+        change, allowed, grantor = _restricted(
+            change,
+            before,
+            wanted - _AGGREGATE,
+            order,
+            said_all=said_all,
+            about=about,
+            denied=(OWNED, f"permission denied for {_kind(relation)} {relation.name}"),
+        )
+        after = _applied(change, after, allowed, grantor, order)
+    if wanted & _AGGREGATE:
+        change, allowed, grantor = _restricted(
+            change,
+            before,
+            _AGGREGATE,
+            order,
+            said_all=said_all,
+            about=about,
+            denied=(TABLE_PRIVILEGES, f"permission denied for {_kind(relation)} {relation.name}"),
+        )
+        after = _applied(change, after, allowed, grantor, order)
+    if wanted:
+        relation = replace(relation, acl=after.entries)
+    columns = _column_privileges(relation, statement, wanted)
+    if not order.is_grant and relation.kind == "table" and wanted & set(COLUMN_PRIVILEGES):
+        _need_right_beyond_columns(change, relation, before, wanted & set(COLUMN_PRIVILEGES))
+    for name, privileges in columns.items():
+        if privileges:
+            change, relation = _on_column(
+                change, relation, name, frozenset(privileges), before, order
+            )
+    if not order.is_grant and change.scope == "owner":
+        relation = without_orphans(change.authority, untouched, relation, cascade=order.cascade)
+    return change.with_relation(relation)
+
+
+def _need_right_beyond_columns(
+    change: Change, relation: Relation, table: Listed, wanted: frozenset[Privilege]
+) -> None:
+    """Refuse REVOKE on a table to those who have rights on single columns of it only.
+
+    PostgreSQL takes the right from every column, also from system columns, on which rights are had
+    through the table alone.
+    """
+    grantor, allowed = best_grantor(table, change.role, wanted)
+    if not allowed and not _has_any(table, grantor, COLUMN_PRIVILEGES):
+        raise AccessDenied(
+            f"permission denied for table {relation.name}",
+            reason=f"{change.role} has rights on columns of {relation.name} only",
+        )
+
+
+def _has_any(listed: Listed, role: str, privileges: Sequence[Privilege]) -> bool:
+    return any(may_grant(listed, role, one) or holds(listed, role, one) for one in privileges)
+
+
+def _kind(relation: Relation) -> str:
+    return "table" if relation.kind == "table" else "view"
+
+
+def _on_column(
+    change: Change,
+    relation: Relation,
+    name: str,
+    privileges: frozenset[Privilege],
+    table: Listed,
+    order: _Order,
+) -> tuple[Change, Relation]:
+    column = relation.column(name)
+    if column is None:
+        return change, relation
+    own = column_acl(change.authority, relation, column)
+    # Who may grant on the table may grant on its columns.
+    both = own.with_entries((*table.entries, *own.entries))
+    change, allowed, grantor = _restricted(
+        change,
+        both,
+        privileges,
+        order,
+        said_all=privileges == frozenset(COLUMN_PRIVILEGES),
+        about=f'column "{name}" of relation "{relation.name}"',
+        denied=(
+            COLUMN_PRIVILEGES,
+            f'permission denied for column "{name}" of relation "{relation.name}"',
+        ),
+    )
+    acl = _applied(change, own, allowed, grantor, order).entries
+    columns = tuple(replace(c, acl=acl) if c.name == name else c for c in relation.columns)
+    return change, replace(relation, columns=columns)
+
+
+def _on_schema(
+    change: Change,
+    schema: Schema,
+    wanted: frozenset[Privilege],
+    order: _Order,
+    *,
+    said_all: bool,
+) -> Change:
+    before = schema_acl(change.authority, schema)
+    change, allowed, grantor = _restricted(
+        change,
+        before,
+        wanted,
+        order,
+        said_all=said_all,
+        about=f'"{schema.name}"',
+        denied=(SCHEMA_PRIVILEGES, f"permission denied for schema {schema.name}"),
+    )
+    acl: Acl = _applied(change, before, allowed, grantor, order).entries
+    return change.with_schema(replace(schema, acl=acl))
+
+
+def _restricted(
+    change: Change,
+    listed: Listed,
+    wanted: frozenset[Privilege],
+    order: _Order,
+    *,
+    said_all: bool,
+    about: str,
+    denied: tuple[Sequence[Privilege], str],
+) -> tuple[Change, frozenset[Privilege], str]:
+    """Return what of the wanted may be granted or revoked, in whose name, and what to tell.
+
+    Whoever has no right at all on the object is refused; whoever has some is told that nothing
+    was done.
+    """
+    grantor, allowed = best_grantor(listed, change.role, wanted)
+    if not allowed and not said_all_quietly(wanted, said_all=said_all):
+        every, text = denied
+        if not _has_any(listed, grantor, every):
+            raise AccessDenied(text, reason=f"{change.role} has no right on {about}")
+    done = "were granted" if order.is_grant else "could be revoked"
+    sqlstate = "01007" if order.is_grant else "01006"
+    if not allowed and not said_all_quietly(wanted, said_all=said_all):
+        change = change.told("WARNING", f"no privileges {done} for {about}", sqlstate)
+    elif allowed and allowed != wanted and not said_all:
+        change = change.told("WARNING", f"not all privileges {done} for {about}", sqlstate)
+    return change, allowed, grantor
+
+
+def said_all_quietly(wanted: frozenset[Privilege], *, said_all: bool) -> bool:
+    """Whether AGGREGATE came along with REVOKE ALL: nobody needs to hear of that."""
+    return said_all and wanted == _AGGREGATE
+
+
+def _applied(
+    change: Change,
+    listed: Listed,
+    privileges: frozenset[Privilege],
+    grantor: str,
+    order: _Order,
+) -> Listed:
+    if order.is_grant and order.option and PUBLIC in order.grantees:
+        raise StatementFailed("0LP01", "grant options can only be granted to roles")
+    for grantee in order.grantees:
+        for privilege in sorted(privileges):
+            entry = Entry(grantee, grantor, privilege, grantable=order.is_grant and order.option)
+            if order.is_grant:
+                budget = order.budget if privilege == Privilege.AGGREGATE else None
+                listed = added(listed, entry, budget=budget)
+            else:
+                listed = _taken(change, listed, entry, order)
+    return listed
+
+
+def _taken(change: Change, listed: Listed, entry: Entry, order: _Order) -> Listed:
+    grantors = [entry.grantor]
+    if change.scope == "owner" and entry.grantor == listed.owner:
+        grantors += [
+            other.grantor
+            for other in listed.entries
+            if (other.grantee, other.privilege) == (entry.grantee, entry.privilege)
+            and other.grantor != entry.grantor
+        ]
+    for grantor in grantors:
+        listed = removed(
+            listed, replace(entry, grantor=grantor), option_only=order.option, cascade=order.cascade
+        )
+    return listed

@@ -1,0 +1,110 @@
+"""Which roles a role reaches through memberships: those it inherits from, may become, or administers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from discreet.errors import Bug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.guard.access.authority import Authority, Membership
+
+Edge = Literal["any", "inherit", "set", "use"]
+
+
+def bootstrap(authority: Authority) -> str:
+    """Return the first superuser, in whose name superusers grant memberships.
+
+    It is the oldest role and cannot be dropped.
+    """
+    for role in authority.roles.values():
+        if role.superuser:
+            return role.name
+    raise Bug("The authority has no superuser. Please report this.")
+
+
+def is_superuser(authority: Authority, role: str) -> bool:
+    """Whether `role` is a superuser."""
+    found = authority.roles.get(role)
+    return found is not None and found.superuser
+
+
+def in_order(authority: Authority) -> list[Membership]:
+    """Return the memberships, those in older roles first, as PostgreSQL walks them."""
+    ages = {name: age for age, name in enumerate(authority.roles)}
+    return sorted(
+        authority.memberships,
+        key=lambda edge: (ages.get(edge.role, -1), ages.get(edge.grantor, -1)),
+    )
+
+
+def _follows(edge: Membership, kind: Edge) -> bool:
+    match kind:
+        case "inherit":
+            return edge.inherit
+        case "set":
+            return edge.set
+        case "use":
+            return edge.inherit or edge.set
+        case "any":
+            return True
+
+
+def reach(authority: Authority, role: str, kind: Edge) -> tuple[str, ...]:
+    """Return `role` and the roles it reaches through memberships of a kind, nearest first.
+
+    `use` follows memberships that let the member act with the role at all: inherit or set.
+    """
+    parents: dict[str, list[str]] = {}
+    for edge in in_order(authority):
+        if _follows(edge, kind):
+            parents.setdefault(edge.member, []).append(edge.role)
+    found = {role: None}
+    queue = [role]
+    for member in queue:
+        for parent in parents.get(member, ()):
+            if parent not in found:
+                found[parent] = None
+                queue.append(parent)
+    return tuple(found)
+
+
+def has_privs_of(authority: Authority, role: str, of: str) -> bool:
+    """Whether `role` has what `of` has without doing anything for it: through inheriting memberships."""
+    return role == of or is_superuser(authority, role) or of in reach(authority, role, "inherit")
+
+
+def can_set(authority: Authority, user: str, role: str) -> bool:
+    """Whether `user` may SET ROLE to `role`."""
+    return user == role or is_superuser(authority, user) or role in reach(authority, user, "set")
+
+
+def is_in(authority: Authority, role: str, of: str) -> bool:
+    """Whether `role` is, by any memberships, in `of`; superusers are in nothing by that alone."""
+    return of in reach(authority, role, "any")
+
+
+def _admins(authority: Authority, role: str) -> set[str]:
+    return {edge.member for edge in authority.memberships if edge.role == role and edge.admin}
+
+
+def _nearest(path: Iterable[str], admins: set[str]) -> str | None:
+    return next((member for member in path if member in admins), None)
+
+
+def is_admin_of(authority: Authority, role: str, of: str) -> bool:
+    """Whether `role` may administer `of`: by the ADMIN option, its own or of any role it is in."""
+    if is_superuser(authority, role):
+        return True
+    if role == of:
+        return False
+    return _nearest(reach(authority, role, "any"), _admins(authority, of)) is not None
+
+
+def best_admin(authority: Authority, role: str, of: str) -> str | None:
+    """Return the nearest role with the ADMIN option on `of` whose rights `role` inherits, or None."""
+    if role == of:
+        return None
+    return _nearest(reach(authority, role, "inherit"), _admins(authority, of))

@@ -1,0 +1,207 @@
+"""Tables and views: created, replaced, dropped and given away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.acl import given_to
+from discreet.guard.access.authority import Privilege, Relation
+from discreet.guard.access.decide import owns, schema_privilege
+from discreet.guard.access.dependents import base_tables, dropped, named_in, reads_of
+from discreet.guard.access.names import (
+    WORDS,
+    creation_schema,
+    dotted,
+    find_owned,
+    find_role,
+    look_up,
+)
+from discreet.guard.access.reach import can_set, is_superuser
+from discreet.guard.access.tables import resolved_keys, whole_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlglot import exp
+
+    from discreet.guard.access.authority import Authority, Column, Name
+    from discreet.guard.access.change import Change
+    from discreet.guard.statements.objects import AlterOwner, CreateTable, CreateView, Drop
+    from discreet.guard.statements.statement import Written
+
+
+def create_table(
+    change: Change, statement: CreateTable, columns: Sequence[Column], catalog: tuple[str, ...]
+) -> Change:
+    """CREATE TABLE; `columns` are those of its query, when it has one."""
+    schema = creation_schema(change.authority, change.role, statement.relation[0])
+    key = (schema, statement.relation[1])
+    if _taken(change.authority, key) is not None:
+        if statement.if_not_exists and key in change.authority.relations:
+            return change.told("NOTICE", f'relation "{key[1]}" already exists, skipping', "42P07")
+        raise StatementFailed("42P07", f'relation "{key[1]}" already exists')
+    relation = Relation(
+        schema,
+        key[1],
+        "table",
+        change.role,
+        whole_columns(statement, columns),
+        primary_key=statement.primary_key,
+        uniques=statement.uniques,
+        checks=statement.checks,
+        physical=(*catalog, *key),
+    )
+    keys = resolved_keys(change, relation, statement.foreign_keys)
+    return change.with_relation(replace(relation, foreign_keys=keys))
+
+
+def _taken(authority: Authority, key: Name) -> Relation | None:
+    """Return the relation that has a name already; engines may not tell cases apart."""
+    if key in authority.relations:
+        return authority.relations[key]
+    folded = (key[0].lower(), key[1].lower())
+    for other, relation in authority.relations.items():
+        if (other[0].lower(), other[1].lower()) == folded:
+            return relation
+    return None
+
+
+def create_view(change: Change, statement: CreateView, columns: Sequence[Column]) -> Change:
+    """CREATE [OR REPLACE] [ANONYMIZED] VIEW; `columns` are those of its query."""
+    authority = change.authority
+    schema = creation_schema(authority, change.role, statement.relation[0])
+    key = (schema, statement.relation[1])
+    old = _taken(authority, key)
+    if old is not None and (not statement.replace or old.key != key):
+        raise StatementFailed("42P07", f'relation "{key[1]}" already exists')
+    view = Relation(
+        schema,
+        key[1],
+        "anonymized" if statement.anonymized else "view",
+        change.role,
+        _named(statement.columns, columns),
+        query=_qualified(statement.query),
+        security_invoker=statement.security_invoker,
+        options=dict(statement.options),
+        writable=False,
+    )
+    if key in reads_of(authority, named_in(statement.query)):
+        raise StatementFailed("42P17", f'infinite recursion detected in view "{key[1]}"')
+    return change.with_relation(view if old is None else _replaced(change, old, view))
+
+
+def _replaced(change: Change, old: Relation, new: Relation) -> Relation:
+    if old.kind == "table":
+        raise StatementFailed("42809", f'"{old.name}" is not a view')
+    if not owns(change.authority, change.role, old):
+        raise AccessDenied(
+            f"must be owner of view {old.name}",
+            reason=f"{change.role} does not have the rights of {old.owner}",
+        )
+    if old.kind != new.kind:
+        raise StatementFailed(
+            "42809",
+            f'"{old.name}" is {"an anonymized" if old.kind == "anonymized" else "a plain"} view',
+            hint="Rights on the one are no rights on the other: drop it first.",
+        )
+    if len(new.columns) < len(old.columns):
+        raise StatementFailed("42P16", "cannot drop columns from view")
+    for before, after in zip(old.columns, new.columns, strict=False):
+        if before.name != after.name:
+            text = f'cannot change name of view column "{before.name}" to "{after.name}"'
+            raise StatementFailed("42P16", text)
+        if before.type != after.type:
+            raise StatementFailed(
+                "42P16",
+                f'cannot change data type of view column "{before.name}"'
+                f" from {before.type} to {after.type}",
+            )
+    columns = (*old.columns, *new.columns[len(old.columns) :])
+    return replace(new, owner=old.owner, acl=old.acl, columns=columns)
+
+
+def _named(names: Sequence[str], columns: Sequence[Column]) -> tuple[Column, ...]:
+    if len(names) > len(columns):
+        raise StatementFailed("42601", "CREATE VIEW specifies more column names than columns")
+    renamed = [replace(column, name=name) for column, name in zip(columns, names, strict=False)]
+    out = (*renamed, *columns[len(names) :])
+    seen: set[str] = set()
+    for column in out:
+        if column.name in seen:
+            raise StatementFailed("42701", f'column "{column.name}" specified more than once')
+        seen.add(column.name)
+    return out
+
+
+def _qualified(query: exp.Query) -> str:
+    """Return the SQL of a query in which every relation has its schema."""
+    from sqlglot import exp
+
+    from discreet.guard.access.authority import DEFAULT_SCHEMA
+
+    tree = query.copy()
+    for table in base_tables(tree):
+        if not table.db:
+            table.set("db", exp.to_identifier(DEFAULT_SCHEMA))
+    return tree.sql(dialect="postgres", comments=False)
+
+
+def drop(change: Change, statement: Drop) -> Change:
+    """DROP TABLE or VIEW."""
+    found: list[Relation] = []
+    for written in statement.relations:
+        relation = _droppable(change, written, statement)
+        if relation is None:
+            text = f'{statement.kind} "{dotted(written)}" does not exist, skipping'
+            change = change.told("NOTICE", text)
+        elif relation not in found:
+            found.append(relation)
+    what = f"{statement.kind} {found[0].name}" if found else statement.kind
+    return dropped(change, [one.key for one in found], cascade=statement.cascade, what=what)
+
+
+def _droppable(change: Change, written: Written, statement: Drop) -> Relation | None:
+    authority = change.authority
+    if statement.if_exists and written[0] not in (None, *authority.schemas):
+        return None
+    relation = look_up(authority, change.role, written)
+    if relation is None:
+        if statement.if_exists:
+            return None
+        raise StatementFailed("42P01", f'{statement.kind} "{dotted(written)}" does not exist')
+    word = WORDS[relation.kind]
+    if word != statement.kind:
+        raise StatementFailed(
+            "42809",
+            f'"{relation.name}" is not a {statement.kind}',
+            hint=f"Use DROP {word.upper()} to remove a {word}.",
+        )
+    schema = authority.schemas[relation.schema]
+    if not owns(authority, change.role, relation) and not owns(authority, change.role, schema):
+        raise AccessDenied(
+            f"must be owner of {word} {relation.name}",
+            reason=f"{change.role} does not have the rights of {relation.owner}",
+        )
+    return relation
+
+
+def alter_owner(change: Change, written: Written, statement: AlterOwner) -> Change:
+    """ALTER TABLE | VIEW name OWNER TO role."""
+    authority = change.authority
+    relation = find_owned(authority, change.role, written)
+    new = find_role(authority, change.subject, statement.owner).name
+    if relation.owner == new:
+        return change
+    if not is_superuser(authority, change.role):
+        if not can_set(authority, change.role, new):
+            raise AccessDenied(f'must be able to SET ROLE "{new}"')
+        decision = schema_privilege(authority, new, relation.schema, Privilege.CREATE)
+        if not decision:
+            text = f"permission denied for schema {relation.schema}"
+            raise AccessDenied(text, reason=decision.reason)
+    old = relation.owner
+    acl = None if relation.acl is None else given_to(relation.acl, old=old, new=new)
+    columns = tuple(replace(c, acl=given_to(c.acl, old=old, new=new)) for c in relation.columns)
+    return change.with_relation(replace(relation, owner=new, acl=acl, columns=columns))

@@ -1,0 +1,96 @@
+"""Where a role is named in the authority: what depends on it, and the same under another name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.guard.access.acl import Acl
+    from discreet.guard.access.authority import Authority, Relation
+
+
+def _in_acl(acl: Acl | None, name: str) -> bool:
+    return any(name in (entry.grantee, entry.grantor) for entry in acl or ())
+
+
+def _uses_in_relation(relation: Relation, name: str) -> Iterable[str]:
+    if relation.owner == name:
+        yield f"owner of {relation.name}"
+    if any(_in_acl(acl, name) for acl in (relation.acl, *(c.acl for c in relation.columns))):
+        yield f"privileges for {relation.name}"
+    for policy in relation.policies:
+        if name in policy.roles:
+            yield f"target of policy {policy.name} on {relation.name}"
+    for mask in relation.masks:
+        if name in mask.roles:
+            yield f"target of mask {mask.name} on {relation.name}"
+    for control in relation.controls:
+        if name in control.roles:
+            yield f"target of control {control.name} on {relation.name}"
+
+
+def uses_of(authority: Authority, name: str) -> list[str]:
+    """Return what depends on a role, in words; memberships of which it is the grantor, too."""
+    uses = [
+        f"privileges for membership of role {edge.member} in role {edge.role}"
+        for edge in authority.memberships
+        if edge.grantor == name
+    ]
+    for schema in authority.schemas.values():
+        if schema.owner == name:
+            uses.append(f"owner of schema {schema.name}")
+        if _in_acl(schema.acl, name):
+            uses.append(f"privileges for schema {schema.name}")
+    for relation in authority.relations.values():
+        uses.extend(_uses_in_relation(relation, name))
+    uses.extend(f"exclusion {one.name}" for one in authority.exclusions if name in one.roles)
+    return uses
+
+
+def rename(authority: Authority, old: str, new: str) -> Authority:
+    """Return the authority in which `old` is called `new` everywhere, and as old as it was."""
+
+    def called(name: str) -> str:
+        return new if name == old else name
+
+    def called_all(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(called(name) for name in names)
+
+    def in_acl(acl: Acl) -> Acl:
+        return tuple(
+            replace(entry, grantee=called(entry.grantee), grantor=called(entry.grantor))
+            for entry in acl
+        )
+
+    def in_relation(relation: Relation) -> Relation:
+        return replace(
+            relation,
+            owner=called(relation.owner),
+            acl=None if relation.acl is None else in_acl(relation.acl),
+            columns=tuple(replace(c, acl=in_acl(c.acl)) for c in relation.columns),
+            policies=tuple(replace(p, roles=called_all(p.roles)) for p in relation.policies),
+            masks=tuple(replace(m, roles=called_all(m.roles)) for m in relation.masks),
+            controls=tuple(replace(c, roles=called_all(c.roles)) for c in relation.controls),
+        )
+
+    return replace(
+        authority,
+        roles={called(name): replace(r, name=called(name)) for name, r in authority.roles.items()},
+        memberships=tuple(
+            replace(e, role=called(e.role), member=called(e.member), grantor=called(e.grantor))
+            for e in authority.memberships
+        ),
+        schemas={
+            name: replace(
+                schema,
+                owner=called(schema.owner),
+                acl=None if schema.acl is None else in_acl(schema.acl),
+            )
+            for name, schema in authority.schemas.items()
+        },
+        relations={key: in_relation(one) for key, one in authority.relations.items()},
+        exclusions=tuple(replace(e, roles=called_all(e.roles)) for e in authority.exclusions),
+    )

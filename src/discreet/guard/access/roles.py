@@ -1,0 +1,184 @@
+"""Roles: created, altered, renamed and dropped, as PostgreSQL 16 lets CREATEROLE do it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.authority import OFFICER, Role
+from discreet.guard.access.memberships import Options, add_members, need_admin
+from discreet.guard.access.names import find_role, role_name
+from discreet.guard.access.reach import bootstrap, is_admin_of, is_superuser
+from discreet.guard.access.renaming import rename, uses_of
+
+if TYPE_CHECKING:
+    from discreet.guard.access.change import Change
+    from discreet.guard.statements.rights import AlterRole, CreateRole, DropRole
+
+# What only those may hand out who have it.
+OWN_ONLY = ("createdb", "bypassrls")
+
+
+def _mine(change: Change) -> Role:
+    return change.authority.roles[change.role]
+
+
+def _may_create(change: Change) -> bool:
+    mine = _mine(change)
+    return mine.superuser or mine.createrole
+
+
+def create_role(change: Change, statement: CreateRole) -> Change:
+    """CREATE ROLE or CREATE USER; the password is kept elsewhere."""
+    mine = _mine(change)
+    if not mine.superuser:
+        wanted = statement.attributes
+        lacking = [name for name in OWN_ONLY if wanted.get(name) and not getattr(mine, name)]
+        if not mine.createrole or wanted.get("superuser") or lacking:
+            raise AccessDenied(
+                "permission denied to create role",
+                reason=f"{mine.name} lacks CREATEROLE or an attribute that the new role gets",
+            )
+    for name in statement.names:
+        change = _create_one(change, name, statement)
+    return change
+
+
+def _create_one(change: Change, name: str, statement: CreateRole) -> Change:
+    need_free(change, name)
+    attributes: dict[str, Any] = dict(statement.attributes)
+    change = change.with_role(Role(name, **attributes))
+    in_roles = _found(change, statement.in_roles)
+    members = _found(change, statement.members)
+    admins = _found(change, statement.admins)
+    for parent in in_roles:
+        need_admin(change, parent, "grant")
+        change = add_members(change, parent, [name], options=Options())
+    if not is_superuser(change.authority, change.role):
+        first = bootstrap(change.authority)
+        as_first = replace(change, subject=replace(change.subject, role=first))
+        as_first = add_members(
+            as_first,
+            name,
+            [change.role],
+            options=Options(admin=True, inherit=False, set=False),
+            grantor=first,
+        )
+        change = change.to(as_first.authority)
+    change = add_members(change, name, members, options=Options())
+    return add_members(change, name, admins, options=Options(admin=True))
+
+
+def _found(change: Change, names: tuple[str, ...]) -> list[str]:
+    return [find_role(change.authority, change.subject, name).name for name in names]
+
+
+def need_free(change: Change, name: str) -> None:
+    """Refuse a name that is reserved or taken."""
+    if name.startswith("pg_") or name in ("public", "none", ""):
+        raise StatementFailed("42939", f'role name "{name or "public"}" is reserved')
+    if name in change.authority.roles:
+        raise StatementFailed("42710", f'role "{name}" already exists')
+
+
+def alter_role(change: Change, statement: AlterRole) -> Change:
+    """ALTER ROLE; who may do what is PostgreSQL's."""
+    role = find_role(change.authority, change.subject, statement.name)
+    if statement.rename is not None:
+        return _rename(change, role, statement.rename)
+    touches_password = statement.password is not None or statement.no_password
+    reason = _why_not(change, role, statement, touches_password=touches_password)
+    if reason is not None:
+        raise AccessDenied("permission denied to alter role", reason=reason)
+    if role.name == bootstrap(change.authority) and statement.attributes.get("superuser") is False:
+        raise StatementFailed("0A000", "the first superuser must keep the SUPERUSER attribute")
+    attributes: dict[str, Any] = dict(statement.attributes)
+    return change.with_role(replace(role, **attributes))
+
+
+def _why_not(
+    change: Change, role: Role, statement: AlterRole, *, touches_password: bool
+) -> str | None:
+    mine, wanted = _mine(change), statement.attributes
+    if mine.superuser:
+        return None
+    if role.superuser or "superuser" in wanted:
+        return f"{mine.name} is no superuser"
+    if not mine.createrole or not is_admin_of(change.authority, mine.name, role.name):
+        if wanted or (touches_password and role.name != mine.name):
+            return f"{mine.name} lacks CREATEROLE or the ADMIN option on {role.name}"
+        return None
+    lacking = [name for name in OWN_ONLY if name in wanted and not getattr(mine, name)]
+    return f"{mine.name} lacks {', '.join(lacking)}" if lacking else None
+
+
+def _rename(change: Change, role: Role, new: str) -> Change:
+    if role.name in (change.subject.user, change.role):
+        raise StatementFailed("0A000", "session user cannot be renamed")
+    need_free(change, new)
+    mine = _mine(change)
+    if not mine.superuser and (
+        role.superuser
+        or not mine.createrole
+        or not is_admin_of(change.authority, mine.name, role.name)
+    ):
+        raise AccessDenied(
+            "permission denied to rename role",
+            reason=f"{mine.name} lacks CREATEROLE or the ADMIN option on {role.name}",
+        )
+    if role.name == OFFICER:
+        raise StatementFailed("0A000", f'role "{OFFICER}" cannot be renamed')
+    return change.to(rename(change.authority, role.name, new))
+
+
+def drop_role(change: Change, statement: DropRole) -> Change:
+    """DROP ROLE; refused while anything depends on it."""
+    if not _may_create(change):
+        raise AccessDenied(
+            "permission denied to drop role", reason=f"{change.role} lacks CREATEROLE"
+        )
+    gone: list[str] = []
+    for written in statement.names:
+        name = role_name(change.subject, written)
+        if name not in change.authority.roles and statement.if_exists:
+            change = change.told("NOTICE", f'role "{name}" does not exist, skipping')
+            continue
+        _need_droppable(change, find_role(change.authority, change.subject, name))
+        gone.append(name)
+        # Whoever may drop the next one through this one may not anymore, as in PostgreSQL.
+        edges = change.authority.memberships
+        change = change.with_memberships(e for e in edges if name not in (e.role, e.member))
+    for name in gone:
+        _need_unused(change, name)
+    roles = {name: role for name, role in change.authority.roles.items() if name not in gone}
+    return change.to(replace(change.authority, roles=roles))
+
+
+def _need_droppable(change: Change, role: Role) -> None:
+    if role.name == change.role:
+        raise StatementFailed("55006", "current user cannot be dropped")
+    if role.name == change.subject.user:
+        raise StatementFailed("55006", "session user cannot be dropped")
+    mine = _mine(change)
+    if (role.superuser and not mine.superuser) or not is_admin_of(
+        change.authority, mine.name, role.name
+    ):
+        raise AccessDenied(
+            "permission denied to drop role",
+            reason=f"{mine.name} lacks the ADMIN option on {role.name}",
+        )
+
+
+def _need_unused(change: Change, name: str) -> None:
+    if name in (bootstrap(change.authority), OFFICER):
+        raise StatementFailed(
+            "2BP01", f"cannot drop role {name} because it is required by the database system"
+        )
+    uses = uses_of(change.authority, name)
+    if uses:
+        raise StatementFailed(
+            "2BP01",
+            f'role "{name}" cannot be dropped because some objects depend on it',
+            detail="\n".join(uses),
+        )
