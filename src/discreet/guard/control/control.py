@@ -1,0 +1,234 @@
+"""The control store: the authority, version by version, and small documents beside it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, bindparam, delete, insert, select, update
+
+from discreet.errors import StoreFailed
+from discreet.guard.control import versions
+from discreet.guard.control.schema import BOOK, document
+from discreet.stores import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from discreet.guard.access.authority import Authority
+
+_IS_THIS = and_(
+    document.c.kind == bindparam("this_kind"), document.c.name == bindparam("this_name")
+)
+_GET = select(document.c.body, document.c.token).where(_IS_THIS)
+_ADD = insert(document)
+_CHANGE = update(document).where(_IS_THIS)
+_DELETE = delete(document).where(_IS_THIS)
+_OF_KIND = (
+    select(document.c.name, document.c.body)
+    .where(document.c.kind == bindparam("this_kind"))
+    .order_by(document.c.name)
+)
+
+
+class Control:
+    """What decisions rest on, in an SQLite file or behind a `postgresql://` URL.
+
+    Guarantee: versions of the authority follow each other one by one, whatever the number of
+    gateways: a change that was made from anything but the newest version is refused. What a call
+    returned from is durable. `:memory:` ends with this process.
+
+    Raises:
+        StoreFailed: the place cannot be used; nothing may be allowed.
+    """
+
+    def __init__(self, place: str | Path) -> None:
+        self._store = open_store(place, BOOK)
+        self._cached: Authority | None = None
+
+    @property
+    def name(self) -> str:
+        """Where it is, without secrets."""
+        return self._store.name
+
+    def authority(self) -> Authority:
+        """Return the newest authority; it is read again only when it has moved."""
+        return self._store.read(self._newest)
+
+    def authority_at(self, version: int) -> Authority:
+        """Return an authority as it was, to tell who could see what."""
+        return self._store.read(lambda connection: versions.load(connection, version))
+
+    def change(
+        self,
+        expected_version: int,
+        authority: Authority,
+        *,
+        by: str,
+        statement: str,
+        at: datetime,
+        token: str | None = None,
+    ) -> Authority:
+        """Keep `authority` as the version after `expected_version`, and return it with its number.
+
+        The same change again, which is known by its `token`, is kept once.
+
+        Raises:
+            StatementFailed: 40001, somebody else changed it meanwhile.
+        """
+        change = versions.make_change(expected_version, authority, by, statement, at, token)
+        self._cached = self._store.write(change.apply)
+        return self._cached
+
+    @contextmanager
+    def changing(
+        self,
+        expected_version: int,
+        authority: Authority,
+        *,
+        by: str,
+        statement: str,
+        at: datetime,
+        token: str | None = None,
+    ) -> Generator[Authority]:
+        """Hold the lock while the caller commits its engine, and keep `authority` afterwards.
+
+        Nobody else can change the authority meanwhile; who only reads is not held up. If the block
+        raises, nothing is kept. The block must not write to this store, which would wait for itself.
+
+        Raises:
+            StatementFailed: 40001, somebody else changed it; the block was not entered.
+            StoreFailed: the engine has committed and the store was lost for good. Or it was lost
+                before: then the block was not entered.
+        """
+        change = versions.make_change(expected_version, authority, by, statement, at, token)
+        is_done = False
+        try:
+            with self._store.writing() as connection:
+                # Written before the engine commits, so that a full disk is met before, too.
+                result = change.apply(connection)
+                yield result
+                is_done = True
+        except StoreFailed:
+            if not is_done:
+                raise
+            # The commit was not heard of, and the engine has committed: look, and write it again.
+            result = self._store.write(change.apply)
+        self._cached = result
+
+    def history(self, *, limit: int = 100) -> list[versions.Version]:
+        """Return who changed the authority, when and how, the newest change first."""
+        return self._store.read(lambda connection: versions.history(connection, limit=limit))
+
+    def documents(self, kind: str) -> dict[str, Mapping[str, Any]]:
+        """Return all documents of a kind by name."""
+        rows = self._store.read(
+            lambda connection: connection.execute(_OF_KIND, {"this_kind": kind}).all()
+        )
+        return {row.name: json.loads(row.body) for row in rows}
+
+    def names(self, kind: str) -> list[str]:
+        """Return the names of all documents of a kind, in order."""
+        return list(self.documents(kind))
+
+    def get(self, kind: str, name: str) -> Mapping[str, Any] | None:
+        """Return a document, None if there is none."""
+        row = self._store.read(lambda connection: _find(connection, kind, name))
+        return None if row is None else json.loads(row.body)
+
+    def put(
+        self,
+        kind: str,
+        name: str,
+        body: Mapping[str, Any],
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keep `body`; with `expected`, only if that is what is there.
+
+        Raises:
+            StatementFailed: 40001, what is there is something else.
+        """
+
+        def replaced(found: Mapping[str, Any] | None) -> Mapping[str, Any]:
+            if expected is not None and found != expected:
+                raise versions.conflict()
+            return body
+
+        self.update(kind, name, replaced)
+
+    def delete(self, kind: str, name: str) -> None:
+        """Forget a document; in a file, its bytes are overwritten, too."""
+
+        def forget(connection: Connection) -> None:
+            versions.take_version(connection)
+            connection.execute(_DELETE, {"this_kind": kind, "this_name": name})
+
+        self._store.write(forget)
+        self._store.scrub()
+
+    def update(
+        self,
+        kind: str,
+        name: str,
+        change: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None],
+    ) -> Mapping[str, Any] | None:
+        """Replace a document by what `change` makes of it, in one step that nobody can come between.
+
+        `change` may be called again after a lost connection, so it must do nothing but compute.
+        """
+        token = secrets.token_hex(16)
+
+        def work(connection: Connection) -> Mapping[str, Any] | None:
+            versions.take_version(connection)
+            row = _find(connection, kind, name)
+            found = None if row is None else json.loads(row.body)
+            if row is not None and row.token == token:
+                return found  # it was written, and nobody said so
+            new = change(found)
+            if new != found:
+                _keep(connection, (kind, name), new, is_there=found is not None, token=token)
+            return new
+
+        return self._store.write(work)
+
+    def close(self) -> None:
+        """Close all connections; the store opens new ones if it is used again."""
+        self._store.close()
+
+    def _newest(self, connection: Connection) -> Authority:
+        version, cached = versions.newest(connection), self._cached
+        if cached is None or cached.version != version:
+            self._cached = cached = versions.load(connection, version)
+        return cached
+
+
+def _find(connection: Connection, kind: str, name: str) -> Any:
+    return connection.execute(_GET, {"this_kind": kind, "this_name": name}).one_or_none()
+
+
+def _keep(
+    connection: Connection,
+    place: tuple[str, str],
+    body: Mapping[str, Any] | None,
+    *,
+    is_there: bool,
+    token: str,
+) -> None:
+    kind, name = place
+    this = {"this_kind": kind, "this_name": name}
+    if body is None:
+        connection.execute(_DELETE, this)
+        return
+    written = json.dumps(body, sort_keys=True, allow_nan=False)
+    if is_there:
+        connection.execute(_CHANGE.values(body=written, token=token), this)
+    else:
+        row = {"kind": kind, "name": name, "body": written, "token": token}
+        connection.execute(_ADD, row)

@@ -1,0 +1,163 @@
+"""The authority's versions: each follows the one it was made from, or is refused."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from discreet.errors import StatementFailed, StoreFailed, WrongUsage
+from discreet.guard.access.authority import Authority
+from discreet.guard.control.schema import authority as table
+from discreet.guard.control.schema import head
+
+_NEWEST = select(head.c.version)
+_TAKE = _NEWEST.with_for_update()
+_BODY = select(table.c.body).where(table.c.version == bindparam("this"))
+_TOKEN = select(table.c.token).where(table.c.version == bindparam("this"))
+_ADD = insert(table)
+_MOVE = update(head).values(version=bindparam("new"))
+
+
+@dataclass(frozen=True)
+class Version:
+    """When and by which statement of whom an authority came to be."""
+
+    version: int
+    at: datetime
+    by: str
+    statement: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """One step from `expected` to the next version; `token` recognizes it when it was written unheard."""
+
+    expected: int
+    authority: Authority
+    by: str
+    statement: str
+    at: datetime
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    @property
+    def result(self) -> Authority:
+        """What is kept: the authority under its number."""
+        return replace(self.authority, version=self.expected + 1)
+
+    def apply(self, connection: Connection) -> Authority:
+        """Write the next version.
+
+        Raises:
+            StatementFailed: 40001, somebody else was first.
+        """
+        version = take_version(connection)
+        written = connection.scalar(_TOKEN, {"this": self.expected + 1})
+        if written == self.token:
+            return self.result
+        if version != self.expected:
+            raise conflict()
+        row = {
+            "version": version + 1,
+            "at": _written_time(self.at),
+            "changed_by": self.by,
+            "statement": self.statement,
+            "body": _written(self.result),
+            "token": self.token,
+        }
+        connection.execute(_ADD, row)
+        connection.execute(_MOVE, {"new": version + 1})
+        return self.result
+
+
+def make_change(
+    expected: int,
+    authority: Authority,
+    by: str,
+    statement: str,
+    at: datetime,
+    token: str | None,
+) -> Change:
+    """Return a change with the given token, or one of its own."""
+    change = Change(expected, authority, by, statement, at)
+    return change if token is None else replace(change, token=token)
+
+
+def newest(connection: Connection) -> int:
+    """Return the number of the newest version, 0 when there is none."""
+    return _number(connection.scalar(_NEWEST))
+
+
+def take_version(connection: Connection) -> int:
+    """Return the newest version's number; on a server, every other writer waits from here on."""
+    return _number(connection.scalar(_TAKE))
+
+
+def load(connection: Connection, version: int) -> Authority:
+    """Return one version.
+
+    Raises:
+        StoreFailed: there is none, or it is damaged.
+    """
+    if version == 0:
+        return Authority()
+    body = connection.scalar(_BODY, {"this": version})
+    if body is None:
+        raise StoreFailed(
+            f"The control store has no version {version} of the authority. Restore it from a backup."
+        )
+    return _read(body, version)
+
+
+def history(connection: Connection, *, limit: int) -> list[Version]:
+    """Return the latest changes, the newest first."""
+    found = select(table.c.version, table.c.at, table.c.changed_by, table.c.statement)
+    rows = connection.execute(found.order_by(table.c.version.desc()).limit(limit))
+    return [Version(row[0], datetime.fromisoformat(row[1]), row[2], row[3]) for row in rows]
+
+
+def conflict() -> StatementFailed:
+    """Return the refusal of who came second."""
+    return StatementFailed(
+        "40001",
+        "could not serialize access due to concurrent update",
+        hint="The transaction might succeed if retried.",
+    )
+
+
+def _number(found: int | None) -> int:
+    if found is None:
+        raise StoreFailed("The control store has lost its head. Restore it from a backup.")
+    return found
+
+
+def _written(value: Authority) -> str:
+    from discreet.guard.access.written import to_json
+
+    return json.dumps(to_json(value))
+
+
+def _read(body: str, version: int) -> Authority:
+    from discreet.guard.access.written import from_json
+
+    try:
+        found = from_json(json.loads(body))
+    except (ValueError, KeyError, TypeError):
+        raise StoreFailed(
+            f"Version {version} of the authority is damaged. Restore the control store from a backup."
+        ) from None
+    if found.version != version:
+        raise StoreFailed(
+            f"Version {version} of the authority is not what was written. Restore the control store "
+            "from a backup."
+        )
+    return found
+
+
+def _written_time(at: datetime) -> str:
+    if at.tzinfo is None:
+        raise WrongUsage("A time in the control store needs a time zone. Give one, such as UTC.")
+    return at.astimezone(UTC).isoformat()
