@@ -1,0 +1,154 @@
+"""Differences of meaning between PostgreSQL, in whose words statements are, and the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.guard.rewrite.functions import is_aggregate
+from discreet.guard.rewrite.reading import FALLIBLE
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
+_WIDE = {"int8": "DECIMAL(38, 0)", "int2": "BIGINT", "int4": "BIGINT"}
+SUMMED = "sum of"  # meta of a sum: the kind of what is summed
+
+
+def adapt(holder: exp.Expr, dialect: str) -> None:
+    """Change what `holder` holds, in place, so that the engine means what PostgreSQL means."""
+    if dialect == "postgres":
+        return
+    # From the leaves up, so that what is put around a node finds it already changed.
+    for node in reversed(list(holder.walk())):
+        change = _CHANGES.get(type(node))
+        if change is not None:
+            change(node, dialect)
+
+
+def _around(node: exp.Expr, wrap: Callable[[exp.Expr], exp.Expr]) -> None:
+    """Put something around a node without copying it."""
+    marker = exp.Placeholder()
+    node.replace(marker)
+    marker.replace(wrap(node))
+
+
+def _divided(node: exp.Expr, _dialect: str) -> None:
+    if node.meta.get("whole"):
+        whole = exp.IntDiv(this=node.this, expression=node.expression)
+        whole.meta[FALLIBLE] = True
+        node.replace(exp.Paren(this=whole))
+        return
+    node.set("typed", None)
+    if not _is_positive(node.expression):
+        # PostgreSQL fails where others return infinity: here it is NULL.
+        node.set("expression", exp.Nullif(this=node.expression, expression=build.number(0)))
+
+
+def _escaped(node: exp.Expr, dialect: str) -> None:
+    """A backslash takes the next letter as it is, also where that must be said."""
+    pattern = node.expression
+    is_plain = isinstance(pattern, exp.Literal) and "\\" not in pattern.name
+    if dialect == "duckdb" and not is_plain and not isinstance(node.parent, exp.Escape):
+        _around(node, lambda inner: exp.Escape(this=inner, expression=build.text("\\")))
+
+
+def _substring(node: exp.Expr, _dialect: str) -> None:
+    """Letters before the first count, but are none; others count them from the end."""
+    start, length = node.args.get("start"), node.args.get("length")
+    if start is None or all(part is None or _is_positive(part) for part in (start, length)):
+        return
+    first = exp.Greatest(this=start, expressions=[build.number(1)])
+    if length is not None:
+        end = exp.Add(this=exp.Paren(this=start.copy()), expression=exp.Paren(this=length))
+        left = exp.Paren(this=exp.Sub(this=end, expression=first.copy()))
+        node.set("length", exp.Greatest(this=left, expressions=[build.number(0)]))
+    node.set("start", first)
+
+
+def _is_positive(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and node.name.isdecimal() and int(node.name) > 0
+
+
+def _cast(node: exp.Expr, _dialect: str) -> None:
+    kind = node.args["to"]
+    if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
+        # Without digits it is any number for PostgreSQL only.
+        node.set("to", exp.DataType.build("DECIMAL(38, 10)"))
+    elif kind.this in _LETTERS:
+        length = kind.expressions[0].this if kind.expressions else None
+        node.set("to", exp.DataType.build("TEXT"))
+        if length is not None:
+            _around(node, lambda inner: exp.Left(this=inner, expression=length))
+
+
+def _sum(node: exp.Expr, _dialect: str) -> None:
+    wide = _WIDE.get(str(node.meta.get(SUMMED)))
+    if wide is None:
+        return
+    outer = node
+    while isinstance(outer.parent, (exp.Filter, exp.Window)) and outer.parent.this is outer:
+        outer = outer.parent
+    _around(outer, lambda inner: exp.cast(inner, wide))
+
+
+_CHANGES: Mapping[type[exp.Expr], Callable[[exp.Expr, str], None]] = {
+    exp.Div: _divided,
+    exp.Like: _escaped,
+    exp.ILike: _escaped,
+    exp.Substring: _substring,
+    exp.Cast: _cast,
+    exp.Sum: _sum,
+}
+
+# What TRY cannot hold: these are computed after rows were dropped, or fail by themselves.
+_UNTRIED = (exp.Subquery, exp.Exists, exp.Window, exp.Query)
+
+
+def make_total(holder: exp.Expr, dialect: str) -> None:
+    """Make what may fail NULL instead, in place, where an engine may compute it for hidden rows.
+
+    PostgreSQL does not: conditions stay outside of what has an OFFSET.
+    """
+    if dialect != "duckdb":
+        return
+    later = {id(node) for select in holder.find_all(exp.Select) for node in _after_groups(select)}
+    for node in list(holder.walk()):
+        if not node.meta.get(FALLIBLE) or _is_tried(node):
+            continue
+        if id(node) in later or any(
+            isinstance(part, _UNTRIED) or is_aggregate(part) for part in node.walk()
+        ):
+            if isinstance(node, exp.Cast):
+                node.replace(exp.TryCast(this=node.this, to=node.args["to"]))
+            continue
+        _around(node, lambda inner: exp.Anonymous(this="TRY", expressions=[inner]))
+
+
+def _after_groups(select: exp.Select) -> Iterator[exp.Expr]:
+    """Return what is computed from groups, of rows that are seen: DuckDB 1.5 has no TRY of a key there.
+
+    Casts in the keys belong to it, so that they stay the same as in what is selected.
+    """
+    group = select.args.get("group")
+    if group is None:
+        return
+    keys = [key for key in group.expressions if not isinstance(key, exp.Column)]
+    order = select.args.get("order")
+    for part in (*select.expressions, *(order.expressions if order is not None else ())):
+        inner = part.walk(prune=lambda node: is_aggregate(node) or node.unalias() in keys)
+        yield from (node for node in inner if node.unalias() not in keys)
+    for part in (*select.expressions, *keys, *(order.expressions if order is not None else ())):
+        yield from part.find_all(exp.Cast)
+
+
+def _is_tried(node: exp.Expr) -> bool:
+    parent = node.parent
+    while parent is not None and not isinstance(parent, exp.Query):
+        if isinstance(parent, exp.Anonymous) and parent.name == "TRY":
+            return True
+        parent = parent.parent
+    return False

@@ -1,0 +1,239 @@
+"""The parts that statements may have: every class of node, with its clauses, is on a list, or refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.guard.rewrite.functions import FUNCTIONS, NAMED, REFUSED
+from discreet.guard.statements.limits import check_size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BINARY = frozenset({"this", "expression"})
+_THIS = frozenset({"this"})
+_LIST = frozenset({"expressions"})
+_NONE = frozenset[str]()
+_SET_OPERATION = frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"})
+_MATCH = frozenset({"this", "expression", "negate"})
+
+CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
+    # Queries
+    exp.Select: frozenset(
+        {
+            *("expressions", "from_", "joins", "where", "group", "having", "order", "limit"),
+            *("offset", "with_", "distinct", "windows"),
+        }
+    ),
+    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), _SET_OPERATION),
+    exp.Subquery: frozenset({"this", "alias"}),
+    exp.Values: frozenset({"expressions", "alias"}),
+    exp.Table: frozenset({"this", "db", "alias", "joins", "only"}),
+    exp.TableAlias: frozenset({"this", "columns"}),
+    exp.From: _THIS,
+    exp.Join: frozenset({"this", "on", "using", "side", "kind", "method"}),
+    exp.Lateral: frozenset({"this", "alias"}),
+    exp.With: _LIST,
+    exp.CTE: frozenset({"this", "alias", "materialized"}),
+    exp.Where: _THIS,
+    exp.Having: _THIS,
+    exp.Group: _LIST,
+    exp.Rollup: _LIST,
+    exp.Cube: _LIST,
+    exp.GroupingSets: _LIST,
+    exp.Order: frozenset({"this", "expressions"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Limit: frozenset({"expression"}),
+    exp.Offset: frozenset({"expression"}),
+    exp.Fetch: frozenset({"direction", "count", "limit_options"}),
+    exp.LimitOptions: frozenset({"rows"}),
+    exp.Distinct: frozenset({"expressions", "on"}),
+    # Names and values
+    exp.Column: frozenset({"this", "table", "db"}),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Star: _NONE,
+    exp.Alias: frozenset({"this", "alias"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.ByteString: _THIS,
+    exp.RawString: _THIS,
+    exp.Boolean: _THIS,
+    exp.Null: _NONE,
+    exp.Parameter: _THIS,
+    exp.Var: _THIS,
+    exp.Tuple: _LIST,
+    exp.Paren: _THIS,
+    exp.Interval: frozenset({"this", "unit"}),
+    # Conditions
+    **dict.fromkeys(
+        (
+            *(exp.And, exp.Or, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
+            *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape),
+        ),
+        _BINARY,
+    ),
+    **dict.fromkeys((exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike, exp.Is), _MATCH),
+    exp.Not: _THIS,
+    exp.Between: frozenset({"this", "low", "high", "symmetric"}),
+    exp.In: frozenset({"this", "expressions", "query"}),
+    exp.Exists: _THIS,
+    exp.Any: _THIS,
+    exp.All: _THIS,
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.If: frozenset({"this", "true"}),
+    # Values made of values
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), _BINARY),
+    exp.Div: frozenset({"this", "expression", "typed"}),
+    exp.DPipe: frozenset({"this", "expression", "safe"}),
+    exp.Neg: _THIS,
+    exp.Cast: frozenset({"this", "to"}),
+    exp.DataType: frozenset({"this", "expressions"}),
+    exp.DataTypeParam: _THIS,
+    exp.Extract: _BINARY,
+    exp.TimestampTrunc: frozenset({"this", "unit"}),
+    exp.AtTimeZone: frozenset({"this", "zone"}),
+    # Calls
+    exp.Anonymous: frozenset({"this", "expressions"}),
+    exp.Window: frozenset({"this", "partition_by", "order", "spec", "alias", "over"}),
+    exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
+    exp.Filter: _BINARY,
+    exp.WithinGroup: _BINARY,
+    exp.Grouping: _LIST,
+    exp.CurrentUser: _NONE,
+    exp.SessionUser: _NONE,
+    exp.CurrentSchema: _NONE,
+    exp.CurrentCatalog: _NONE,
+    exp.CurrentDate: _NONE,
+    exp.CurrentTimestamp: _NONE,
+    exp.Localtimestamp: _NONE,
+}
+# What some functions have beside their arguments; none of it changes what they read.
+_MARKS: Mapping[type[exp.Expr], frozenset[str]] = {
+    exp.Count: frozenset({"big_int"}),
+    exp.Trim: frozenset({"position"}),
+    exp.Pad: frozenset({"is_left"}),
+    exp.Concat: frozenset({"safe", "coalesce"}),
+    exp.ConcatWs: frozenset({"safe", "coalesce"}),
+    exp.Greatest: frozenset({"ignore_nulls"}),
+    exp.Least: frozenset({"ignore_nulls"}),
+}
+# Functions that are replaced by a literal of the session before anything runs.
+SESSION = frozenset({"current_setting", "pg_has_role", "current_database"})
+
+_CALLED = {
+    "locks": "FOR UPDATE",
+    "into": "SELECT INTO",
+    "sample": "TABLESAMPLE",
+    "recursive": "WITH RECURSIVE",
+    "catalog": "A name of another database",
+    "rows_from": "ROWS FROM",
+    "pivots": "PIVOT",
+    "qualify": "QUALIFY",
+    "ordinality": "WITH ORDINALITY",
+    "except_": "* EXCEPT",
+    "replace": "* REPLACE",
+    "rename": "* RENAME",
+    "all": "GROUP BY ALL",
+}
+
+
+def refused(what: str, hint: str | None = None) -> StatementFailed:
+    """Return the failure of what is not supported."""
+    return StatementFailed("0A000", f"{what} is not supported here", hint=hint)
+
+
+def check(tree: exp.Expr) -> None:
+    """Refuse a tree that has any part that nobody allowed.
+
+    Raises:
+        StatementFailed: 0A000 for a part or function that is not on the list, 42883 for a function
+            that nobody knows, 54000 or 54001 for a tree that is too large or too deep.
+
+    >>> from sqlglot import parse_one
+    >>> check(parse_one("SELECT lower(a) FROM t", dialect="postgres"))
+    >>> check(parse_one("SELECT pg_read_file('x')", dialect="postgres"))
+    Traceback (most recent call last):
+    discreet.errors.StatementFailed: function pg_read_file does not exist
+    """
+    check_size(tree)
+    for node in tree.walk():
+        _check_node(node)
+
+
+def _check_node(node: exp.Expr) -> None:
+    allowed = CLAUSES.get(type(node))
+    if isinstance(node, exp.Anonymous):
+        _check_name(node)
+    elif allowed is None:
+        function = FUNCTIONS.get(type(node))
+        if function is None:
+            raise _unknown(node)
+        allowed = frozenset(function.places) | _MARKS.get(type(node), _NONE)
+    for extra in sorted(_given(node) - (allowed or _NONE)):
+        raise refused(_CALLED.get(extra, extra.strip("_").replace("_", " ").upper()))
+    near = _misplaced(node)
+    if near is not None:
+        raise StatementFailed("42601", f'syntax error at or near "{near}"')
+    if isinstance(node, exp.DataTypeParam) and not isinstance(node.this, exp.Literal):
+        raise StatementFailed("22023", "type modifiers must be numbers")
+    if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
+        raise refused("A function in FROM", "Select from tables and views.")
+
+
+_ENDS = ("order", "limit", "offset")  # of a query: what follows would need parentheses around it
+
+
+_COMPARED: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+}
+
+
+def _misplaced(node: exp.Expr) -> str | None:
+    """Return the word that PostgreSQL would not read where it is, though others do."""
+    if isinstance(node, exp.SetOperation) and set(_ENDS) & _given(node.this):
+        return node.key.upper()
+    if isinstance(node, exp.Select) and "joins" in _given(node) and "from_" not in _given(node):
+        return "JOIN"
+    if type(node) in _COMPARED and {type(node.this), type(node.expression)} & set(_COMPARED):
+        return _COMPARED[type(node)]
+    return None
+
+
+def _given(node: exp.Expr) -> set[str]:
+    return {name for name, value in node.args.items() if value not in (None, False, [])}
+
+
+def _check_name(node: exp.Anonymous) -> None:
+    name = node.this.lower() if isinstance(node.this, str) else None
+    if name is None:
+        raise refused("A quoted function")
+    if name in NAMED or name in SESSION:
+        return
+    if name in REFUSED:
+        raise refused(f"function {name}", REFUSED[name])
+    raise StatementFailed("42883", f"function {name} does not exist")
+
+
+def _unknown(node: exp.Expr) -> StatementFailed:
+    """Return why a node is refused, in the words of whoever wrote it as far as they are known."""
+    if isinstance(node, exp.Func):
+        name = node.sql_name().lower()
+        known = {"group_concat": "string_agg", "rand": "random", "time_to_str": "to_char"}
+        name = known.get(name, name)
+        return refused(f"function {name}", REFUSED.get(name))
+    words: dict[type[exp.Expr], str] = {
+        exp.Dot: "A field of a row",
+        exp.Bracket: "An element of an array",
+        exp.Array: "An array",
+        exp.Command: "This statement",
+        exp.Collate: "COLLATE",
+        exp.SimilarTo: "SIMILAR TO",
+    }
+    return refused(words.get(type(node), f"{type(node).__name__.upper()}"))

@@ -1,0 +1,103 @@
+"""A query and who sends it in, the query that may run out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.guard.rewrite.adapt import make_total
+from discreet.guard.rewrite.allowed import check
+from discreet.guard.rewrite.named import relations_named
+from discreet.guard.rewrite.normal import normalized
+from discreet.guard.rewrite.permitted import PermittedQuery, Source
+from discreet.guard.rewrite.queries import read_finished
+from discreet.guard.rewrite.reading import Reading
+from discreet.guard.rewrite.scope import Scope
+from discreet.guard.rewrite.source import plain_source
+from discreet.guard.rewrite.substitute import Substitution
+from discreet.guard.rewrite.writes import authorize_condition, authorize_write
+from discreet.guard.statements.limits import too_deep
+
+__all__ = ["authorize_condition", "authorize_query", "authorize_write", "relations_of"]
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.guard.access.authority import Authority, Relation, Subject
+
+
+def authorize_query(
+    query: exp.Query,
+    authority: Authority,
+    subject: Subject,
+    *,
+    dialect: str,
+    source: Source = plain_source,
+    declared: Sequence[str | None] = (),
+) -> PermittedQuery:
+    """Return the query that may run in the place of `query`.
+
+    Guarantee: what it reads is what `subject` may read. Every relation is a query of the columns that
+    were named and that the role has SELECT on, with masks, and of the rows that policies let it see;
+    everything else in the tree is on a list, and is written by the tree, not by the user.
+
+    Args:
+        query: What was written, in sqlglot's `postgres` dialect.
+        authority: What decisions rest on.
+        subject: Who asks.
+        dialect: The engine's: `duckdb`, `postgres` or `spark`.
+        source: How a relation is read that is not a plain table.
+        declared: The types of parameters as far as the client said.
+
+    Raises:
+        AccessDenied: 42501, with the reason for the journal.
+        StatementFailed: As PostgreSQL fails: 42P01, 42703, 42702, 42803, 42883 and so on; 0A000 for
+            what is not on the list.
+    """
+    try:
+        reading = Reading(authority, subject, subject.role, dialect, declared)
+        return _permitted(reading, query, source)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _permitted(reading: Reading, query: exp.Query, source: Source) -> PermittedQuery:
+    check(query)
+    tree = normalized(query)
+    fields = read_finished(reading, tree, Scope(), is_top=True)
+    substitution = Substitution(source)
+    holder = exp.Paren(this=substitution.finish(reading, tree))
+    if substitution.is_filtered:
+        make_total(holder, reading.dialect)
+    permitted = unwrapped(holder.this.pop())
+    return PermittedQuery(
+        tree=permitted,
+        reads=tuple(substitution.reads),
+        parameters=reading.parameters(),
+        physical=frozenset(substitution.physical),
+        is_filtered=substitution.is_filtered,
+        names=tuple(item.name for item in fields),
+        kinds=tuple(item.kind for item in fields),
+        is_passing=bool(reading.passing),
+    )
+
+
+def unwrapped(tree: exp.Expr) -> exp.Query:
+    """Return a query without brackets around it."""
+    while isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
+        tree = tree.this.pop()
+    if not isinstance(tree, exp.Query):
+        raise StatementFailed("XX000", "internal error: a query was expected")
+    return tree
+
+
+def relations_of(query: exp.Query, authority: Authority, subject: Subject) -> tuple[Relation, ...]:
+    """Return the relations that a query names, common table expressions aside; views are not followed.
+
+    Raises:
+        StatementFailed: 42P01, one of them is not there.
+    """
+    reading = Reading(authority, subject, subject.role, "duckdb")
+    return tuple(relations_named(reading, query))

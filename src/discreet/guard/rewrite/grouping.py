@@ -1,0 +1,133 @@
+"""How GROUP BY is read, and what may stand beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.guard.rewrite.functions import is_aggregate
+from discreet.guard.rewrite.reading import Place, Reading, typed
+from discreet.guard.rewrite.scope import Entry, Field, Scope, folded
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)
+
+
+def read_group(
+    reading: Reading, select: exp.Select, scope: Scope, fields: Sequence[Field]
+) -> list[exp.Expr] | None:
+    """Read GROUP BY and return the expressions that rows are grouped by, None when there is none."""
+    group = select.args.get("group")
+    if group is None:
+        return None
+    found: list[exp.Expr] = []
+    for term in list(group.expressions):
+        _read_term(reading, term, select, scope, fields, found)
+    return found
+
+
+def _read_term(
+    reading: Reading,
+    term: exp.Expr,
+    select: exp.Select,
+    scope: Scope,
+    fields: Sequence[Field],
+    found: list[exp.Expr],
+) -> None:
+    if isinstance(term, _SETS):
+        for inner in list(term.iter_expressions()):
+            _read_term(reading, inner, select, scope, fields, found)
+        return
+    position = _position(term, scope, fields)
+    if position is not None:
+        column = select.expressions[position - 1].this
+        if any(is_aggregate(node) for node in column.walk()):
+            raise StatementFailed("42803", "aggregate functions are not allowed in GROUP BY")
+        found.append(column)
+        # A literal would be taken for a position, or refused, so that positions stay positions.
+        in_list = isinstance(term.parent, exp.Group)
+        term.replace(build.number(position) if in_list else column.copy())
+        return
+    # Reading may put another node in its place, which stays in these brackets.
+    holder = exp.Paren(this=term.copy())
+    typed(reading, holder.this, Place(scope, "GROUP BY"))
+    found.append(holder.this)
+    term.replace(holder.this.copy())
+
+
+def _position(term: exp.Expr, scope: Scope, fields: Sequence[Field]) -> int | None:
+    """Return the position that a number, or a name that no column in FROM has, stands for."""
+    if isinstance(term, exp.Literal):
+        if term.is_string or not term.name.isdecimal():
+            raise StatementFailed("42601", "non-integer constant in GROUP BY")
+        if not 1 <= int(term.name) <= len(fields):
+            raise StatementFailed("42P10", f"GROUP BY position {term.name} is not in select list")
+        return int(term.name)
+    if not isinstance(term, exp.Column) or term.args.get("table"):
+        return None
+    name = folded(term.this)
+    if scope.column(name) is not None:
+        return None
+    found = [number for number, item in enumerate(fields, start=1) if item.name == name]
+    if len(found) > 1:
+        raise StatementFailed("42702", f'GROUP BY "{name}" is ambiguous')
+    return found[0] if found else None
+
+
+def check_grouped(select: exp.Select, scope: Scope, groups: Sequence[exp.Expr]) -> None:
+    """Refuse columns that are neither grouped by nor aggregated.
+
+    Columns of a table whose primary key is grouped by are grouped by, too.
+    """
+    entries = {entry.handle: entry for entry in scope.entries}
+    group = select.args.get("group")
+    has_sets = group is not None and any(isinstance(term, _SETS) for term in group.expressions)
+    order = select.args.get("order")
+    having = select.args.get("having")
+    parts = [column.this for column in select.expressions]
+    parts += [having.this] if having is not None else []
+    parts += [term.this for term in order.expressions] if order is not None else []
+    known = set(groups)
+    for column in list(_ungrouped(parts, known, entries)):
+        if has_sets or not _depends(column, known, entries):
+            name = f"{entries[column.table].name}.{column.name}".lstrip(".")
+            raise StatementFailed(
+                "42803",
+                f'column "{name}" must appear in the GROUP BY clause or be used in an aggregate'
+                " function",
+            )
+        if column not in known:
+            known.add(column)
+            select.args["group"].append("expressions", column.copy())
+
+
+def _depends(column: exp.Column, known: set[exp.Expr], entries: dict[str, Entry]) -> bool:
+    relation = entries[column.table].relation
+    if relation is None or not relation.primary_key or relation.kind != "table":
+        return False
+    keys = {build.column(name, of=column.table) for name in relation.primary_key}
+    return keys <= known
+
+
+def _ungrouped(
+    nodes: Iterable[exp.Expr], groups: set[exp.Expr], entries: dict[str, Entry]
+) -> Iterable[exp.Column]:
+    for node in nodes:
+        if node in groups or isinstance(node, (exp.WithinGroup, exp.Grouping)):
+            continue
+        if isinstance(node, exp.Window):
+            call = node.this.this if isinstance(node.this, exp.Filter) else node.this
+            rest = [part for part in node.iter_expressions() if part is not node.this]
+            yield from _ungrouped([*call.iter_expressions(), *rest], groups, entries)
+        elif is_aggregate(node) or isinstance(node, exp.Filter):
+            continue
+        elif isinstance(node, exp.Column):
+            if node.table in entries:
+                yield node
+        else:
+            yield from _ungrouped(node.iter_expressions(), groups, entries)

@@ -1,0 +1,91 @@
+"""What may run: trees in which every relation is what its reader may see of it, and what they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from sqlglot import exp
+
+from discreet.guard.access.authority import Relation, Subject
+
+if TYPE_CHECKING:
+    from discreet.guard.access.authority import Name
+
+# How a relation itself is read: a query with all of its columns, by their names.
+Source: TypeAlias = Callable[[Relation, Subject], exp.Query]
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A relation that is read, the columns of it, and as whom: the caller, or a view's owner."""
+
+    relation: Name
+    columns: frozenset[str]
+    as_role: str
+
+
+@dataclass(frozen=True)
+class PermittedQuery:
+    """A query that may run.
+
+    `parameters` are PostgreSQL's names of the types of `$1`, `$2` …, which are still in the tree.
+    `physical` are the engine's tables that it reads. `is_filtered` says that it reads something with
+    rows that the caller may not see. `is_passing` says that the time or a setting is part of it, of a
+    view's query or of a policy: it is right for this moment of this session only.
+    """
+
+    tree: exp.Query
+    reads: tuple[Touched, ...]
+    parameters: tuple[str, ...]
+    physical: frozenset[tuple[str, ...]]
+    is_filtered: bool
+    names: tuple[str, ...] = ()
+    kinds: tuple[str | None, ...] = ()
+    is_passing: bool = False
+
+
+@dataclass(frozen=True)
+class OnConflict:
+    """ON CONFLICT (columns) DO NOTHING, or DO UPDATE SET assignments WHERE condition.
+
+    Expressions name the row that is there by the alias of the target, and the new one `excluded`.
+    """
+
+    columns: tuple[str, ...]
+    assignments: Mapping[str, exp.Expr] | None = field(default=None, hash=False)  # None: NOTHING
+    condition: exp.Expr | None = None
+
+
+WriteKind = Literal["INSERT", "UPDATE", "DELETE"]
+
+
+@dataclass(frozen=True)
+class PermittedWrite:
+    """A write that may run.
+
+    `target` is the physical table with its alias, by which `condition`, `assignments` and `returning`
+    name the row: what the caller may not see of it is NULL, and what is masked is masked. `with_check`
+    is a condition on the row after the write, which it names `new`; if it is not true, the write
+    fails with 42501. `returning` are aliased expressions. `written` are the columns that get values.
+    """
+
+    kind: WriteKind
+    relation: Relation
+    target: exp.Table
+    columns: tuple[str, ...]
+    rows: exp.Query | None
+    on_conflict: OnConflict | None
+    assignments: Mapping[str, exp.Expr] = field(hash=False)
+    condition: exp.Expr | None
+    with_check: exp.Expr | None
+    returning: tuple[exp.Expr, ...] | None
+    reads: tuple[Touched, ...]
+    written: frozenset[str]
+    parameters: tuple[str, ...]
+    physical: frozenset[tuple[str, ...]]
+    is_filtered: bool
+    returning_names: tuple[str, ...] = ()
+    returning_kinds: tuple[str | None, ...] = ()
+    is_passing: bool = False

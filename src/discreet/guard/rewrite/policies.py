@@ -1,0 +1,147 @@
+"""Which rows a role may read and write, and what it sees of masked columns: conditions as trees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from discreet.errors import StatementFailed
+from discreet.guard.access.authority import PUBLIC
+from discreet.guard.access.decide import has_privs_of, is_superuser
+from discreet.guard.access.reach import reach
+from discreet.guard.rewrite.allowed import check
+from discreet.guard.rewrite.expressions import condition, settle_text
+from discreet.guard.rewrite.joins import relation_fields
+from discreet.guard.rewrite.normal import normalized
+from discreet.guard.rewrite.reading import FALLIBLE, Place, Reading, typed
+from discreet.guard.rewrite.scope import Entry, Scope, visible_fields
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.guard.access.authority import Authority, Mask, Relation, RowPolicy
+
+Right = Literal["SELECT", "INSERT", "UPDATE", "DELETE"]
+
+
+def is_exempt(authority: Authority, role: str, relation: Relation) -> bool:
+    """Whether row policies do not hold for `role`, as PostgreSQL exempts owners and superusers."""
+    if not relation.row_security or is_superuser(authority, role):
+        return True
+    found = authority.roles.get(role)
+    if found is not None and found.bypassrls:
+        return True
+    return has_privs_of(authority, role, relation.owner) and not relation.force_row_security
+
+
+def mask_of(authority: Authority, role: str, relation: Relation, column: str) -> Mask | None:
+    """Return the mask that `role` sees instead of a column; owners and superusers see the column."""
+    if is_superuser(authority, role):
+        return None
+    if has_privs_of(authority, role, relation.owner) and not relation.force_row_security:
+        return None
+    roles = {PUBLIC, *reach(authority, role, "inherit")}
+    masks = (mask for mask in relation.masks if mask.column == column)
+    return next((mask for mask in masks if roles & set(mask.roles)), None)
+
+
+def _applies(authority: Authority, role: str, policy: RowPolicy, right: Right) -> bool:
+    if policy.command not in ("ALL", right):
+        return False
+    return any(one == PUBLIC or has_privs_of(authority, role, one) for one in policy.roles)
+
+
+def row_condition(
+    reading: Reading,
+    relation: Relation,
+    right: Right,
+    *,
+    handle: str,
+    finish: Callable[[Reading, exp.Expr], exp.Expr],
+    is_new: bool = False,
+) -> exp.Expr | None:
+    """Return which rows of a relation may be read or written, None for all of them.
+
+    Permissive policies are alternatives, restrictive ones all hold, and without a permissive one
+    there are no rows. `is_new` asks about rows after a write (WITH CHECK). `finish` puts what may be
+    read in the place of relations that a policy asks.
+    """
+    if is_exempt(reading.authority, reading.role, relation):
+        return None
+    found = [
+        policy
+        for policy in relation.policies
+        if _applies(reading.authority, reading.role, policy, right)
+    ]
+
+    def conditions(*, permissive: bool) -> list[exp.Expr]:
+        texts = [
+            (policy.check or policy.using) if is_new else policy.using
+            for policy in found
+            if policy.permissive == permissive
+        ]
+        return [
+            exp.Paren(this=row_expression(reading, relation, text, handle=handle, finish=finish))
+            for text in texts
+            if text is not None
+        ]
+
+    allowed = [exp.Paren(this=build.any_of(conditions(permissive=True)))]
+    return build.all_of(allowed + conditions(permissive=False))
+
+
+def row_expression(
+    reading: Reading,
+    relation: Relation,
+    text: str,
+    *,
+    handle: str,
+    finish: Callable[[Reading, exp.Expr], exp.Expr],
+    is_condition: bool = True,
+) -> exp.Expr:
+    """Return an expression over a row of a relation, as its owner wrote it.
+
+    The row is named `handle`. Other relations are read with the owner's rights, while current_user
+    stays who asks.
+    """
+    step = ("policy", relation.key)
+    if step in reading.trail:
+        raise StatementFailed(
+            "42P17", f'infinite recursion detected in policy for relation "{relation.name}"'
+        )
+    inner = replace(
+        reading,
+        role=relation.owner,
+        entries=[],
+        has_parameters=False,
+        trail=(*reading.trail, step),
+    )
+    holder = exp.Where(this=parsed_expression(text))
+    entry = Entry(relation.name, handle, relation_fields(relation), relation, relation.schema)
+    place = Place(Scope(entries=[entry], columns=visible_fields(entry)), "policy expressions")
+    if is_condition:
+        condition(inner, holder.this, place, "POLICY")
+    else:
+        settle_text(inner, holder.this, typed(inner, holder.this, place))
+    if entry.is_whole:
+        raise StatementFailed("0A000", "a policy cannot name its row as a whole")
+    # What the owner wrote fails for whom it fails: only what the caller wrote must not.
+    for node in holder.walk():
+        node.meta.pop(FALLIBLE, None)
+    return finish(inner, holder).this.pop()
+
+
+def parsed_expression(text: str) -> exp.Expr:
+    """Return an expression that was checked when it was defined, as a tree that is checked again."""
+    try:
+        tree = parse_one(text, dialect="postgres")
+    except (SqlglotError, RecursionError):
+        tree = None
+    if tree is None:
+        raise StatementFailed("XX000", "internal error: an expression of a policy cannot be read")
+    check(tree)
+    return normalized(tree)

@@ -1,0 +1,151 @@
+"""What is known while a statement is read: who asks, as whom, and what was referred to so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.guard.rewrite.allowed import refused
+from discreet.guard.rewrite.kinds import UNKNOWN, Typed, category, data_type, kind_named
+from discreet.guard.rewrite.scope import Entry, Field, Handles, Scope
+
+if TYPE_CHECKING:
+    from discreet.guard.access.authority import Authority, Name, Subject
+
+HEAVIEST = 10_000  # how many cells, or hundreds of letters, one text may be made of
+FALLIBLE = "may fail"  # meta of a node that fails for some values
+_RESOLVED = "resolved"  # meta of a reference: what is known of its values
+
+
+@dataclass(frozen=True)
+class Level:
+    """One SELECT while its parts are read: whether aggregates and windows were seen in it."""
+
+    seen: set[str] = field(default_factory=set[str])
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an expression stands: what it sees, the clause it is in, and what may be called there."""
+
+    scope: Scope
+    clause: str
+    level: Level = field(default_factory=Level)
+    aggregates: bool = False
+    windows: bool = False
+
+    def inside_aggregate(self) -> Place:
+        """Return the place of an aggregate's arguments."""
+        return replace(self, aggregates=False, windows=False, clause="aggregate functions")
+
+
+@dataclass
+class Reading:
+    """One statement, or one view or policy, as it is read.
+
+    `role` is whose rights count; `subject` is who asks, which is what current_user tells. `trail` are
+    the relations whose views and policies are being read, outermost first. `passing` is what of the
+    session, beside who it is, became part of the statement: the time, or settings.
+    """
+
+    authority: Authority
+    subject: Subject
+    role: str
+    dialect: str
+    declared: Sequence[str | None] = ()
+    handles: Handles = field(default_factory=Handles)
+    entries: list[Entry] = field(default_factory=list[Entry])
+    inferred: dict[int, str] = field(default_factory=dict[int, str])
+    highest: int = 0
+    has_parameters: bool = True
+    trail: tuple[tuple[str, Name], ...] = ()
+    passing: set[str] = field(
+        default_factory=set[str]
+    )  # what was told that may change: one for all
+
+    def query(self, tree: exp.Expr, scope: Scope) -> list[Field]:
+        """Read a query that stands in an expression and return its columns."""
+        from discreet.guard.rewrite.queries import read_finished
+
+        return read_finished(self, tree, scope)
+
+    def is_lenient(self) -> bool:
+        """Whether a double-quoted word that is no column is a string."""
+        return self.subject.settings.get("discreet.lenient", "").lower() in (
+            "on",
+            "true",
+            "1",
+            "yes",
+        )
+
+    def parameter(self, number: int) -> str:
+        """Return the kind of a parameter as far as it is known."""
+        if not self.has_parameters or not 1 <= number <= 65535:
+            raise StatementFailed("42P02", f"there is no parameter ${number}")
+        self.highest = max(self.highest, number)
+        declared = self.declared[number - 1] if number <= len(self.declared) else None
+        if declared:
+            return kind_named(declared) or declared
+        return self.inferred.get(number, UNKNOWN)
+
+    def parameters(self) -> tuple[str, ...]:
+        """Return the kinds of all parameters; those that nothing tells are texts."""
+        count = max(self.highest, len(self.declared))
+        kinds = [self.parameter(number) for number in range(1, count + 1)]
+        return tuple("text" if kind == UNKNOWN else kind for kind in kinds)
+
+
+Rule: TypeAlias = Callable[[Reading, exp.Expr, Place], Typed]
+RULES: dict[type[exp.Expr], Rule] = {}
+
+
+def rule(*classes: type[exp.Expr]) -> Callable[[Rule], Rule]:
+    """Register how nodes of some classes are read."""
+
+    def register(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(classes, function))
+        return function
+
+    return register
+
+
+def typed(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+    """Read an expression: names become references, and what is known of its values is returned."""
+    if _RESOLVED in node.meta:
+        return node.meta[_RESOLVED]
+    found = RULES.get(type(node))
+    if found is None:
+        raise refused(f"{type(node).__name__.upper()} in an expression")
+    result = found(reading, node, place)
+    if result.weight > HEAVIEST:
+        raise StatementFailed("54000", "a text of the statement could grow too long")
+    return result
+
+
+def settle(reading: Reading, node: exp.Expr, kind: str | None) -> None:
+    """Give a literal, NULL or a parameter without a type the kind that its place needs."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if kind is None or kind == UNKNOWN:
+        return
+    if isinstance(node, exp.Parameter):
+        reading.inferred.setdefault(int(node.name), kind)
+    elif isinstance(node, exp.Null) or (isinstance(node, exp.Literal) and node.is_string):
+        is_text = category(kind) == "S" and isinstance(node, exp.Literal)  # as it is
+        if category(kind) is not None and not is_text:
+            node.replace(exp.Cast(this=node.copy(), to=data_type(kind)))
+
+
+def fails(node: exp.Expr) -> None:
+    """Mark a node that fails for some values."""
+    node.meta[FALLIBLE] = True
+
+
+def resolved(reference: exp.Expr, item: Field) -> exp.Expr:
+    """Return a reference that is not read again."""
+    reference.meta[_RESOLVED] = Typed(item.kind, item.weight)
+    return reference

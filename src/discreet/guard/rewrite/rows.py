@@ -1,0 +1,177 @@
+"""The rows of an INSERT and the values of an assignment: of the kinds that columns have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from discreet.errors import StatementFailed
+from discreet.guard.rewrite.allowed import check, refused
+from discreet.guard.rewrite.kinds import UNKNOWN, can_assign, data_type, kind_named, long_name
+from discreet.guard.rewrite.normal import normalized
+from discreet.guard.rewrite.queries import read_query, settle_columns
+from discreet.guard.rewrite.reading import Place, settle, typed
+from discreet.guard.rewrite.scope import Scope, folded
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.guard.access.authority import Column
+    from discreet.guard.rewrite.targets import Target
+
+
+def read_rows(
+    target: Target, tree: exp.Insert, listed: Sequence[str] | None
+) -> tuple[tuple[str, ...], exp.Query | None]:
+    """Read what an INSERT inserts: return the columns and the query of rows, None for DEFAULT VALUES."""
+    if tree.args.get("default"):
+        return (), None
+    source = tree.args.get("expression")
+    if source is None:
+        raise StatementFailed("42601", "syntax error: INSERT needs rows")
+    if isinstance(source, exp.Values):
+        return _from_values(target, source, listed)
+    return _from_query(target, tree, source, listed)
+
+
+def _columns(target: Target, listed: Sequence[str] | None, count: int) -> list[Column]:
+    """Return the columns that rows of `count` values are for."""
+    if listed is None:
+        columns = list(target.relation.columns)
+    else:
+        columns = [target.column(name) for name in listed]
+        for name in listed:
+            if listed.count(name) > 1:
+                raise StatementFailed("42701", f'column "{name}" specified more than once')
+        if count < len(columns):
+            raise StatementFailed("42601", "INSERT has more target columns than expressions")
+    if count > len(columns):
+        raise StatementFailed("42601", "INSERT has more expressions than target columns")
+    return columns[:count]
+
+
+def _from_values(
+    target: Target, source: exp.Values, listed: Sequence[str] | None
+) -> tuple[tuple[str, ...], exp.Query]:
+    rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in source.expressions]
+    if len({len(row) for row in rows}) != 1:
+        raise StatementFailed("42601", "VALUES lists must all be the same length")
+    if len(rows) * len(rows[0]) > 20_000:
+        raise StatementFailed("54000", "too many values in one statement", hint="Send fewer rows.")
+    columns = _columns(target, listed, len(rows[0]))
+    place = Place(Scope(), "VALUES")
+    read = [
+        exp.Tuple(
+            expressions=[
+                read_value(target, column, cell, place)
+                for column, cell in zip(columns, row, strict=True)
+            ]
+        )
+        for row in rows
+    ]
+    handle = target.reading.handles.new("rows")
+    keys = [f"c{number}" for number in range(1, len(columns) + 1)]
+    alias = exp.TableAlias(
+        this=exp.to_identifier(handle, quoted=True),
+        columns=[exp.to_identifier(key, quoted=True) for key in keys],
+    )
+    shown = [
+        build.named(build.column(key, of=handle), column.name)
+        for key, column in zip(keys, columns, strict=True)
+    ]
+    query = exp.select(*shown).from_(exp.Values(expressions=read, alias=alias))
+    return tuple(column.name for column in columns), query
+
+
+def _from_query(
+    target: Target, tree: exp.Insert, source: exp.Expr, listed: Sequence[str] | None
+) -> tuple[tuple[str, ...], exp.Query]:
+    query = source.copy()
+    if tree.args.get("with_") is not None:
+        if query.args.get("with_") is not None:
+            raise refused("WITH twice")
+        query.set("with_", tree.args["with_"].copy())
+    check(query)
+    query = normalized(query)
+    fields = read_query(target.reading, query, Scope())
+    columns = _columns(target, listed, len(fields))
+    kinds = [kind_named(column.type) for column in columns]
+    settle_columns(target.reading, query, kinds)
+    handle = target.reading.handles.new("rows")
+    shown: list[exp.Expr] = []
+    for column, item in zip(columns, fields, strict=True):
+        _check_kind(column, item.kind)
+        value: exp.Expr = build.column(item.key, of=handle)
+        if item.kind not in (UNKNOWN, kind_named(column.type)):
+            value = exp.Cast(this=value, to=column_type(column))
+        shown.append(build.named(value, column.name))
+    if not isinstance(query, exp.Query):
+        raise refused("This source of rows")
+    rows = exp.select(*shown).from_(build.subquery(query, handle))
+    return tuple(column.name for column in columns), rows
+
+
+def read_value(target: Target, column: Column, node: exp.Expr, place: Place) -> exp.Expr:
+    """Read one value for a column and return it with the column's kind."""
+    if is_default(node):
+        node = default_of(column)
+    check(node)
+    holder = exp.Paren(this=normalized(node))
+    found = typed(target.reading, holder.this, place)
+    kind = kind_named(column.type)
+    _check_kind(column, found.kind)
+    if found.kind == UNKNOWN and kind is not None:
+        settle(target.reading, holder.this, kind)
+        inner = holder.this.unnest()
+        if isinstance(inner, exp.Cast):
+            inner.set("to", column_type(column))
+    elif found.kind != kind and kind is not None and found.kind is not None:
+        return exp.Cast(this=holder, to=column_type(column))
+    return holder.this.pop()
+
+
+def _check_kind(column: Column, kind: str | None) -> None:
+    wanted = kind_named(column.type)
+    if wanted is not None and not can_assign(kind, wanted):
+        raise StatementFailed(
+            "42804",
+            f'column "{column.name}" is of type {long_name(wanted)} but expression is of type'
+            f" {long_name(kind)}",
+            hint="You will need to rewrite or cast the expression.",
+        )
+
+
+def column_type(column: Column) -> exp.DataType:
+    """Return the type that values for a column are cast to: texts are not cut, numbers are rounded."""
+    kind = kind_named(column.type) or "text"
+    if kind != "numeric":
+        return data_type("text" if kind in ("varchar", "bpchar") else kind)
+    return exp.DataType.build(column.type, dialect="postgres")
+
+
+def is_default(node: exp.Expr) -> bool:
+    """Whether a value is the word DEFAULT."""
+    if isinstance(node, exp.Var):
+        return node.name.upper() == "DEFAULT"
+    return (
+        isinstance(node, exp.Column)
+        and not node.args.get("table")
+        and not node.this.args.get("quoted")
+        and folded(node.this) == "default"
+    )
+
+
+def default_of(column: Column) -> exp.Expr:
+    """Return what a column gets when nothing is said."""
+    if column.default is None:
+        return exp.Null()
+    try:
+        tree = parse_one(column.default, dialect="postgres")
+    except (SqlglotError, RecursionError):
+        tree = None
+    if tree is None:
+        raise refused("This default")
+    return tree

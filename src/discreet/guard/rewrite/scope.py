@@ -1,0 +1,185 @@
+"""Names in sight: what a part of a query may refer to, and what it did refer to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from discreet.guard.access.authority import Relation
+
+_UPPER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+
+
+def folded(name: exp.Expr | None) -> str:
+    """Return a name as PostgreSQL folds it: lower case, unless it was quoted."""
+    if not isinstance(name, exp.Identifier):
+        return ""
+    return str(name.this) if name.args.get("quoted") else str(name.this).translate(_UPPER)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of something in FROM: `name` is the user's, `key` the one in the tree that runs."""
+
+    name: str
+    key: str
+    kind: str | None
+    weight: float = 1.0
+    in_star: bool = True
+
+
+@dataclass(eq=False)
+class Entry:
+    """Something in FROM: a relation, or a query in brackets, with what was used of it.
+
+    `handle` is its alias in the tree that runs, which no other entry has. `schema` is there when the
+    relation goes by its own name, and may be qualified.
+    """
+
+    name: str
+    handle: str
+    fields: Sequence[Field]
+    relation: Relation | None = None
+    schema: str | None = None
+    used: set[str] = field(default_factory=set[str])
+    is_whole: bool = False  # the row itself was referred to
+
+    def reference(self, item: Field) -> exp.Column:
+        """Return a reference to one of its columns, and remember it."""
+        self.used.add(item.key)
+        return build.column(item.key, of=self.handle)
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A column that can be named without its table: one, or several that a join merged.
+
+    `shown` are those whose first value that is not missing is the column's; `parts` are all of them.
+    """
+
+    name: str
+    shown: tuple[tuple[Entry, Field], ...]
+    parts: tuple[tuple[Entry, Field], ...]
+    in_star: bool = True
+
+    @property
+    def item(self) -> Field:
+        """The first of its parts, for kind and weight."""
+        return self.shown[0][1]
+
+    def reference(self) -> exp.Expr:
+        """Return the expression for it, and remember every part as used."""
+        for entry, item in self.parts:
+            entry.used.add(item.key)
+        columns = [entry.reference(item) for entry, item in self.shown]
+        if len(columns) == 1:
+            return columns[0]
+        return exp.Coalesce(this=columns[0], expressions=columns[1:])
+
+
+def visible_fields(entry: Entry) -> list[Visible]:
+    """Return the columns of an entry as they can be named without it."""
+    return [
+        Visible(item.name, ((entry, item),), ((entry, item),), item.in_star)
+        for item in entry.fields
+    ]
+
+
+@dataclass
+class Common:
+    """A common table expression, or another query with a name, as later parts see it."""
+
+    handle: str
+    fields: Sequence[Field]
+
+
+@dataclass
+class Scope:
+    """What one level of a query sees: its entries, and the levels around it."""
+
+    parent: Scope | None = None
+    commons: dict[str, Common] = field(default_factory=dict[str, Common])
+    entries: list[Entry] = field(default_factory=list[Entry])
+    columns: list[Visible] = field(default_factory=list[Visible])
+
+    def levels(self) -> Iterable[Scope]:
+        """Return this level and those around it, innermost first."""
+        level: Scope | None = self
+        while level is not None:
+            yield level
+            level = level.parent
+
+    def common(self, name: str) -> Common | None:
+        """Return the common table expression called `name`, or None."""
+        return next((level.commons[name] for level in self.levels() if name in level.commons), None)
+
+    def column(self, name: str) -> Visible | None:
+        """Return the column called `name` of the nearest level that has one, or None."""
+        for level in self.levels():
+            found = [column for column in level.columns if column.name == name]
+            if len(found) > 1:
+                raise StatementFailed("42702", f'column reference "{name}" is ambiguous')
+            if found:
+                return found[0]
+        return None
+
+    def entry(self, name: str, schema: str | None = None) -> Entry | None:
+        """Return the entry called `name` of the nearest level that has one, or None."""
+        for level in self.levels():
+            found = [
+                entry
+                for entry in level.entries
+                if entry.name == name and schema in (None, entry.schema)
+            ]
+            if len(found) > 1:
+                raise StatementFailed("42P09", f'table reference "{name}" is ambiguous')
+            if found:
+                return found[0]
+        return None
+
+
+def column_of(entry: Entry, name: str) -> Field:
+    """Return a column of an entry, or fail as PostgreSQL does."""
+    found = [item for item in entry.fields if item.name == name]
+    if len(found) > 1:
+        raise StatementFailed("42702", f'column reference "{name}" is ambiguous')
+    if not found:
+        raise StatementFailed("42703", f"column {entry.name}.{name} does not exist")
+    return found[0]
+
+
+class Handles:
+    """Hands out names that differ even for engines that ignore case."""
+
+    def __init__(self) -> None:
+        # Rows of writes are called by these, also from within subqueries.
+        self._taken: set[str] = {"new", "old", "excluded"}
+
+    def new(self, name: str) -> str:
+        """Return `name`, or one like it when it is taken."""
+        # PostgreSQL cuts names after 63 bytes.
+        base = name.encode()[:56].decode(errors="ignore").strip() or "t"
+        number, handle = 1, base
+        while handle.lower() in self._taken:
+            number += 1
+            handle = f"{base}_{number}"
+        self._taken.add(handle.lower())
+        return handle
+
+
+def distinct_keys(names: Iterable[str]) -> list[str]:
+    """Return names for columns that differ even for engines that ignore case.
+
+    >>> distinct_keys(["a", "A", "b"])
+    ['a', 'A_2', 'b']
+    """
+    handles = Handles()
+    return [handles.new(name) for name in names]

@@ -1,0 +1,123 @@
+"""Functions that tell of the session: replaced by literals, so that no engine is asked who asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.guard.access.authority import DEFAULT_SCHEMA
+from discreet.guard.access.decide import has_privs_of
+from discreet.guard.rewrite.expressions import session_text
+from discreet.guard.rewrite.kinds import Typed, data_type
+from discreet.guard.rewrite.reading import Place, Reading, rule
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+DATABASE = "discreet"  # what current_database() tells unless the session has another name
+
+
+@rule(exp.CurrentUser)
+def _current_user(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+    node.replace(session_text(reading.subject.role))
+    return Typed("text")
+
+
+@rule(exp.SessionUser)
+def _session_user(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+    node.replace(session_text(reading.subject.user))
+    return Typed("text")
+
+
+@rule(exp.CurrentSchema)
+def _current_schema(_reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+    node.replace(session_text(DEFAULT_SCHEMA))
+    return Typed("text")
+
+
+@rule(exp.CurrentCatalog)
+def _current_catalog(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+    return _current_database(reading, node)
+
+
+# The type of each of these, and how much of an ISO moment it has.
+_MOMENTS: Mapping[type[exp.Expr], tuple[str, int]] = {
+    exp.CurrentDate: ("date", 10),
+    exp.Localtimestamp: ("timestamp", 26),
+    exp.CurrentTimestamp: ("timestamptz", 32),
+}
+
+
+@rule(*_MOMENTS)
+def _moment(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+    kind, length = _MOMENTS[type(node)]
+    now = reading.subject.settings.get("discreet.now")
+    reading.passing.add("time")
+    if now is not None:
+        if kind == "timestamp":
+            now = now.rstrip("Z").split("+")[0]
+        node.replace(exp.Cast(this=build.text(now[:length]), to=data_type(kind)))
+    return Typed(kind)
+
+
+def _literals(node: exp.Expr) -> list[str | None]:
+    """Return the arguments of a call as texts; None for one that is no literal."""
+    return [
+        argument.name
+        if isinstance(argument, exp.Literal) and argument.is_string
+        else str(argument.this).lower()
+        if isinstance(argument, exp.Boolean)
+        else None
+        for argument in node.expressions
+    ]
+
+
+def _current_setting(reading: Reading, node: exp.Expr) -> Typed:
+    arguments = _literals(node)
+    if None in arguments or len(arguments) not in (1, 2):
+        raise StatementFailed("0A000", "current_setting takes literals only")
+    name = str(arguments[0]).lower()
+    reading.passing.add(name)
+    value = reading.subject.settings.get(name)
+    if value is None and arguments[1:] != ["true"]:
+        raise StatementFailed("42704", f'unrecognized configuration parameter "{name}"')
+    literal = exp.Null() if value is None else build.text(value)
+    node.replace(exp.cast(literal, exp.DataType.Type.TEXT))
+    return Typed("text")
+
+
+def _pg_has_role(reading: Reading, node: exp.Expr) -> Typed:
+    arguments = list(node.expressions)
+    who = reading.subject.role
+    if len(arguments) == 3:
+        if not isinstance(arguments[0], (exp.CurrentUser, exp.SessionUser)):
+            raise StatementFailed(
+                "0A000", "pg_has_role tells of current_user and session_user only"
+            )
+        who = reading.subject.user if isinstance(arguments[0], exp.SessionUser) else who
+    words = _literals(node)[-2:]
+    if None in words or len(arguments) not in (2, 3) or len(words) != 2:
+        raise StatementFailed("0A000", "pg_has_role takes literals only")
+    role, right = str(words[0]), str(words[1]).lower()
+    if role not in reading.authority.roles:
+        raise StatementFailed("42704", f'role "{role}" does not exist')
+    if right not in ("member", "usage"):
+        raise StatementFailed("22023", "unrecognized privilege type")
+    found = has_privs_of(reading.authority, who, role)
+    node.replace(exp.true() if found else exp.false())
+    return Typed("bool")
+
+
+def _current_database(reading: Reading, node: exp.Expr) -> Typed:
+    node.replace(session_text(reading.subject.settings.get("discreet.database", DATABASE)))
+    return Typed("text")
+
+
+SESSION_CALLS: Mapping[str, Callable[[Reading, exp.Expr], Typed]] = {
+    "current_setting": _current_setting,
+    "pg_has_role": _pg_has_role,
+    "current_database": _current_database,
+}

@@ -1,0 +1,18 @@
+"""How a plain table is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from discreet.guard.access.authority import Relation, Subject
+
+
+def plain_source(relation: Relation, _subject: Subject) -> exp.Query:
+    """Return `SELECT columns FROM physical`: how a plain table is read."""
+    columns = [build.column(column.name) for column in relation.columns]
+    return build.select(*columns, source=build.table(*relation.physical))

@@ -1,0 +1,262 @@
+"""Every relation in a tree becomes what may be read of it: this is what makes rewriting sound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.authority import Privilege
+from discreet.guard.access.decide import any_column_privilege, privilege_on
+from discreet.guard.access.names import WORDS
+from discreet.guard.rewrite.adapt import adapt
+from discreet.guard.rewrite.allowed import check, refused
+from discreet.guard.rewrite.joins import COMMON, ENTRY, LABEL, TUPLE_CLASS, relation_fields
+from discreet.guard.rewrite.normal import normalized
+from discreet.guard.rewrite.permitted import Source, Touched
+from discreet.guard.rewrite.policies import mask_of, row_condition, row_expression
+from discreet.guard.rewrite.queries import read_finished
+from discreet.guard.rewrite.scope import Entry, Scope, distinct_keys
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from discreet.guard.access.authority import Relation
+    from discreet.guard.rewrite.reading import Reading
+
+DEEPEST = 32  # views of views
+
+
+@dataclass
+class Substitution:
+    """Puts what may be read in the place of relations, and remembers what that touches."""
+
+    source: Source
+    reads: list[Touched] = field(default_factory=list[Touched])
+    physical: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
+    is_filtered: bool = False
+
+    def finish(self, reading: Reading, tree: exp.Expr) -> exp.Expr:
+        """Check the rights to everything that was referred to, then replace every relation.
+
+        Raises:
+            AccessDenied: The role may not read something that is referred to.
+        """
+        self.check_all(reading)
+        return self.replace_all(reading, tree)
+
+    def check_all(self, reading: Reading) -> None:
+        """Refuse what the role may not read; rows as values are refused after that."""
+        for entry in reading.entries:
+            self.check(reading, entry)
+        if any(entry.is_whole for entry in reading.entries):
+            raise refused("A row as a value", "Name its columns.")
+
+    def replace_all(self, reading: Reading, tree: exp.Expr) -> exp.Expr:
+        """Return the tree with every relation replaced by what may be read of it."""
+        holder = exp.Paren(this=tree)
+        adapt(holder, reading.dialect)
+        if not all(column.table for column in holder.find_all(exp.Column)):
+            raise StatementFailed("XX000", "internal error: a column was not resolved")
+        entries = {entry.handle: entry for entry in reading.entries}
+        for table in list(holder.find_all(exp.Table)):
+            if COMMON in table.meta:
+                continue
+            entry = entries.get(str(table.meta.get(ENTRY)))
+            if entry is None:
+                raise StatementFailed("XX000", "internal error: a relation was not resolved")
+            alias = exp.TableAlias(this=exp.to_identifier(entry.handle, quoted=True))
+            joins = table.args.get("joins")
+            permitted = exp.Subquery(this=self.permitted(reading, entry), alias=alias)
+            if joins:
+                permitted.set("joins", joins)
+            table.replace(permitted)
+        return holder.this.pop()
+
+    def check(self, reading: Reading, entry: Entry) -> None:
+        """Refuse columns that the role has no SELECT on; a relation without any that it has one on."""
+        relation = _of(entry)
+        columns = frozenset(column_of(relation, name) for name in entry.used) - {None}
+        decision = any_column_privilege(reading.authority, reading.role, relation, Privilege.SELECT)
+        for column in sorted(filter(None, columns)):
+            if decision:
+                decision = privilege_on(
+                    reading.authority, reading.role, relation, Privilege.SELECT, column
+                )
+        self.reads.append(Touched(relation.key, frozenset(filter(None, columns)), reading.role))
+        if not decision:
+            raise AccessDenied(
+                f"permission denied for {WORDS[relation.kind]} {relation.name}",
+                reason=decision.reason,
+            )
+
+    def permitted(self, reading: Reading, entry: Entry) -> exp.Query:
+        """Return the query that reads exactly the columns that were used, and permitted rows."""
+        relation = _of(entry)
+        if relation.kind == "view":
+            return self._view(reading, relation, entry)
+        columns = sorted(entry.used)
+        if relation.kind == "anonymized":
+            return self._plain(reading, relation, columns, self._all(reading, relation))
+        return self.rows(reading, relation, columns)
+
+    def _all(self, reading: Reading, relation: Relation) -> exp.Query:
+        query = self.source(relation, reading.subject)
+        self.physical |= tables_of(query)
+        return query
+
+    def _plain(
+        self, reading: Reading, relation: Relation, columns: list[str], source: exp.Query
+    ) -> exp.Select:
+        handle = reading.handles.new(relation.name)
+        shown = [build.column(name, of=handle) for name in columns]
+        return build.select(*(shown or [_nothing()]), source=build.subquery(source, handle))
+
+    def rows(self, reading: Reading, relation: Relation, columns: list[str]) -> exp.Query:
+        """Return the permitted rows of a table, with masks in the place of masked columns."""
+        below, above = reading.handles.new(relation.name), reading.handles.new(relation.name)
+        kept = row_condition(reading, relation, "SELECT", handle=below, finish=self.finish)
+        source = self._all(reading, relation)
+        handle = below if kept is None else above
+        shown = {name: self.seen(reading, relation, name, handle) for name in columns}
+        self.is_filtered |= kept is not None or relation.multilevel
+        if kept is None:
+            out = [build.named(value, name) for name, value in shown.items()]
+            query = build.select(*(out or [_nothing()]), source=build.subquery(source, below))
+            return _fenced(query, reading.dialect) if relation.multilevel else query
+        return self._filtered(reading, relation, shown, (source, below, kept, above))
+
+    def _filtered(
+        self,
+        reading: Reading,
+        relation: Relation,
+        shown: dict[str, exp.Expr],
+        parts: tuple[exp.Query, str, exp.Expr, str],
+    ) -> exp.Select:
+        """Return rows that are kept, as rows and in every cell.
+
+        An engine may compute what the caller wrote before it drops a row: then all of the row's cells
+        are NULL already, so that no failure depends on what they hold.
+        """
+        source, below, condition, above = parts
+        needed = sorted(
+            {column.name for value in shown.values() for column in value.find_all(exp.Column)}
+            & {item.name for item in relation_fields(relation)}
+        )
+        *_, mark = distinct_keys([*needed, "kept"])
+        inner = build.select(
+            *(build.column(name, of=below) for name in needed),
+            build.named(exp.Paren(this=condition), mark),
+            source=build.subquery(source, below),
+        )
+        kept = build.column(mark, of=above)
+        cells = [
+            build.named(exp.Case(ifs=[exp.If(this=kept.copy(), true=value)]), name)
+            for name, value in shown.items()
+        ]
+        outer = build.select(*(cells or [_nothing()]), source=build.subquery(inner, above))
+        return _fenced(outer.where(kept, copy=False), reading.dialect)
+
+    def seen(self, reading: Reading, relation: Relation, column: str, handle: str) -> exp.Expr:
+        """Return a column of the row called `handle`, or its mask."""
+        name = column_of(relation, column)
+        mask = mask_of(reading.authority, reading.role, relation, name) if name else None
+        if mask is None or name != column:
+            return build.column(column, of=handle)
+        masked = row_expression(
+            reading,
+            relation,
+            mask.expression,
+            handle=handle,
+            finish=self.finish,
+            is_condition=False,
+        )
+        return exp.Paren(this=masked)
+
+    def _view(self, reading: Reading, relation: Relation, entry: Entry) -> exp.Query:
+        role = reading.role if relation.security_invoker else relation.owner
+        if len(reading.trail) >= DEEPEST or ("view", relation.key) in reading.trail:
+            raise StatementFailed("54001", "views are nested too deeply")
+        inner = replace(
+            reading,
+            role=role,
+            entries=[],
+            has_parameters=False,
+            trail=(*reading.trail, ("view", relation.key)),
+        )
+        tree = view_query(relation)
+        fields = read_finished(inner, tree, Scope())
+        if len(fields) != len(relation.columns):
+            raise StatementFailed("42P16", f'view "{relation.name}" must be created again')
+        permitted = self.finish(inner, tree)
+        handle = reading.handles.new(relation.name)
+        keys = {
+            column.name: item.key for column, item in zip(relation.columns, fields, strict=True)
+        }
+        shown = [
+            build.named(build.column(keys[name], of=handle), name) for name in sorted(entry.used)
+        ]
+        query = build.select(
+            *(shown or [_nothing()]), source=build.subquery(_as_query(permitted), handle)
+        )
+        if role == reading.role:
+            return query
+        self.is_filtered = True
+        return _fenced(query, reading.dialect)
+
+
+def _fenced(query: exp.Select, dialect: str) -> exp.Select:
+    """Return a query that PostgreSQL does not push conditions into."""
+    return query.offset(0, copy=False) if dialect == "postgres" else query
+
+
+def _nothing() -> exp.Expr:
+    """Return a column for a query of which only the number of rows matters."""
+    return build.named(build.number(1), "one")
+
+
+def _of(entry: Entry) -> Relation:
+    if entry.relation is None:
+        raise StatementFailed("XX000", "internal error: a relation was not resolved")
+    return entry.relation
+
+
+def column_of(relation: Relation, name: str) -> str | None:
+    """Return the column whose right decides about a name: its own, or the one that a label is of."""
+    if relation.column(name) is not None:
+        return name
+    if relation.multilevel and name.endswith(LABEL):
+        return name.removesuffix(LABEL)
+    if relation.multilevel and name == TUPLE_CLASS:
+        return None
+    raise StatementFailed("XX000", "internal error: a column was not resolved")
+
+
+def _as_query(tree: exp.Expr) -> exp.Query:
+    if not isinstance(tree, exp.Query):
+        raise StatementFailed("XX000", "internal error: a query was expected")
+    return tree
+
+
+def view_query(relation: Relation) -> exp.Expr:
+    """Return the query of a view as a tree that was checked again."""
+    try:
+        tree = parse_one(relation.query or "", dialect="postgres")
+    except (SqlglotError, RecursionError):
+        tree = None
+    if tree is None:
+        raise StatementFailed("XX000", "internal error: the query of a view cannot be read")
+    check(tree)
+    return normalized(tree)
+
+
+def tables_of(query: exp.Expr) -> set[tuple[str, ...]]:
+    """Return the physical tables that a query names; common table expressions are none."""
+    commons = {common.alias for common in query.find_all(exp.CTE)}
+    return {
+        tuple(part.name for part in table.parts)
+        for table in query.find_all(exp.Table)
+        if len(table.parts) > 1 or table.name not in commons
+    }

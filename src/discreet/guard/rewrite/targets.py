@@ -1,0 +1,158 @@
+"""The table that a statement writes: who may, which of its rows, and what is seen of them meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.authority import Privilege
+from discreet.guard.access.decide import any_column_privilege, privilege_on
+from discreet.guard.rewrite.allowed import refused
+from discreet.guard.rewrite.joins import find, relation_fields
+from discreet.guard.rewrite.permitted import Touched
+from discreet.guard.rewrite.policies import is_exempt, row_condition
+from discreet.guard.rewrite.reading import Place
+from discreet.guard.rewrite.scope import Entry, Scope, folded, visible_fields
+from discreet.guard.rewrite.substitute import column_of
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.guard.access.authority import Column, Relation
+    from discreet.guard.rewrite.policies import Right
+    from discreet.guard.rewrite.reading import Reading
+    from discreet.guard.rewrite.substitute import Substitution
+
+NEW = "new"  # what conditions on a row after a write call it
+
+
+@dataclass
+class Target:
+    """A table that is written, in one statement."""
+
+    reading: Reading
+    relation: Relation
+    entry: Entry
+
+    @property
+    def table(self) -> exp.Table:
+        """The physical table, with the alias that expressions call it by."""
+        return build.table(*self.relation.physical, alias=self.entry.handle)
+
+    def place(self, clause: str, *others: Entry) -> Place:
+        """Return a place where the row can be named."""
+        columns = [column for entry in (self.entry, *others) for column in visible_fields(entry)]
+        # A bare name is the row's: the new one must be called `excluded`.
+        return Place(
+            Scope(entries=[self.entry, *others], columns=columns[: len(self.entry.fields)]), clause
+        )
+
+    def column(self, name: str) -> Column:
+        """Return a column that is to be written, or fail as PostgreSQL does."""
+        found = self.relation.column(name)
+        if found is None:
+            raise StatementFailed(
+                "42703", f'column "{name}" of relation "{self.relation.name}" does not exist'
+            )
+        return found
+
+    def check(self, right: Privilege, columns: Iterable[str]) -> None:
+        """Refuse who may not write these columns; without any, who may write none."""
+        reading = self.reading
+        names = sorted(set(columns))
+        if right == Privilege.DELETE:
+            decisions = [privilege_on(reading.authority, reading.role, self.relation, right)]
+        elif not names:
+            decisions = [
+                any_column_privilege(reading.authority, reading.role, self.relation, right)
+            ]
+        else:
+            decisions = [
+                privilege_on(reading.authority, reading.role, self.relation, right, name)
+                for name in names
+            ]
+        for decision in decisions:
+            if not decision:
+                raise AccessDenied(
+                    f"permission denied for table {self.relation.name}", reason=decision.reason
+                )
+
+    def check_reads(self, substitution: Substitution, more: Iterable[str] = ()) -> None:
+        """Refuse who may not read what conditions, values and RETURNING name of the row."""
+        used = {column_of(self.relation, name) for name in (*self.entry.used, *more)}
+        names = frozenset(name for name in used if name is not None)
+        if self.entry.used or names:
+            substitution.reads.append(Touched(self.relation.key, names, self.reading.role))
+            self.check(Privilege.SELECT, names)
+        if self.entry.is_whole:
+            raise refused("A row as a value", "Name its columns.")
+
+    def row_rule(
+        self,
+        substitution: Substitution,
+        rights: Iterable[Right],
+        *,
+        handle: str | None = None,
+        is_new: bool = False,
+    ) -> exp.Expr | None:
+        """Return the condition that policies set on the row, None for none."""
+        if is_exempt(self.reading.authority, self.reading.role, self.relation):
+            return None
+        conditions = [
+            row_condition(
+                self.reading,
+                self.relation,
+                right,
+                handle=handle or self.entry.handle,
+                finish=substitution.finish,
+                is_new=is_new and right != "SELECT",
+            )
+            for right in rights
+        ]
+        return build.all_of(condition for condition in conditions if condition is not None)
+
+    def protect(self, substitution: Substitution, tree: exp.Expr, rule: exp.Expr | None) -> None:
+        """Put masks in the place of masked columns, and NULL in that of hidden rows' cells."""
+        handle = self.entry.handle
+        for column in list(tree.find_all(exp.Column)):
+            if column.table != handle:
+                continue
+            seen = substitution.seen(self.reading, self.relation, column.name, handle)
+            if rule is not None:
+                seen = exp.Case(ifs=[exp.If(this=exp.Paren(this=rule.copy()), true=seen)])
+            if not isinstance(seen, exp.Column):
+                column.replace(seen)
+
+
+def read_target(reading: Reading, table: exp.Expr) -> Target:
+    """Find the table that a statement writes.
+
+    Raises:
+        StatementFailed: 42P01, 0A000 for a view, 42809 or 55000 for what cannot be written.
+    """
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        raise refused("This target")
+    for extra in ("catalog", "joins", "sample", "pivots", "when", "ordinality", "rows_from"):
+        if table.args.get(extra):
+            raise refused("This target")
+    relation = find(reading, folded(table.args.get("db")) or None, folded(table.this))
+    if relation.kind == "view":
+        raise StatementFailed(
+            "55000",
+            f'cannot write through view "{relation.name}"',
+            hint="Write to the table that it shows.",
+        )
+    if relation.kind != "table" or not relation.writable:
+        raise StatementFailed("42809", f'cannot change relation "{relation.name}"')
+    alias = table.args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        raise refused("A list of columns behind an alias")
+    name = folded(alias.this) if alias is not None else relation.name
+    handle = reading.handles.new(relation.name)
+    schema = None if alias is not None else relation.schema
+    entry = Entry(name, handle, relation_fields(relation), relation, schema)
+    return Target(reading, relation, entry)

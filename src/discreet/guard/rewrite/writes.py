@@ -1,0 +1,373 @@
+"""A write and who sends it in, the parts of the write that may run out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Privilege
+from discreet.guard.rewrite.adapt import make_total
+from discreet.guard.rewrite.allowed import check, refused
+from discreet.guard.rewrite.confirm import confirm_write
+from discreet.guard.rewrite.expressions import condition
+from discreet.guard.rewrite.normal import normalized
+from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source
+from discreet.guard.rewrite.reading import Reading
+from discreet.guard.rewrite.returning import Returned, read_returning
+from discreet.guard.rewrite.rows import read_rows, read_value
+from discreet.guard.rewrite.scope import Entry, folded
+from discreet.guard.rewrite.source import plain_source
+from discreet.guard.rewrite.substitute import Substitution
+from discreet.guard.rewrite.targets import NEW, Target, read_target
+from discreet.guard.statements.limits import too_deep
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.guard.access.authority import Authority, Relation, Subject
+    from discreet.guard.rewrite.permitted import WriteKind
+    from discreet.guard.rewrite.policies import Right
+
+_ALLOWED: Mapping[type[exp.Expr], set[str]] = {
+    exp.Insert: {"this", "expression", "conflict", "returning", "default", "with_"},
+    exp.Update: {"this", "expressions", "where", "returning"},
+    exp.Delete: {"this", "where", "returning"},
+}
+_ELSEWHERE = {
+    "from_": ("UPDATE … FROM", "Use a subquery in SET or WHERE."),
+    "using": ("DELETE … USING", "Use a subquery in WHERE."),
+    "with_": ("WITH before this statement", "Use subqueries."),
+}
+
+
+def authorize_write(
+    tree: exp.Insert | exp.Update | exp.Delete,
+    authority: Authority,
+    subject: Subject,
+    *,
+    dialect: str,
+    source: Source = plain_source,
+    declared: Sequence[str | None] = (),
+) -> PermittedWrite:
+    """Return the parts of the write that may run in the place of `tree`.
+
+    Guarantee: it changes only rows that policies let `subject` change, in columns that the role may
+    write, and neither its outcome nor what it returns depends on anything that the role may not read.
+    Arguments are those of `authorize_query`.
+
+    Raises:
+        AccessDenied: 42501, with the reason for the journal.
+        StatementFailed: As PostgreSQL fails; 0A000 for what is not on the list.
+    """
+    try:
+        reading = Reading(authority, subject, subject.role, dialect, declared)
+        return _permitted(reading, tree, source)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _permitted(
+    reading: Reading, tree: exp.Insert | exp.Update | exp.Delete, source: Source
+) -> PermittedWrite:
+    _check_clauses(tree)
+    named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    writing = _Writing(read_target(reading, named), Substitution(source))
+    match tree:
+        case exp.Insert():
+            permitted = writing.insert(tree)
+        case exp.Update():
+            permitted = writing.update(tree)
+        case _:
+            permitted = writing.delete(tree)
+    confirm_write(permitted, dialect=reading.dialect)
+    return permitted
+
+
+def authorize_condition(
+    tree: exp.Expr | None,
+    relation: Relation,
+    authority: Authority,
+    subject: Subject,
+    *,
+    dialect: str,
+    source: Source = plain_source,
+) -> exp.Expr | None:
+    """Return a condition on rows of a relation, which it calls by the relation's name.
+
+    Raises:
+        AccessDenied: The role has no SELECT on a column that it names.
+    """
+    if tree is None:
+        return None
+    reading = Reading(authority, subject, subject.role, dialect, has_parameters=False)
+    written = exp.Table(
+        this=exp.to_identifier(relation.name, quoted=True),
+        db=exp.to_identifier(relation.schema, quoted=True),
+    )
+    writing = _Writing(read_target(reading, written), Substitution(source))
+    where = writing.condition(exp.Where(this=tree))
+    writing.target.check_reads(writing.substitution)
+    writing.substitution.check_all(reading)
+    return writing.finished(where, writing.target.row_rule(writing.substitution, ["SELECT"]))
+
+
+def _check_clauses(tree: exp.Expr) -> None:
+    allowed = _ALLOWED.get(type(tree))
+    if allowed is None:
+        raise refused("This statement")
+    for name, value in tree.args.items():
+        if value not in (None, False, []) and name not in allowed:
+            raise refused(*_ELSEWHERE.get(name, (name.strip("_").upper(), None)))
+
+
+@dataclass
+class _Writing:
+    """One write as it is read: first all of its parts, then the rights to them, then what they become."""
+
+    target: Target
+    substitution: Substitution
+    written: set[str] = field(default_factory=set[str])
+
+    @property
+    def reading(self) -> Reading:
+        return self.target.reading
+
+    def insert(self, tree: exp.Insert) -> PermittedWrite:
+        """Return an INSERT that may run."""
+        target = self.target
+        listed = None
+        if isinstance(tree.this, exp.Schema):
+            listed = [
+                folded(item.this if isinstance(item, exp.Column) else item)
+                for item in tree.this.expressions
+            ]
+        columns, rows = read_rows(target, tree, listed)
+        conflict = self.conflict(tree.args.get("conflict"))
+        returning = read_returning(target, tree.args.get("returning"))
+        self.written |= set(columns)
+        target.check(Privilege.INSERT, columns)
+        self._check_conflict(conflict)
+        target.check_reads(self.substitution, conflict.columns if conflict else ())
+        self.substitution.check_all(self.reading)
+        rights: list[Right] = ["INSERT", "SELECT"] if target.entry.used else ["INSERT"]
+        rule = target.row_rule(self.substitution, rights, handle=NEW, is_new=True)
+        return self._permitted(
+            "INSERT",
+            columns=columns,
+            rows=None if rows is None else self.finished_query(rows),
+            on_conflict=self._finished_conflict(conflict),
+            with_check=rule,
+            returning=returning,
+        )
+
+    def update(self, tree: exp.Update) -> PermittedWrite:
+        """Return an UPDATE that may run."""
+        target = self.target
+        assignments = self.assignments(tree.expressions)
+        where = self.condition(tree.args.get("where"))
+        returning = read_returning(target, tree.args.get("returning"))
+        target.check(Privilege.UPDATE, assignments)
+        target.check_reads(self.substitution)
+        self.substitution.check_all(self.reading)
+        rights: list[Right] = ["UPDATE", "SELECT"] if target.entry.used else ["UPDATE"]
+        rule = target.row_rule(self.substitution, rights)
+        return self._permitted(
+            "UPDATE",
+            columns=tuple(assignments),
+            assignments={
+                name: self.finished(value, rule, is_condition=False) or exp.Null()
+                for name, value in assignments.items()
+            },
+            condition=self.finished(where, rule),
+            with_check=target.row_rule(self.substitution, rights, handle=NEW, is_new=True),
+            returning=returning,
+        )
+
+    def delete(self, tree: exp.Delete) -> PermittedWrite:
+        """Return a DELETE that may run."""
+        target = self.target
+        where = self.condition(tree.args.get("where"))
+        returning = read_returning(target, tree.args.get("returning"))
+        target.check(Privilege.DELETE, ())
+        target.check_reads(self.substitution)
+        self.substitution.check_all(self.reading)
+        rights: list[Right] = ["DELETE", "SELECT"] if target.entry.used else ["DELETE"]
+        rule = target.row_rule(self.substitution, rights)
+        return self._permitted(
+            "DELETE",
+            condition=self.finished(where, rule),
+            returning=returning,
+        )
+
+    def _permitted(
+        self,
+        kind: WriteKind,
+        *,
+        columns: tuple[str, ...] = (),
+        rows: exp.Query | None = None,
+        on_conflict: OnConflict | None = None,
+        assignments: dict[str, exp.Expr] | None = None,
+        condition: exp.Expr | None = None,
+        with_check: exp.Expr | None = None,
+        returning: Returned | None,
+    ) -> PermittedWrite:
+        shown = None
+        if returning is not None:
+            # The row was written, so that it is no hidden one: masks are what is left.
+            shown = tuple(self._finished_aliased(item) for item in returning.columns)
+        return PermittedWrite(
+            kind=kind,
+            relation=self.target.relation,
+            target=self.target.table,
+            columns=columns,
+            rows=rows,
+            on_conflict=on_conflict,
+            assignments=assignments or {},
+            condition=condition,
+            with_check=with_check,
+            returning=shown,
+            reads=tuple(self.substitution.reads),
+            written=frozenset(self.written),
+            parameters=self.reading.parameters(),
+            physical=frozenset(self.substitution.physical),
+            is_filtered=self.substitution.is_filtered,
+            returning_names=() if returning is None else returning.names,
+            returning_kinds=() if returning is None else returning.kinds,
+            is_passing=bool(self.reading.passing),
+        )
+
+    def assignments(self, items: Sequence[exp.Expr], *others: Entry) -> dict[str, exp.Expr]:
+        """Read SET and return the new values by column."""
+        found: dict[str, exp.Expr] = {}
+        for item in items:
+            for name, value in _pairs(item):
+                column = self.target.column(name)
+                if name in found:
+                    raise StatementFailed("42601", f'multiple assignments to same column "{name}"')
+                found[name] = read_value(
+                    self.target, column, value, self.target.place("UPDATE", *others)
+                )
+        self.written |= set(found)
+        return found
+
+    def condition(self, where: exp.Expr | None, *others: Entry) -> exp.Expr | None:
+        """Read WHERE."""
+        if where is None:
+            return None
+        check(where.this)
+        holder = exp.Where(this=normalized(where.this))
+        condition(self.reading, holder.this, self.target.place("WHERE", *others), "WHERE")
+        return holder.this.pop()
+
+    def conflict(self, clause: exp.Expr | None) -> OnConflict | None:
+        """Read ON CONFLICT."""
+        if clause is None:
+            return None
+        if clause.args.get("constraint") or clause.args.get("duplicate"):
+            raise refused("ON CONFLICT ON CONSTRAINT", "Name the columns of the key.")
+        columns = tuple(_key_name(key) for key in clause.args.get("conflict_keys") or [])
+        self._check_key(columns)
+        if clause.args["action"].name.upper() == "DO NOTHING":
+            return OnConflict(columns)
+        if not columns:
+            raise StatementFailed("42601", "ON CONFLICT DO UPDATE needs the columns of a key")
+        target = self.target
+        excluded = Entry("excluded", "excluded", target.entry.fields, target.relation)
+        assignments = self.assignments(clause.expressions, excluded)
+        where = self.condition(clause.args.get("where"), excluded)
+        target.entry.used |= excluded.used
+        target.entry.is_whole |= excluded.is_whole
+        return OnConflict(columns, assignments, where)
+
+    def _check_key(self, columns: tuple[str, ...]) -> None:
+        relation = self.target.relation
+        for name in columns:
+            if relation.column(name) is None:
+                raise StatementFailed("42703", f'column "{name}" does not exist')
+        keys = [set(key) for key in (relation.primary_key, *relation.uniques)]
+        if columns and set(columns) not in keys:
+            raise StatementFailed(
+                "42P10",
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+            )
+
+    def _check_conflict(self, conflict: OnConflict | None) -> None:
+        if conflict is None or conflict.assignments is None:
+            return
+        self.target.check(Privilege.UPDATE, conflict.assignments)
+        if self.target.row_rule(self.substitution, ["UPDATE"]) is not None:
+            raise refused(
+                "ON CONFLICT DO UPDATE of a table with row policies", "Use INSERT and UPDATE."
+            )
+
+    def _finished_conflict(self, conflict: OnConflict | None) -> OnConflict | None:
+        if conflict is None or conflict.assignments is None:
+            return conflict
+        return OnConflict(
+            conflict.columns,
+            {
+                name: self.finished(value, None, is_condition=False) or exp.Null()
+                for name, value in conflict.assignments.items()
+            },
+            self.finished(conflict.condition, None),
+        )
+
+    def finished(
+        self, tree: exp.Expr | None, rule: exp.Expr | None, *, is_condition: bool = True
+    ) -> exp.Expr | None:
+        """Return what an expression over the row becomes; a condition holds the row's rule, too."""
+        holder = exp.Paren(this=tree) if tree is not None else None
+        if holder is not None:
+            inner = self.substitution.replace_all(self.reading, holder)
+            self.target.protect(self.substitution, inner, rule)
+            if rule is not None or self.substitution.is_filtered:
+                make_total(inner, self.reading.dialect)
+            holder = exp.Paren(this=inner.this)
+        if rule is None:
+            return holder.this.pop() if holder is not None else None
+        self.substitution.is_filtered = True
+        if not is_condition:
+            return holder.this.pop() if holder is not None else None
+        if holder is None:
+            return rule.copy()
+        return exp.And(this=exp.Paren(this=rule.copy()), expression=holder)
+
+    def _finished_aliased(self, item: exp.Expr) -> exp.Expr:
+        value = self.finished(item.this, None, is_condition=False)
+        return exp.Alias(this=value, alias=item.args["alias"])
+
+    def finished_query(self, tree: exp.Query) -> exp.Query:
+        """Return what the rows of an INSERT become."""
+        holder = exp.Paren(this=self.substitution.replace_all(self.reading, tree))
+        if self.substitution.is_filtered:
+            make_total(holder, self.reading.dialect)
+        query = holder.this.pop()
+        if not isinstance(query, exp.Query):
+            raise StatementFailed("XX000", "internal error: a query was expected")
+        return query
+
+
+def _pairs(item: exp.Expr) -> list[tuple[str, exp.Expr]]:
+    """Return the columns and values of one assignment; `(a, b) = (1, 2)` has several."""
+    if not isinstance(item, exp.EQ):
+        raise refused("This assignment")
+    if not isinstance(item.this, exp.Tuple):
+        return [(_key_name(item.this), item.expression)]
+    if not isinstance(item.expression, exp.Tuple):
+        raise refused("An assignment of a row", "Assign each column.")
+    names = [_key_name(column) for column in item.this.expressions]
+    if len(names) != len(item.expression.expressions):
+        raise StatementFailed("42601", "number of columns does not match number of values")
+    return list(zip(names, item.expression.expressions, strict=True))
+
+
+def _key_name(node: exp.Expr) -> str:
+    node = node.this if isinstance(node, exp.Ordered) else node
+    if isinstance(node, exp.Column) and not node.args.get("table"):
+        return folded(node.this)
+    if isinstance(node, exp.Identifier):
+        return folded(node)
+    raise refused("Anything but a column here")

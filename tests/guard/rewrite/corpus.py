@@ -1,0 +1,411 @@
+"""Statements that PostgreSQL and discreet must answer alike, each as several roles."""
+
+QUERIES = """
+SELECT * FROM emp
+SELECT name FROM emp
+SELECT name, sal FROM emp
+SELECT count(*) FROM emp
+SELECT count(*) FROM dep
+SELECT 1 FROM emp
+SELECT name FROM emp WHERE sal > 100
+SELECT name FROM emp ORDER BY sal
+SELECT name FROM emp ORDER BY dept, name DESC
+SELECT name FROM emp GROUP BY name HAVING max(sal) > 10
+SELECT dept, count(*) FROM emp GROUP BY dept
+SELECT dept, count(*) AS n FROM emp GROUP BY 1 ORDER BY n DESC, 1
+SELECT dept AS d FROM emp GROUP BY d
+SELECT name, rank() OVER (ORDER BY sal) FROM emp
+SELECT name, rank() OVER (PARTITION BY dept ORDER BY name) FROM emp
+SELECT sum(count(*)) OVER () FROM emp GROUP BY dept
+SELECT e.* FROM emp e
+SELECT e.name FROM emp AS e
+SELECT emp.name FROM emp AS e
+SELECT public.emp.name FROM public.emp
+SELECT name FROM public.emp
+SELECT name FROM nowhere.emp
+SELECT name FROM nobody
+SELECT nothing FROM emp
+SELECT emp.nothing FROM emp
+SELECT "NAME" FROM emp
+SELECT NAME FROM EMP
+SELECT e.dept, d.dept FROM emp e JOIN dep d ON e.dept = d.dept
+SELECT dept FROM emp JOIN dep USING (dept)
+SELECT * FROM emp JOIN dep USING (dept)
+SELECT dept FROM emp NATURAL JOIN dep
+SELECT name FROM emp NATURAL JOIN dep
+SELECT dept FROM emp, dep
+SELECT e.dept FROM emp e LEFT JOIN dep d ON e.sal = d.budget
+SELECT dept FROM emp FULL JOIN dep USING (dept)
+SELECT dept FROM emp RIGHT JOIN dep USING (dept)
+SELECT dept FROM emp LEFT JOIN dep USING (dept) WHERE dept IS NULL
+SELECT a.dept FROM dep a CROSS JOIN dep b
+SELECT name FROM emp WHERE EXISTS (SELECT 1 FROM dep WHERE dep.dept = emp.dept)
+SELECT name FROM emp WHERE EXISTS (SELECT 1 FROM dep WHERE dep.boss = emp.id)
+SELECT name FROM emp WHERE dept IN (SELECT dept FROM dep)
+SELECT name FROM emp WHERE dept NOT IN (SELECT dept FROM dep WHERE budget > 600)
+SELECT name, (SELECT max(boss) FROM dep WHERE dep.dept = emp.dept) FROM emp
+SELECT (SELECT sal FROM emp WHERE id = 1)
+SELECT x.name FROM (SELECT name, sal FROM emp) x
+SELECT x.name FROM (SELECT * FROM emp) AS x
+SELECT y FROM (SELECT name FROM emp) AS x (y)
+WITH emp AS (SELECT dept AS name FROM dep) SELECT name FROM emp
+WITH x AS (SELECT name FROM emp) SELECT * FROM x
+WITH x AS (SELECT sal FROM emp) SELECT 1
+WITH x AS (SELECT name FROM emp), y AS (SELECT name FROM x) SELECT count(*) FROM y
+WITH emp AS (SELECT name FROM emp) SELECT * FROM emp
+SELECT name FROM emp UNION SELECT dept FROM dep
+SELECT name FROM emp UNION ALL SELECT dept FROM dep ORDER BY name
+SELECT name FROM emp EXCEPT SELECT name FROM emp WHERE sal > 100
+SELECT name FROM emp INTERSECT SELECT name FROM emp
+SELECT name FROM emp UNION SELECT id FROM emp
+SELECT name FROM emp UNION SELECT name, dept FROM emp
+SELECT name FROM emp e, LATERAL (SELECT dept FROM dep d WHERE d.dept = e.dept) l
+SELECT name FROM emp e, (SELECT dept FROM dep d WHERE d.dept = e.dept) l
+SELECT DISTINCT dept FROM emp
+SELECT DISTINCT ON (dept) dept, name FROM emp ORDER BY dept, name
+SELECT DISTINCT dept FROM emp ORDER BY name
+SELECT name FROM emp LIMIT 0
+SELECT name FROM emp ORDER BY name LIMIT 2 OFFSET 1
+SELECT name FROM emp ORDER BY name FETCH FIRST 2 ROWS ONLY
+SELECT name FROM emp ORDER BY 2
+SELECT name, count(*) FROM emp
+SELECT name FROM emp WHERE count(*) > 1
+SELECT name FROM emp WHERE rank() OVER () = 1
+SELECT max(max(name)) FROM emp
+SELECT upper(name) || '-' || dept FROM emp
+SELECT name || 1 FROM emp
+SELECT name + 1 FROM emp
+SELECT name = 1 FROM emp
+SELECT name FROM emp WHERE name
+SELECT CASE WHEN name = 'Ann' THEN 1 ELSE 'x' END FROM emp
+SELECT CASE WHEN name = 'Ann' THEN 1 ELSE 0 END FROM emp
+SELECT coalesce(dept, 'none') FROM emp
+SELECT coalesce(name, 1) FROM emp
+SELECT name FROM emp WHERE name LIKE 'A%'
+SELECT name FROM emp WHERE name ILIKE 'a__'
+SELECT name FROM emp WHERE name ~ '^[A-C]'
+SELECT name FROM emp WHERE name BETWEEN 'A' AND 'C'
+SELECT name FROM emp WHERE (name, dept) = ('Ann', 'it')
+SELECT name FROM emp WHERE (name, dept) IN (('Ann', 'it'), ('Cid', 'hr'))
+SELECT name FROM emp WHERE hired > '2020-06-01'
+SELECT extract(year FROM hired) FROM emp
+SELECT id / 2, id % 2, -id, id * 1.5 FROM emp
+SELECT sal / 2, round(sal, 1), floor(sal), abs(sal) FROM emp
+SELECT sum(id), avg(id), min(sal), max(hired), count(DISTINCT dept) FROM emp
+SELECT sum(sal) FILTER (WHERE dept = 'it') FROM emp
+SELECT hired + 1, hired - 1 FROM emp
+SELECT hired - hired FROM emp
+SELECT hired + id FROM emp
+SELECT name FROM emp WHERE id = '1'
+SELECT CAST(id AS text), id::numeric, '7'::int FROM emp
+SELECT name::date FROM emp LIMIT 0
+SELECT hired::integer FROM emp
+SELECT current_user, session_user IS NOT NULL
+SELECT name FROM emp WHERE name = current_user
+SELECT 1 + 1, 'a', NULL, true
+SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS v (x, y) WHERE x > 1
+SELECT * FROM (VALUES (1, 'a'), (2)) AS v (x, y)
+SELECT *
+SELECT x.a FROM (SELECT 1 AS a) x, (SELECT 2 AS a) x
+SELECT a FROM (SELECT 1 AS a) x, (SELECT 2 AS a) y
+SELECT name FROM emp e JOIN emp f ON e.id = f.id
+SELECT e.name FROM emp e JOIN emp f ON e.name = f.name
+SELECT name FROM rich
+SELECT * FROM rich
+SELECT sal FROM rich
+SELECT count(*) FROM rich
+SELECT * FROM chain
+SELECT name FROM rich WHERE sal > 200
+SELECT r.name FROM rich r JOIN emp e ON r.name = e.name
+SELECT * FROM note
+SELECT body FROM note WHERE mark > 1
+SELECT count(*) FROM note
+SELECT author, count(*) FROM note GROUP BY author
+SELECT n.body FROM note n JOIN note m ON n.mark = m.mark
+SELECT name FROM emp WHERE name IN (SELECT author FROM note)
+SELECT id, name, dept FROM emp GROUP BY id
+SELECT dept, name FROM emp GROUP BY dept
+SELECT grouping(dept), count(*) FROM emp GROUP BY ROLLUP (dept)
+SELECT dept, name, count(*) FROM emp GROUP BY GROUPING SETS ((dept), (name))
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY id) FROM emp
+SELECT lag(name) OVER (ORDER BY name) FROM emp
+SELECT row_number() OVER w FROM emp WINDOW w AS (ORDER BY name)
+SELECT name FROM emp WHERE dept = ANY (SELECT dept FROM dep)
+SELECT name FROM emp WHERE id > ALL (SELECT boss FROM dep WHERE boss IS NOT NULL)
+SELECT name FROM emp WHERE (SELECT dept, boss FROM dep) = 1
+SELECT lower(id) FROM emp
+SELECT no_such_function(name) FROM emp
+SELECT nullif(name, 'Ann'), greatest(name, dept), least(id, 3) FROM emp
+SELECT substring(name FROM 2), substring(name, 1, 2), position('n' IN name) FROM emp
+SELECT left(name, 1), right(name, 1), length(name), replace(name, 'n', 'm') FROM emp
+SELECT trim(name), lpad(name, 5, '.'), split_part(name, 'n', 1), md5(name) FROM emp
+SELECT concat(name, NULL, id), concat_ws('-', name, dept) FROM emp
+SELECT name IS NULL, name IS NOT NULL, (id = 1) IS TRUE, dept IS DISTINCT FROM 'it' FROM emp
+"""
+
+WRITES = """
+INSERT INTO emp (id, name) VALUES (10, 'Zoe')
+INSERT INTO emp (id, name, sal) VALUES (10, 'Zoe', 1)
+INSERT INTO emp VALUES (10, 'Zoe')
+INSERT INTO emp (id, name) VALUES (10, 'Zoe') RETURNING id
+INSERT INTO emp (id, name) VALUES (10, 'Zoe') RETURNING sal
+INSERT INTO emp (id, name) VALUES (10, 'Zoe') RETURNING *
+INSERT INTO emp (id, name) SELECT id + 100, name FROM emp
+INSERT INTO emp (id, name) SELECT id + 100, dept FROM emp
+INSERT INTO emp (id, nothing) VALUES (1, 2)
+INSERT INTO emp (id, id) VALUES (1, 2)
+INSERT INTO emp (id, name) VALUES (10)
+INSERT INTO emp (id) VALUES (10, 'Zoe')
+INSERT INTO emp (id, name) VALUES ('x'::text, 'Zoe')
+INSERT INTO emp (id, name) VALUES (10, 5)
+INSERT INTO nobody (a) VALUES (1)
+INSERT INTO dep (dept) VALUES ('new') ON CONFLICT DO NOTHING
+INSERT INTO dep (dept) VALUES ('it') ON CONFLICT (dept) DO NOTHING
+INSERT INTO dep (dept) VALUES ('it') ON CONFLICT (budget) DO NOTHING
+INSERT INTO dep (dept, boss) VALUES ('it', 5) ON CONFLICT (dept) DO UPDATE SET boss = 5
+INSERT INTO dep (dept, boss) VALUES ('it', 5) ON CONFLICT (dept) DO UPDATE SET boss = excluded.boss
+INSERT INTO dep AS d (dept, boss) VALUES ('it', 5) ON CONFLICT (dept) DO UPDATE SET boss = d.boss
+INSERT INTO dep DEFAULT VALUES
+INSERT INTO note (id, author, mark) VALUES (20, 'ann', 1)
+INSERT INTO note (id, author, mark) VALUES (20, 'x', 1), (21, 'y', NULL)
+UPDATE emp SET name = 'Q'
+UPDATE emp SET name = 'Q' WHERE id = 1
+UPDATE emp SET name = 'Q' WHERE sal > 1
+UPDATE emp SET name = name || 'x'
+UPDATE emp SET name = dept
+UPDATE emp SET sal = 1
+UPDATE emp SET name = 'Q', sal = 1
+UPDATE emp SET name = 'Q' RETURNING name
+UPDATE emp SET name = 'Q' RETURNING sal
+UPDATE emp SET name = 'Q' RETURNING *
+UPDATE emp SET nothing = 1
+UPDATE emp SET name = 'a', name = 'b'
+UPDATE emp AS e SET name = 'Q' WHERE e.id = 1
+UPDATE emp AS e SET name = 'Q' WHERE emp.id = 1
+UPDATE emp SET name = (SELECT dept FROM dep LIMIT 1)
+UPDATE emp SET name = (SELECT max(budget)::text FROM dep)
+UPDATE emp SET sal = 'abc'::text
+UPDATE dep SET budget = 1
+UPDATE dep SET budget = budget + 1
+UPDATE dep SET budget = 1 WHERE dept = 'it'
+UPDATE dep SET (boss, budget) = (1, 2) WHERE dept = 'it'
+UPDATE note SET body = 'x' RETURNING id
+UPDATE note SET body = 'x' WHERE mark > 0 RETURNING id, body
+UPDATE note SET mark = 3
+DELETE FROM dep
+DELETE FROM dep WHERE dept = 'it'
+DELETE FROM dep WHERE budget = 1
+DELETE FROM emp
+DELETE FROM emp WHERE id = 1
+DELETE FROM note RETURNING id
+DELETE FROM note WHERE mark = 0 RETURNING id
+DELETE FROM dep RETURNING dept
+"""
+
+# Each is asked of every row of `emp`.
+EXPRESSIONS = r"""
+abs(id - 3)
+sign(sal - 100)
+ceil(sal)
+floor(sal)
+ceil(id)
+round(sal)
+round(sal, 1)
+trunc(sal)
+trunc(sal, 1)
+sqrt(id)
+sqrt(sal)
+exp(id)
+ln(id)
+log(id)
+log(2, sal)
+power(id, 2)
+power(sal, 2)
+id ^ 2
+sin(id)
+cos(id)
+tan(id)
+asin(id / 10.0)
+acos(id / 10.0)
+atan(id)
+atan2(id, 2)
+cbrt(id)
+degrees(id)
+radians(id)
+pi()
+mod(id, 2)
+id % 3
+-id % 3
+-7 / 2
+7 / -2
+id / 2
+sal / 3
+id / 2.0
+gcd(id, 4)
+lcm(id, 4)
+greatest(id, 3)
+least(id, sal)
+lower(name)
+upper(name)
+length(name)
+char_length(name)
+btrim(name, 'A')
+ltrim(name, 'A')
+rtrim(name, 'n')
+trim(both 'n' from name)
+left(name, 2)
+left(name, -1)
+right(name, 2)
+right(name, -1)
+left(name, 0)
+substring(name, 2)
+substring(name, 0, 2)
+substring(name, -1, 3)
+substring(name, id)
+substring(name, id - 3, 3)
+substr(name, 2, 1)
+replace(name, 'n', 'xx')
+strpos(name, 'n')
+position('n' in name)
+name || dept
+concat(name, dept, id)
+concat_ws('/', name, dept)
+reverse(name)
+starts_with(name, 'A')
+md5(name)
+split_part(name, 'n', 1)
+split_part(name, 'n', 2)
+translate(name, 'An', 'Bm')
+lpad(name, 6, '*')
+rpad(name, 2)
+coalesce(dept, 'x')
+nullif(id, 2)
+extract(year from hired)
+extract(month from hired)
+extract(dow from hired)
+extract(isodow from hired)
+extract(doy from hired)
+extract(week from hired)
+extract(quarter from hired)
+extract(epoch from hired)
+extract(century from hired)
+extract(decade from hired)
+date_part('day', hired)
+make_date(2020, id, 1)
+hired + interval '1 month'
+hired - interval '1 year 2 days'
+hired + 5
+hired - date '2020-01-01'
+hired > '2020-01-01'
+name like '%n'
+name like 'A\nn'
+name like 'A_n'
+name ilike 'aNN'
+name not like 'A%'
+name like 'A!nn' escape '!'
+name ~ 'n+$'
+name ~* 'N'
+name !~ 'n'
+cast(id as text)
+cast(sal as integer)
+cast(sal as text)
+cast(id as numeric)
+cast('1.23456789' as numeric)
+cast(id as numeric(5,1))
+cast(name as varchar(2))
+cast(id as boolean)
+cast(hired as text)
+cast(hired as timestamp)
+cast(2.5 as integer)
+cast(3.5 as integer)
+cast(id = 1 as text)
+id = 1
+case when id > 2 then 'a' when id > 1 then 'b' end
+case id when 1 then 'x' else 'y' end
+id between 2 and 4
+id between symmetric 4 and 2
+id in (1, 2)
+id not in (1, 2)
+id is distinct from 1
+(id, name) < (2, 'Z')
+not (id = 1)
+1e3 * id
+.5 + id
+1000000 * 1000
+2147483647 + 1::bigint
+9999999999 + id
+interval '1 day' * id
+'a' || 1
+true and id = 1
+timestamp '2020-01-01 10:00:00' + interval '90 minutes'
+timestamp '2020-01-02 00:00' - timestamp '2020-01-01 12:00'
+time '10:00' + interval '1 hour'
+uuid 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'
+E'a\tb'
+$$it's$$
+sal * 2
+sal + id
+sal % 7
+round(sal * 1.15, 2)
+round(2.5)
+round(-2.5)
+round(id / 2.0)
+sal / 0.3
+cast('2020-02-30' as text)
+cast('abc' as char(2))
+cast(sal as float4)
+cast(id as float8) / 3
+cast(id as smallint) / 2::smallint
+sum(id) over (order by id)
+lag(name, 1, 'none') over (order by id)
+lead(id) over (order by id)
+first_value(name) over (order by id)
+last_value(name) over (order by id)
+nth_value(name, 2) over (order by id)
+ntile(2) over (order by id)
+percent_rank() over (order by id)
+cume_dist() over (order by id)
+dense_rank() over (order by dept)
+count(*) filter (where id > 2) over ()
+avg(id) over (rows between 1 preceding and 1 following)
+sum(id) over (order by id range between unbounded preceding and current row)
+sum(id) over (order by id desc groups 1 preceding)
+"""
+
+AGGREGATES = """
+count(*)
+count(dept)
+count(distinct dept)
+sum(id)
+sum(sal)
+sum(cast(id as bigint))
+avg(id)
+avg(sal)
+min(name)
+max(hired)
+stddev(id)
+stddev_samp(id)
+stddev_pop(sal)
+variance(id)
+var_samp(id)
+var_pop(sal)
+corr(id, sal)
+covar_pop(id, sal)
+covar_samp(id, sal)
+regr_slope(sal, id)
+regr_intercept(sal, id)
+regr_r2(sal, id)
+bool_and(id > 1)
+bool_or(id > 4)
+every(id > 0)
+percentile_cont(0.5) within group (order by sal)
+percentile_disc(0.5) within group (order by name)
+percentile_disc(0.3) within group (order by id desc)
+percentile_cont(0.25) within group (order by id) filter (where id > 1)
+sum(id) filter (where dept = 'it')
+sum(distinct id % 2)
+max(id) - min(id)
+sum(id) / count(*)
+count(*) * 1.5
+any_value(1)
+"""
