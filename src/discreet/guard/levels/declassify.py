@@ -1,0 +1,127 @@
+"""Declassification: the one way down, by whoever may, on purpose.
+
+Cells get a lower label. Where the entity had another value at that label, the declassified one takes
+its place, and versions of a row that then say the same become one: this is how polyinstantiated rows
+are merged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+from discreet.guard.levels.constraints import duplicate, hold
+from discreet.guard.levels.draft import Draft, draft_delete
+from discreet.guard.levels.physical import KEY_LABEL, attributes, label_column, table
+from discreet.guard.levels.read import Sight, is_visible
+from discreet.guard.levels.trees import (
+    either,
+    equal,
+    every,
+    is_value,
+    joined,
+    negated,
+    rows_of,
+    when,
+)
+from discreet.guard.levels.write import (
+    assign,
+    change_entities,
+    clean,
+    count_rows,
+    discarded,
+    entities,
+)
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from discreet.engines.databases.database import Connection
+    from discreet.guard.access.authority import Relation
+    from discreet.guard.levels.lattice import Label, Lattice
+
+
+def declassify(
+    connection: Connection,
+    relation: Relation,
+    lattice: Lattice,
+    clearance: Label,
+    *,
+    column: str,
+    source: Label,
+    target: Label,
+    condition: exp.Expr | None,
+) -> int:
+    """Give cells of `column` labeled `source` the label `target`, and return in how many rows.
+
+    Rows are those that `clearance` sees and that meet `condition`. A column of the key stands for
+    the whole key. Who may do this is the caller's to check.
+
+    Raises:
+        StatementFailed: 22023 if `target` is not below `source`, or is below the label of a key;
+            42501 if `clearance` does not dominate `source`; 42703; 23505 if a key is there already.
+    """
+    if relation.column(column) is None:
+        raise StatementFailed("42703", f'column "{column}" does not exist')
+    if source == target or not lattice.dominates(source, target):
+        raise StatementFailed("22023", f'label "{target}" is not below label "{source}"')
+    if not lattice.dominates(clearance, source):
+        raise StatementFailed(
+            "42501", f'clearance "{clearance}" does not dominate label "{source}"'
+        )
+    is_key = column in relation.primary_key
+    label = build.column(KEY_LABEL if is_key else label_column(column), of=relation.name)
+    labeled = equal(label, build.number(lattice.code(source)))
+    wanted = labeled if condition is None else every([condition.copy(), labeled])
+    sight = Sight(relation, lattice, clearance)
+    draft = draft_delete(connection, sight, wanted, alias=relation.name)
+    with discarded(connection, draft):
+        if is_key:
+            _lower_key(connection, draft, target)
+        else:
+            _lower_cells(connection, draft, column, (source, target))
+            clean(connection, relation, entities(draft))
+        return count_rows(connection, draft)
+
+
+def _lower_cells(
+    connection: Connection, draft: Draft, name: str, labels: tuple[Label, Label]
+) -> None:
+    relation, lattice = draft.sight.relation, draft.sight.lattice
+    source, target = (build.number(lattice.code(label)) for label in labels)
+    at_target = Sight(relation, lattice, labels[1])
+    above = negated(is_visible(at_target, build.column(KEY_LABEL)))
+    failure = StatementFailed(
+        "22023",
+        f'label "{labels[1]}" is below the label of a key',
+        hint="Declassify the key first.",
+    )
+    hold(connection, [(rows_of(draft.table(), above), failure)])
+    label = build.column(label_column(name), of="old")
+    hit = either(equal(label, source), equal(label.copy(), target))
+    sets = [
+        assign(name, draft.cell("v", name, of="new")),
+        assign(label_column(name), target.copy()),
+    ]
+    there = is_value(build.column(name, of="old"))
+    connection.execute(change_entities(draft, sets, there, hit), touches=[relation.physical])
+
+
+def _lower_key(connection: Connection, draft: Draft, target: Label) -> None:
+    relation = draft.sight.relation
+    code = build.number(draft.sight.lattice.code(target))
+    is_taken = equal(build.column(KEY_LABEL, of="old"), code)
+    taken = joined(
+        rows_of(draft.table("new")),
+        table(relation, alias="old"),
+        draft.same_key("old", "new"),
+        is_taken,
+    )
+    hold(connection, [(taken, duplicate(f"{relation.name}_pkey"))])
+    sets = [assign(KEY_LABEL, code.copy())]
+    for attribute in attributes(relation):
+        missing = build.is_null(build.column(attribute.name, of="old"))
+        label = label_column(attribute.name)
+        sets.append(assign(label, when(missing, code.copy(), build.column(label, of="old"))))
+    connection.execute(change_entities(draft, sets), touches=[relation.physical])

@@ -1,0 +1,175 @@
+"""How a multi-level relation lies on an engine: a label beside every cell, one for the whole key.
+
+The physical table has a number for each tuple, the columns of the key and their label, and every
+other column with its label. NULL always has the label of the key. The engine holds no constraint
+on it, as a constraint would fail by cells that whoever writes may not see.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.render import drop_table
+from discreet.errors import StatementFailed
+from discreet.guard.integrity.create import column_type
+from discreet.guard.levels.lattice import BOTTOM
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.guard.access.authority import Column, Relation
+
+TID = "_tid"
+KEY_LABEL = "_key_l"
+TC = "tc"
+PREFIX = "_mls_"  # of physical tables: no table of a user may start with it
+_SERIAL = ("serial", "bigserial", "smallserial", "serial2", "serial4", "serial8")
+
+
+def label_column(name: str) -> str:
+    """Return what the physical column of a column's label is called."""
+    return f"{name}_l"
+
+
+def shown_label(name: str) -> str:
+    """Return what the label of a column is called in what users see."""
+    return f"{name}_label"
+
+
+def attributes(relation: Relation) -> tuple[Column, ...]:
+    """Return the columns outside the key: each has a label of its own."""
+    return tuple(column for column in relation.columns if column.name not in relation.primary_key)
+
+
+def system_columns(relation: Relation) -> tuple[str, ...]:
+    """Return what a multi-level relation shows besides its columns, all of it text."""
+    return (*(shown_label(column.name) for column in relation.columns), TC)
+
+
+def table(relation: Relation, *, alias: str | None = None) -> exp.Table:
+    """Return the physical table of `relation`."""
+    return build.table(*relation.physical, alias=alias)
+
+
+def converted(relation: Relation) -> Relation:
+    """Return `relation` as it is known once `convert` ran: multi-level, in another physical table.
+
+    Raises:
+        StatementFailed: 42P16 without a primary key, 42701 if a name is taken by a label, 0A000
+            for columns that number themselves, since gaps would count what others insert.
+    """
+    _check(relation)
+    *outer, last = relation.physical
+    return replace(relation, multilevel=True, physical=(*outer, f"{PREFIX}{last}"))
+
+
+def create(relation: Relation, *, dialect: str) -> exp.Create:
+    """Return the statement that creates the physical table of `relation`, empty.
+
+    Raises:
+        StatementFailed: As `converted` does.
+    """
+    _check(relation)
+    definitions = list(_definitions(relation, dialect))
+    return exp.Create(this=exp.Schema(this=table(relation), expressions=definitions), kind="TABLE")
+
+
+def index(relation: Relation) -> exp.Create:
+    """Return the statement that makes entities quick to find; worth it on PostgreSQL only."""
+    keys = [build.column(name) for name in relation.primary_key]
+    name = f"{relation.physical[-1]}_entity"
+    params = exp.IndexParameters(columns=[exp.Ordered(this=key) for key in keys])
+    return exp.Create(
+        this=exp.Index(
+            this=exp.to_identifier(name, quoted=True), table=table(relation), params=params
+        ),
+        kind="INDEX",
+    )
+
+
+def convert(relation: Relation, bottom: int = BOTTOM) -> list[exp.Expr]:
+    """Return the statements that move a plain table into multi-level form, all cells at `bottom`.
+
+    They make the physical table of `converted(relation)` and drop the plain one.
+
+    Raises:
+        StatementFailed: As `converted` does.
+    """
+    target = converted(relation)
+    number = exp.Window(this=exp.RowNumber())
+    label = exp.cast(build.number(bottom), exp.DataType.Type.BIGINT)
+    values: dict[str, exp.Expr] = {TID: number, KEY_LABEL: label}
+    for name in columns(target):
+        is_own = relation.column(name) is not None
+        values.setdefault(name, build.column(name) if is_own else label.copy())
+    source = build.select(
+        *(build.named(values[name], name) for name in columns(target)),
+        source=build.table(*relation.physical),
+    )
+    fill = exp.Create(this=table(target), kind="TABLE", expression=source)
+    return [fill, drop_table(build.table(*relation.physical))]
+
+
+def columns(relation: Relation) -> list[str]:
+    """Return the names of the physical columns, in their order."""
+    names = [TID, *relation.primary_key, KEY_LABEL]
+    for column in attributes(relation):
+        names += [column.name, label_column(column.name)]
+    return names
+
+
+def into(relation: Relation) -> exp.Schema:
+    """Return the physical table with its columns, as the target of an INSERT."""
+    names = [exp.to_identifier(name, quoted=True) for name in columns(relation)]
+    return exp.Schema(this=table(relation), expressions=names)
+
+
+def same_entity(relation: Relation, left: str, right: str) -> exp.Expr:
+    """Return the condition that two rows tell of one thing: the same key, at the same label."""
+    return build.same((*relation.primary_key, KEY_LABEL), left, right)
+
+
+def _definitions(relation: Relation, dialect: str) -> Iterator[exp.ColumnDef]:
+    by_name = {column.name: column for column in relation.columns}
+    label = exp.DataType.build("BIGINT")
+    yield _definition(TID, label.copy(), required=True)
+    for name in relation.primary_key:
+        yield _definition(name, column_type(by_name[name], dialect), required=True)
+    yield _definition(KEY_LABEL, label.copy(), required=True)
+    for column in attributes(relation):
+        yield _definition(column.name, column_type(column, dialect), required=False)
+        yield _definition(label_column(column.name), label.copy(), required=True)
+
+
+def _definition(name: str, kind: exp.DataType, *, required: bool) -> exp.ColumnDef:
+    constraints = [exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())] if required else []
+    return exp.ColumnDef(
+        this=exp.to_identifier(name, quoted=True), kind=kind, constraints=constraints
+    )
+
+
+def _check(relation: Relation) -> None:
+    if not relation.primary_key:
+        raise StatementFailed(
+            "42P16",
+            f'table "{relation.name}" needs a primary key to be multi-level',
+            hint="A cell is labeled as part of the thing that the key names.",
+        )
+    # What lies on the engine and what is shown must have names that differ, in any case.
+    names = Counter(name.lower() for name in (*columns(relation), *system_columns(relation)))
+    for name, times in names.items():
+        if times > 1:
+            raise StatementFailed("42701", f'column name "{name}" is taken by a label')
+    for column in relation.columns:
+        if column.type.lower() in _SERIAL or "nextval" in (column.default or "").lower():
+            raise StatementFailed(
+                "0A000",
+                f'column "{column.name}" of a multi-level table cannot number itself: '
+                "gaps would count what others insert",
+                hint="Use gen_random_uuid() or numbers of your own.",
+            )
