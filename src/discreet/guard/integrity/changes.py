@@ -1,0 +1,269 @@
+"""What a write changes, set aside in a temporary table before it is written: `old_…` and `new_…`.
+
+Triggers, row policies and foreign keys look at this table, and the write itself takes its values from
+it, so that all of them speak of the same rows, in sets, whatever their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.render import drop_table
+from discreet.errors import StatementFailed
+from discreet.guard.integrity.create import default_of
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from discreet.engines.databases.database import Connection
+    from discreet.guard.access.authority import Relation
+    from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite
+
+ROW = "rid"  # where a row that is there is; NULL for one that is new
+_NAME = "discreet_changes"  # a connection's own, and gone before the next write
+_PLACES = {"duckdb": ("temp", "main"), "postgres": ("pg_temp",)}
+_ROW_IDS = {"duckdb": "rowid", "postgres": "ctid"}
+
+
+def old(name: str) -> str:
+    """Return the column that holds what a column held before."""
+    return f"old_{name}"
+
+
+def new(name: str) -> str:
+    """Return the column that holds what a column holds after."""
+    return f"new_{name}"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The temporary table of one write."""
+
+    connection: Connection
+    permitted: PermittedWrite
+
+    @property
+    def relation(self) -> Relation:
+        """What is written."""
+        return self.permitted.relation
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the relation."""
+        return [column.name for column in self.relation.columns]
+
+    @property
+    def row_id(self) -> str:
+        """What the engine calls the place of a row."""
+        return _ROW_IDS[self.connection.dialect]
+
+    def table(self, alias: str | None = None) -> exp.Table:
+        """Return the temporary table."""
+        return build.table(*_PLACES[self.connection.dialect], _NAME, alias=alias)
+
+    def query(self, condition: exp.Expr | None = None) -> exp.Select:
+        """Return what changes, `old_…` and `new_…`."""
+        columns = [build.column(name) for item in self.names for name in (old(item), new(item))]
+        query = build.select(*columns, source=self.table())
+        return query if condition is None else query.where(condition)
+
+    def run(self, statement: exp.Expr) -> int:
+        """Execute a statement that may write the relation."""
+        return self.connection.execute(statement, touches=[self.relation.physical])
+
+    def set_aside(self, settings: Mapping[str, str]) -> None:
+        """Make the table and fill it with what the write means to do."""
+        row_id = self.row_id
+        if row_id in (name.lower() for name in self.names):
+            raise StatementFailed("0A000", f'a column called "{row_id}" cannot be here')
+        target = self.permitted.target
+        alias = target.alias_or_name
+        rid = build.named(build.column(row_id, of=alias), ROW)
+        shape = build.select(
+            rid,
+            *(build.named(build.column(name, of=alias), old(name)) for name in self.names),
+            *(build.named(build.column(name, of=alias), new(name)) for name in self.names),
+            source=target.copy(),
+        ).where(exp.false())
+        temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+        create = exp.Create(this=self.table(), kind="TABLE", expression=shape, properties=temporary)
+        self.connection.execute(create, touches=[_PLACES[self.connection.dialect]])
+        if self.permitted.kind == "INSERT":
+            self._propose(settings)
+            if self.permitted.on_conflict is not None:
+                self._resolve(self.permitted.on_conflict)
+        else:
+            self._find()
+
+    def drop(self) -> None:
+        """Forget the table."""
+        self.connection.execute(
+            drop_table(self.table()), touches=[_PLACES[self.connection.dialect]]
+        )
+
+    def _propose(self, settings: Mapping[str, str]) -> None:
+        columns, rows = proposed(self.permitted, self.connection.dialect, settings)
+        self._into([new(name) for name in columns], rows)
+
+    def _find(self) -> None:
+        """Set aside the rows that are there and what each becomes."""
+        permitted, alias = self.permitted, self.permitted.target.alias_or_name
+        names = [ROW, *(old(name) for name in self.names)]
+        values: list[exp.Expr] = [
+            build.column(self.row_id, of=alias),
+            *(build.column(name, of=alias) for name in self.names),
+        ]
+        if permitted.kind == "UPDATE":
+            names += [new(name) for name in self.names]
+            values += [
+                permitted.assignments.get(name, build.column(name, of=alias)).copy()
+                for name in self.names
+            ]
+        query = build.select(*values, source=permitted.target.copy())
+        if permitted.condition is not None:
+            query = query.where(permitted.condition.copy())
+        self._into(names, query)
+
+    def _into(self, names: Iterable[str], rows: exp.Query) -> None:
+        columns = [exp.to_identifier(name, quoted=True) for name in names]
+        schema = exp.Schema(this=self.table(), expressions=columns)
+        self.connection.execute(
+            exp.Insert(this=schema, expression=rows),
+            touches=[_PLACES[self.connection.dialect]],
+        )
+
+    # --- ON CONFLICT ----------------------------------------------------------------------------
+
+    def _resolve(self, conflict: OnConflict) -> None:
+        if conflict.assignments is None:
+            self._skip(conflict)
+            return
+        if self._repeats(conflict.columns, delete=False):
+            raise StatementFailed(
+                "21000", "ON CONFLICT DO UPDATE command cannot affect row a second time"
+            )
+        self._match(conflict.columns)
+        matched = exp.not_(build.is_null(build.column(ROW)))
+        if conflict.condition is not None:
+            holds = exp.Paren(this=self._renamed(conflict.condition))
+            fails = exp.not_(exp.Coalesce(this=holds, expressions=[exp.false()]))
+            self._own(exp.Delete(this=self.table(), where=exp.Where(this=exp.and_(matched, fails))))
+        values = {
+            name: self._renamed(value) for name, value in (conflict.assignments or {}).items()
+        }
+        sets = [_set(new(name), values.get(name, build.column(old(name)))) for name in self.names]
+        where = exp.Where(this=exp.not_(build.is_null(build.column(ROW))))
+        self._own(exp.Update(this=self.table(), expressions=sets, where=where))
+
+    def _skip(self, conflict: OnConflict) -> None:
+        """Leave out what is there already, and what comes twice."""
+        relation = self.relation
+        keys = [conflict.columns] if conflict.columns else [relation.primary_key, *relation.uniques]
+        for key in filter(None, keys):
+            there = build.select(
+                build.number(1), source=build.table(*relation.physical, alias="there")
+            ).where(self._same(key, "there"))
+            own = self.table("mine")
+            self._own(exp.Delete(this=own, where=exp.Where(this=exp.Exists(this=there))))
+            self._repeats(key, delete=True)
+
+    def _repeats(self, key: Iterable[str], *, delete: bool) -> bool:
+        """Return whether a proposed key comes twice; leave out all but the first if asked to."""
+        row_id = self.row_id
+        before = build.all_of(
+            [
+                *(
+                    exp.EQ(
+                        this=build.column(new(name), of="other"),
+                        expression=build.column(new(name), of="mine"),
+                    )
+                    for name in key
+                ),
+                exp.LT(
+                    this=build.column(row_id, of="other"),
+                    expression=build.column(row_id, of="mine"),
+                ),
+            ]
+        )
+        twice = exp.Exists(
+            this=build.select(build.number(1), source=self.table("other")).where(before)
+        )
+        if delete:
+            self._own(exp.Delete(this=self.table("mine"), where=exp.Where(this=twice)))
+            return False
+        found = build.select(build.number(1), source=self.table("mine")).where(twice)
+        return self.connection.query(found.limit(1)).num_rows > 0
+
+    def _match(self, key: Iterable[str]) -> None:
+        """Note which row is there for each that is proposed."""
+        there = build.table(*self.relation.physical, alias="there")
+        sets = [
+            _set(ROW, build.column(self.row_id, of="there")),
+            *(_set(old(name), build.column(name, of="there")) for name in self.names),
+        ]
+        update = exp.Update(
+            this=self.table("mine"),
+            expressions=sets,
+            from_=exp.From(this=there),
+            where=exp.Where(this=self._same(key, "there")),
+        )
+        self._own(update)
+
+    def _same(self, key: Iterable[str], there: str) -> exp.Expr:
+        return build.all_of(
+            exp.EQ(this=build.column(name, of=there), expression=build.column(new(name), of="mine"))
+            for name in key
+        )
+
+    def _renamed(self, expression: exp.Expr) -> exp.Expr:
+        """Return an expression over the row that is there and `excluded`, as one over this table."""
+        holder = exp.Paren(this=expression.copy())
+        alias = self.permitted.target.alias_or_name
+        sides = {alias: old, "excluded": new}
+        for column in list(holder.find_all(exp.Column)):
+            if column.table in sides:
+                column.replace(build.column(sides[column.table](column.name), of=_NAME))
+        return holder
+
+    def _own(self, statement: exp.Expr) -> None:
+        self.connection.execute(statement, touches=[_PLACES[self.connection.dialect]])
+
+
+def proposed(
+    permitted: PermittedWrite, dialect: str, settings: Mapping[str, str]
+) -> tuple[list[str], exp.Query]:
+    """Return the columns and rows of an INSERT with the defaults of what it does not name.
+
+    Defaults are evaluated here, where the moment is known, not by the engine.
+    """
+    missing = {
+        column.name: value
+        for column in permitted.relation.columns
+        if column.name not in permitted.columns
+        and (value := default_of(column, dialect, settings)) is not None
+    }
+    columns = [*permitted.columns, *missing]
+    if permitted.rows is None or not permitted.columns:
+        if not missing:
+            first = permitted.relation.columns[0].name
+            return [first], exp.select(exp.Null())
+        return columns, exp.select(*missing.values())
+    if not missing:
+        return columns, permitted.rows.copy()
+    given = [f"g{place}" for place in range(len(permitted.columns))]
+    alias = exp.TableAlias(
+        this=exp.to_identifier("given", quoted=True),
+        columns=[exp.to_identifier(name, quoted=True) for name in given],
+    )
+    rows = exp.Subquery(this=permitted.rows.copy(), alias=alias)
+    wanted = [*(build.column(name, of="given") for name in given), *missing.values()]
+    return columns, build.select(*wanted, source=rows)
+
+
+def _set(name: str, value: exp.Expr) -> exp.EQ:
+    # What is set is named without its table.
+    return exp.EQ(this=build.column(name), expression=value)

@@ -1,0 +1,99 @@
+"""Conditions that owners wrote down: texts that become trees again, vetted like any other statement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Subject
+from discreet.guard.rewrite.authorize import authorize_query
+from discreet.guard.rewrite.kinds import kind_named
+from discreet.guard.rewrite.scope import folded
+from discreet.guard.rewrite.source import plain_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.guard.access.authority import Authority, Relation
+    from discreet.guard.rewrite.permitted import Source
+
+
+def compiled(
+    text: str,
+    rows: Mapping[str, tuple[Relation, Callable[[str], exp.Expr]]],
+    authority: Authority,
+    subject: Subject,
+    *,
+    dialect: str,
+    source: Source = plain_source,
+) -> exp.Expr:
+    """Return an expression that may run, with the columns of `rows` in the place of their names.
+
+    While it is vetted, a column such as NEW.age is a parameter of the column's type: so it is read by
+    the same rules as what users send. Names without a table belong to the row called "".
+
+    Args:
+        text: What the owner wrote.
+        rows: By the name of a row, such as `new`: its relation, and what each column becomes.
+        authority: What decisions rest on.
+        subject: With whose rights other relations are read.
+        dialect: The engine's.
+        source: How a relation is read that is not a plain table.
+
+    Raises:
+        StatementFailed: As `authorize_query` does.
+    """
+    holder = exp.Paren(this=_parsed(text))
+    kinds: list[str | None] = []
+    reached: list[exp.Expr] = []
+    for column in list(holder.find_all(exp.Column)):
+        row = rows.get(folded(column.args.get("table")) if column.args.get("table") else "")
+        if row is None:
+            continue
+        relation, reach = row
+        name = folded(column.this)
+        found = relation.column(name)
+        if found is None:
+            raise StatementFailed("42703", f'column "{name}" does not exist')
+        kinds.append(kind_named(found.type) or "text")
+        reached.append(reach(name))
+        column.replace(exp.Parameter(this=exp.Literal.number(len(kinds))))
+    query = exp.select(exp.alias_(holder.this.pop(), "holds", quoted=True))
+    permitted = authorize_query(
+        query, authority, subject, dialect=dialect, source=source, declared=kinds
+    )
+    if len(permitted.parameters) > len(kinds):
+        raise StatementFailed("42P02", "there are no parameters here")
+    return _expression(permitted.tree, reached)
+
+
+def owner_of(relation: Relation, subject: Subject) -> Subject:
+    """Return the owner of a relation as the one who asks, in the session of `subject`."""
+    return Subject(relation.owner, relation.owner, subject.clearance, subject.settings)
+
+
+def _expression(tree: exp.Query, reached: list[exp.Expr]) -> exp.Expr:
+    """Return the only column of a query without tables, which may hold others."""
+    for node in list(tree.find_all(exp.Parameter)):
+        node.replace(reached[int(node.name) - 1].copy())
+    is_bare = isinstance(tree, exp.Select) and set(_given(tree)) == {"expressions"}
+    if not is_bare or len(tree.expressions) != 1:
+        return exp.Subquery(this=tree)
+    return exp.Paren(this=tree.expressions[0].unalias().copy())
+
+
+def _given(tree: exp.Expr) -> list[str]:
+    return [name for name, value in tree.args.items() if value]
+
+
+def _parsed(text: str) -> exp.Expr:
+    try:
+        tree = parse_one(text, dialect="postgres")
+    except (SqlglotError, RecursionError):
+        tree = None
+    if tree is None:
+        raise StatementFailed("42601", "a condition cannot be read")
+    return tree

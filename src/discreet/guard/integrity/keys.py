@@ -1,0 +1,160 @@
+"""Foreign keys that the gateway keeps, where the engine's own are too strict: on DuckDB.
+
+They are checked after each statement, on what it changed. Writers come one after the other, so that
+nobody can take a referenced row away meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.guard.integrity.changes import new, old
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from discreet.engines.databases.database import Connection
+    from discreet.guard.access.authority import Authority, Event, ForeignKey, Name, Relation
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The foreign keys from a relation and to it that one write could break."""
+
+    outward: tuple[tuple[ForeignKey, Relation], ...]  # with what is referred to
+    inward: tuple[tuple[ForeignKey, Relation], ...]  # with what refers here
+
+    def __bool__(self) -> bool:
+        return bool(self.outward or self.inward)
+
+
+def keys_of(
+    relation: Relation,
+    authority: Authority,
+    *,
+    events: Iterable[Event],
+    changed: Collection[str],
+    dialect: str,
+) -> Keys:
+    """Return the foreign keys that the gateway must look at after a write."""
+    events = set(events)
+    if dialect != "duckdb":
+        return Keys((), ())
+    written = set(changed) if "INSERT" not in events else {item.name for item in relation.columns}
+    outward = [
+        (key, _target(key, relation, authority))
+        for key in relation.foreign_keys
+        if events & {"INSERT", "UPDATE"} and written & set(key.columns)
+    ]
+    inward = [
+        (key, other)
+        for other in authority.relations.values()
+        for key in other.foreign_keys
+        if key.target == relation.key
+        and ("DELETE" in events or ("UPDATE" in events and set(changed) & set(key.target_columns)))
+        and not other.multilevel  # looks after itself
+    ]
+    return Keys(tuple(outward), tuple(inward))
+
+
+def check_keys(connection: Connection, keys: Keys, relation: Relation, changes: exp.Query) -> None:
+    """Refuse what was written if a key now refers to nothing.
+
+    Raises:
+        StatementFailed: 23503.
+    """
+    for key, target in keys.outward:
+        if _is_any(connection, _dangling(key, target, changes)):
+            raise StatementFailed(
+                "23503",
+                f'insert or update on table "{relation.name}" violates foreign key constraint'
+                f"{_called(key)}",
+            )
+    for key, other in keys.inward:
+        if _is_any(connection, _orphaned(key, other, relation, changes)):
+            raise StatementFailed(
+                "23503",
+                f'update or delete on table "{relation.name}" violates foreign key constraint'
+                f'{_called(key)} on table "{other.name}"',
+            )
+
+
+def require_unreferenced(
+    relation: Relation, authority: Authority, emptied: Collection[Name]
+) -> None:
+    """Refuse TRUNCATE of a table that others refer to, unless they are emptied, too.
+
+    Raises:
+        StatementFailed: 0A000, as PostgreSQL does.
+    """
+    for other in authority.relations.values():
+        refers = any(key.target == relation.key for key in other.foreign_keys)
+        if refers and other.key not in {relation.key, *emptied}:
+            raise StatementFailed(
+                "0A000", "cannot truncate a table referenced in a foreign key constraint"
+            )
+
+
+def _target(key: ForeignKey, relation: Relation, authority: Authority) -> Relation:
+    target = relation if key.target == relation.key else authority.relations.get(key.target)
+    if target is None or target.multilevel:
+        raise StatementFailed(
+            "0A000",
+            f'a foreign key cannot refer to "{key.target[1]}": its rows depend on who looks',
+        )
+    return target
+
+
+def _dangling(key: ForeignKey, target: Relation, changes: exp.Query) -> exp.Select:
+    """Return new rows whose key is nowhere; a key with a NULL refers to nothing, rightly."""
+    there = build.select(build.number(1), source=build.table(*target.physical, alias="there"))
+    pairs = list(zip(key.columns, key.target_columns, strict=True))
+    same = build.all_of(
+        exp.EQ(this=build.column(theirs, of="there"), expression=build.column(new(mine), of="c"))
+        for mine, theirs in pairs
+    )
+    given = build.all_of(
+        exp.not_(build.is_null(build.column(new(mine), of="c"))) for mine, _ in pairs
+    )
+    missing = exp.not_(exp.Exists(this=there.where(same)))
+    rows = build.select(
+        build.named(build.number(1), "one"), source=build.subquery(changes.copy(), "c")
+    )
+    return rows.where(exp.and_(given, missing))
+
+
+def _orphaned(
+    key: ForeignKey, other: Relation, relation: Relation, changes: exp.Query
+) -> exp.Select:
+    """Return rows elsewhere that refer to what was here, if nothing here has that key any more."""
+    pairs = list(zip(key.columns, key.target_columns, strict=True))
+    refers = build.all_of(
+        exp.EQ(this=build.column(theirs, of="o"), expression=build.column(old(mine), of="c"))
+        for theirs, mine in pairs
+    )
+    still = build.select(build.number(1), source=build.table(*relation.physical, alias="h")).where(
+        build.all_of(
+            exp.EQ(this=build.column(mine, of="h"), expression=build.column(old(mine), of="c"))
+            for _, mine in pairs
+        )
+    )
+    referring = build.select(build.number(1), source=build.table(*other.physical, alias="o")).where(
+        refers
+    )
+    rows = build.select(
+        build.named(build.number(1), "one"), source=build.subquery(changes.copy(), "c")
+    )
+    return rows.where(exp.and_(exp.Exists(this=referring), exp.not_(exp.Exists(this=still))))
+
+
+def _is_any(connection: Connection, query: exp.Select) -> bool:
+    return connection.query(query.limit(1)).num_rows > 0
+
+
+def _called(key: ForeignKey) -> str:
+    return f' "{key.name}"' if key.name else ""

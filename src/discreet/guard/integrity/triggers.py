@@ -1,0 +1,182 @@
+"""Triggers: conditions on what a write changes, evaluated on all its rows at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sqlglot import exp
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.integrity.changes import new, old
+from discreet.guard.integrity.conditions import compiled, owner_of
+from discreet.guard.rewrite.source import plain_source
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from discreet.engines.databases.database import Connection
+    from discreet.guard.access.authority import Authority, Event, Relation, Subject, Trigger
+    from discreet.guard.rewrite.permitted import Source
+
+Moment = Literal["before", "after"]
+_CHANGES = "changes"  # what a query of changes is called in a condition
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What looks at a write before and after it happens, and may refuse it.
+
+    Conditions run with the rights of the relation's owner, and see what other relations hold at that
+    moment of the transaction.
+    """
+
+    connection: Connection
+    relation: Relation
+    authority: Authority
+    subject: Subject
+    dialect: str
+    source: Source = plain_source
+
+    def needs_rows(self, event: Event, changed: Collection[str]) -> bool:
+        """Return whether a trigger looks at single rows of such a write, or looks before it.
+
+        What looks before it must not look before it is this transaction's turn to write.
+        """
+        return any(
+            trigger.each == "ROW" or trigger.timing == "BEFORE"
+            for trigger in self._fired(event, changed)
+        )
+
+    def rows(
+        self, moment: Moment, event: Event, changed: Collection[str], changes: exp.Query
+    ) -> None:
+        """Refuse the write if a row trigger's condition is true of a row of `changes`.
+
+        Raises:
+            StatementFailed: P0001, with the trigger's message.
+        """
+        for trigger in self._fired(event, changed):
+            if trigger.each != "ROW" or trigger.timing.lower() != moment:
+                continue
+            rows = {"old": (self.relation, _cell(old)), "new": (self.relation, _cell(new))}
+            condition = self._compiled(trigger, rows)
+            self._refuse_if(_any(changes, condition), trigger)
+
+    def statement(self, moment: Moment, event: Event, changed: Collection[str]) -> None:
+        """Refuse the write if a statement trigger's condition is true.
+
+        Raises:
+            StatementFailed: P0001, with the trigger's message.
+        """
+        for trigger in self._fired(event, changed):
+            if trigger.each != "STATEMENT" or trigger.timing.lower() != moment:
+                continue
+            condition = self._compiled(trigger, {})
+            holds = exp.select(build.number(1)).where(condition)
+            self._refuse_if(holds, trigger)
+
+    def policy(self, with_check: exp.Expr, changes: exp.Query) -> None:
+        """Refuse the write unless a condition on the row called `new` is true of all new rows.
+
+        Raises:
+            AccessDenied: 42501.
+        """
+        holder = exp.Paren(this=with_check.copy())
+        for column in list(holder.find_all(exp.Column)):
+            if column.table == "new":
+                column.replace(_cell(new)(column.name))
+        fails = exp.not_(exp.Coalesce(this=holder, expressions=[exp.false()]))
+        if self._is_any(_any(changes, fails)):
+            name = self.relation.name
+            raise AccessDenied(f'new row violates row-level security policy for table "{name}"')
+
+    def _fired(self, event: Event, changed: Collection[str]) -> list[Trigger]:
+        return [
+            trigger
+            for trigger in sorted(self.relation.triggers, key=lambda item: item.name)
+            if event in trigger.events
+            and (event != "UPDATE" or not trigger.columns or set(trigger.columns) & set(changed))
+        ]
+
+    def _compiled(
+        self, trigger: Trigger, rows: dict[str, tuple[Relation, Callable[[str], exp.Expr]]]
+    ) -> exp.Expr:
+        return compiled(
+            trigger.condition,
+            rows,
+            self.authority,
+            owner_of(self.relation, self.subject),
+            dialect=self.dialect,
+            source=self.source,
+        )
+
+    def _refuse_if(self, query: exp.Select, trigger: Trigger) -> None:
+        if self._is_any(query):
+            raise StatementFailed("P0001", trigger.message)
+
+    def _is_any(self, query: exp.Select) -> bool:
+        return self.connection.query(query.limit(1)).num_rows > 0
+
+
+def check_trigger(
+    trigger: Trigger, relation: Relation, authority: Authority, subject: Subject, *, dialect: str
+) -> None:
+    """Refuse a trigger whose condition could not run: for CREATE TRIGGER.
+
+    Raises:
+        StatementFailed: As the condition fails; 42P17 for OLD or NEW in a statement trigger.
+    """
+    rows: dict[str, tuple[Relation, Callable[[str], exp.Expr]]] = {}
+    if trigger.each == "ROW":
+        if trigger.events == ("INSERT",):
+            rows = {"new": (relation, _cell(new))}
+        elif trigger.events == ("DELETE",):
+            rows = {"old": (relation, _cell(old))}
+        else:
+            rows = {"old": (relation, _cell(old)), "new": (relation, _cell(new))}
+    compiled(trigger.condition, rows, authority, owner_of(relation, subject), dialect=dialect)
+
+
+def watch_levels(
+    watch: Watch, event: Event, changed: Collection[str], with_check: exp.Expr | None = None
+) -> Callable[[Moment, exp.Query], None]:
+    """Return what looks at a write to a multi-level relation: `discreet.guard.levels` calls it."""
+
+    def look(moment: Moment, changes: exp.Query) -> None:
+        watch_rows(watch, moment, event, changed, changes, with_check=with_check)
+
+    return look
+
+
+def watch_rows(
+    watch: Watch,
+    moment: Moment,
+    event: Event,
+    changed: Collection[str],
+    changes: exp.Query,
+    *,
+    with_check: exp.Expr | None = None,
+) -> None:
+    """Let triggers, and before the write the row policy, look at what changes.
+
+    Raises:
+        StatementFailed: P0001 by a trigger, 42501 by the policy.
+    """
+    if moment == "before":
+        watch.statement(moment, event, changed)
+    watch.rows(moment, event, changed, changes)
+    if moment == "before" and with_check is not None and event != "DELETE":
+        watch.policy(with_check, changes)
+    if moment == "after":
+        watch.statement(moment, event, changed)
+
+
+def _cell(side: Callable[[str], str]) -> Callable[[str], exp.Expr]:
+    return lambda name: build.column(side(name), of=_CHANGES)
+
+
+def _any(changes: exp.Query, condition: exp.Expr) -> exp.Select:
+    source = build.subquery(changes.copy(), _CHANGES)
+    return build.select(build.named(build.number(1), "one"), source=source).where(condition)

@@ -1,0 +1,279 @@
+"""Writes: an INSERT, UPDATE or DELETE that may run, with everything that must hold before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.guard.integrity.changes import ROW, Changes, new, old, proposed
+from discreet.guard.integrity.keys import check_keys, keys_of
+from discreet.guard.integrity.triggers import Watch, watch_rows
+from discreet.guard.rewrite.source import plain_source
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.engines.databases.database import Connection
+    from discreet.engines.engine import ArrowTable
+    from discreet.guard.access.authority import Authority, Event, Subject
+    from discreet.guard.integrity.keys import Keys
+    from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many rows a write changed, and what RETURNING returns."""
+
+    count: int
+    table: ArrowTable | None = None
+
+
+def write(
+    connection: Connection,
+    permitted: PermittedWrite,
+    authority: Authority,
+    subject: Subject,
+    *,
+    dialect: str,
+    source: Source = plain_source,
+) -> Written:
+    """Carry out a write with its triggers, row policy and keys, whole or not at all.
+
+    Within a transaction a failure fails the transaction, so that nothing of the write can stay;
+    outside of one, the write is a transaction of its own.
+
+    Args:
+        connection: Where to write.
+        permitted: What may be written; its parameters are literals by now.
+        authority: What decisions rest on: triggers, and who refers to whom.
+        subject: Who writes.
+        dialect: The engine's.
+        source: How triggers read relations that are not plain tables.
+
+    Raises:
+        StatementFailed: P0001 by a trigger, 42501 by a row policy, 23502, 23503, 23505, 23514 by
+            constraints, 40001 if another transaction was first.
+    """
+    watch = Watch(connection, permitted.relation, authority, subject, dialect, source)
+    act = _Act(connection, permitted, watch, dialect)
+    if connection.in_transaction:
+        try:
+            return act.run()
+        except BaseException:
+            connection.fail()
+            raise
+    connection.begin()
+    try:
+        done = act.run()
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    return done
+
+
+@dataclass(frozen=True)
+class _Act:
+    connection: Connection
+    permitted: PermittedWrite
+    watch: Watch
+    dialect: str
+
+    def run(self) -> Written:
+        keys = keys_of(
+            self.permitted.relation,
+            self.watch.authority,
+            events=self.events,
+            changed=self.changed,
+            dialect=self.dialect,
+        )
+        needs_rows = (
+            keys
+            or self.permitted.with_check is not None
+            or self._moves_keys()
+            or any(self.watch.needs_rows(event, self.changed) for event in self.events)
+        )
+        return self._in_sets(keys) if needs_rows else self._directly()
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        conflict = self.permitted.on_conflict
+        if conflict is not None and conflict.assignments is not None:
+            return ("INSERT", "UPDATE")
+        return (self.permitted.kind,)
+
+    @property
+    def changed(self) -> frozenset[str]:
+        conflict = self.permitted.on_conflict
+        later = (conflict.assignments or {}) if conflict else {}
+        return frozenset(self.permitted.assignments) | frozenset(later)
+
+    def _moves_keys(self) -> bool:
+        """Return whether DuckDB would compare new keys with old ones before those are gone."""
+        relation = self.permitted.relation
+        unique = {name for key in (relation.primary_key, *relation.uniques) for name in key}
+        return self.dialect == "duckdb" and bool(unique & self.changed)
+
+    # --- as one statement -----------------------------------------------------------------------
+
+    def _directly(self) -> Written:
+        done = self._execute(self._statement())
+        for event in self.events:
+            self.watch.statement("after", event, self.changed)
+        return done
+
+    def _execute(self, statement: exp.Expr) -> Written:
+        touches = [self.permitted.relation.physical]
+        if self.permitted.returning is None:
+            return Written(self.connection.execute(statement, touches=touches))
+        returning = [item.copy() for item in self.permitted.returning]
+        statement.set("returning", exp.Returning(expressions=returning))
+        table = self.connection.execute_returning(statement, touches=touches)
+        return Written(table.num_rows, table)
+
+    def _statement(self) -> exp.Expr:
+        permitted = self.permitted
+        target = permitted.target.copy()
+        where = exp.Where(this=permitted.condition.copy()) if permitted.condition else None
+        if permitted.kind == "DELETE":
+            return exp.Delete(this=target, where=where)
+        if permitted.kind == "UPDATE":
+            sets = [_set(name, value.copy()) for name, value in permitted.assignments.items()]
+            return exp.Update(this=target, expressions=sets, where=where)
+        columns, rows = proposed(permitted, self.dialect, self.watch.subject.settings)
+        schema = exp.Schema(this=target, expressions=_names(columns))
+        conflict = _conflict(permitted.on_conflict) if permitted.on_conflict else None
+        return exp.Insert(this=schema, expression=rows, conflict=conflict)
+
+    # --- row by row, in sets --------------------------------------------------------------------
+
+    def _in_sets(self, keys: Keys) -> Written:
+        changes = Changes(self.connection, self.permitted)
+        changes.set_aside(self.watch.subject.settings)
+        parts = self._parts(changes)
+        for event, rows in parts:
+            check = self.permitted.with_check
+            watch_rows(self.watch, "before", event, self.changed, rows, with_check=check)
+        count = sum(self._apply(changes, event) for event, _ in parts)
+        check_keys(self.connection, keys, self.permitted.relation, changes.query())
+        for event, rows in parts:
+            watch_rows(self.watch, "after", event, self.changed, rows)
+        table = self._returned(changes)
+        changes.drop()
+        return Written(count, table)
+
+    def _parts(self, changes: Changes) -> list[tuple[Event, exp.Query]]:
+        """Return what changes by what happens to it; with ON CONFLICT some is new and some is not."""
+        if len(self.events) == 1:
+            return [(self.events[0], changes.query())]
+        is_new = build.is_null(build.column(ROW))
+        return [
+            ("INSERT", changes.query(is_new)),
+            ("UPDATE", changes.query(exp.not_(is_new.copy()))),
+        ]
+
+    def _apply(self, changes: Changes, event: Event) -> int:
+        physical = build.table(*self.permitted.relation.physical)
+        if event == "INSERT":
+            return changes.run(_insertion(changes, physical, build.is_null(build.column(ROW))))
+        if event == "DELETE":
+            return changes.run(_deletion(changes, physical, None))
+        if not self._moves_keys():
+            return changes.run(_update(changes, physical, self.changed, None))
+        moved = exp.Paren(this=self._moved())
+        relation = self.permitted.relation
+        unique = {name for key in (relation.primary_key, *relation.uniques) for name in key}
+        others = self.changed - unique
+        unmoved = exp.not_(moved.copy())
+        if others:
+            changes.run(_update(changes, physical, others, unmoved))
+        # Gone first, then back under their new keys: DuckDB compares as it goes.
+        changes.run(_deletion(changes, physical, moved))
+        changes.run(_insertion(changes, physical, moved))
+        matched = exp.not_(build.is_null(build.column(ROW)))
+        counted = build.select(build.named(build.count_rows(), "n"), source=changes.table())
+        return self.connection.query(counted.where(matched)).to_pylist()[0]["n"]
+
+    def _moved(self) -> exp.Expr:
+        relation = self.permitted.relation
+        unique = {name for key in (relation.primary_key, *relation.uniques) for name in key}
+        return exp.and_(
+            exp.not_(build.is_null(build.column(ROW))),
+            build.any_of(
+                exp.NullSafeNEQ(this=build.column(old(name)), expression=build.column(new(name)))
+                for name in sorted(unique & self.changed)
+            ),
+        )
+
+    def _returned(self, changes: Changes) -> ArrowTable | None:
+        permitted = self.permitted
+        if permitted.returning is None:
+            return None
+        side: Callable[[str], str] = old if permitted.kind == "DELETE" else new
+        rows = build.select(
+            *(build.named(build.column(side(name)), name) for name in changes.names),
+            source=changes.table(),
+        )
+        returning = [item.copy() for item in permitted.returning]
+        alias = permitted.target.alias_or_name
+        return self.connection.query(build.select(*returning, source=build.subquery(rows, alias)))
+
+
+def _insertion(changes: Changes, physical: exp.Table, condition: exp.Expr) -> exp.Insert:
+    schema = exp.Schema(this=physical.copy(), expressions=_names(changes.names))
+    columns = [build.column(new(name)) for name in changes.names]
+    rows = build.select(*columns, source=changes.table()).where(condition.copy())
+    return exp.Insert(this=schema, expression=rows)
+
+
+def _deletion(changes: Changes, physical: exp.Table, condition: exp.Expr | None) -> exp.Delete:
+    gone = build.select(build.column(ROW), source=changes.table())
+    if condition is not None:
+        gone = gone.where(condition.copy())
+    place = build.column(changes.row_id, of="t")
+    where = exp.In(this=place, query=exp.Subquery(this=gone))
+    return exp.Delete(this=build.aliased_table(physical, "t"), where=exp.Where(this=where))
+
+
+def _update(
+    changes: Changes, physical: exp.Table, columns: frozenset[str], condition: exp.Expr | None
+) -> exp.Update:
+    names = [name for name in changes.names if name in columns]
+    wanted = [build.column(name) for name in (ROW, *(new(name) for name in names))]
+    rows = build.select(*wanted, source=changes.table())
+    if condition is not None:
+        rows = rows.where(condition.copy())
+    place = exp.EQ(this=build.column(changes.row_id, of="t"), expression=build.column(ROW, of="c"))
+    return exp.Update(
+        this=build.aliased_table(physical, "t"),
+        expressions=[_set(name, build.column(new(name), of="c")) for name in names],
+        from_=exp.From(this=build.subquery(rows, "c")),
+        where=exp.Where(this=place),
+    )
+
+
+def _conflict(conflict: OnConflict) -> exp.OnConflict:
+    keys = _names(conflict.columns) or None
+    if conflict.assignments is None:
+        return exp.OnConflict(action=exp.var("DO NOTHING"), conflict_keys=keys)
+    if not conflict.columns:
+        raise StatementFailed(
+            "42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name"
+        )
+    sets = [_set(name, value.copy()) for name, value in conflict.assignments.items()]
+    where = exp.Where(this=conflict.condition.copy()) if conflict.condition else None
+    return exp.OnConflict(
+        action=exp.var("DO UPDATE"), conflict_keys=keys, expressions=sets, where=where
+    )
+
+
+def _set(name: str, value: exp.Expr) -> exp.EQ:
+    return exp.EQ(this=build.column(name), expression=value)
+
+
+def _names(columns: list[str] | tuple[str, ...]) -> list[exp.Expr]:
+    return [exp.to_identifier(name, quoted=True) for name in columns]

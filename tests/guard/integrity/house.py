@@ -1,0 +1,106 @@
+"""A served database with an authority over it: statements in, as a role, with all their checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import parse_one
+
+from discreet.guard.access.authority import (
+    PUBLIC,
+    Authority,
+    Column,
+    Entry,
+    Privilege,
+    Relation,
+    Role,
+    Schema,
+    Subject,
+)
+from discreet.guard.integrity.create import create_table
+from discreet.guard.integrity.write import Written, write
+from discreet.guard.rewrite.authorize import authorize_query
+from discreet.guard.rewrite.writes import authorize_write
+
+if TYPE_CHECKING:
+    from discreet.engines.databases.database import Connection
+
+OWNER = "boss"
+
+
+def relation(name: str, columns: dict[str, str], **more: Any) -> Relation:
+    """Return a table of `boss`."""
+    made = tuple(Column(column, kind) for column, kind in columns.items())
+    return Relation("public", name, "table", OWNER, made, **more)
+
+
+class House:
+    """A database with tables of `boss`."""
+
+    def __init__(self, database: Any, schema: str) -> None:
+        self.database, self._schema = database, schema
+        owner = Role(OWNER, login=True)
+        usage = (Entry(PUBLIC, OWNER, Privilege.USAGE),)
+        self.authority = Authority(
+            roles={OWNER: owner}, schemas={"public": Schema("public", OWNER, usage)}
+        )
+
+    def add(self, made: Relation) -> None:
+        made = replace(made, physical=(*self.database.prefix, self._schema, made.name))
+        relations = {**self.authority.relations, made.key: made}
+        self.authority = replace(self.authority, relations=relations)
+        targets = {key: each.physical for key, each in relations.items()}
+        connection = self.database.connect()
+        connection.execute(
+            create_table(made, self.database.dialect, targets), touches=[made.physical]
+        )
+        connection.close()
+
+    def add_role(self, name: str) -> None:
+        self.authority = replace(
+            self.authority, roles={**self.authority.roles, name: Role(name, login=True)}
+        )
+
+    def change(self, name: str, **more: Any) -> None:
+        found = replace(self.authority.relations["public", name], **more)
+        relations = {**self.authority.relations, found.key: found}
+        self.authority = replace(self.authority, relations=relations)
+
+    def enter(self, role: str = OWNER, **settings: str) -> Guest:
+        return Guest(self, self.database.connect(), Subject(role, role, None, settings))
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A session of a role."""
+
+    house: House
+    connection: Connection
+    subject: Subject
+
+    def write(self, text: str) -> Written:
+        tree = parse_one(text, dialect="postgres")
+        dialect = self.house.database.dialect
+        permitted = authorize_write(
+            tree,  # pyright: ignore[reportArgumentType]
+            self.house.authority,
+            self.subject,
+            dialect=dialect,
+        )
+        return write(
+            self.connection, permitted, self.house.authority, self.subject, dialect=dialect
+        )
+
+    def do(self, text: str) -> int:
+        return self.write(text).count
+
+    def rows(self, text: str) -> list[tuple[Any, ...]]:
+        permitted = authorize_query(
+            parse_one(text, dialect="postgres"),  # pyright: ignore[reportArgumentType]
+            self.house.authority,
+            self.subject,
+            dialect=self.house.database.dialect,
+        )
+        table = self.connection.query(permitted.tree)
+        return [tuple(row.values()) for row in table.to_pylist()]
