@@ -1,0 +1,1 @@
+"""WHO is at the other end: passwords, certificates, tokens, directories."""

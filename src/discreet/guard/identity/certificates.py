@@ -1,0 +1,138 @@
+"""Client certificates: whose they are, by common name, other names or fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import LoginFailed, MissingExtra, WrongUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from cryptography.x509 import Certificate
+
+    from discreet.guard.control.documents import Documents
+
+KIND = "certificate"
+_FORMS = ("cn:", "dns:", "email:", "uri:", "sha256:")
+
+
+@dataclass(frozen=True)
+class Bearer:
+    """What a certificate says of whoever holds its key."""
+
+    names: tuple[str, ...]  # such as `cn:alice`, `email:alice@clinic.example`, `sha256:…`
+    not_before: datetime
+    not_after: datetime
+    is_for_clients: bool
+
+
+def read_certificate(der: bytes) -> Bearer:
+    """Return what a certificate in DER says.
+
+    Raises:
+        LoginFailed: it is none, or its common name is ambiguous.
+    """
+    certificate = _load(der)
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    common = [
+        str(each.value) for each in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    ]
+    if len(common) > 1 or any("\0" in name for name in common):
+        raise LoginFailed("the client certificate cannot be read", sqlstate="28000")
+    names = [f"cn:{name}" for name in common]
+    try:
+        others = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names += [f"dns:{name}" for name in others.get_values_for_type(x509.DNSName)]
+        names += [f"email:{name}" for name in others.get_values_for_type(x509.RFC822Name)]
+        names += [f"uri:{n}" for n in others.get_values_for_type(x509.UniformResourceIdentifier)]
+    except x509.ExtensionNotFound:
+        pass
+    names.append(f"sha256:{hashlib.sha256(der).hexdigest()}")
+    return Bearer(
+        tuple(names),
+        certificate.not_valid_before_utc,
+        certificate.not_valid_after_utc,
+        _is_for_clients(certificate),
+    )
+
+
+def match_certificate(
+    der: bytes, user: str, *, names: Sequence[str] | None = None, now: datetime
+) -> str:
+    """Return by which name a certificate is the user's.
+
+    Args:
+        der: The certificate, whose chain TLS has verified.
+        user: Who they say they are.
+        names: The names that are mapped to this user; None: the common name must be the user's.
+        now: The time at which it must be valid.
+
+    Raises:
+        LoginFailed: it is somebody else's, not valid now, or not for clients.
+    """
+    failed = LoginFailed(f'certificate authentication failed for user "{user}"', sqlstate="28000")
+    bearer = read_certificate(der)
+    if not (bearer.is_for_clients and bearer.not_before <= now <= bearer.not_after):
+        raise failed
+    accepted = {f"cn:{user}"} if names is None else set(names)
+    found = next((name for name in bearer.names if name in accepted), None)
+    if found is None:
+        raise failed
+    return found
+
+
+def mapped_names(documents: Documents, user: str) -> list[str] | None:
+    """Return the names whose certificates are this user's; None if nothing is mapped."""
+    found = documents.get(KIND, user)
+    return None if found is None else [str(name) for name in found["names"]]
+
+
+def map_certificate(documents: Documents, user: str, name: str) -> None:
+    """Let certificates with this name be the user's, such as `email:alice@clinic.example`."""
+    form = next((form for form in _FORMS if name.startswith(form)), None)
+    if form is None or len(name) == len(form):
+        raise WrongUsage(
+            f"'{name}' names no certificate. Write one of: {', '.join(_FORMS)} and it."
+        )
+    name = name.lower() if form == "sha256:" else name
+    documents.update(
+        KIND,
+        user,
+        lambda old: {"names": sorted({*(old["names"] if old else ()), name})},
+    )
+
+
+def unmap_certificates(documents: Documents, user: str) -> None:
+    """Let the common name decide again."""
+    documents.delete(KIND, user)
+
+
+def _load(der: bytes) -> Certificate:
+    try:
+        from cryptography import x509
+    except ImportError:
+        raise MissingExtra(what="Logging in by certificate", extra="serve") from None
+    try:
+        return x509.load_der_x509_certificate(der)
+    except ValueError:
+        raise LoginFailed("the client certificate cannot be read", sqlstate="28000") from None
+
+
+def _is_for_clients(certificate: Certificate) -> bool:
+    """Tell whether it may identify a client; without a list of uses it may."""
+    from cryptography import x509
+    from cryptography.x509.oid import ExtendedKeyUsageOID
+
+    try:
+        uses = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except x509.ExtensionNotFound:
+        return True
+    return bool(
+        {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE} & set(uses)
+    )

@@ -1,0 +1,207 @@
+"""Directories: a password is right if an LDAP server lets its owner bind with it, over TLS."""
+
+from __future__ import annotations
+
+import ssl
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import MissingExtra, StoreFailed, WrongUsage
+from discreet.guard.identity.scram import saslprep
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+    from pathlib import Path
+
+_LONGEST = 1024
+# No such object, a name that is none, no password here, wrong password (RFC 4511).
+_WRONG = (32, 34, 48, 49)
+
+
+@dataclass(frozen=True)
+class Directory:
+    """Where people are found, and how.
+
+    Either `template` makes a user's name into their entry (`uid={user},ou=people,dc=clinic`), or a
+    `search` below `base` finds it (`(uid={user})`) on behalf of `reader`. With `groups`, whoever is in
+    none of them stays outside; each stands for a role.
+    """
+
+    url: str  # ldaps://host:port, or ldap://host:port, which is upgraded by StartTLS
+    template: str | None = None
+    base: str | None = None
+    search: str = "(uid={user})"
+    reader: str | None = None
+    reader_password: str = field(default="", repr=False)
+    groups: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    group_search: str = "(member={entry})"
+    group_base: str | None = None
+    authorities: Path | None = None  # certificates that sign the server's; the system's by default
+    seconds: int = 5
+
+    def __post_init__(self) -> None:
+        if not self.url.startswith(("ldap://", "ldaps://")):
+            raise WrongUsage("The directory's address starts with ldaps:// or ldap://.")
+        if (self.template is None) == (self.base is None):
+            raise WrongUsage("A directory needs either a template or a base to search below.")
+        if self.groups and not self.group_base:
+            raise WrongUsage("To look for groups, the directory needs a base of groups.")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Somebody whose password was right, and the roles that their groups stand for."""
+
+    entry: str
+    roles: tuple[str, ...]
+
+
+def ask_directory(directory: Directory, user: str, password: str) -> Found | None:
+    """Return who has this name and password, None if nobody has.
+
+    An empty password never gets to the directory: with it, every bind succeeds, as nobody.
+
+    Raises:
+        StoreFailed: the directory does not answer, or its certificate is not trusted.
+    """
+    if not password or "\0" in password or len(password) > _LONGEST or not _is_plain(user):
+        return None
+    entry = _entry(directory, user)
+    if entry is None:
+        return None
+    with _bound(directory, entry, password) as connection:
+        if connection is None:
+            return None
+        if not directory.groups:
+            return Found(entry, ())
+    roles = _roles(directory, entry, password)
+    return Found(entry, roles) if roles else None
+
+
+def escape_in_name(text: str) -> str:
+    r"""Return `text` as one value inside a distinguished name (RFC 4514).
+
+    >>> escape_in_name("eve,ou=admins")
+    'eve\\2cou\\3dadmins'
+    """
+    return _escaped(text)
+
+
+def escape_in_filter(text: str) -> str:
+    r"""Return `text` as one value inside a search filter (RFC 4515).
+
+    >>> escape_in_filter("*)(uid=admin")
+    '\\2a\\29\\28uid\\3dadmin'
+    """
+    return _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    # Both notations write any octet as a backslash and two digits; letters and digits need none.
+    return "".join(
+        letter
+        if letter.isascii() and letter.isalnum()
+        else "".join(f"\\{octet:02x}" for octet in letter.encode("utf-8", "surrogatepass"))
+        for letter in text
+    )
+
+
+def _is_plain(user: str) -> bool:
+    """Tell whether a directory takes this name for no other one.
+
+    Directories compare names without regard to case, width and some spaces; roles are told apart by
+    them, and one person's password must not open another role.
+    """
+    folded = " ".join((saslprep(user) or "").casefold().split())
+    return 0 < len(user) <= _LONGEST and user == folded
+
+
+def _entry(directory: Directory, user: str) -> str | None:
+    """Return the name of the user's entry; a search that finds two finds nobody."""
+    if directory.template is not None:
+        return directory.template.replace("{user}", escape_in_name(user))
+    condition = directory.search.replace("{user}", escape_in_filter(user))
+    with _reading(directory) as connection:
+        found = _search(connection, directory.base or "", condition)
+    return found[0] if len(found) == 1 else None
+
+
+def _roles(directory: Directory, entry: str, password: str) -> tuple[str, ...]:
+    """Return the roles of the groups that an entry is in, as the reader or the user sees them."""
+    condition = directory.group_search.replace("{entry}", escape_in_filter(entry))
+    wanted = {name.casefold(): role for name, role in directory.groups.items()}
+    opened = _reading(directory) if directory.reader else _bound(directory, entry, password)
+    with opened as connection:
+        found = _search(connection, directory.group_base or "", condition)
+    return tuple(sorted({wanted[n.casefold()] for n in found if n.casefold() in wanted}))
+
+
+def _search(connection: Any, base: str, condition: str) -> list[str]:
+    connection.search(base, condition, attributes=["1.1"], size_limit=1000)
+    if connection.result["result"] not in (0, 32):  # success, no such object
+        raise StoreFailed("The directory refused a search. Check its base and who may read it.")
+    return [
+        str(item["dn"]) for item in connection.response or () if item["type"] == "searchResEntry"
+    ]
+
+
+@contextmanager
+def _reading(directory: Directory) -> Generator[Any]:
+    """Open the directory as the reader, or as nobody if there is none."""
+    with _bound(directory, directory.reader, directory.reader_password) as connection:
+        if connection is None:
+            raise StoreFailed("The directory does not accept its reader's password.")
+        yield connection
+
+
+@contextmanager
+def _bound(directory: Directory, entry: str | None, password: str) -> Generator[Any]:
+    """Open the directory as `entry`; what comes is None where the password is wrong."""
+    try:
+        from ldap3.core.exceptions import LDAPException
+    except ImportError:
+        raise MissingExtra(what="A directory (LDAP)", extra="ldap") from None
+    try:
+        connection = _connect(directory, entry, password)
+        is_bound = bool(connection.bind())
+    except (LDAPException, OSError, ssl.SSLError):
+        # Its words may hold names and addresses.
+        raise StoreFailed(
+            "The directory does not answer as it should. Check its address and certificate."
+        ) from None
+    is_wrong = connection.result["result"] in _WRONG
+    try:
+        if not is_bound and not is_wrong:
+            raise StoreFailed("The directory refused to check a password. Look at its log.")
+        yield connection if is_bound else None
+    except LDAPException:
+        raise StoreFailed("The directory stopped answering. Look at its log.") from None
+    finally:
+        connection.unbind()
+
+
+def _connect(directory: Directory, entry: str | None, password: str) -> Any:
+    """Return a connection under TLS on which nobody is bound yet."""
+    import ldap3
+
+    tls = ldap3.Tls(
+        validate=ssl.CERT_REQUIRED,
+        ca_certs_file=None if directory.authorities is None else str(directory.authorities),
+    )
+    server = ldap3.Server(
+        directory.url, tls=tls, connect_timeout=directory.seconds, get_info=ldap3.NONE
+    )
+    connection = ldap3.Connection(
+        server,
+        user=entry,
+        password=password or None,
+        authentication=ldap3.SIMPLE if entry else ldap3.ANONYMOUS,
+        receive_timeout=directory.seconds,
+        auto_referrals=False,
+        read_only=True,
+    )
+    connection.open()
+    if directory.url.startswith("ldap://"):
+        connection.start_tls()
+    return connection

@@ -1,0 +1,191 @@
+"""Lock-out: whoever fails often waits longer and longer, then for a quarter of an hour, never forever.
+
+A password is always checked, and the verdict counts only if nobody failed too often meanwhile: many
+guesses at once are worth no more than as many in turn, and a wait takes as long as a wrong password.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.guard.control.documents import Documents
+
+KIND = "attempts"
+_PLACES = 4096  # where failures of unknown users are counted: they must not fill the store
+_ADDRESSES_KNOWN = 8
+_FORGOTTEN_AFTER = timedelta(days=1)
+_SWEPT_ONE_IN = 256
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many failures are free, after how many more it locks, and for how long.
+
+    An address may fail `shared` times as often as a user: many people can share one.
+    """
+
+    free: int = 3
+    most: int = 10
+    lock: timedelta = timedelta(minutes=15)
+    shared: int = 5
+
+    def wait(self, failures: int, *, times: int = 1) -> timedelta:
+        """Return how long nobody gets in after so many failures."""
+        free, most = self.free * times, self.most * times
+        if failures < free:
+            return timedelta()
+        if failures >= most:
+            return self.lock
+        return min(timedelta(seconds=2 ** min(failures - free, 20)), self.lock)
+
+
+@dataclass(frozen=True)
+class Try:
+    """Who tries from where; `is_known` says whether there is such a user."""
+
+    user: str
+    address: str
+    is_known: bool = True
+
+
+class Lockout:
+    """Counts failures per user and per address, in the control store.
+
+    A user's lock does not hold for addresses from which they came in before, so that a stranger
+    cannot keep an administrator out; the address has a count of its own.
+    """
+
+    def __init__(
+        self, documents: Documents, *, secret: bytes, limits: Limits | None = None
+    ) -> None:
+        self._documents, self._secret = documents, secret
+        self._limits = Limits() if limits is None else limits
+
+    def settle(self, attempt: Try, *, is_right: bool, now: datetime) -> bool:
+        """Count a try that was checked; return whether it may be let in."""
+        if self.is_blocked(attempt, now=now):
+            return False
+        if is_right:
+            self._succeed(attempt, now=now)
+            return True
+        for name, times in self._counters(attempt):
+            self._fail(name, times=times, now=now)
+        if secrets.randbelow(_SWEPT_ONE_IN) == 0:
+            self.sweep(now=now)
+        return False
+
+    def is_blocked(self, attempt: Try, *, now: datetime) -> bool:
+        """Tell whether this user, or this address, must wait."""
+        user, address = (self._documents.get(KIND, name) for name, _ in self._counters(attempt))
+        # Both are read whatever the first one says.
+        is_user_blocked = _is_waiting(user, now) and attempt.address not in _known(user)
+        return _is_waiting(address, now) or is_user_blocked
+
+    def fail_address(self, address: str, *, now: datetime) -> None:
+        """Count a failure that names no user, such as a wrong token."""
+        self._fail(self._address(address), times=self._limits.shared, now=now)
+
+    def is_address_blocked(self, address: str, *, now: datetime) -> bool:
+        """Tell whether this address must wait."""
+        return _is_waiting(self._documents.get(KIND, self._address(address)), now)
+
+    def clear(self, user: str) -> None:
+        """Forget a user's failures."""
+        self._documents.delete(KIND, self._user(Try(user, "")))
+
+    def sweep(self, *, now: datetime) -> None:
+        """Forget what nobody added to for a day."""
+        for name in self._documents.names(KIND):
+            found = self._documents.get(KIND, name)
+            if found and not found.get("known") and _is_stale(found, now):
+                self._documents.update(
+                    KIND, name, lambda old: None if old and _is_stale(old, now) else old
+                )
+
+    def _counters(self, attempt: Try) -> tuple[tuple[str, int], tuple[str, int]]:
+        return (
+            (self._user(attempt), 1),
+            (self._address(attempt.address), self._limits.shared),
+        )
+
+    def _user(self, attempt: Try) -> str:
+        if attempt.is_known:
+            return f"user {attempt.user}"
+        name = attempt.user.encode("utf-8", "surrogatepass")
+        place = int.from_bytes(hmac.digest(self._secret, name, hashlib.sha256)[:4], "big") % _PLACES
+        return f"nobody {place}"
+
+    def _address(self, address: str) -> str:
+        """Return the counter of an address; of IPv6, whoever has one has 2**64 of them."""
+        try:
+            found = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return f"address {address[:100]}"
+        if found.version == 6 and found.ipv4_mapped is None:
+            return f"address {ipaddress.ip_network((found, 64), strict=False)}"
+        return f"address {getattr(found, 'ipv4_mapped', None) or found}"
+
+    def _fail(self, name: str, *, times: int, now: datetime) -> None:
+        def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
+            least = self._limits.free * times
+            failures = _failures(old, now=now, least=least, is_shared=times > 1)
+            wait = self._limits.wait(failures + 1, times=times)
+            return {
+                "failures": failures + 1,
+                "at": now.isoformat(),
+                "until": (now + wait).isoformat(),
+                "is_locked": failures + 1 >= self._limits.most * times,
+                "known": list(_known(old)),
+            }
+
+        self._documents.update(KIND, name, change)
+
+    def _succeed(self, attempt: Try, *, now: datetime) -> None:
+        name = self._user(attempt)
+        found = self._documents.get(KIND, name)
+        if found is not None and not found["failures"] and attempt.address in _known(found):
+            return
+
+        def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
+            others = [address for address in _known(old) if address != attempt.address]
+            known = [*others, attempt.address][-_ADDRESSES_KNOWN:]
+            return {"failures": 0, "at": now.isoformat(), "until": now.isoformat(), "known": known}
+
+        self._documents.update(KIND, name, change)
+
+
+def _failures(old: Mapping[str, Any] | None, *, now: datetime, least: int, is_shared: bool) -> int:
+    """Return how many failures still count.
+
+    After a lock, waits start at once and grow again. Of an address that people share one failure is
+    forgiven each minute: some of them always mistype.
+    """
+    if old is None or _is_stale(old, now):
+        return 0
+    count = int(old["failures"])
+    if old.get("is_locked") and not _is_waiting(old, now):
+        count = min(count, least)
+    if is_shared:
+        count -= (now - datetime.fromisoformat(old["at"])) // timedelta(minutes=1)
+    return max(count, 0)
+
+
+def _is_waiting(found: Mapping[str, Any] | None, now: datetime) -> bool:
+    return found is not None and now < datetime.fromisoformat(found["until"])
+
+
+def _is_stale(found: Mapping[str, Any], now: datetime) -> bool:
+    return now - datetime.fromisoformat(found["at"]) > _FORGOTTEN_AFTER
+
+
+def _known(found: Mapping[str, Any] | None) -> tuple[str, ...]:
+    return () if found is None else tuple(found.get("known", ()))

@@ -1,0 +1,80 @@
+"""Settings of the door: who is asked how, from where, and how often they may fail."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from discreet.errors import WrongUsage
+from discreet.guard.identity.lockout import Limits
+from discreet.guard.identity.passwords import LEAST_LENGTH
+from discreet.guard.identity.scram import ITERATIONS
+
+if TYPE_CHECKING:
+    from discreet.guard.identity.directory import Directory
+    from discreet.guard.identity.door import Visitor
+
+Method = Literal["auto", "scram", "certificate", "ldap", "reject"]
+LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How some visitors are asked; empty lists mean everybody, everywhere.
+
+    `auto` asks for nothing if the client's certificate is the user's, and for a password otherwise:
+    the one kept here or, for users who are in the directory, the one kept there.
+    """
+
+    method: Method
+    users: tuple[str, ...] = ()
+    networks: tuple[str, ...] = ()  # such as 10.0.0.0/8, or `local`
+    protocols: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for network in self.networks:
+            if network != LOCAL:
+                try:
+                    ipaddress.ip_network(network)
+                except ValueError:
+                    raise WrongUsage(
+                        f"'{network}' is no network. Write one such as 10.0.0.0/8, or 'local'."
+                    ) from None
+
+    def fits(self, visitor: Visitor) -> bool:
+        """Tell whether this rule is about the visitor."""
+        return (
+            (not self.users or visitor.user in self.users)
+            and (not self.protocols or visitor.protocol in self.protocols)
+            and (not self.networks or any(_is_in(visitor, each) for each in self.networks))
+        )
+
+
+@dataclass(frozen=True)
+class DoorSettings:
+    """The rules, of which the first that fits decides; where none does, nobody comes in."""
+
+    rules: tuple[Rule, ...] = (Rule("auto"),)
+    requires_tls: bool = True  # for all but local visitors
+    directory: Directory | None = None
+    limits: Limits = field(default_factory=Limits)
+    iterations: int = ITERATIONS
+    least_length: int = LEAST_LENGTH
+
+    def method(self, visitor: Visitor) -> Method:
+        """Return how a visitor is asked."""
+        for rule in self.rules:
+            if rule.fits(visitor):
+                return rule.method
+        return "reject"
+
+
+def _is_in(visitor: Visitor, network: str) -> bool:
+    if network == LOCAL:
+        return visitor.is_local
+    try:
+        address = ipaddress.ip_address(visitor.address.partition("%")[0])
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address) in ipaddress.ip_network(network)

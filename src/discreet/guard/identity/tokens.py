@@ -1,0 +1,131 @@
+"""API tokens: random, shown once, kept as a hash, with scopes, an end and a date of last use."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.guard.control.documents import Documents
+
+KIND = "token"
+SCOPES = ("query", "admin")
+_FORM = re.compile(r"discreet_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
+_NOBODYS = hashlib.sha256(secrets.token_bytes(32)).hexdigest()
+_USE_IS_NOTED_EACH = timedelta(minutes=1)  # not with each request: that would be a write for a read
+
+
+@dataclass(frozen=True)
+class Token:
+    """What is known of a token; the token itself is not."""
+
+    id: str
+    user: str
+    scopes: tuple[str, ...]
+    made: datetime
+    expires: datetime | None = None
+    last_used: datetime | None = None
+    label: str = ""
+
+
+def create_token(
+    documents: Documents,
+    user: str,
+    *,
+    now: datetime,
+    scopes: Sequence[str] = ("query",),
+    expires: datetime | None = None,
+    label: str = "",
+) -> tuple[str, Token]:
+    """Return a new token, which is never shown again, and what is kept of it."""
+    if not scopes or set(scopes) - set(SCOPES):
+        raise WrongUsage(f"The scopes of a token are: {', '.join(SCOPES)}.")
+    if expires is not None and expires <= now:
+        raise WrongUsage("The token would have expired already. Name a later time.")
+    identifier, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+    token = Token(identifier, user, tuple(scopes), now, expires, label=label)
+    documents.put(KIND, identifier, {**_body(token), "digest": _digest(secret)})
+    return f"discreet_{identifier}_{secret}", token
+
+
+def find_token(documents: Documents, text: str, *, now: datetime) -> Token | None:
+    """Return what a token stands for; None if it is unknown, revoked or expired."""
+    found = _FORM.fullmatch(text)
+    identifier, secret = (found[1], found[2]) if found else ("", "")
+    body = documents.get(KIND, identifier)
+    kept = _NOBODYS if body is None else str(body["digest"])
+    if not hmac.compare_digest(_digest(secret), kept) or body is None:
+        return None
+    token = _token(identifier, body)
+    if token.expires is not None and token.expires <= now:
+        return None
+    if token.last_used is None or now - token.last_used >= _USE_IS_NOTED_EACH:
+        documents.update(KIND, identifier, lambda old: _used(old, now))
+    return token
+
+
+def list_tokens(documents: Documents, user: str | None = None) -> list[Token]:
+    """Return the tokens of a user, or of all."""
+    bodies = ((name, documents.get(KIND, name)) for name in documents.names(KIND))
+    tokens = [_token(name, body) for name, body in bodies if body is not None]
+    return [token for token in tokens if user is None or token.user == user]
+
+
+def revoke_token(documents: Documents, identifier: str) -> bool:
+    """Make a token worthless from now on; return whether there was one."""
+    existed = documents.get(KIND, identifier) is not None
+    documents.delete(KIND, identifier)
+    return existed
+
+
+def revoke_tokens_of(documents: Documents, user: str) -> int:
+    """Make all tokens of a user worthless; return how many there were."""
+    tokens = list_tokens(documents, user)
+    for token in tokens:
+        documents.delete(KIND, token.id)
+    return len(tokens)
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _used(old: Mapping[str, Any] | None, now: datetime) -> Mapping[str, Any] | None:
+    # Revoked meanwhile, it stays revoked.
+    return None if old is None else {**old, "last_used": now.isoformat()}
+
+
+def _body(token: Token) -> dict[str, Any]:
+    return {
+        "user": token.user,
+        "scopes": list(token.scopes),
+        "made": token.made.isoformat(),
+        "expires": None if token.expires is None else token.expires.isoformat(),
+        "last_used": None,
+        "label": token.label,
+    }
+
+
+def _token(identifier: str, body: Mapping[str, Any]) -> Token:
+    def moment(name: str) -> datetime | None:
+        written = body.get(name)
+        return None if written is None else datetime.fromisoformat(written)
+
+    return Token(
+        identifier,
+        str(body["user"]),
+        tuple(body["scopes"]),
+        datetime.fromisoformat(body["made"]),
+        moment("expires"),
+        moment("last_used"),
+        str(body.get("label", "")),
+    )

@@ -1,0 +1,120 @@
+"""A door in a control store of its own, with a clock that tests move."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from discreet.guard.access.authority import Authority, Membership, Role
+from discreet.guard.control import Control
+from discreet.guard.identity.accounts import set_password
+from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.doorkeeper import Doorkeeper, Verdict
+from discreet.guard.identity.settings import DoorSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PASSWORD = "correct horse"
+START = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@dataclass
+class House:
+    """A doorkeeper, its store and what it told the journal."""
+
+    documents: Control
+    roles: dict[str, Role]
+    now: datetime = START
+    told: list[Verdict] = field(default_factory=list)
+    memberships: tuple[Membership, ...] = ()
+
+    def door(self, **settings: Any) -> Doorkeeper:
+        return Doorkeeper(
+            self.documents,
+            lambda: Authority(roles=self.roles, memberships=self.memberships),
+            settings=DoorSettings(**settings),
+            journal=self.told.append,
+            clock=lambda: self.now,
+        )
+
+    def wait(self, **time: float) -> None:
+        self.now += timedelta(**time)
+
+    def visitor(self, user: str = "alice", **more: Any) -> Visitor:
+        return Visitor(user, **{"address": "192.0.2.7", "is_encrypted": True, **more})
+
+
+@pytest.fixture
+def documents() -> Iterator[Control]:
+    control = Control(":memory:")
+    yield control
+    control.close()
+
+
+@pytest.fixture
+def house(documents: Control) -> House:
+    roles = {name: Role(name, login=True) for name in ("alice", "bob")}
+    roles["staff"] = Role("staff")
+    set_password(documents, "alice", PASSWORD, now=START)
+    return House(documents, roles)
+
+
+@dataclass(frozen=True)
+class Papers:
+    """A certificate with its key, in files and in DER."""
+
+    certificate: Path
+    key: Path
+    der: bytes
+
+
+def issue(folder: Path, name: str, *, common: tuple[str, ...] | None = None, **more: Any) -> Papers:
+    """Write a self-signed certificate, valid around `START` and now unless `days` says otherwise."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    names = (name,) if common is None else common
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, each) for each in names])
+    begin = more.get("begin", START - timedelta(days=3650))
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(more.get("end", START + timedelta(days=3650)))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    )
+    for extension in more.get("extensions", ()):
+        builder = builder.add_extension(extension, critical=False)
+    certificate = builder.sign(key, hashes.SHA256())
+    papers = Papers(
+        folder / f"{name}.pem",
+        folder / f"{name}.key",
+        certificate.public_bytes(serialization.Encoding.DER),
+    )
+    papers.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    papers.key.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return papers
+
+
+def server_context(papers: Papers) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(papers.certificate, papers.key)
+    return context
