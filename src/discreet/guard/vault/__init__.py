@@ -1,0 +1,1 @@
+"""Keys and what they lock: columns, files and the control store's secrets."""

@@ -1,0 +1,226 @@
+"""Encrypted columns: every cell by itself, bound to its table, column, key and row.
+
+A cell is a version byte, eight bytes that name the key, a random nonce of twelve bytes, and the
+AES-256-GCM ciphertext of the value, padded to full blocks of sixteen bytes so that its length tells
+little. NULL stays NULL.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from discreet.errors import StatementFailed
+from discreet.guard.vault.opened import TAG_BYTES
+from discreet.guard.vault.wrapping import framed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.guard.vault.opened import OpenKey
+
+Array: TypeAlias = Any  # pyarrow's, whole or in chunks: it ships no types
+ArrowType: TypeAlias = Any
+
+FORMAT = b"\x01"
+INDEX_BYTES = 16
+_HEAD = len(FORMAT) + TAG_BYTES
+_NONCE = 12
+_BLOCK = 16
+_PADS = [b"\x80" + bytes(-(length + 1) % _BLOCK) for length in range(_BLOCK)]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where cells are: a relation, as `schema.table`, and a column."""
+
+    table: str
+    column: str
+
+
+def encrypt(values: Array, *, key: OpenKey, place: Place, rows: Sequence[Array]) -> Array:
+    """Return a column of cells; `rows` are the columns of the table's primary key, in their order.
+
+    Guarantee: whoever has neither this key nor the one that wraps it learns which cells are NULL and
+    the length of the others in blocks of 16 bytes; a cell that is changed, or moved to another row,
+    column or table, is noticed when it is read.
+    """
+    import pyarrow as pa
+
+    tag, cipher = key.encrypting()
+    head, about = FORMAT + tag, _about(place, tag, len(rows))
+    plain, where = _encoded(values), _row_keys(rows, len(values))
+    nonces = os.urandom(_NONCE * len(plain))
+    seal, at, cells = cipher.encrypt, 0, list[bytes | None]()
+    for value, row in zip(plain, where, strict=True):
+        if value is None:
+            cells.append(None)
+        else:
+            nonce = nonces[at : at + _NONCE]
+            padded = value + _PADS[len(value) % _BLOCK]
+            cells.append(head + nonce + seal(nonce, padded, about + row))
+        at += _NONCE
+    return pa.array(cells, pa.binary())
+
+
+def decrypt(
+    cells: Array, *, key: OpenKey, place: Place, rows: Sequence[Array], returns: ArrowType
+) -> Array:
+    """Return the values of a column of cells, as `returns`.
+
+    Raises:
+        StatementFailed: 22000, a cell does not open: another key, another row, or changed.
+    """
+    import pyarrow as pa
+    from cryptography.exceptions import InvalidTag
+
+    known = {
+        FORMAT + tag: (cipher.decrypt, _about(place, tag, len(rows)))
+        for tag, cipher in key.decrypting().items()
+    }
+    found = list[bytes | None]()
+    try:
+        binary = cells.cast(pa.binary()).to_pylist()
+        for cell, row in zip(binary, _row_keys(rows, len(cells)), strict=True):
+            if cell is None:
+                found.append(None)
+            else:
+                unseal, about = known[cell[:_HEAD]]
+                padded = unseal(cell[_HEAD : _HEAD + _NONCE], cell[_HEAD + _NONCE :], about + row)
+                found.append(padded.rstrip(b"\0")[:-1])
+        return _decoded(pa.array(found, pa.binary()), returns)
+    except (InvalidTag, KeyError, ValueError, pa.ArrowException):
+        raise unreadable() from None
+
+
+def renew(
+    cells: Array,
+    *,
+    key: OpenKey,
+    place: Place,
+    rows: Sequence[Array],
+    new_place: Place | None = None,
+    new_rows: Sequence[Array] | None = None,
+) -> Array:
+    """Return cells encrypted anew under the active version, for the same or other rows and names.
+
+    This is for rotations, for keys of rows that are updated, and for tables that are renamed.
+    """
+    import pyarrow as pa
+
+    # Bytes are encrypted as they are, so that the values' type need not be known.
+    plain = decrypt(cells, key=key, place=place, rows=rows, returns=pa.binary())
+    where = rows if new_rows is None else new_rows
+    return encrypt(plain, key=key, place=new_place or place, rows=where)
+
+
+def is_current(cells: Array, *, key: OpenKey) -> list[bool | None]:
+    """Tell of each cell whether the active version encrypted it, for re-encryption after a rotation."""
+    head = FORMAT + key.encrypting()[0]
+    return [None if cell is None else cell[:_HEAD] == head for cell in cells.to_pylist()]
+
+
+def blind_index(values: Array, *, key: OpenKey, place: Place) -> Array:
+    """Return 16 bytes for each value, equal for equal values, which only the key can make.
+
+    It tells which rows have the same value, and how often each occurs.
+    """
+    return blind_indexes(values, key=key, place=place)[0]
+
+
+def blind_indexes(values: Array, *, key: OpenKey, place: Place) -> list[Array]:
+    """Return the index under every version of the key, the active one first, to look a value up."""
+    import pyarrow as pa
+
+    plain = _encoded(_normalized(values))
+    about = framed("index", place.table, place.column)
+    return [
+        pa.array(
+            [
+                None
+                if value is None
+                else hmac.digest(secret, about + value, "sha256")[:INDEX_BYTES]
+                for value in plain
+            ],
+            pa.binary(),
+        )
+        for secret in key.index_secrets()
+    ]
+
+
+def unreadable() -> StatementFailed:
+    """Return the one refusal for all cells that do not open."""
+    return StatementFailed("22000", "an encrypted value cannot be read with this key")
+
+
+def _about(place: Place, tag: bytes, keys: int) -> bytes:
+    """Return what all cells of a column are bound to; what is special to a row comes behind it."""
+    return framed("cell", place.table, place.column, tag, str(keys))
+
+
+def _row_keys(rows: Sequence[Array], count: int) -> list[bytes]:
+    """Return what each row is bound to: its primary key, written the same on every engine."""
+    if not rows:
+        raise StatementFailed("0A000", "an encrypted column needs a table with a primary key")
+    columns = [_encoded(_canonical(column)) for column in rows]
+    if any(len(column) != count or None in column for column in columns):
+        raise StatementFailed("23502", "a row of an encrypted column has no primary key")
+    if len(columns) == 1:
+        return columns[0]  # pyright: ignore[reportReturnType]
+    return [framed(*row) for row in zip(*columns, strict=True)]  # pyright: ignore[reportArgumentType]
+
+
+def _canonical(column: Array) -> Array:
+    """Return a column of keys in the one type of its kind: engines differ in widths and scales."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", "UTC" if kind.tz else None))
+    if pa.types.is_decimal(kind):
+        written = (None if each is None else each.normalize() for each in column.to_pylist())
+        return pa.array([None if each is None else f"{each:f}" for each in written], pa.string())
+    if pa.types.is_floating(kind):
+        return column.cast(pa.float64())
+    return column
+
+
+def _normalized(values: Array) -> Array:
+    """Return values so that those that look the same are the same: NFC, and numbers without zeros."""
+    import pyarrow as pa
+
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        texts = values.to_pylist()
+        return pa.array(
+            [None if text is None else unicodedata.normalize("NFC", text) for text in texts],
+            pa.string(),
+        )
+    return _canonical(values)
+
+
+def _encoded(values: Array) -> list[bytes | None]:
+    import pyarrow as pa
+
+    kind = values.type
+    try:
+        if pa.types.is_time(kind):  # whose text cannot be read back
+            values = values.cast(pa.time64("us")).cast(pa.int64())
+        is_text = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+        texts = values if is_text else values.cast(pa.string())
+        return texts.cast(pa.binary()).to_pylist()
+    except pa.ArrowException:
+        raise StatementFailed("0A000", "values of this type cannot be encrypted") from None
+
+
+def _decoded(plain: Array, returns: ArrowType) -> Array:
+    import pyarrow as pa
+
+    if pa.types.is_binary(returns) or pa.types.is_large_binary(returns):
+        return plain.cast(returns)
+    texts = plain.cast(pa.string())
+    if pa.types.is_time(returns):
+        return texts.cast(pa.int64()).cast(pa.time64("us")).cast(returns)
+    return texts.cast(returns)

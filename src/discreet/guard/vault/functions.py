@@ -1,0 +1,145 @@
+"""Functions of DuckDB that open and lock cells inside a query, under names that nobody can guess.
+
+DuckDB's functions come and go with transactions, so that all sessions share four, which are there from
+the start; their first argument is the number of a slot: one column, as one session can read it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet.errors import InvalidKey, StatementFailed
+from discreet.guard.vault.columns import blind_index, decrypt, encrypt, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.guard.vault.columns import Array, ArrowType, Place
+    from discreet.guard.vault.opened import OpenKey
+
+_NAME_BYTES = 16
+
+
+class Create(Protocol):
+    """Makes a function of a database that takes any number of Arrow columns."""
+
+    def __call__(
+        self, name: str, function: Callable[..., Any], *, returns: str, is_pure: bool
+    ) -> None:
+        """Make it, for all sessions that follow."""
+        ...
+
+
+@dataclass
+class Slot:
+    """One encrypted column, as one session can read it; `failure` is why a cell was refused last.
+
+    The engine's own error hides that. `key` is why there is none while the column is locked;
+    `longest` is how many letters a text may have.
+    """
+
+    number: int
+    key: OpenKey | StatementFailed
+    place: Place
+    kind: ArrowType
+    longest: int | None = None
+    failure: StatementFailed | None = None
+
+    @property
+    def opened(self) -> OpenKey:
+        """The key.
+
+        Raises:
+            StatementFailed: 42501, the column is locked; 22000, its key was destroyed.
+        """
+        if isinstance(self.key, StatementFailed):
+            raise self.key
+        return self.key
+
+
+class Functions:
+    """The functions of one database, and the slots that they work for."""
+
+    def __init__(self) -> None:
+        self.open_text, self.open_bytes, self.lock, self.index = (
+            f"vault_{secrets.token_hex(_NAME_BYTES)}" for _ in range(4)
+        )
+        self._slots: dict[int, Slot] = {}
+        self._numbers = itertools.count(1)
+
+    def register(self, create: Create) -> None:
+        """Make the functions, before the first session begins."""
+        create(self.open_text, self._calling(_opened_text), returns="VARCHAR", is_pure=True)
+        create(self.open_bytes, self._calling(_opened_bytes), returns="BLOB", is_pure=True)
+        # Nonces: one call must not stand for two.
+        create(self.lock, self._calling(_locked), returns="BLOB", is_pure=False)
+        create(self.index, self._calling(_indexed), returns="BLOB", is_pure=True)
+
+    def add(
+        self,
+        key: OpenKey | StatementFailed,
+        *,
+        place: Place,
+        kind: ArrowType,
+        longest: int | None = None,
+    ) -> Slot:
+        """Return a new slot for a column, locked if there is a refusal in the place of its key."""
+        slot = Slot(next(self._numbers), key, place, kind, longest)
+        self._slots[slot.number] = slot
+        return slot
+
+    def remove(self, slot: Slot) -> None:
+        """Take a slot away: calls for it fail from now on."""
+        self._slots.pop(slot.number, None)
+
+    def _calling(self, work: Callable[..., Array]) -> Callable[..., Array]:
+        def call(numbers: Array, *columns: Array) -> Array:
+            # A query names the slot as a literal, so that all of its rows have the same one.
+            slot = self._slots.get(numbers[0].as_py())
+            if slot is None:
+                raise unreadable()
+            try:
+                return work(slot, *columns)
+            except StatementFailed as failure:
+                slot.failure = failure
+                raise
+            except InvalidKey:
+                slot.failure = unreadable()
+                raise
+
+        return call
+
+
+def _opened_text(slot: Slot, cells: Array, *rows: Array) -> Array:
+    import pyarrow as pa
+
+    # All values but times are kept as texts, which the query casts to their type.
+    returns = slot.kind if pa.types.is_time(slot.kind) else pa.string()
+    opened = decrypt(cells, key=slot.opened, place=slot.place, rows=rows, returns=returns)
+    return opened.cast(pa.string())
+
+
+def _opened_bytes(slot: Slot, cells: Array, *rows: Array) -> Array:
+    import pyarrow as pa
+
+    return decrypt(cells, key=slot.opened, place=slot.place, rows=rows, returns=pa.binary())
+
+
+def _locked(slot: Slot, values: Array, *rows: Array) -> Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if slot.longest is not None and pa.types.is_string(values.type):
+        longest: Any = pc.max(pc.utf8_length(values))  # pyright: ignore[reportAttributeAccessIssue]
+        if (longest.as_py() or 0) > slot.longest:
+            raise StatementFailed(
+                "22001", f"value too long for type character varying({slot.longest})"
+            )
+    return encrypt(values, key=slot.opened, place=slot.place, rows=rows)
+
+
+def _indexed(slot: Slot, values: Array) -> Array:
+    return blind_index(values, key=slot.opened, place=slot.place)

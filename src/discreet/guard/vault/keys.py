@@ -1,0 +1,265 @@
+"""Keys of columns: random, wrapped by another key, with versions, in the control store.
+
+A key is made, rotated (a new version encrypts, old ones still decrypt), wrapped anew and destroyed.
+What is left of a destroyed key is who destroyed it and when: its bytes are gone, and with them all
+that was encrypted under it.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.errors import InvalidKey, WrongUsage
+from discreet.guard.vault.opened import OpenKey
+from discreet.guard.vault.wrapping import KEY_BYTES, framed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from discreet.guard.control.documents import Documents
+    from discreet.guard.vault.wrapping import WrappingKey
+
+KIND = "key"
+OWN = "discreet/"  # how the server's own keys begin: nothing is encrypted under them cell by cell
+Custody = Literal["server", "client"]
+State = Literal["active", "retired", "destroyed"]
+_MOST_VERSIONS = 65_535
+_LONGEST_ID = 200
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a key, without its bytes."""
+
+    number: int
+    state: State
+    made: str
+    made_by: str
+    ended: str | None = None
+    ended_by: str | None = None
+
+
+@dataclass(frozen=True)
+class KeyRecord:
+    """What is known of a key; `wrapped_by` is the fingerprint of the key that opens it."""
+
+    id: str
+    custody: Custody
+    wrapped_by: str
+    versions: tuple[Version, ...]
+
+    @property
+    def state(self) -> State:
+        """What the key as a whole is good for."""
+        states = {version.state for version in self.versions}
+        return "active" if "active" in states else "destroyed"
+
+
+@dataclass(frozen=True)
+class Act:
+    """Who does something to a key, and when."""
+
+    by: str
+    at: datetime
+
+
+def create_key(
+    documents: Documents,
+    key_id: str,
+    wrapping: WrappingKey,
+    *,
+    act: Act,
+    custody: Custody = "server",
+) -> KeyRecord:
+    """Make a key; `custody` says whose the wrapping key is, the server's or a client's.
+
+    Raises:
+        WrongUsage: the name is taken, also by a key that was destroyed.
+    """
+    if not key_id.isprintable() or not 0 < len(key_id) <= _LONGEST_ID:
+        raise WrongUsage("A key needs a name, such as employee.sin.")
+    fresh = _new_version(1, key_id, wrapping, act)
+
+    def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        if old is not None:
+            raise WrongUsage(f"There is a key '{key_id}' already, or there was. Name another one.")
+        return {"custody": custody, "wrapped_by": wrapping.fingerprint, "versions": [fresh]}
+
+    return _record(key_id, documents.update(KIND, key_id, change))
+
+
+def get_key(documents: Documents, key_id: str) -> KeyRecord:
+    """Return what is known of a key.
+
+    Raises:
+        WrongUsage: there is none.
+    """
+    return _record(key_id, documents.get(KIND, key_id))
+
+
+def list_keys(documents: Documents) -> list[KeyRecord]:
+    """Return what is known of all keys, also of those that were destroyed."""
+    return [get_key(documents, key_id) for key_id in documents.names(KIND)]
+
+
+def open_key(documents: Documents, key_id: str, wrapping: WrappingKey) -> OpenKey:
+    """Return the key with all versions that can still decrypt.
+
+    Raises:
+        InvalidKey: the wrapping key does not fit, or the key was destroyed.
+        WrongUsage: there is no such key.
+    """
+    body = documents.get(KIND, key_id)
+    _record(key_id, body)
+    living = [item for item in (body or {})["versions"] if item["wrapped"] is not None]
+    if not living:
+        raise InvalidKey(f"The key '{key_id}' was destroyed; what it locked cannot be read again.")
+    opened = {
+        item["number"]: wrapping.unwrap(_bytes(item), about=_about(key_id, item["number"]))
+        for item in living
+    }
+    active = next((item["number"] for item in living if item["state"] == "active"), None)
+    return OpenKey(key_id, opened, active=active)
+
+
+def rotate_key(documents: Documents, key_id: str, wrapping: WrappingKey, *, act: Act) -> KeyRecord:
+    """Make a new version, which encrypts from now on; the others decrypt until `end_rotation`.
+
+    Raises:
+        WrongUsage: it is the server's own, whose data know one version only.
+    """
+    if key_id.startswith(OWN):
+        raise WrongUsage(
+            f"'{key_id}' is the server's own. Change what wraps it: discreet key rewrap"
+        )
+    open_key(documents, key_id, wrapping).close()  # a wrong wrapping key would split the key in two
+
+    def change(old: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        if old is None or old["wrapped_by"] != wrapping.fingerprint or not _is_living(old):
+            raise InvalidKey(f"The key '{key_id}' changed meanwhile. Try again.")
+        number = 1 + max(item["number"] for item in old["versions"])
+        if number > _MOST_VERSIONS:
+            raise WrongUsage(f"The key '{key_id}' has too many versions. Make another key.")
+        retired = [
+            {**item, "state": "retired"} if item["state"] == "active" else item
+            for item in old["versions"]
+        ]
+        return {**old, "versions": [*retired, _new_version(number, key_id, wrapping, act)]}
+
+    return _record(key_id, documents.update(KIND, key_id, change))
+
+
+def end_rotation(documents: Documents, key_id: str, *, act: Act) -> KeyRecord:
+    """Destroy the retired versions, after every cell was encrypted anew."""
+    return _destroy(documents, key_id, states=("retired",), act=act)
+
+
+def destroy_key(documents: Documents, key_id: str, *, act: Act) -> KeyRecord:
+    """Destroy all versions: nothing that was encrypted under the key can ever be read again."""
+    return _destroy(documents, key_id, states=("active", "retired"), act=act)
+
+
+def rewrap_key(documents: Documents, key_id: str, old: WrappingKey, new: WrappingKey) -> KeyRecord:
+    """Wrap a key by another one; the cells stay as they are."""
+
+    def change(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        if body is None or body["wrapped_by"] == new.fingerprint:
+            return body
+        versions = [_rewrapped(item, key_id, old, new) for item in body["versions"]]
+        return {**body, "wrapped_by": new.fingerprint, "versions": versions}
+
+    record = _record(key_id, documents.update(KIND, key_id, change))
+    _scrub(documents, key_id)
+    return record
+
+
+def rewrap_keys(documents: Documents, old: WrappingKey, new: WrappingKey) -> list[str]:
+    """Wrap all keys in the server's custody by a new one; interrupted, it can be run again."""
+    changed: list[str] = []
+    for record in list_keys(documents):
+        if record.custody == "server" and record.wrapped_by != new.fingerprint:
+            rewrap_key(documents, record.id, old, new)
+            changed.append(record.id)
+    return changed
+
+
+def _destroy(
+    documents: Documents, key_id: str, *, states: tuple[State, ...], act: Act
+) -> KeyRecord:
+    def ended(item: Mapping[str, Any]) -> Mapping[str, Any]:
+        if item["state"] not in states:
+            return item
+        end = {"ended": act.at.isoformat(), "ended_by": act.by}
+        return {**item, "state": "destroyed", "wrapped": None, **end}
+
+    def change(old: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        return old and {**old, "versions": [ended(item) for item in old["versions"]]}
+
+    record = _record(key_id, documents.update(KIND, key_id, change))
+    _scrub(documents, key_id)
+    return record
+
+
+def _scrub(documents: Documents, key_id: str) -> None:
+    """Have the store overwrite what it no longer holds, which it does when it deletes."""
+    documents.delete("key-trace", key_id)
+
+
+def _new_version(number: int, key_id: str, wrapping: WrappingKey, act: Act) -> dict[str, Any]:
+    fresh = secrets.token_bytes(KEY_BYTES)
+    return {
+        "number": number,
+        "state": "active",
+        "made": act.at.isoformat(),
+        "made_by": act.by,
+        "ended": None,
+        "ended_by": None,
+        "wrapped": _text(wrapping.wrap(fresh, about=_about(key_id, number))),
+    }
+
+
+def _rewrapped(
+    item: Mapping[str, Any], key_id: str, old: WrappingKey, new: WrappingKey
+) -> Mapping[str, Any]:
+    if item["wrapped"] is None:
+        return item
+    about = _about(key_id, item["number"])
+    return {**item, "wrapped": _text(new.wrap(old.unwrap(_bytes(item), about=about), about=about))}
+
+
+def _about(key_id: str, number: int) -> bytes:
+    # A wrapped key that is moved to another name or version does not open.
+    return framed("column key", key_id, str(number))
+
+
+def _is_living(body: Mapping[str, Any]) -> bool:
+    return any(item["state"] == "active" for item in body["versions"])
+
+
+def _record(key_id: str, body: Mapping[str, Any] | None) -> KeyRecord:
+    if body is None:
+        raise WrongUsage(f"There is no key '{key_id}'. See: discreet key list")
+    versions = tuple(
+        Version(
+            item["number"],
+            item["state"],
+            item["made"],
+            item["made_by"],
+            item["ended"],
+            item["ended_by"],
+        )
+        for item in body["versions"]
+    )
+    return KeyRecord(key_id, body["custody"], body["wrapped_by"], versions)
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def _bytes(item: Mapping[str, Any]) -> bytes:
+    return base64.b64decode(item["wrapped"])

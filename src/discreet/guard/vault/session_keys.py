@@ -1,0 +1,133 @@
+"""Keys that a client unlocked: in the memory of one session, and gone when it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import InvalidKey, StatementFailed, WrongUsage
+from discreet.guard.vault.keys import get_key, open_key
+from discreet.guard.vault.wrapping import parse_wrapping_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from discreet.guard.control.documents import Documents
+    from discreet.guard.vault.opened import OpenKey
+    from discreet.guard.vault.wrapping import WrappingKey
+
+
+class Unlocked:
+    """The opened keys of one session, by id.
+
+    Those in a client's custody are unlocked by their bytes, which come as a bind parameter and are
+    kept nowhere: `SELECT discreet_unlock('employee.sin', $1)`. Those in the server's custody are
+    opened by its own key when they are first needed.
+    """
+
+    def __init__(self, documents: Documents, server: WrappingKey | None = None) -> None:
+        self._documents, self._server = documents, server
+        self._keys: dict[str, OpenKey] = {}
+
+    def __repr__(self) -> str:
+        return f"Unlocked({sorted(self._keys)})"
+
+    def __enter__(self) -> Unlocked:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Which keys are open, for the journal."""
+        return tuple(sorted(self._keys))
+
+    @property
+    def handles(self) -> frozenset[str]:
+        """What tells these opened keys from those of every other session and time."""
+        return frozenset(opened.handle for opened in self._keys.values())
+
+    def unlock(self, key_id: str, secret: str | bytes) -> None:
+        """Open a key by the client's own; the one that was open under this id is closed.
+
+        Raises:
+            StatementFailed: it does not fit; whether there is such a key is not told.
+        """
+        try:
+            wrapping = parse_wrapping_key(secret, where="The parameter")
+            opened = open_key(self._documents, key_id, wrapping)
+        except (InvalidKey, WrongUsage):
+            raise StatementFailed("28000", "the key does not unlock anything here") from None
+        self.lock(key_id)
+        self._keys[key_id] = opened
+
+    def lock(self, key_id: str) -> None:
+        """Close a key before the session ends."""
+        opened = self._keys.pop(key_id, None)
+        if opened is not None:
+            opened.close()
+
+    def get(self, key_id: str) -> OpenKey | None:
+        """Return an open key, None if the client must unlock it first.
+
+        Raises:
+            StatementFailed: it was destroyed, or the server's own key does not fit.
+        """
+        if key_id not in self._keys and self._server is not None:
+            try:
+                if get_key(self._documents, key_id).custody == "server":
+                    self._keys[key_id] = open_key(self._documents, key_id, self._server)
+            except (InvalidKey, WrongUsage):
+                raise StatementFailed(
+                    "22000", "an encrypted value cannot be read with this key"
+                ) from None
+        return self._keys.get(key_id)
+
+    def require(self, key_id: str) -> OpenKey:
+        """Return an open key.
+
+        Raises:
+            StatementFailed: it is locked; the hint says how to unlock it.
+        """
+        found = self.get(key_id)
+        if found is None:
+            raise locked(key_id)
+        return found
+
+    def refresh(self) -> None:
+        """Forget keys that were rotated or destroyed since; a client must unlock its own again.
+
+        Who went on with an old version would encrypt under what `end_rotation` destroys.
+        """
+        for key_id, opened in list(self._keys.items()):
+            try:
+                versions = get_key(self._documents, key_id).versions
+            except WrongUsage:
+                versions = ()
+            if opened.versions != {one.number for one in versions if one.state != "destroyed"}:
+                self.lock(key_id)
+
+    def close(self) -> None:
+        """Forget all keys."""
+        for key_id in self.ids:
+            self.lock(key_id)
+
+
+def locked(key_id: str) -> StatementFailed:
+    """Return the refusal to read what is under a key that the session does not have."""
+    return StatementFailed(
+        "42501",
+        f'the key "{key_id}" is locked in this session',
+        hint=f"Unlock it: SELECT discreet_unlock('{key_id}', $1)",
+    )
+
+
+def opened_keys(unlocked: Unlocked, columns: Mapping[str, str]) -> dict[str, OpenKey]:
+    """Return the open keys of encrypted columns by column, all of them or an error."""
+    return {column: unlocked.require(key_id) for column, key_id in columns.items()}

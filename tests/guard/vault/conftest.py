@@ -1,0 +1,45 @@
+"""A control store on disk, a server's key, and a key of a column."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from discreet.guard.control import Control
+from discreet.guard.vault.keys import Act, create_key, open_key
+from discreet.guard.vault.wrapping import WrappingKey, new_wrapping_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from discreet.guard.vault.opened import OpenKey
+
+ACT = Act("officer", datetime(2026, 5, 1, tzinfo=UTC))
+SIN = "employee.sin"
+
+
+def raw_bytes(folder: Path) -> bytes:
+    """Return every byte of every file below a folder, as a thief of the disk has them."""
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Iterator[Control]:
+    (tmp_path / "data").mkdir()
+    control = Control(tmp_path / "data" / "control.sqlite")
+    yield control
+    control.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> WrappingKey:
+    return new_wrapping_key(tmp_path / "master.key")
+
+
+@pytest.fixture
+def key(documents: Control, server: WrappingKey) -> OpenKey:
+    create_key(documents, SIN, server, act=ACT)
+    return open_key(documents, SIN, server)
