@@ -1,0 +1,72 @@
+"""What of an event is recorded: everything is, but not every text in full."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from discreet.guard.journal.redact import leading, redact, without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.guard.journal.event import Event
+
+_SYNTAX = "42601"
+
+Detail = Literal["full", "redacted", "hash"]
+
+
+@dataclass(frozen=True)
+class AuditRule:
+    """How much is kept of events that match every list that is not empty."""
+
+    detail: Detail
+    kinds: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()  # such as `public.patients`; one that was touched is enough
+
+    def matches(self, event: Event) -> bool:
+        """Return whether the rule is about `event`."""
+        touched = {*event.reads, *event.writes}
+        return (
+            (not self.kinds or event.kind in self.kinds)
+            and (not self.users or event.user in self.users or event.role in self.users)
+            and (not self.relations or not touched.isdisjoint(self.relations))
+        )
+
+
+@dataclass(frozen=True)
+class AuditPolicy:
+    """The first rule that matches decides how a statement's text is kept.
+
+    Guarantee: every event is recorded, whatever the rules. Of logins and of what was denied or failed,
+    the text is kept at least without its literals. Texts that may hold a password or a key never keep
+    their literals.
+    """
+
+    rules: tuple[AuditRule, ...] = ()
+    default: Detail = "redacted"
+
+    def detail(self, event: Event) -> Detail:
+        """Return how much is kept of the statement's text."""
+        fitting = next((rule for rule in self.rules if rule.matches(event)), None)
+        found = self.default if fitting is None else fitting.detail
+        if found == "hash" and (event.kind == "login" or event.decision != "allowed"):
+            return "redacted"
+        return found
+
+    def apply(self, event: Event, fingerprint: Callable[[str], str]) -> Event:
+        """Return `event` as it is recorded."""
+        if not event.statement:
+            return event
+        if event.sqlstate == _SYNTAX:
+            # Nobody knows what it was meant to be: a password, typed at the wrong prompt.
+            return replace(event, statement=leading(event.statement))
+        detail = self.detail(event)
+        if detail == "full":
+            return replace(event, statement=without_secrets(event.statement))
+        if detail == "hash":
+            return replace(event, statement=fingerprint(event.statement))
+        is_lenient = event.detail.get("discreet.lenient") == "on"
+        return replace(event, statement=redact(event.statement, hide_quoted=is_lenient))

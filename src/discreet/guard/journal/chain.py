@@ -1,0 +1,160 @@
+"""The chain of entries: each one's hash covers its text and the hash before it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from discreet.errors import StoreFailed
+from discreet.guard.journal.merkle import Frontier, Growing, leaf_hash
+from discreet.guard.journal.schema import START, entry, head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+# Statements are built once: building one takes longer than running it.
+_HEAD = select(head)
+_TAKE = _HEAD.with_for_update()
+_ADD = insert(entry)
+_MOVE = update(head).values(
+    sequence=bindparam("new_sequence"), hash=bindparam("new_hash"), peaks=bindparam("new_peaks")
+)
+_FOUND = select(entry.c.hash).where(entry.c.sequence == bindparam("this"))
+_HASH_LENGTH = 64
+
+
+@dataclass(frozen=True)
+class State:
+    """A journal up to one entry: the last hash of the chain, and the tree's frontier."""
+
+    hash: str = START
+    frontier: Frontier = field(default_factory=Frontier)
+
+    @property
+    def size(self) -> int:
+        """How many entries there are up to here."""
+        return self.frontier.size
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"size": self.size, "hash": self.hash, "peaks": written_peaks(self.frontier)}
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where the kept entries start and where they end."""
+
+    first: State
+    last: State
+
+
+class Walk:
+    """A state while many entries are appended to it."""
+
+    def __init__(self, start: State) -> None:
+        self._growing = Growing(start.frontier)
+        self.hash = start.hash
+
+    @property
+    def size(self) -> int:
+        """How many entries there are up to here."""
+        return self._growing.size
+
+    def append(self, body: str) -> None:
+        """Go on by one entry."""
+        data = body.encode()
+        self.hash = chain(self.hash, data)
+        self._growing.append(leaf_hash(data))
+
+    def root(self) -> bytes:
+        """Return the root of the tree so far."""
+        return self._growing.frontier().root()
+
+    def state(self) -> State:
+        """Return where it has come."""
+        return State(self.hash, self._growing.frontier())
+
+
+def chain(previous: str, body: bytes) -> str:
+    """Return the hash of an entry that follows the hash `previous`."""
+    return hashlib.sha256(bytes.fromhex(previous) + body).hexdigest()
+
+
+def ends(connection: Connection) -> Ends:
+    """Return where the journal starts and ends now."""
+    return _ends(connection.execute(_HEAD).one_or_none())
+
+
+def take_ends(connection: Connection) -> Ends:
+    """Return the same; on a server, every other writer waits from here on."""
+    return _ends(connection.execute(_TAKE).one_or_none())
+
+
+def append(
+    connection: Connection, last: State, bodies: Sequence[str]
+) -> tuple[State, list[dict[str, Any]]]:
+    """Write entries after `last`; return the new end and what was written."""
+    walk = Walk(last)
+    rows: list[dict[str, Any]] = []
+    for body in bodies:
+        walk.append(body)
+        rows.append({"sequence": walk.size, "body": body, "hash": walk.hash})
+    connection.execute(_ADD, rows)
+    now = walk.state()
+    connection.execute(
+        _MOVE,
+        {
+            "new_sequence": now.size,
+            "new_hash": now.hash,
+            "new_peaks": written_peaks(now.frontier),
+        },
+    )
+    return now, rows
+
+
+def is_written(connection: Connection, row: Mapping[str, Any]) -> bool:
+    """Return whether an entry is there: its hash covers it and everything before."""
+    return connection.scalar(_FOUND, {"this": row["sequence"]}) == row["hash"]
+
+
+def entries(
+    connection: Connection, *, after: int = 0, until: int | None = None
+) -> Iterator[tuple[int, str, str]]:
+    """Return number, text and hash of the entries from after `after` on, in order."""
+    found = select(entry.c.sequence, entry.c.body, entry.c.hash).where(entry.c.sequence > after)
+    if until is not None:
+        found = found.where(entry.c.sequence <= until)
+    rows = connection.execution_options(yield_per=2000).execute(found.order_by(entry.c.sequence))
+    for row in rows:
+        yield row[0], row[1], row[2]
+
+
+def written_peaks(frontier: Frontier) -> str:
+    """Return the peaks in hex."""
+    return b"".join(frontier.peaks).hex()
+
+
+def read_frontier(size: int, peaks: str) -> Frontier:
+    """Return the frontier of `size` entries.
+
+    Raises:
+        ValueError: these are not its peaks.
+    """
+    parts = [peaks[at : at + _HASH_LENGTH] for at in range(0, len(peaks), _HASH_LENGTH)]
+    if len(parts) != size.bit_count() or any(len(part) != _HASH_LENGTH for part in parts):
+        raise ValueError
+    return Frontier(size, tuple(bytes.fromhex(part) for part in parts))
+
+
+def _ends(row: Any) -> Ends:
+    try:
+        first = State(row.first_hash, read_frontier(row.first_sequence, row.first_peaks))
+        return Ends(first, State(row.hash, read_frontier(row.sequence, row.peaks)))
+    except (AttributeError, ValueError):
+        raise StoreFailed(
+            "The journal has lost its head. Keep it for whoever investigates, and restore it from a "
+            "backup."
+        ) from None

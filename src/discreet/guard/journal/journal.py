@@ -1,0 +1,139 @@
+"""The journal: events go in, and nobody can change them unseen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.guard.journal import chain
+from discreet.guard.journal.audit_policy import AuditPolicy
+from discreet.guard.journal.canonical import canonical
+from discreet.guard.journal.merkle import Tree, leaf_hash
+from discreet.guard.journal.schema import BOOK
+from discreet.guard.journal.signing import Signer, stored
+from discreet.guard.journal.writer import Writer
+from discreet.stores import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+    from pathlib import Path
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from sqlalchemy import Connection
+
+    from discreet.guard.journal.checkpoints import Checkpoint
+    from discreet.guard.journal.event import Event
+    from discreet.guard.journal.reading import Entry, Wanted
+
+
+class Journal:
+    """An append-only book of decisions, in an SQLite file or behind a `postgresql://` URL.
+
+    Guarantee: what `record` returned from is durable, and its hash covers every entry before it.
+    Whoever changes, removes or puts in an entry without the signing key is found out by `verify`; who
+    has the key, too, is found out by any checkpoint that was kept elsewhere.
+
+    Args:
+        place: Where it is; `:memory:` ends with this process.
+        signing_key: Signs checkpoints. Without it there are none: for reading, and for tests.
+        origin: The journal's name, which is signed, too.
+        policy: How much is kept of each statement.
+        every: After how many entries a checkpoint is signed.
+        seconds: After how many seconds, if there were entries.
+        witness: Files that get a copy of each checkpoint; best on a disk of somebody else.
+        clock: Tells the time of checkpoints.
+
+    Raises:
+        StoreFailed: the place cannot be used; nothing may be answered.
+    """
+
+    def __init__(
+        self,
+        place: str | Path,
+        *,
+        signing_key: Ed25519PrivateKey | None = None,
+        origin: str = "discreet",
+        policy: AuditPolicy | None = None,
+        every: int = 1000,
+        seconds: float = 60.0,
+        witness: Sequence[Path] = (),
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._store = open_store(place, BOOK)
+        self._policy = policy or AuditPolicy()
+        self._signer = Signer(
+            signing_key, origin=origin, every=every, seconds=seconds, witness=witness, clock=clock
+        )
+        self._writer = Writer(self._store, self._signer)
+
+    @property
+    def name(self) -> str:
+        """Where it is, without secrets."""
+        return self._store.name
+
+    @property
+    def unwitnessed(self) -> int:
+        """How many copies of checkpoints could not be written; health checks should tell."""
+        return self._signer.unwitnessed
+
+    def record(self, event: Event) -> int:
+        """Write `event` down and return its number; it is durable then, and not before.
+
+        Raises:
+            StoreFailed: it could not be written. Nothing may be answered.
+        """
+        kept = self._policy.apply(event, self._signer.fingerprint)
+        return self._writer.append(canonical(kept.to_plain()))
+
+    def fingerprint(self, value: object) -> str:
+        """Return a hash of a parameter: the same for the same value, and no use without the key."""
+        return self._signer.fingerprint(f"{type(value).__name__} {value}")
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Sign everything so far; return the checkpoint, None if there is nothing new or no key."""
+        return self._writer.checkpoint()
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Return the journal's own checkpoints, the smallest first."""
+        return self._store.read(stored)
+
+    def size(self) -> int:
+        """Return how many entries were ever written."""
+        return self._store.read(lambda connection: chain.ends(connection).last.size)
+
+    def entries(self, wanted: Wanted | None = None) -> Iterator[Entry]:
+        """Return the entries that are kept here and wanted, in order."""
+        from discreet.guard.journal.reading import Wanted, found
+
+        with self._store.reading() as connection:
+            yield from found(connection, wanted or Wanted())
+
+    def tree(self) -> Tree:
+        """Return the tree of all entries, for proofs of inclusion and consistency."""
+        with self.moment() as connection:
+            first = chain.ends(connection).first
+            rows = chain.entries(connection, after=first.size)
+            leaves = [leaf_hash(body.encode()) for _, body, _ in rows]
+        return Tree(leaves, first.frontier)
+
+    def moment(self) -> AbstractContextManager[Connection]:
+        """Give a connection all of whose statements see one moment."""
+        return self._store.moment()
+
+    def check(self) -> None:
+        """Refuse damage that the database itself can find."""
+        self._store.check()
+
+    def prune(self, until: chain.State) -> None:
+        """Remove the entries up to `until`, which somebody has archived and verified."""
+        from discreet.guard.journal.archive import prune
+
+        self._store.write(lambda connection: prune(connection, until))
+
+    def close(self) -> None:
+        """Write what waits, sign it, and close all connections."""
+        self._writer.close()
+        if self._signer.wait() is not None:
+            self._writer.checkpoint()
+        self._store.close()

@@ -1,0 +1,123 @@
+"""Statements without their literals: what was asked stays, the values in it go."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+# A statement with one of these words is never kept with its literals, whatever the policy says.
+_SECRET = frozenset(
+    ("password", "identified", "secret", "token", "discreet_unlock", "discreet_key", "unlock")
+)
+# What may be kept of a text that cannot be read: nothing that a user could have made up.
+_KEYWORDS = frozenset(
+    re.findall(
+        r"[a-z]+",
+        "abort aggregate all alter analyze and as begin by call cascade check close column "
+        "comment commit constraint copy create cursor database deallocate declare declassify "
+        "delete discard distinct do drop end exclusion execute explain fetch for from function "
+        "grant group if in index inner insert into is join key label left limit lock login "
+        "mask materialized merge not null off offset on option or order outer owner policy "
+        "prepare primary privileges public reassign release rename replace reset revoke right "
+        "role rollback row savepoint schema security select session set show start table "
+        "temporary to transaction trigger truncate union update user using vacuum values view "
+        "where with work ",
+    )
+)
+_LEADING = re.compile(r"\s*([A-Za-z]+)")
+_GONE = "?"
+# After these words, even a word without quotes may be a password.
+_PASSWORDS = ("password", "identified")
+_STARTS = tuple("0123456789")
+
+
+@lru_cache(maxsize=4096)
+def redact(statement: str, *, hide_quoted: bool = False) -> str:
+    """Return `statement` with `?` for every literal, and without comments.
+
+    Of a text that cannot be read, only its leading keywords are kept. `hide_quoted` takes words in
+    double quotes for literals, too, as lenient sessions do.
+
+    >>> redact("SELECT * FROM patients WHERE name = 'Ada' AND age > 30 -- mine")
+    'SELECT * FROM patients WHERE name = ? AND age > ?'
+    >>> redact("ALTER ROLE ada PASSWORD 'geheim")
+    'ALTER ROLE …'
+    """
+    tokens = _tokens(statement)
+    if tokens is None:
+        return leading(statement)
+    writing = _Redacting(hide_quoted=hide_quoted or _has_secret(tokens))
+    for token in tokens:
+        writing.add(statement[token.start : token.end + 1], token.start)
+    return "".join(writing.parts)
+
+
+def without_secrets(statement: str) -> str:
+    """Return `statement` as it is, unless it may hold a password or a key: then without literals."""
+    tokens = _tokens(statement)
+    if tokens is None or _has_secret(tokens):
+        return redact(statement)
+    return statement
+
+
+def leading(statement: str) -> str:
+    """Return the keywords that a text starts with, at most three."""
+    words: list[str] = []
+    at = 0
+    while len(words) < 3:
+        match = _LEADING.match(statement, at)
+        if match is None or match[1].lower() not in _KEYWORDS:
+            break
+        words.append(match[1])
+        at = match.end()
+    return " ".join([*words, "…"])
+
+
+class _Redacting:
+    """A text while it is put together from tokens."""
+
+    def __init__(self, *, hide_quoted: bool) -> None:
+        self.parts: list[str] = []
+        self._hide_quoted = hide_quoted
+        self._hide_words = False
+        self._before, self._end, self._is_gone = "", 0, False
+
+    def add(self, text: str, start: int) -> None:
+        """Go on by one token, or by `?` in its place."""
+        is_adjacent = start == self._end
+        self._end = start + len(text)
+        if is_adjacent and self._is_gone and _is_wordlike(text):
+            return  # the end of something that sqlglot does not take for one literal: 1_000
+        if self.parts and not is_adjacent:
+            self.parts.append(" ")
+        is_parameter = is_adjacent and self._before == "$" and text.isdigit()
+        self._is_gone = not is_parameter and self._is_literal(text)
+        self.parts.append(_GONE if self._is_gone else text)
+        self._before = text
+        self._hide_words |= text.lower() in _PASSWORDS
+
+    def _is_literal(self, text: str) -> bool:
+        if text.startswith('"'):
+            return self._hide_quoted  # somebody may have put a password in the wrong quotes
+        if self._hide_words and _is_wordlike(text):
+            return text.lower() not in _KEYWORDS  # or in none
+        return "'" in text or text.startswith(_STARTS) or (text[:1] == "$" and len(text) > 1)
+
+
+def _tokens(statement: str) -> list[Any] | None:
+    from sqlglot.dialects.postgres import Postgres
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return list(Postgres().tokenize(statement))
+    except SqlglotError:
+        return None
+
+
+def _has_secret(tokens: list[Any]) -> bool:
+    return any(token.text.lower() in _SECRET for token in tokens)
+
+
+def _is_wordlike(text: str) -> bool:
+    return text[:1].isalnum() or text[:1] == "_"

@@ -1,0 +1,158 @@
+"""One thread writes for all: whatever waits is made durable together."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, StoreFailed
+from discreet.guard.journal import chain
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from discreet.guard.journal.checkpoints import Checkpoint
+    from discreet.guard.journal.signing import Signer
+    from discreet.stores import Store
+
+_MOST = 2000  # entries in one transaction
+
+
+class _Batch:
+    """Texts that become durable together, and what became of them."""
+
+    def __init__(self) -> None:
+        self.bodies: list[str] = []
+        self.done = threading.Event()
+        self.first = 0
+        self.error: BaseException | None = None
+
+    def number(self, place: int) -> int:
+        """Wait, and return the number of the entry at `place`."""
+        self.done.wait()
+        if self.error is not None:
+            # Each thread that waits raises an exception of its own.
+            if isinstance(self.error, StoreFailed):
+                raise StoreFailed(str(self.error))
+            raise self.error
+        return self.first + place
+
+
+class Writer:
+    """Appends texts to the chain; each caller waits until its own is durable."""
+
+    def __init__(self, store: Store, signer: Signer) -> None:
+        self._store, self._signer = store, signer
+        self._start_over()
+
+    def append(self, body: str) -> int:
+        """Return the number of the entry once it is durable.
+
+        Raises:
+            StoreFailed: it is not, or nobody knows.
+        """
+        if self._process != os.getpid():
+            self._start_over()  # a forked process has no threads
+        with self._changed:
+            if self._is_closed:
+                raise StoreFailed("The journal is closed. Nothing is answered any more.")
+            batch = self._batch
+            place = len(batch.bodies)
+            batch.bodies.append(body)
+            self._ensure_thread()
+            if place == 0:
+                self._changed.notify()
+            if place == _MOST - 1:
+                self._full.append(batch)
+                self._batch = _Batch()
+        return batch.number(place)
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Sign everything so far; return the checkpoint, None if there is nothing new or no key."""
+
+        def sign(connection: Connection) -> Checkpoint | None:
+            return self._signer.sign(connection, chain.take_ends(connection).last, now=True)
+
+        made = self._store.write(sign)
+        if made is not None:
+            self._signer.kept(made)
+        return made
+
+    def close(self) -> None:
+        """Write what waits, and end the thread."""
+        if self._process != os.getpid():
+            return
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _start_over(self) -> None:
+        self._process = os.getpid()
+        self._changed = threading.Condition()
+        self._full: list[_Batch] = []
+        self._batch = _Batch()
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    def _ensure_thread(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if not self._has_work() and not self._is_closed:
+                    self._changed.wait(self._signer.wait())
+                batch = self._next()
+                if batch is None and self._is_closed:
+                    return
+            if batch is not None:
+                self._write(batch)
+            elif self._signer.wait() == 0:
+                self._sign()
+
+    def _has_work(self) -> bool:
+        return bool(self._full or self._batch.bodies)
+
+    def _next(self) -> _Batch | None:
+        if self._full:
+            return self._full.pop(0)
+        if not self._batch.bodies:
+            return None
+        batch, self._batch = self._batch, _Batch()
+        return batch
+
+    def _sign(self) -> None:
+        try:
+            self.checkpoint()
+        except DiscreetError:
+            self._signer.postpone()  # the next entry meets the same failure and tells it
+
+    def _write(self, batch: _Batch) -> None:
+        try:
+            batch.first = self._append(batch.bodies)
+        except BaseException as error:  # noqa: BLE001 - whoever waits must be told, whatever it is
+            batch.error = error
+        batch.done.set()
+
+    def _append(self, bodies: list[str]) -> int:
+        """Return the number of the first entry."""
+        rows: list[dict[str, Any]] = []
+        made: Checkpoint | None = None
+
+        def work(connection: Connection) -> None:
+            nonlocal rows, made
+            last = chain.take_ends(connection).last
+            if rows and chain.is_written(connection, rows[-1]):
+                return  # by a commit that nobody answered
+            now, rows = chain.append(connection, last, bodies)
+            made = self._signer.sign(connection, now)
+
+        self._store.write(work)
+        if made is not None:
+            self._signer.kept(made)
+        return rows[0]["sequence"]
