@@ -1,0 +1,1 @@
+"""WHO may do what, and proof of it."""
