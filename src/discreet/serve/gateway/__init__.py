@@ -1,0 +1,1 @@
+"""Sessions: the one place where guard and answer meet, whatever the protocol."""

@@ -1,0 +1,175 @@
+"""CREATE ANONYMIZED VIEW: a release, attacked before it is shown, that is read as a view."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.connect import open_table
+from discreet.errors import StatementFailed
+from discreet.guard.access.apply import apply
+from discreet.guard.access.authority import Column
+from discreet.guard.rewrite.authorize import authorize_query
+from discreet.policy import model
+from discreet.serve.gateway import effects
+from discreet.serve.session import Notice, Outcome
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.engines.engine import ArrowTable
+    from discreet.guard.statements.objects import CreateView
+    from discreet.release.release import Release
+    from discreet.release.settings import Wishes
+    from discreet.serve.gateway.note import Note
+    from discreet.serve.gateway.session import GatewaySession
+
+_OPTIONS = ("k", "l", "t", "quasi", "sensitive", "suppress", "method")
+
+
+def create(session: GatewaySession, statement: CreateView, note: Note) -> Outcome:
+    """Make the release of a query's rows, and a view that shows it."""
+    house = session.house
+    if not house.database.is_writable:
+        raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
+    permitted = authorize_query(
+        statement.query,
+        session.authority,
+        session.subject,
+        dialect=house.database.dialect,
+        source=house.source(session),
+    )
+    for touched in permitted.reads:
+        note.read(touched.relation, touched.columns)
+    rows = session.work.read().query(permitted.tree, limit=house.settings.limits.rows)
+    base = {touched.relation[1] for touched in permitted.reads}
+    made, table = _release(session, rows, statement.options, base)
+    columns = tuple(Column(name, "text") for name in table.column_names)
+    applied = apply(
+        session.authority,
+        statement,
+        session.subject,
+        revoke_scope=house.settings.revoke_scope,
+        columns=columns,
+    )
+    _store(session, statement, applied.authority, columns, table)
+    note.rows = table.num_rows
+    note.reason = made.verdict
+    return Outcome("CREATE VIEW", notices=(Notice("NOTICE", made.verdict),))
+
+
+def _release(
+    session: GatewaySession, rows: ArrowTable, options: Mapping[str, str], base: set[str]
+) -> tuple[Release, ArrowTable]:
+    from discreet.release.anonymization import anonymize
+
+    policy, name = _policy(session, base, rows.column_names)
+    with tempfile.TemporaryDirectory(
+        prefix="discreet-release-", dir=session.house.scratch
+    ) as place:
+        output, source = Path(place) / "release.parquet", open_table(rows)
+        try:
+            made = anonymize(
+                replace(source, label=name or "the query"),
+                policy,
+                output=output,
+                wishes=wishes_of(options),
+                table=name,
+                suppressed="drop",
+            )
+        finally:
+            source.engine.close()
+        opened = open_table(output)
+        try:
+            columns = [build.column(column.name) for column in opened.columns]
+            found = opened.engine.run(build.select(*columns, source=opened.relation))
+        finally:
+            opened.engine.close()
+    # Labels and values stand side by side: texts are what both can be.
+    texts = [column.cast("string") for column in found.columns]
+    return made, type(found).from_arrays(texts, names=found.column_names)
+
+
+def _policy(
+    session: GatewaySession, base: set[str], names: list[str]
+) -> tuple[model.Policy | None, str | None]:
+    """Return what the policy says of the one table that the rows come from, about these columns."""
+    policy = session.house.policy
+    known = [name for name in base if policy is not None and name in policy.tables]
+    if policy is None or len(base) != 1 or not known:
+        return None, None
+    table = policy.tables[known[0]]
+    columns = tuple(column for column in table.columns if column.name in names)
+    kept = {column.name for column in columns}
+    criteria = tuple(
+        item for item in table.criteria if getattr(item, "column", None) in (None, *kept)
+    )
+    unit = table.unit if table.unit in kept else None
+    said = replace(table, columns=columns, criteria=criteria, unit=unit, source=None)
+    return replace(policy, tables={table.name: said}), table.name
+
+
+def wishes_of(options: Mapping[str, str]) -> Wishes:
+    """Return what WITH (k = 5, …) asks for."""
+    from discreet.release.settings import Wishes
+
+    unknown = set(options) - set(_OPTIONS)
+    if unknown:
+        raise StatementFailed(
+            "22023",
+            f'unrecognized parameter "{min(unknown)}"',
+            hint=f"It is one of: {', '.join(_OPTIONS)}.",
+        )
+    criteria: list[model.Criterion] = []
+    if "k" in options:
+        criteria.append(model.KAnonymity(int(_number(options, "k"))))
+    if "l" in options:
+        criteria.append(model.LDiversity("", _number(options, "l")))
+    if "t" in options:
+        criteria.append(model.TCloseness("", _number(options, "t")))
+    method: Any = options.get("method")
+    return Wishes(
+        quasi=_names(options, "quasi"),
+        sensitive=_names(options, "sensitive"),
+        criteria=criteria,
+        method=method,
+        suppress=_number(options, "suppress") if "suppress" in options else None,
+    )
+
+
+def _names(options: Mapping[str, str], name: str) -> list[str] | None:
+    written = options.get(name)
+    return None if written is None else [word.strip().lower() for word in written.split(",")]
+
+
+def _number(options: Mapping[str, str], name: str) -> float:
+    try:
+        return float(options[name])
+    except ValueError:
+        raise StatementFailed("22023", f'"{name}" must be a number') from None
+
+
+def _store(
+    session: GatewaySession,
+    statement: CreateView,
+    after: Any,
+    columns: tuple[Column, ...],
+    table: ArrowTable,
+) -> None:
+    """Keep the release as a table of its own, which the view reads."""
+    schema, name = statement.relation[0] or "public", statement.relation[1]
+    relation = after.relations[schema, name]
+    effects.create_schema(session, effects.ANONYMIZED)
+    # Names may hold dots: the length tells where the first one ends.
+    stored_as = f"{len(schema)}.{schema}.{name}"
+    physical = effects.physical_names(session, effects.ANONYMIZED, stored_as)
+    effects.drop(session, physical)
+    stored = replace(relation, physical=physical, columns=columns, kind="anonymized")
+    effects.create_plain(session, stored)
+    effects.fill(session, stored, effects.values(table))
+    relations = {**after.relations, stored.key: stored}
+    session.work.change(replace(after, relations=relations))
+    session.definitions.append(statement.text)

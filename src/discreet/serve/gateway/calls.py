@@ -1,0 +1,112 @@
+"""Functions that are discreet's own: keys that a client lends to its session, and backups."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.engines.databases.duckdb import ServedDuckDB
+from discreet.errors import AccessDenied, Bug, OutputRefused, StatementFailed
+from discreet.serve.backup import write_backup
+from discreet.serve.session import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.serve.gateway.note import Note
+    from discreet.serve.gateway.plans import Call
+    from discreet.serve.gateway.session import GatewaySession
+    from discreet.serve.session import Prepared
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def call(
+    session: GatewaySession,
+    prepared: Prepared,
+    plan: Call,
+    values: Sequence[object],
+    note: Note,
+) -> Outcome:
+    """Carry out a call and return its one value."""
+    arguments = [_value(argument, values) for argument in plan.arguments]
+    if plan.name == "discreet_unlock":
+        told = _unlock(session, plan, arguments, note)
+    elif plan.name == "discreet_lock":
+        note.kind = "key"
+        session.keys.close()
+        told = "locked"
+    elif plan.name == "discreet_backup":
+        told = _backup(session, arguments, note)
+    else:
+        raise Bug(f"Nobody carries out {plan.name}.")
+    table = pa.table({"told": pa.array([told], pa.string())})
+    note.rows = 1
+    return Outcome("SELECT 1", prepared.fields, table)
+
+
+def _unlock(session: GatewaySession, plan: Call, arguments: Sequence[object], note: Note) -> str:
+    """Take a key into the session's memory, for one encrypted column."""
+    note.kind = "key"
+    if len(arguments) != 2:
+        raise StatementFailed(
+            "42883", "discreet_unlock takes a column, such as 'employee.sin', and its key"
+        )
+    if not isinstance(plan.arguments[1].unnest(), exp.Parameter):
+        raise StatementFailed(
+            "42501",
+            "a key is taken as a parameter only",
+            hint="In the text it would be logged. Use SELECT discreet_unlock('employee.sin', $1).",
+        )
+    if not (session.visitor.is_encrypted or session.visitor.is_local):
+        raise StatementFailed("42501", "a key is taken over TLS only")
+    place, key = arguments
+    session.house.vault.unlock(session, str(place), key, note)
+    return "unlocked"
+
+
+def _backup(session: GatewaySession, arguments: Sequence[object], note: Note) -> str:
+    """Copy everything into a file in the server's folder `backups`, while others go on."""
+    note.kind = "backup"
+    role = session.authority.roles.get(session.role)
+    if role is None or not role.superuser:
+        raise AccessDenied("must be superuser to make a backup")
+    if len(arguments) != 1 or not _NAME.fullmatch(str(arguments[0])):
+        raise StatementFailed(
+            "42602",
+            "discreet_backup takes the name of a file",
+            hint="Letters, digits, '.', '-' and '_', such as 'clinic-2026-05-04.backup'.",
+        )
+    if session.work.connection.in_transaction:
+        raise StatementFailed("25001", "discreet_backup cannot run inside a transaction block")
+    house = session.house
+    if not isinstance(house.database, ServedDuckDB):
+        raise StatementFailed(
+            "0A000",
+            "only an embedded database is copied by the server",
+            hint="Use the backup of your database, and `discreet backup` for the folder.",
+        )
+    folder = house.settings.place("backups")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    target = folder / str(arguments[0])
+    if target.exists():
+        raise StatementFailed("58P02", "a backup of this name exists already")
+    try:
+        write_backup(house.settings.data, target, at=house.clock(), database=house.database)
+    except OutputRefused:
+        raise StatementFailed("58030", "the backup could not be written") from None
+    return f"backups/{target.name}"
+
+
+def _value(argument: exp.Expr, values: Sequence[object]) -> object:
+    inner = argument.unnest()
+    while isinstance(inner, exp.Cast):
+        inner = inner.this
+    if isinstance(inner, exp.Parameter):
+        return values[int(inner.name) - 1]
+    if isinstance(inner, exp.Literal):
+        return str(inner.this)
+    raise StatementFailed("0A000", "literals and parameters are taken only")

@@ -1,0 +1,109 @@
+"""Writes: checked by triggers and row policies, at the writer's clearance, encrypted where columns are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.authority import Privilege
+from discreet.guard.access.decide import privilege_on
+from discreet.guard.access.names import find_relation
+from discreet.guard.integrity.keys import require_unreferenced
+from discreet.guard.integrity.triggers import Watch, watch_levels
+from discreet.guard.integrity.write import write
+from discreet.guard.levels import write as levels
+from discreet.guard.rewrite.bind import bind_write
+from discreet.serve.gateway.ciphers import has_cells
+from discreet.serve.gateway.opening import encrypted
+from discreet.serve.session import Outcome
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.guard.rewrite.permitted import PermittedWrite
+    from discreet.guard.statements.statement import Truncate
+    from discreet.serve.gateway.note import Note
+    from discreet.serve.gateway.plans import Change
+    from discreet.serve.gateway.session import GatewaySession
+    from discreet.serve.session import Prepared
+
+
+def change(
+    session: GatewaySession,
+    prepared: Prepared,
+    plan: Change,
+    values: Sequence[object],
+    note: Note,
+) -> Outcome:
+    """Carry out a write within the session's transaction."""
+    permitted = bind_write(plan.permitted, values, dialect=session.house.database.dialect)
+    if permitted.relation.multilevel:
+        done = _at_clearance(session, permitted)
+    else:
+        if has_cells(permitted.relation):
+            permitted = encrypted(session, permitted, prepared.statement, values)
+        done = write(
+            session.work.write(),
+            permitted,
+            session.authority,
+            session.subject,
+            dialect=session.house.database.dialect,
+            source=session.house.source(session),
+        )
+    note.rows = done.count
+    tag = (
+        f"INSERT 0 {done.count}" if permitted.kind == "INSERT" else f"{permitted.kind} {done.count}"
+    )
+    return Outcome(tag, prepared.fields, done.table)
+
+
+def _at_clearance(session: GatewaySession, permitted: PermittedWrite) -> levels.Written:
+    """Write into a multi-level table: what others may not see stays as it is."""
+    if permitted.on_conflict is not None:
+        raise StatementFailed("0A000", "ON CONFLICT is not for labeled tables")
+    house, relation = session.house, permitted.relation
+    connection, subject = session.work.write(), session.subject
+    source = house.source(session)
+    watch = Watch(connection, relation, session.authority, subject, house.database.dialect, source)
+    terms = levels.Terms(
+        relations=session.authority.relations,
+        returning=permitted.returning or (),
+        watch=watch_levels(watch, permitted.kind, permitted.written, permitted.with_check),
+        alias=permitted.target.alias_or_name,
+        null_label=house.settings.null_label,
+        settings=subject.settings,
+    )
+    place = (
+        connection,
+        relation,
+        house.lattice(session.authority),
+        house.label(session.authority, session.clearance),
+    )
+    if permitted.kind == "INSERT":
+        if permitted.rows is None:
+            raise StatementFailed("0A000", "DEFAULT VALUES are not for labeled tables")
+        return levels.insert(*place, permitted.columns, permitted.rows, terms=terms)
+    if permitted.kind == "UPDATE":
+        return levels.update(*place, permitted.assignments, permitted.condition, terms=terms)
+    return levels.delete(*place, permitted.condition, terms=terms)
+
+
+def truncate(session: GatewaySession, statement: Truncate) -> Outcome:
+    """Empty tables."""
+    relations = [
+        find_relation(session.authority, session.role, written) for written in statement.relations
+    ]
+    for relation in relations:
+        if not privilege_on(session.authority, session.role, relation, Privilege.TRUNCATE).allowed:
+            raise AccessDenied(f"permission denied for table {relation.name}")
+        if relation.kind != "table" or not relation.writable or relation.multilevel:
+            raise StatementFailed("0A000", f'"{relation.name}" cannot be truncated')
+        require_unreferenced(relation, session.authority, [each.key for each in relations])
+    # Whoever refers to others goes first.
+    for relation in sorted(relations, key=lambda each: -len(each.foreign_keys)):
+        tree = exp.Delete(this=build.table(*relation.physical))
+        session.work.write().execute(tree, touches=[relation.physical])
+    return Outcome("TRUNCATE TABLE")

@@ -1,0 +1,202 @@
+"""Encrypted columns as one session reads and writes them: expressions that open and lock their cells."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.guard.integrity.create import column_type
+from discreet.guard.rewrite.kinds import kind_named
+from discreet.guard.vault.columns import Place
+from discreet.guard.vault.session_keys import locked
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from discreet.guard.access.authority import Column, Relation
+    from discreet.guard.vault.functions import Functions, Slot
+    from discreet.guard.vault.opened import OpenKey
+    from discreet.guard.vault.session_keys import Unlocked
+    from discreet.serve.gateway.apart import Apart
+
+INDEX = "__index"  # behind a column's name: that of its blind index
+DIALECT = "duckdb"  # where cells are opened
+_LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
+_AS_TEXT = ("uuid", "json")
+_KINDS: Mapping[str, Any] = {
+    "bool": pa.bool_(),
+    "int2": pa.int16(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float4": pa.float32(),
+    "float8": pa.float64(),
+    "text": pa.string(),
+    "varchar": pa.string(),
+    "bpchar": pa.string(),
+    "uuid": pa.string(),
+    "json": pa.string(),
+    "bytea": pa.binary(),
+    "date": pa.date32(),
+    "time": pa.time64("us"),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", "UTC"),
+}
+
+
+class Ciphers:
+    """The encrypted columns of one session, each under a key that may be locked."""
+
+    def __init__(self, keys: Unlocked, functions: Functions) -> None:
+        self._keys, self._functions = keys, functions
+        self._slots: dict[object, Slot] = {}
+        self._apart: Apart | None = None
+        self.used: set[str] = set()  # keys, by the statement that runs
+
+    @property
+    def apart(self) -> Apart:
+        """Where cells are opened that the database cannot open."""
+        from discreet.serve.gateway.apart import Apart
+
+        if self._apart is None:
+            self._apart = Apart(self._functions)
+        return self._apart
+
+    def interrupt(self) -> None:
+        """Stop what runs apart now."""
+        if self._apart is not None:
+            self._apart.interrupt()
+
+    def opened(self, relation: Relation, column: Column, *, of: str | None = None) -> exp.Expr:
+        """Return the value of an encrypted column of the row called `of`."""
+        slot = self._slot(relation, column, column.key)
+        rows = [build.column(name, of=of) for name in relation.primary_key]
+        cell = build.column(column.name, of=of)
+        if column.type == "bytea":
+            return self._call(self._functions.open_bytes, slot, cell, *rows)
+        text = self._call(self._functions.open_text, slot, cell, *rows)
+        return exp.Cast(this=text, to=column_type(column, DIALECT))
+
+    def sealed(
+        self,
+        relation: Relation,
+        column: Column,
+        value: exp.Expr,
+        rows: Sequence[exp.Expr],
+        *,
+        key: str | None = None,
+    ) -> tuple[exp.Expr, exp.Expr]:
+        """Return the cell and the blind index of a value in the row with the primary key `rows`.
+
+        Raises:
+            StatementFailed: 42501, the column is locked.
+        """
+        self.require_open(relation, column, key=key)
+        slot = self._slot(relation, column, key or column.key)
+        typed: exp.Expr = exp.Cast(this=exp.Paren(this=value), to=column_type(column, DIALECT))
+        if kind_named(column.type) in _AS_TEXT:
+            typed = exp.cast(typed, "text")
+        cell = self._call(self._functions.lock, slot, typed, *rows)
+        return cell, self._call(self._functions.index, slot, typed.copy())
+
+    def require_open(
+        self, relation: Relation, column: Column, *, key: str | None = None
+    ) -> OpenKey:
+        """Return the key of a column.
+
+        Raises:
+            StatementFailed: 42501, it is locked; 22000, it was destroyed.
+        """
+        opened = self._slot(relation, column, key or column.key).opened
+        self.used.add(opened.id)
+        return opened
+
+    @contextmanager
+    def told(self) -> Generator[None]:
+        """Say why a cell was refused in the place of the engine's error."""
+        self.used.clear()
+        for slot in self._slots.values():
+            slot.failure = None
+        try:
+            yield
+        except StatementFailed as error:
+            failure = next((slot.failure for slot in self._slots.values() if slot.failure), None)
+            if failure is None or error is failure:
+                raise
+        else:
+            return
+        raise StatementFailed(failure.sqlstate, str(failure), hint=failure.hint)
+
+    def close(self) -> None:
+        """Forget all columns."""
+        for slot in self._slots.values():
+            self._functions.remove(slot)
+        self._slots.clear()
+        if self._apart is not None:
+            self._apart.close()
+
+    def _slot(self, relation: Relation, column: Column, key_id: str | None) -> Slot:
+        key = self._key(key_id or "")
+        state = str(key) if isinstance(key, StatementFailed) else key.handle
+        mark = (relation.key, column.name, column.type, key_id, state)
+        if mark not in self._slots:
+            self._slots[mark] = self._functions.add(
+                key,
+                place=Place(".".join(relation.key), column.name),
+                kind=kind_of(column),
+                longest=_longest(column),
+            )
+        return self._slots[mark]
+
+    def _key(self, key_id: str) -> OpenKey | StatementFailed:
+        try:
+            return self._keys.get(key_id) or locked(key_id)
+        except StatementFailed as failure:
+            return failure
+
+    def _call(self, name: str, slot: Slot, *arguments: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this=name, expressions=[build.number(slot.number), *arguments])
+
+
+def has_cells(relation: Relation) -> bool:
+    """Whether columns of a relation are encrypted."""
+    return any(column.key is not None for column in relation.columns)
+
+
+def stored(relation: Relation) -> Relation:
+    """Return a relation as the engine stores it: cells and blind indexes are bytes."""
+    columns: list[Column] = []
+    for column in relation.columns:
+        if column.key is None:
+            columns.append(column)
+        else:
+            columns.append(replace(column, type="bytea"))
+            index = replace(column, name=column.name + INDEX, type="bytea", not_null=False)
+            columns.append(index)
+    return replace(relation, columns=tuple(columns))
+
+
+def kind_of(column: Column) -> Any:
+    """Return the Arrow type of an encrypted column's values.
+
+    Raises:
+        StatementFailed: 0A000, values of this type cannot be encrypted.
+    """
+    kind = kind_named(column.type)
+    if kind == "numeric":
+        size = column_type(column, DIALECT).expressions
+        numbers = [int(item.name) for item in size]
+        return pa.decimal128(numbers[0], numbers[1] if len(numbers) > 1 else 0)
+    if kind is None or kind not in _KINDS:
+        raise StatementFailed("0A000", f"values of type {column.type} cannot be encrypted")
+    return _KINDS[kind]
+
+
+def _longest(column: Column) -> int | None:
+    kind = exp.DataType.build(column.type, dialect="postgres")
+    return int(kind.expressions[0].name) if kind.this in _LETTERS and kind.expressions else None

@@ -1,0 +1,256 @@
+"""Exact aggregates for who may not see rows: the classic inference controls, which are no privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.authority import PUBLIC, Privilege, Subject
+from discreet.guard.access.decide import any_privilege, reach
+from discreet.guard.access.names import role_name
+from discreet.guard.rewrite.authorize import authorize_query, relations_of
+from discreet.guard.rewrite.bind import bind
+from discreet.guard.rewrite.confirm import confirm
+from discreet.guard.statements.rights import AlterRole
+from discreet.serve.gateway.aggregates import (
+    ROWS,
+    constants_query,
+    people_query,
+    read_shape,
+)
+from discreet.serve.gateway.answered import Answered, Question, rename_asker
+from discreet.serve.gateway.parameters import as_query, blank
+from discreet.serve.gateway.plans import Basis, Controlled
+from discreet.serve.session import Notice, Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from sqlglot import exp
+
+    from discreet.engines.engine import ArrowTable
+    from discreet.guard.access.authority import Authority, Control, Relation
+    from discreet.guard.rewrite.permitted import PermittedQuery
+    from discreet.guard.statements.statement import Statement
+    from discreet.serve.gateway.aggregates import Shape
+    from discreet.serve.gateway.note import Note
+    from discreet.serve.gateway.session import GatewaySession
+
+SIZE = "the question is about too few or too many people"
+WARNING = Notice(
+    "WARNING",
+    "Exact answers under a size rule can be taken apart by a tracker; see docs/attacks/tracker.md. "
+    "Differential privacy (GRANT AGGREGATE … WITH BUDGET) cannot.",
+    sqlstate="01000",
+)
+_HINT = "A control lets you ask: SELECT count(*), sum(column), avg(column) FROM one table WHERE simple comparisons."
+_WRITING = (Privilege.INSERT, Privilege.UPDATE, Privilege.DELETE, Privilege.TRUNCATE)
+
+
+@dataclass(frozen=True)
+class _Crowd:
+    """How many rows of each person there are, and how many a question is about."""
+
+    whole: NDArray[np.int64]
+    met: NDArray[np.int64]
+
+    @property
+    def people(self) -> NDArray[np.bool_]:
+        return self.met > 0
+
+    def obeys(self, control: Control) -> bool:
+        """Whether enough people are in it, and enough are not."""
+        size, everybody = int(np.count_nonzero(self.met)), int(np.count_nonzero(self.whole))
+        if size == everybody and control.everybody:
+            return size >= control.size
+        return control.size <= size <= everybody - control.size
+
+
+def prepare_controlled(
+    session: GatewaySession, statement: Statement, tree: exp.Query, declared: Sequence[str | None]
+) -> Prepared | None:
+    """Return the exact question that a denied query is, None if no control applies to its sender.
+
+    Nothing is executed, and nothing counts as answered.
+
+    Raises:
+        AccessDenied: 42501, a control applies, but not to a question like this.
+    """
+    relation = _controlled(session, tree)
+    if relation is None:
+        return None
+    _require_askable(session, relation)
+    shape = read_shape(tree)
+    if shape is None:
+        raise _denied(relation, "the question is not an aggregate that a control can judge")
+    _require_plain(session, relation, shape)
+    permitted = _as_owner(session, relation, tree, declared)
+    fields = session.work.read().describe(blank(permitted.tree, permitted.parameters))
+    basis = Basis(session.authority, session.role, session.clearance, session.keys.handles)
+    names = tuple(one.name for one in _controls(session.authority, session.role, relation))
+    plan = Controlled(basis, tree, permitted.parameters, relation, names)
+    return Prepared(statement, permitted.parameters, fields, plan)
+
+
+def ask(
+    session: GatewaySession, plan: Controlled, values: Sequence[object], note: Note
+) -> ArrowTable:
+    """Return the exact answer, if the rules allow it; it counts as answered from then on."""
+    relation = plan.relation
+    dialect = session.house.database.dialect
+    tree = as_query(bind(plan.tree, plan.parameters, values, dialect=dialect))
+    shape = read_shape(tree)
+    if shape is None:
+        raise _denied(relation, "the question is not an aggregate that a control can judge")
+    controls = _controls(session.authority, session.role, relation)
+    note.kind, note.reason = "question", f"control {', '.join(plan.controls)}"
+    note.read(relation.key, shape.named())
+    session.work.require_same([relation.key])
+    connection = session.work.read()
+    if not connection.in_transaction:  # whom it is about and what is answered are of one moment
+        connection.begin()
+    constants = constants_query(shape, relation)
+    if constants is not None:
+        connection.query(_as_owner(session, relation, constants).tree)
+    _admit(session, relation, shape, controls)
+    answer = _as_owner(session, relation, tree)
+    return connection.query(answer.tree, limit=1)
+
+
+def explain(plan: Controlled) -> list[str]:
+    """Return what a control does with a question, line by line."""
+    return [
+        f"The answer is exact, if control {', '.join(plan.controls)} allows it.",
+        WARNING.message,
+    ]
+
+
+def follow(session: GatewaySession, statement: Statement) -> None:
+    """Let what a role was answered count under its new name, too."""
+    if not isinstance(statement, AlterRole) or statement.rename is None:
+        return
+    documents, new = session.house.control, statement.rename
+    old = role_name(session.subject, statement.name)
+    # At once, so that nothing is lost in a crash; and again for what is asked until the commit.
+    rename_asker(documents, old, new)
+    session.work.after_commit(lambda: rename_asker(documents, old, new))
+
+
+def _controlled(session: GatewaySession, tree: exp.Query) -> Relation | None:
+    """Return the table that a query is about, if its sender has a control on it."""
+    relations = relations_of(tree, session.authority, session.subject)
+    if len(relations) != 1:
+        return None
+    found = _controls(session.authority, session.role, relations[0])
+    return relations[0] if found else None
+
+
+def _controls(authority: Authority, role: str, relation: Relation) -> list[Control]:
+    ways = {*reach(authority, role, "inherit"), PUBLIC}
+    return [control for control in relation.controls if ways & set(control.roles)]
+
+
+def _require_askable(session: GatewaySession, relation: Relation) -> None:
+    if relation.kind != "table" or relation.multilevel:
+        raise StatementFailed("0A000", f'"{relation.name}" has labels: no control applies to it')
+    if any_privilege(session.authority, session.role, relation, _WRITING):
+        # With rows of their own, whoever asks would fill up a crowd of one.
+        raise AccessDenied(
+            f"permission denied for table {relation.name}",
+            reason=f"{session.role} writes {relation.name}, and can fill up crowds",
+            hint="Who may write a table cannot ask about it under a control.",
+        )
+
+
+def _require_plain(session: GatewaySession, relation: Relation, shape: Shape) -> None:
+    cells = {column.name for column in relation.columns if column.key is not None}
+    if cells & {*shape.named(), *_unit(session, relation)}:
+        raise _denied(relation, "the question uses an encrypted column")
+
+
+def _denied(relation: Relation, reason: str) -> AccessDenied:
+    return AccessDenied(f"permission denied for table {relation.name}", reason=reason, hint=_HINT)
+
+
+def _unit(session: GatewaySession, relation: Relation) -> tuple[str, ...]:
+    """Return the columns that say whose a row is."""
+    policy = session.house.policy
+    said = policy.tables.get(relation.name) if policy is not None else None
+    if said is not None and said.unit is not None and relation.column(said.unit) is not None:
+        return (said.unit,)
+    if not relation.primary_key:
+        raise StatementFailed(
+            "55000",
+            f'a control needs a unit or a primary key: whose rows are in "{relation.name}"?',
+            hint="Name the unit in the server's policy, or create the table with a PRIMARY KEY.",
+        )
+    return relation.primary_key
+
+
+def _as_owner(
+    session: GatewaySession,
+    relation: Relation,
+    tree: exp.Query,
+    declared: Sequence[str | None] = (),
+) -> PermittedQuery:
+    """Return a query of the table's owner."""
+    dialect = session.house.database.dialect
+    owner = Subject(relation.owner, relation.owner, None, session.subject.settings)
+    permitted = authorize_query(tree, session.authority, owner, dialect=dialect, declared=declared)
+    confirm(blank(permitted.tree, permitted.parameters), permitted.physical, dialect=dialect)
+    return permitted
+
+
+def _admit(
+    session: GatewaySession, relation: Relation, shape: Shape, controls: Sequence[Control]
+) -> None:
+    unit = _unit(session, relation)
+    query = _as_owner(session, relation, people_query(shape, unit)).tree
+    limit = session.house.settings.limits.rows
+    table = session.work.read().query(query, limit=limit)
+    rows, crowds = _crowds(table, shape, len(unit))
+    for control in controls:
+        if not all(crowd.obeys(control) for crowd in (rows, *crowds.values())):
+            raise AccessDenied(SIZE, reason=f"control {control.name}: size")
+    strict = [one for one in controls if one.overlap is not None or one.audit]
+    if strict and bool(np.any(rows.people & (rows.met < rows.whole))):
+        raise AccessDenied(
+            "the question takes some rows of a person and leaves others",
+            reason=f"control {strict[0].name}: whole people",
+        )
+    if shape.counts_rows and unit != relation.primary_key:
+        crowds = {**crowds, ROWS: rows}
+    house = session.house
+    answered = Answered(house.control, house.vault.documents, ".".join(relation.key))
+    people = [column.to_pylist() for column in table.columns[: len(unit)]]
+    numbers = answered.fingerprints(zip(*people, strict=True))
+    answered.admit(
+        Question(
+            _askers(session, controls),
+            numbers[rows.people],
+            {name: numbers[crowd.people] for name, crowd in crowds.items()},
+            min((one.overlap for one in controls if one.overlap is not None), default=None),
+            any(one.audit for one in controls),
+            ", ".join(one.name for one in strict or controls),
+        )
+    )
+
+
+def _crowds(table: ArrowTable, shape: Shape, keys: int) -> tuple[_Crowd, Mapping[str, _Crowd]]:
+    """Return the crowd of a question, and that of each column: who has a value there."""
+    counts = [
+        column.to_numpy(zero_copy_only=False).astype(np.int64) for column in table.columns[keys:]
+    ]
+    found = [_Crowd(*counts[place : place + 2]) for place in range(0, len(counts), 2)]
+    return found[0], dict(zip(shape.columns, found[1:], strict=True))
+
+
+def _askers(session: GatewaySession, controls: Sequence[Control]) -> frozenset[str]:
+    """Return whose answers count together: the user's, the role's, and those of a control's roles."""
+    ways = {*reach(session.authority, session.role, "inherit"), PUBLIC}
+    shared = {role for control in controls for role in control.roles if role in ways}
+    return frozenset({session.user, session.role, *shared})

@@ -1,0 +1,59 @@
+"""Named cursors: results that are handed out in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+from discreet.serve.session import Outcome
+
+if TYPE_CHECKING:
+    from discreet.engines.databases.database import Field
+    from discreet.engines.engine import ArrowTable
+    from discreet.guard.statements.statement import CloseCursor, Fetch
+
+
+@dataclass
+class Cursor:
+    """A result and how far it was read."""
+
+    fields: tuple[Field, ...]
+    table: ArrowTable
+    hold: bool = False
+    place: int = 0
+
+
+def keep(cursors: dict[str, Cursor], name: str, cursor: Cursor, *, most: int) -> None:
+    """Add a cursor; all of a session's together hold no more rows than one result may have."""
+    held = sum(each.table.num_rows + 1 for each in cursors.values())
+    if held + cursor.table.num_rows > most:
+        raise StatementFailed("54000", "open cursors hold too many rows: close some")
+    cursors[name] = cursor
+
+
+def fetch(cursors: dict[str, Cursor], statement: Fetch) -> Outcome:
+    """Return the next rows of a cursor."""
+    cursor = cursors.get(statement.name)
+    if cursor is None:
+        raise StatementFailed("34000", f'cursor "{statement.name}" does not exist')
+    left = cursor.table.num_rows - cursor.place
+    wanted = left if statement.count is None else statement.count
+    if wanted < 0:
+        raise StatementFailed("55000", "cursor can only scan forward")
+    count = min(wanted, left)
+    part = cursor.table.slice(cursor.place, count)
+    cursor.place += count
+    if statement.move:
+        return Outcome(f"MOVE {count}")
+    return Outcome(f"FETCH {count}", cursor.fields, part)
+
+
+def close(cursors: dict[str, Cursor], statement: CloseCursor) -> Outcome:
+    """Forget a cursor, or all of them."""
+    if statement.name is None:
+        cursors.clear()
+        return Outcome("CLOSE CURSOR ALL")
+    if cursors.pop(statement.name, None) is None:
+        raise StatementFailed("34000", f'cursor "{statement.name}" does not exist')
+    return Outcome("CLOSE CURSOR")

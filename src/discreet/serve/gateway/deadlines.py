@@ -1,0 +1,66 @@
+"""One thread that ends what takes too long."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+
+class Deadlines:
+    """Calls an action when what runs inside `limit` takes longer than it may."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[float, int]] = []
+        self._actions: dict[int, Callable[[], None]] = {}
+        self._numbers = itertools.count()
+        self._changed = threading.Condition()
+        self._is_open = True
+        self._thread = threading.Thread(target=self._watch, name="deadlines", daemon=True)
+        self._thread.start()
+
+    @contextmanager
+    def limit(self, seconds: float | None, action: Callable[[], None]) -> Generator[None]:
+        """Call `action`, from another thread, unless what is inside ends within `seconds`."""
+        if seconds is None:
+            yield
+            return
+        number = next(self._numbers)
+        with self._changed:
+            self._actions[number] = action
+            is_next = not self._waiting or self._waiting[0][0] > time.monotonic() + seconds
+            heapq.heappush(self._waiting, (time.monotonic() + seconds, number))
+            if is_next:
+                self._changed.notify()
+        try:
+            yield
+        finally:
+            # Without this lock the action could hit the statement after the one it was meant for.
+            with self._changed:
+                self._actions.pop(number, None)
+
+    def close(self) -> None:
+        """Stop watching."""
+        with self._changed:
+            self._is_open = False
+            self._changed.notify()
+        self._thread.join(timeout=5)
+
+    def _watch(self) -> None:
+        with self._changed:
+            while self._is_open:
+                now = time.monotonic()
+                while self._waiting and self._waiting[0][0] <= now:
+                    action = self._actions.pop(heapq.heappop(self._waiting)[1], None)
+                    if action is not None:
+                        action()
+                while self._waiting and self._waiting[0][1] not in self._actions:
+                    heapq.heappop(self._waiting)
+                pause = self._waiting[0][0] - now if self._waiting else None
+                self._changed.wait(pause)

@@ -1,0 +1,241 @@
+"""Definitions: rights and relations change together with what the engine stores for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.apply import apply
+from discreet.guard.access.authority import Column, Subject
+from discreet.guard.access.decide import is_officer
+from discreet.guard.access.names import find_relation
+from discreet.guard.access.reach import bootstrap
+from discreet.guard.integrity.triggers import check_trigger
+from discreet.guard.journal.redact import redact
+from discreet.guard.levels.declassify import declassify
+from discreet.guard.rewrite.authorize import authorize_condition, authorize_query, relations_of
+from discreet.guard.statements import objects, rights
+from discreet.serve.gateway import anonymized, controlled, credentials, effects, encrypting
+from discreet.serve.gateway.opening import require_plain
+from discreet.serve.session import Notice, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlglot import exp
+
+    from discreet.engines.databases.database import Field
+    from discreet.guard.access.apply import Applied
+    from discreet.guard.access.authority import Authority
+    from discreet.guard.access.change import Note as Told
+    from discreet.guard.statements.statement import Statement
+    from discreet.serve.gateway.note import Note
+    from discreet.serve.gateway.session import GatewaySession
+
+_TAGS: Mapping[type[Statement], str] = {
+    rights.CreateRole: "CREATE ROLE",
+    rights.AlterRole: "ALTER ROLE",
+    rights.DropRole: "DROP ROLE",
+    rights.GrantRole: "GRANT ROLE",
+    rights.RevokeRole: "REVOKE ROLE",
+    rights.Grant: "GRANT",
+    rights.Revoke: "REVOKE",
+    rights.CreateExclusion: "CREATE EXCLUSION",
+    rights.DropExclusion: "DROP EXCLUSION",
+    objects.CreateSchema: "CREATE SCHEMA",
+    objects.DropSchema: "DROP SCHEMA",
+    objects.CreateTable: "CREATE TABLE",
+    objects.CreateView: "CREATE VIEW",
+    objects.AlterOwner: "ALTER TABLE",
+    objects.AlterRowSecurity: "ALTER TABLE",
+    objects.CreatePolicy: "CREATE POLICY",
+    objects.CreateMask: "CREATE MASK",
+    objects.CreateControl: "CREATE CONTROL",
+    objects.CreateTrigger: "CREATE TRIGGER",
+    objects.SecurityLabel: "SECURITY LABEL",
+    objects.EncryptColumn: "ALTER TABLE",
+}
+
+
+def define(session: GatewaySession, statement: Statement, note: Note) -> Outcome:
+    """Carry out a definition within the session's transaction."""
+    note.kind = "grant" if isinstance(statement, _OF_RIGHTS) else "definition"
+    match statement:
+        case objects.Declassify():
+            return _declassify(session, statement, note)
+        case objects.EncryptColumn():
+            return encrypting.encrypt_column(session, statement, note)
+        case objects.CreateView() if statement.anonymized:
+            return anonymized.create(session, statement, note)
+        case _:
+            pass
+    credentials.check(statement)
+    applied = _applied(session, statement)
+    if isinstance(statement, objects.CreateTrigger):
+        _check_trigger(session, statement, applied.authority)
+    after = effects.carry_out(session, session.authority, applied.authority)
+    session.work.change(after)
+    session.definitions.append(redact(statement.text))
+    credentials.keep(session, statement)
+    controlled.follow(session, statement)
+    filled = _fill(session, statement, note)
+    tag = f"SELECT {filled}" if filled is not None else _tag(statement)
+    return Outcome(tag, notices=tuple(_notice(found) for found in applied.notices))
+
+
+_OF_RIGHTS = (
+    rights.Grant,
+    rights.Revoke,
+    rights.GrantRole,
+    rights.RevokeRole,
+    rights.GrantSystem,
+    rights.CreateRole,
+    rights.AlterRole,
+    rights.DropRole,
+)
+
+
+def _applied(session: GatewaySession, statement: Statement) -> Applied:
+    columns: tuple[Column, ...] = ()
+    if isinstance(statement, objects.CreateView):
+        columns = described(session, statement.query, statement.columns)
+    elif isinstance(statement, objects.CreateTable) and statement.query is not None:
+        columns = described(session, statement.query, ())
+    return apply(
+        session.authority,
+        statement,
+        session.subject,
+        revoke_scope=session.house.settings.revoke_scope,
+        columns=columns,
+    )
+
+
+def _check_trigger(
+    session: GatewaySession, statement: objects.CreateTrigger, authority: Authority
+) -> None:
+    """Refuse a trigger that could not run, before anybody writes."""
+    relation = find_relation(authority, session.role, statement.relation)
+    encrypting.require_free(relation, statement.trigger)
+    check_trigger(
+        statement.trigger,
+        relation,
+        authority,
+        session.subject,
+        dialect=session.house.database.dialect,
+    )
+
+
+def described(
+    session: GatewaySession, query: exp.Query, names: tuple[str, ...]
+) -> tuple[Column, ...]:
+    """Return the columns of a view's query; as in PostgreSQL, rights count when it is read."""
+    relations_of(query, session.authority, session.subject)  # in schemas that the role may use
+    first = bootstrap(session.authority)
+    everything = replace(
+        session.authority,
+        relations={
+            key: replace(relation, owner=first)
+            for key, relation in session.authority.relations.items()
+        },
+    )
+    permitted = authorize_query(
+        query,
+        everything,
+        Subject(first, first, session.clearance, session.subject.settings),
+        dialect=session.house.database.dialect,
+        source=session.house.vault.plainly(session),
+    )
+    if permitted.parameters:
+        raise StatementFailed("42P02", "there is no parameter $1")
+    fields = session.work.read().describe(permitted.tree)
+    if len(names) > len(fields):
+        raise StatementFailed("42601", "CREATE VIEW specifies more column names than columns")
+    called = [*names, *(field.name for field in fields[len(names) :])]
+    return tuple(Column(name, _type(field)) for name, field in zip(called, fields, strict=True))
+
+
+def _type(field: Field) -> str:
+    if field.type == "numeric" and field.precision is not None:
+        return f"numeric({field.precision},{field.scale or 0})"
+    return _LONG.get(field.type, field.type)
+
+
+_LONG = {
+    "int2": "smallint",
+    "int4": "integer",
+    "int8": "bigint",
+    "float4": "real",
+    "float8": "double precision",
+    "bool": "boolean",
+    "varchar": "character varying",
+}
+
+
+def _fill(session: GatewaySession, statement: Statement, note: Note) -> int | None:
+    """Put the rows of CREATE TABLE … AS into the new table, as its sender sees them."""
+    if not isinstance(statement, objects.CreateTable) or statement.query is None:
+        return None
+    permitted = authorize_query(
+        statement.query,
+        session.authority,
+        session.subject,
+        dialect=session.house.database.dialect,
+        source=session.house.vault.plainly(session),
+    )
+    require_plain(session, permitted.tree)
+    for touched in permitted.reads:
+        note.read(touched.relation, touched.columns)
+    relation = find_relation(session.authority, session.role, statement.relation)
+    return effects.fill(session, relation, permitted.tree)
+
+
+def _tag(statement: Statement) -> str:
+    match statement:
+        case objects.Drop():
+            return f"DROP {statement.kind.upper()}"
+        case objects.DropAttached():
+            return f"DROP {statement.kind.upper()}"
+        case rights.GrantSystem():
+            return "REVOKE" if statement.revoke else "GRANT"
+        case _:
+            return _TAGS.get(type(statement), "OK")
+
+
+def _notice(found: Told) -> Notice:
+    return Notice(found.severity, found.message, found.sqlstate)
+
+
+def _declassify(session: GatewaySession, statement: objects.Declassify, note: Note) -> Outcome:
+    note.kind = "declassify"
+    authority = session.authority
+    if not is_officer(authority, session.role):
+        raise AccessDenied("only members of security_officer may declassify")
+    relation = find_relation(authority, session.role, statement.relation)
+    if not relation.multilevel:
+        raise StatementFailed("42809", f'"{relation.name}" has no labels')
+    if relation.column(statement.column) is None:
+        raise StatementFailed("42703", f'column "{statement.column}" does not exist')
+    lattice = session.house.lattice(authority)
+    condition = authorize_condition(
+        statement.condition,
+        relation,
+        authority,
+        session.subject,
+        dialect=session.house.database.dialect,
+        source=session.house.source(session),
+    )
+    count = declassify(
+        session.work.write(),
+        relation,
+        lattice,
+        clearance=session.house.label(authority, session.clearance),
+        column=statement.column,
+        source=lattice.label(statement.source),
+        target=lattice.label(statement.target),
+        condition=condition,
+    )
+    note.wrote(relation.key, (statement.column,))
+    note.rows = count
+    note.reason = f"{statement.source} to {statement.target}"
+    return Outcome(f"DECLASSIFY {count}")

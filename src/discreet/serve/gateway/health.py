@@ -1,0 +1,94 @@
+"""Does everything work that an answer needs? Told quickly, and without saying why not."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.serve.gateway.house import House
+
+WITHIN = 2.0  # seconds: who does not answer by then is down
+FRESH = 1.0  # seconds for which a look counts, so that looking costs nothing
+
+
+@dataclass(frozen=True)
+class Health:
+    """Which parts can be reached, and how many checkpoints of the journal no witness has."""
+
+    parts: Mapping[str, bool]
+    unwitnessed: int
+
+    @property
+    def is_well(self) -> bool:
+        """Whether every part can be reached."""
+        return all(self.parts.values())
+
+
+class Pulse:
+    """Looks at the parts of a house, each in a thread of its own, at most one at a time."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._looks: dict[str, Callable[[], object]] = {
+            "control": house.control.authority,
+            "ledger": lambda: house.ledger.entries(limit=1),
+            "journal": house.journal.size,
+            "database": self._ask_database,
+        }
+        self._lock = threading.Lock()
+        self._probes: dict[str, _Probe] = {}
+        self._known: Health | None = None
+        self._looked = 0.0
+
+    def look(self) -> Health:
+        """Return what works; a part that does not answer soon does not."""
+        with self._lock:
+            if self._known is None or time.monotonic() - self._looked > FRESH:
+                self._known = Health(self._parts(), self._house.journal.unwitnessed)
+                self._looked = time.monotonic()
+            return self._known
+
+    def _parts(self) -> dict[str, bool]:
+        for name, look in self._looks.items():
+            running = self._probes.get(name)
+            if running is None or running.has_ended:
+                self._probes[name] = _Probe(look)
+        until = time.monotonic() + WITHIN
+        return {name: self._probes[name].wait(until) for name in self._looks}
+
+    def _ask_database(self) -> None:
+        with closing(self._house.database.connect()) as connection:
+            connection.query(exp.select(exp.alias_(exp.Literal.number(1), "one")))
+
+
+class _Probe:
+    """One look, and what came of it."""
+
+    def __init__(self, look: Callable[[], object]) -> None:
+        self._look = look
+        self._is_well = False
+        self._thread = threading.Thread(target=self._run, name="health", daemon=True)
+        self._thread.start()
+
+    @property
+    def has_ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    def wait(self, until: float) -> bool:
+        self._thread.join(max(0.0, until - time.monotonic()))
+        return self.has_ended and self._is_well
+
+    def _run(self) -> None:
+        try:
+            self._look()
+        except Exception:  # noqa: BLE001 -- why it fails is told in the log of whoever needs it
+            return
+        self._is_well = True

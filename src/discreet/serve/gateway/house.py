@@ -1,0 +1,320 @@
+"""Everything that sessions share: the database, the rights, the books, and what is kept of decisions."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import threading
+from collections import Counter, OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.journal.event import Event
+from discreet.guard.levels.lattice import Label, Lattice
+from discreet.guard.levels.read import Sight
+from discreet.guard.levels.read import read as read_levels
+from discreet.guard.rewrite.source import plain_source
+from discreet.serve.gateway.deadlines import Deadlines
+from discreet.serve.gateway.health import Pulse
+from discreet.serve.gateway.pending import Pending
+from discreet.serve.gateway.questions import Questions
+from discreet.serve.gateway.session import GatewaySession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from discreet.dp.ledger.book import Ledger
+    from discreet.engines.databases.database import Database, Field
+    from discreet.guard.access.authority import Authority, Relation, Subject
+    from discreet.guard.control import Control
+    from discreet.guard.identity.door import Visitor
+    from discreet.guard.identity.doorkeeper import Verdict
+    from discreet.guard.journal import Journal
+    from discreet.guard.rewrite.permitted import PermittedWrite
+    from discreet.guard.vault.session_keys import Unlocked
+    from discreet.policy import model
+    from discreet.serve.catalog.catalog import Catalog
+    from discreet.serve.gateway.note import Note
+    from discreet.serve.gateway.plans import Basis
+    from discreet.serve.gateway.vault import Vault
+    from discreet.serve.session import Prepared
+    from discreet.serve.settings import Settings
+
+_log = logging.getLogger("discreet.serve")
+KEPT = 2048  # decided statements
+
+
+class House:
+    """One server's state; every session is opened here."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        database: Database,
+        control: Control,
+        journal: Journal,
+        ledger: Ledger,
+        policy: model.Policy | None,
+        vault: Vault,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.settings, self.policy, self.vault = settings, policy, vault
+        self.database, self.control, self.journal, self.ledger = database, control, journal, ledger
+        self.clock = clock
+        vault.serve(database)
+        self.pending = Pending(database, control)
+        self.deadlines = Deadlines()
+        self.pulse = Pulse(self)
+        self.questions = Questions(database, ledger, policy, clock=clock, quantum=settings.quantum)
+        self.defaults: Mapping[str, str] = {
+            name: value
+            for name, value in (
+                ("discreet.epsilon", settings.epsilon),
+                ("discreet.delta", settings.delta),
+            )
+            if value
+        }
+        self._known: OrderedDict[object, Prepared] = OrderedDict()
+        self._lock = threading.Lock()
+        self._sessions: dict[str, GatewaySession] = {}
+        self._lattices: dict[str, Lattice] = {}
+        self.counts: Counter[str] = Counter()
+        self._scratch = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+
+    def open(self, visitor: Visitor, parameters: Mapping[str, str], method: str) -> GatewaySession:
+        """Return a session for a visitor whom the door let in."""
+        role = self.control.authority().roles.get(visitor.user)
+        with self._lock:
+            mine = sum(session.user == visitor.user for session in self._sessions.values())
+        if role is not None and 0 <= role.connection_limit <= mine and not role.superuser:
+            raise StatementFailed("53300", f'too many connections for role "{visitor.user}"')
+        session = GatewaySession(self, visitor, parameters, method)
+        with self._lock:
+            self._sessions[session.id] = session
+        self._write(
+            Event(
+                at=self.clock(),
+                kind="session",
+                session=session.id,
+                user=visitor.user,
+                role=visitor.user,
+                clearance=session.clearance,
+                address=visitor.address,
+                protocol=visitor.protocol,
+                reason=method,
+                detail={"state": "opened"},
+            )
+        )
+        return session
+
+    def unlocked(self) -> Unlocked:
+        """Return the keys that a new session has."""
+        return self.vault.unlocked()
+
+    @property
+    def scratch(self) -> str:
+        """A private folder for what must not stay."""
+        return self._scratch.name
+
+    def left(self, session: GatewaySession) -> None:
+        """Note that a session ended."""
+        with self._lock:
+            known = self._sessions.pop(session.id, None)
+        if known is not None:
+            self._write(
+                Event(
+                    at=self.clock(),
+                    kind="session",
+                    session=session.id,
+                    user=session.user,
+                    role=session.role,
+                    address=session.visitor.address,
+                    protocol=session.visitor.protocol,
+                    detail={"state": "closed"},
+                )
+            )
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions are open."""
+        return len(self._sessions)
+
+    def close(self) -> None:
+        """End all sessions and let go of everything."""
+        for session in list(self._sessions.values()):
+            session.cancel()
+            session.close()
+        self.questions.close()
+        self.deadlines.close()
+        for thing in (self.journal, self.ledger, self.control, self.database):
+            thing.close()
+        self._scratch.cleanup()
+
+    # --- what decisions need ------------------------------------------------------------------
+
+    def catalog(self, authority: Authority, subject: Subject) -> Catalog:
+        """Return what clients may know about the server, as `subject` sees it."""
+        from discreet.serve.catalog.catalog import Catalog
+
+        settings = {name: value for name, value in subject.settings.items() if "now" not in name}
+        return Catalog(authority, subject, version="PostgreSQL 16.4 (discreet)", settings=settings)
+
+    def known(self, key: object, basis: Basis) -> Prepared | None:
+        """Return a statement that was decided before, if nothing changed since."""
+        with self._lock:
+            found = self._known.get((key, basis.role, basis.clearance))
+            if found is None:
+                return None
+            self._known.move_to_end((key, basis.role, basis.clearance))
+        plan: Any = found.plan
+        return found if plan.basis.is_still(basis) else None
+
+    def remember(self, key: object, prepared: Prepared) -> None:
+        """Keep what was decided, and forget the oldest."""
+        basis: Basis = prepared.plan.basis  # pyright: ignore[reportAttributeAccessIssue]
+        with self._lock:
+            self._known[key, basis.role, basis.clearance] = prepared
+            if len(self._known) > KEPT:
+                self._known.popitem(last=False)
+
+    def lattice(self, authority: Authority) -> Lattice:
+        """Return the levels of this database."""
+        if authority.lattice is None:
+            raise StatementFailed(
+                "55000",
+                "no levels are defined",
+                hint="Define them first: SECURITY LABEL FOR mls ON DATABASE IS 'U < C < S'",
+            )
+        if authority.lattice not in self._lattices:
+            self._lattices[authority.lattice] = Lattice.parse(authority.lattice)
+        return self._lattices[authority.lattice]
+
+    def label(self, authority: Authority, clearance: str | None) -> Label:
+        """Return a clearance as a label; who has none sees nothing that has labels."""
+        if clearance is None:
+            raise AccessDenied("you have no clearance for labeled data")
+        return self.lattice(authority).label(clearance)
+
+    def require_clearance(self, session: GatewaySession, wanted: str) -> None:
+        """Refuse a session's clearance that is above the user's."""
+        role = session.authority.roles.get(session.user)
+        own = self.label(session.authority, role.clearance if role is not None else None)
+        lattice = self.lattice(session.authority)
+        if not lattice.dominates(own, lattice.label(wanted)):
+            raise AccessDenied("your clearance does not dominate this label")
+
+    def is_cleared(self, authority: Authority, own: str, wanted: str) -> bool:
+        """Whether somebody with one clearance may work at another one."""
+        try:
+            lattice = self.lattice(authority)
+            return lattice.dominates(lattice.label(own), lattice.label(wanted))
+        except StatementFailed:
+            return False
+
+    def sight(self, session: GatewaySession, relation: Relation) -> Sight:
+        """Return how this session looks at a multi-level relation."""
+        return Sight(
+            relation,
+            self.lattice(session.authority),
+            self.label(session.authority, session.clearance),
+            self.settings.null_label,
+        )
+
+    def source(self, session: GatewaySession) -> Callable[[Relation, Subject], exp.Query]:
+        """Return how each relation is read in this session: filtered by labels, decrypted, or plainly."""
+
+        def read(relation: Relation, subject: Subject) -> exp.Query:
+            if relation.multilevel:
+                sight = self.sight(session, relation)
+                return read_levels(
+                    relation, sight.lattice, sight.clearance, null_label=sight.null_label
+                )
+            if any(column.key is not None for column in relation.columns):
+                return self.vault.source(session, relation)
+            return plain_source(relation, subject)
+
+        return read
+
+    def returning_fields(
+        self, session: GatewaySession, permitted: PermittedWrite
+    ) -> tuple[Field, ...]:
+        """Return the columns that a write gives back."""
+        from discreet.guard.rewrite.bind import bind
+        from discreet.sql import build
+
+        wanted = exp.select(*(item.copy() for item in permitted.returning or ()))
+        source = self.vault.plainly(session)(permitted.relation, session.subject)
+        query = wanted.from_(build.subquery(source, permitted.relation.name))
+        blank = bind(query, permitted.parameters, [None] * len(permitted.parameters))
+        return session.work.read().describe(blank)  # pyright: ignore[reportArgumentType]
+
+    # --- what is written down -----------------------------------------------------------------
+
+    def record(
+        self,
+        session: GatewaySession,
+        text: str,
+        note: Note,
+        decision: str,
+        values: Sequence[object],
+    ) -> None:
+        """Write a decision into the journal; returns when it is on the disk."""
+        self.counts[decision] += 1
+        self._write(
+            Event(
+                at=self.clock(),
+                kind=note.kind,
+                decision=decision,  # pyright: ignore[reportArgumentType]
+                session=session.id,
+                user=session.user,
+                role=session.role,
+                clearance=session.clearance,
+                address=session.visitor.address,
+                protocol=session.visitor.protocol,
+                statement=text,
+                parameters=tuple(self.journal.fingerprint(value) for value in values),
+                reads=note.reads,
+                writes=note.writes,
+                reason=note.reason,
+                sqlstate=note.sqlstate,
+                rows=note.rows,
+                price=note.price,
+                balance=note.balance,
+                version=session.authority.version,
+                engine=self.database.name,
+                duration_ms=note.milliseconds,
+                # In such a session a text may stand in double quotes, and is redacted, too.
+                detail={"discreet.lenient": "on"} if session.variables.is_lenient else {},
+            )
+        )
+
+    def record_login(self, verdict: Verdict) -> None:
+        """Write down who was let in and who was not, and truly why."""
+        self.counts["login" if verdict.is_admitted else "login refused"] += 1
+        self._write(
+            Event(
+                at=verdict.at,
+                kind="login",
+                decision="allowed" if verdict.is_admitted else "denied",
+                user=verdict.user,
+                address=verdict.visitor.address,
+                protocol=verdict.visitor.protocol,
+                reason=f"{verdict.method}: {verdict.reason}",
+            )
+        )
+
+    def log_bug(self, error: Exception) -> None:
+        """Leave a trace of an unforeseen failure for whoever runs the server; no words of it."""
+        frames = []
+        trace = error.__traceback__
+        while trace is not None:
+            frames.append(f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}")
+            trace = trace.tb_next
+        _log.error("%s at %s", type(error).__name__, " < ".join(reversed(frames[-6:])))
+
+    def _write(self, event: Event) -> None:
+        self.journal.record(event)

@@ -1,0 +1,360 @@
+"""Questions of who may not see rows: answered under differential privacy, out of the grant's budget."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from discreet.answer.catalog import Catalog, Held
+from discreet.answer.curator import Curator
+from discreet.answer.statement import DIALECT
+from discreet.answer.words import amounts, percent, price, short
+from discreet.engines.databases.database import Field
+from discreet.errors import AccessDenied, EngineFailed, StatementFailed
+from discreet.guard.access.authority import DEFAULT_SCHEMA, Allowance, Privilege
+from discreet.guard.access.decide import budgets_on, privilege_on
+from discreet.policy.answering import Budget
+from discreet.serve.gateway.ciphers import INDEX
+from discreet.serve.session import Notice
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from sqlglot import exp
+
+    from discreet.answer.answer import Answer
+    from discreet.answer.plan import Noise
+    from discreet.dp.ledger.book import Ledger
+    from discreet.engines.databases.database import Database
+    from discreet.engines.engine import ArrowTable
+    from discreet.guard.access.authority import Authority, Relation, Subject
+    from discreet.policy import model
+    from discreet.serve.gateway.variables import Variables
+
+KEPT = 32  # curators: one for each payer and state of the tables
+# What a table has in all where the policy names none: beyond it there is little protection left.
+_WHOLE = Budget(Decimal(10), Decimal("1e-5"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that may be answered: its text, what it may cost, and out of whose grant."""
+
+    text: str
+    relations: tuple[Relation, ...]
+    payer: str
+    allowances: tuple[Allowance | None, ...]
+    epsilon: str
+    delta: str
+    noise: Noise | None
+    confidence: float
+
+
+class Questions:
+    """Answers questions, each out of the budget of the role that was granted AGGREGATE."""
+
+    def __init__(
+        self,
+        database: Database,
+        ledger: Ledger,
+        policy: model.Policy | None,
+        *,
+        clock: Callable[[], datetime],
+        quantum: float = 0.0,
+    ) -> None:
+        self._database, self._ledger, self._policy = database, ledger, policy
+        self._clock, self._quantum = clock, quantum
+        self._curators: OrderedDict[object, Curator] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def read(
+        self,
+        query: exp.Query,
+        relations: Sequence[Relation],
+        authority: Authority,
+        subject: Subject,
+        variables: Variables,
+    ) -> Asked | None:
+        """Return the question that a query is, or None if its sender may not ask about all it names."""
+        if not relations:
+            return None
+        private = [relation for relation in relations if not self._is_public(relation)]
+        if not private or not _may_read_others(authority, subject, relations, private):
+            return None
+        payer = _payer(authority, subject, private)
+        if payer is None:
+            return None
+        for relation in private:
+            self._require_askable(relation)
+        epsilon = variables.get("discreet.epsilon")
+        if not epsilon:
+            raise StatementFailed(
+                "22023",
+                "the question has no price",
+                hint="Say what it may cost first: SET discreet.epsilon = 0.1",
+            )
+        noise = variables.get("discreet.noise") or None
+        return Asked(
+            query.sql(dialect=DIALECT, comments=False),
+            tuple(relations),
+            payer,
+            tuple(_allowance(authority, payer, relation) for relation in relations),
+            epsilon,
+            variables.get("discreet.delta") or "0",
+            noise,  # pyright: ignore[reportArgumentType]
+            float(variables.get("discreet.confidence")),
+        )
+
+    def describe(self, asked: Asked) -> tuple[Field, ...]:
+        """Return the columns of the answer; nothing is read or spent."""
+        curator = self._curator(asked)
+        plan, _ = curator.plan(
+            asked.text, epsilon=asked.epsilon, delta=asked.delta, noise=asked.noise
+        )
+        return tuple(Field(item.name, _type(item.type)) for item in curator.shape(plan))
+
+    def explain(self, asked: Asked) -> list[str]:
+        """Return what the question would cost and how exact it would be, line by line."""
+        curator = self._curator(asked)
+        plan, text = curator.plan(
+            asked.text, epsilon=asked.epsilon, delta=asked.delta, noise=asked.noise
+        )
+        found = curator.explain(plan, text, confidence=asked.confidence)
+        lines = [price(found)]
+        for item in found.expected:
+            if item.ranks is not None:
+                lines.append(f"{item.aggregate}: within {short(round(item.ranks))} ranks")
+                continue
+            share = f" ({percent(item.relative)})" if item.relative is not None else ""
+            lines.append(
+                f"{item.aggregate}: ± {short(item.within)}{share} in a group of {found.size:,} rows, "
+                f"at {percent(found.confidence)} confidence"
+            )
+        return [*lines, *found.cautions]
+
+    def ask(self, asked: Asked) -> Answer:
+        """Answer the question and charge it; the same one on the same data is free."""
+        curator = self._curator(asked)
+        try:
+            return _ask(curator, asked)
+        except EngineFailed as error:
+            if not _is_lost(curator):  # the words are our own: it cannot be computed
+                raise StatementFailed("22000", str(error)) from None
+        # The database went away meanwhile: what was reserved for the question still is.
+        return _ask(self._curator(asked), asked)
+
+    def close(self) -> None:
+        """Let go of all readers."""
+        with self._lock:
+            while self._curators:
+                self._curators.popitem()[1].leave()
+
+    def _curator(self, asked: Asked) -> Curator:
+        key = (
+            asked.payer,
+            asked.allowances,
+            tuple(
+                (relation.physical, self._database.version(relation.physical))
+                for relation in asked.relations
+            ),
+        )
+        with self._lock:
+            found = self._curators.get(key)
+            if found is not None and _is_lost(found):
+                self._curators.pop(key).leave()
+                found = None
+            if found is None:
+                found = self._open(asked, [version for _, version in key[2]])
+                self._curators[key] = found
+                if len(self._curators) > KEPT:
+                    self._curators.popitem(last=False)[1].leave()
+            self._curators.move_to_end(key)
+            return found
+
+    def _open(self, asked: Asked, versions: list[str]) -> Curator:
+        reader = self._database.reader()
+        held = {
+            relation.name: self._held(reader, relation, asked.payer, allowance, version)
+            for relation, allowance, version in zip(
+                asked.relations, asked.allowances, versions, strict=True
+            )
+        }
+        return Curator(
+            Catalog({name: (lambda item=item: item) for name, item in held.items()}),
+            reader,
+            self._ledger,
+            policy=self._policy,
+            analyst=asked.payer,
+            quantum=self._quantum,
+            clock=self._clock,
+        )
+
+    def _held(
+        self, reader: Any, relation: Relation, payer: str, allowance: Allowance | None, version: str
+    ) -> Held:
+        opened = reader.table(build.table(*relation.physical), label=relation.name)
+        cells = [column.name for column in relation.columns if column.key is not None]
+        hidden = {*cells, *(name + INDEX for name in cells)}
+        kept = tuple(column for column in opened.columns if column.name not in hidden)
+        said = self._said(relation)
+        if said is not None and allowance is not None:
+            whole = said.budget or (self._policy and self._policy.budget) or _WHOLE
+            own = Budget(allowance.epsilon, allowance.delta, whole.accounting)
+            said = replace(
+                said, budget=replace(whole, analysts={**dict(whole.analysts), payer: own})
+            )
+        return Held(
+            relation.name,
+            replace(opened, columns=kept),
+            said,
+            account=f"table:{relation.schema}.{relation.name}",
+            version=version,
+        )
+
+    def _said(self, relation: Relation) -> model.Table | None:
+        # The policy means tables of the default schema, not others of the same name elsewhere.
+        if self._policy is None or relation.schema != DEFAULT_SCHEMA:
+            return None
+        return self._policy.tables.get(relation.name)
+
+    def _is_public(self, relation: Relation) -> bool:
+        said = self._said(relation)
+        is_open = relation.kind == "table" and not (
+            relation.multilevel or relation.row_security or relation.masks
+        )
+        return is_open and said is not None and said.public
+
+    def _require_askable(self, relation: Relation) -> None:
+        if relation.kind != "table" or relation.multilevel:
+            raise StatementFailed(
+                "0A000",
+                f'questions about "{relation.name}" are not answered: it is a view or has labels',
+                hint="Ask about the table it is made from.",
+            )
+        if self._said(relation) is None:
+            raise StatementFailed(
+                "55000",
+                f'the policy does not say whose rows are in "{relation.name}"',
+                hint="Add the table, its unit and its bounds to the server's policy.",
+            )
+
+
+def _ask(curator: Curator, asked: Asked) -> Answer:
+    return curator.ask(
+        asked.text,
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        noise=asked.noise,
+        confidence=asked.confidence,
+    )
+
+
+def _is_lost(curator: Curator) -> bool:
+    return getattr(curator.engine, "is_lost", False)
+
+
+def told(answer: Answer) -> tuple[Notice, ...]:
+    """Return what is said beside an answer: price, what is left, and how far off it may be."""
+    left = answer.remaining
+    remaining = amounts(left["epsilon"], left["delta"])
+    spent = amounts(answer.spent["epsilon"], answer.spent["delta"])
+    what = "The same question again is free." if answer.cached else f"Spent {spent}."
+    widest = [_widest(errors) for errors in zip(*answer.error, strict=True)] if answer.rows else []
+    parts = [
+        f"{name} ± {short(width)}"
+        for name, width in zip(answer.columns, widest, strict=False)
+        if width is not None
+    ]
+    detail = f"{percent(answer.confidence)} confidence: {', '.join(parts)}" if parts else None
+    cautions = [Notice("WARNING", caution) for caution in answer.cautions]
+    return (Notice("NOTICE", f"{what} Left: {remaining}.", detail=detail), *cautions)
+
+
+def _widest(errors: Sequence[Any]) -> float | None:
+    known = [(error.high - error.low) / 2 for error in errors if error is not None]
+    return max(known, default=None)
+
+
+def typed(table: ArrowTable, fields: Sequence[Field]) -> ArrowTable:
+    """Return the answer's columns as the types that were told before."""
+    wanted = {
+        "text": "string",
+        "int8": "int64",
+        "float8": "float64",
+        "bool": "bool",
+        "date": "date32",
+    }
+    try:
+        columns = [
+            column.cast(wanted[field.type]) if field.type in wanted else column
+            for column, field in zip(table.columns, fields, strict=True)
+        ]
+    except ValueError:
+        raise StatementFailed("22003", "a number of the answer is out of range") from None
+    return type(table).from_arrays(columns, names=[field.name for field in fields])
+
+
+def _type(kind: Any) -> str:
+    """Return PostgreSQL's name for a type of an answer."""
+    import pyarrow as pa
+
+    tests = (
+        (pa.types.is_boolean, "bool"),
+        (pa.types.is_integer, "int8"),
+        (pa.types.is_floating, "float8"),
+        (pa.types.is_decimal, "numeric"),
+        (pa.types.is_date, "date"),
+        (pa.types.is_timestamp, "timestamp"),
+        (pa.types.is_time, "time"),
+    )
+    return next((name for test, name in tests if test(kind)), "text")
+
+
+def _may_read_others(
+    authority: Authority, subject: Subject, relations: Sequence[Relation], private: list[Relation]
+) -> bool:
+    """Return whether the sender has SELECT on every public table that is named."""
+    return all(
+        relation in private
+        or privilege_on(authority, subject.role, relation, Privilege.SELECT).allowed
+        for relation in relations
+    )
+
+
+def _payer(authority: Authority, subject: Subject, relations: list[Relation]) -> str | None:
+    """Return the role whose budget pays: one that was granted AGGREGATE on every table named.
+
+    The sender's own grant comes first, then the largest.
+
+    Raises:
+        AccessDenied: Each table may be asked about, but no one grant covers them all.
+    """
+    grants = [dict(budgets_on(authority, subject.role, relation)) for relation in relations]
+    if not all(grants):
+        return None
+    shared = set(grants[0]).intersection(*grants[1:])
+    if not shared:
+        raise AccessDenied(
+            "no single grant of AGGREGATE covers all tables of this question",
+            hint="Ask about one table at a time, or have them granted to one role.",
+        )
+    return min(
+        shared,
+        key=lambda grantee: (grantee != subject.role, -grants[0][grantee].epsilon, grantee),
+    )
+
+
+def _allowance(authority: Authority, payer: str, relation: Relation) -> Allowance | None:
+    found = [
+        entry.budget
+        for entry in relation.acl or ()
+        if entry.grantee == payer and entry.privilege is Privilege.AGGREGATE and entry.budget
+    ]
+    del authority
+    # Two grantors may have given the same role different budgets: the smaller one counts.
+    return min(found, key=lambda budget: (budget.epsilon, budget.delta), default=None)

@@ -1,0 +1,350 @@
+"""One connected user: every statement is prepared, decided, recorded and run here, whatever the protocol."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from discreet.errors import AccessDenied, Bug, DiscreetError, StatementFailed
+from discreet.guard.access.authority import Subject
+from discreet.guard.control.versions import Change
+from discreet.guard.statements import statement as kinds
+from discreet.guard.statements.parse import parse
+from discreet.serve.gateway.note import Note
+from discreet.serve.gateway.variables import REPORTED, Variables
+from discreet.serve.gateway.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from discreet.engines.databases.database import Connection
+    from discreet.guard.access.authority import Authority
+    from discreet.guard.identity.door import Visitor
+    from discreet.guard.statements.statement import Statement
+    from discreet.serve.gateway.cursors import Cursor
+    from discreet.serve.gateway.house import House
+    from discreet.serve.session import Outcome, Prepared, Transaction
+
+# What may be said in a transaction that failed.
+_HEALING = (kinds.Commit, kinds.Rollback, kinds.RollbackTo)
+_RETRIED = ("40001", "40P01")
+_ATTEMPTS = 8  # before the last one of a statement that others were faster than
+_MOMENT = 0.001  # seconds in which nobody can have heard that rights were changed
+
+
+class GatewaySession:
+    """Implements `discreet.serve.session.Session` over one house."""
+
+    def __init__(
+        self, house: House, visitor: Visitor, parameters: Mapping[str, str], method: str
+    ) -> None:
+        self.house, self.visitor, self.method = house, visitor, method
+        self.id = secrets.token_hex(8)
+        self.variables = Variables(defaults=house.defaults)
+        self.work = Work(house.database.connect(), house.control.authority, self._changing)
+        self.role = visitor.user
+        self.cursors: dict[str, Cursor] = {}
+        self.statements: dict[str, kinds.Prepare] = {}
+        self.keys = house.unlocked()
+        self.ciphers = house.vault.ciphers(self.keys)
+        self._is_canceled = self._is_late = False
+        self._stop: Callable[[], None] | None = None
+        self._subject: Subject | None = None
+        self._looked = 0.0
+        self._latest: Prepared | None = None
+        self.definitions: list[str] = []  # of this transaction, with passwords left out
+        try:
+            self._start(parameters)
+        except BaseException:
+            self.work.close()
+            raise
+
+    def _start(self, parameters: Mapping[str, str]) -> None:
+        """Set what the client said when it connected; nobody gets a clearance that way."""
+        for name, value in _startup(parameters).items():
+            self.variables.set(name, value)
+        wanted = self.variables.get("discreet.clearance")
+        if wanted:
+            with self._told("SET discreet.clearance", Note()):
+                self.house.require_clearance(self, wanted)
+
+    @property
+    def user(self) -> str:
+        """Who logged in."""
+        return self.visitor.user
+
+    @property
+    def transaction(self) -> Transaction:
+        """What ReadyForQuery says."""
+        return self.work.transaction
+
+    @property
+    def reported(self) -> Mapping[str, str]:
+        """Settings that clients are told about."""
+        told = {name: self.variables.get(name) for name in REPORTED}
+        role = self.authority.roles.get(self.role)
+        return {
+            **told,
+            "is_superuser": "on" if role is not None and role.superuser else "off",
+            "session_authorization": self.user,
+        }
+
+    @property
+    def idle_in_transaction(self) -> float | None:
+        """For how many seconds at most it wants to be idle in a transaction."""
+        return self.variables.idle_in_transaction
+
+    @property
+    def authority(self) -> Authority:
+        """The rights as this session sees them now."""
+        return self.work.authority
+
+    @property
+    def clearance(self) -> str | None:
+        """How much this session is cleared to see: at most what the user is."""
+        role = self.authority.roles.get(self.user)
+        own = role.clearance if role is not None else None
+        wanted = self.variables.get("discreet.clearance")
+        # Looked at each time: the user's own clearance may be lower by now.
+        if own is None or not wanted or not self.house.is_cleared(self.authority, own, wanted):
+            return own
+        return wanted
+
+    @property
+    def subject(self) -> Subject:
+        """Who sends statements, as decisions see them; all of one statement happens at one time."""
+        if self._subject is None:
+            now = self.house.clock().replace(tzinfo=None).isoformat(sep=" ")
+            settings = {**self.variables.all(), "discreet.now": now}
+            self._subject = Subject(self.user, self.role, self.clearance, settings)
+        return self._subject
+
+    def look(self) -> None:
+        """See rights, role and settings as they are now."""
+        self._subject = None
+        self._looked = time.monotonic()
+        self.work.look()
+
+    def _look_again(self, prepared: Prepared) -> None:
+        """Look, unless the statement was decided this very moment and runs for the first time."""
+        is_decided = self._latest is prepared and time.monotonic() - self._looked < _MOMENT
+        self._latest = None
+        if not is_decided:
+            self.look()
+
+    def split(self, text: str) -> Sequence[Statement]:
+        """Return the statements of a text."""
+        note = Note()
+        with self._told(text, note):
+            return parse(text, lenient=self.variables.is_lenient)
+
+    def prepare(self, statement: Statement, declared: Sequence[str | None] = ()) -> Prepared:
+        """Return what a statement takes and returns; nothing is executed or charged."""
+        from discreet.serve.gateway.preparing import prepare
+
+        note = Note()
+        with self._told(statement.text, note):
+            self.look()
+            self._require_welcome(statement)
+            self._latest = prepare(self, statement, declared, note)
+            return self._latest
+
+    def run(self, prepared: Prepared, values: Sequence[object] = ()) -> Outcome:
+        """Run a prepared statement; what was decided is recorded before this returns.
+
+        A statement that is a transaction of its own is run again when another one was first.
+        """
+        owns = self.work.is_idle
+        until = time.monotonic() + self._seconds
+        for attempt in range(_ATTEMPTS if owns else 0):
+            try:
+                return self._run_once(prepared, values, owns=True)
+            except StatementFailed as error:
+                is_late = self._is_canceled or time.monotonic() > until
+                if error.sqlstate not in _RETRIED or is_late or not self.work.is_idle:
+                    raise
+            time.sleep(secrets.randbelow(4 << attempt) / 1000)
+        return self._run_once(prepared, values, owns=owns)
+
+    def _run_once(self, prepared: Prepared, values: Sequence[object], *, owns: bool) -> Outcome:
+        note = Note()
+        if owns:
+            self.work.start_block()
+        try:
+            with self._told(prepared.statement.text, note, values=values):
+                self._look_again(prepared)
+                self._require_welcome(prepared.statement)
+                self.keys.refresh()
+                return self._run(prepared, values, note, owns=owns)
+        except BaseException:
+            if owns and not self.work.is_idle:
+                self.work.finish_block(failed=True)
+            else:
+                self.work.fail()
+            if self.work.is_idle:
+                self.definitions = []
+            raise
+
+    def _run(
+        self, prepared: Prepared, values: Sequence[object], note: Note, *, owns: bool
+    ) -> Outcome:
+        from discreet.serve.gateway.running import run
+
+        self._is_canceled = self._is_late = False
+        try:
+            with self.house.deadlines.limit(self._seconds, self._end), self.ciphers.told():
+                outcome = run(self, prepared, values, note)
+        except StatementFailed as error:
+            if self._is_late and error.sqlstate == "57014":
+                raise StatementFailed(
+                    "57014", "canceling statement due to statement timeout"
+                ) from None
+            raise
+        if self.ciphers.used and note.reason is None:
+            note.reason = f"key {', '.join(sorted(self.ciphers.used))}"
+        self._record(prepared.statement.text, note, "allowed", values=values)
+        note.is_told = False  # if the commit fails, that is told, too
+        if owns and not self.work.is_idle:
+            self.work.finish_block(failed=False)
+        return outcome
+
+    @property
+    def _seconds(self) -> float:
+        """How long a statement may take."""
+        most = self.house.settings.limits.statement_seconds
+        return min(self.variables.timeout or most, most)
+
+    def start_block(self) -> None:
+        """Open an implicit transaction, unless one is open."""
+        self.work.start_block()
+
+    def finish_block(self, *, failed: bool = False) -> None:
+        """Commit the implicit transaction, or undo it."""
+        with self._told("COMMIT", Note()):
+            self.work.finish_block(failed=failed)
+        if self.work.is_idle:
+            self.end_transaction()
+
+    def end_transaction(self) -> None:
+        """Forget what lasts for a transaction only."""
+        self.variables.end_transaction()
+        self.definitions = []
+        self._subject = None
+        self.cursors = {name: cursor for name, cursor in self.cursors.items() if cursor.hold}
+
+    def cancel(self) -> None:
+        """Stop what runs now, from another thread."""
+        self._is_canceled = True
+        self.work.connection.interrupt()
+        self.ciphers.interrupt()
+        stop = self._stop
+        if stop is not None:
+            stop()
+
+    @contextmanager
+    def stoppable(self, stop: Callable[[], None]) -> Generator[None]:
+        """Let `cancel` also stop what runs inside, which is not on this session's connection."""
+        self._stop = stop
+        try:
+            yield
+        finally:
+            self._stop = None
+
+    def _end(self) -> None:
+        """Stop what has taken too long."""
+        self._is_late = True
+        self.cancel()
+
+    def require_going(self) -> None:
+        """Refuse to go on with a statement that was canceled."""
+        if self._is_canceled:
+            raise StatementFailed("57014", "canceling statement due to user request")
+
+    def close(self) -> None:
+        """End the session."""
+        try:
+            self.work.close()
+        finally:
+            self.ciphers.close()
+            self.keys.close()
+            self.house.left(self)
+
+    def _require_welcome(self, statement: Statement) -> None:
+        """Refuse who was dropped or locked out since login, and statements after a failure."""
+        role = self.authority.roles.get(self.user)
+        if role is None or not role.login:
+            raise AccessDenied(f'role "{self.user}" is not permitted to log in', sqlstate="28000")
+        if self.role not in self.authority.roles:
+            raise StatementFailed("22023", f'role "{self.role}" does not exist')
+        if not isinstance(statement, _HEALING):
+            self.work.require_usable()
+
+    def _changing(
+        self, base: int, authority: Authority, written: Connection | None
+    ) -> AbstractContextManager[object]:
+        """Return what holds the authority still while the engine commits, and then keeps the new one."""
+        said, self.definitions = "; ".join(self.definitions), []
+        change = Change(base, authority, self.user, said, self.house.clock())
+        if written is not None:
+            self.house.pending.note(written, change)
+        return self.house.control.changing(
+            base, authority, by=change.by, statement=said, at=change.at, token=change.token
+        )
+
+    @contextmanager
+    def _told(
+        self,
+        text: str,
+        note: Note,
+        *,
+        values: Sequence[object] = (),
+    ) -> Generator[None]:
+        """Record what is refused or fails inside; what nobody foresaw becomes a `Bug` without words."""
+        try:
+            yield
+        except AccessDenied as error:
+            note.sqlstate, note.reason = error.sqlstate, error.reason
+            self._record(text, note, "denied", values=values)
+            raise
+        except DiscreetError as error:
+            note.sqlstate = getattr(error, "sqlstate", None) or error.code
+            note.reason = note.reason or str(error)
+            decision = "denied" if error.exit_code == 4 else "failed"
+            self._record(text, note, decision, values=values)
+            raise
+        except Exception as error:  # noqa: BLE001 -- its words may quote data
+            kind = type(error).__name__
+            self.house.log_bug(error)
+            note.sqlstate, note.reason = "XX000", f"internal error ({kind})"
+            self._record(text, note, "failed", values=values)
+            raise Bug(f"internal error ({kind})") from None
+
+    def _record(
+        self, text: str, note: Note, decision: str, *, values: Sequence[object] = ()
+    ) -> None:
+        if note.is_told:
+            return
+        note.is_told = True
+        note.milliseconds = (time.monotonic() - note.started) * 1000
+        self.house.record(self, text, note, decision, values)
+
+
+def _startup(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that a client names when it connects: `-c name=value` in `options`, too."""
+    found = {
+        name: value
+        for name, value in parameters.items()
+        if name not in ("user", "database", "options", "replication")
+        and not name.startswith("_pq_")
+    }
+    words = parameters.get("options", "").replace("\\ ", "\0").split()
+    items = iter(words)
+    for word in items:
+        pair = next(items, "") if word == "-c" else word.removeprefix("-c").removeprefix("--")
+        name, equals, value = pair.replace("\0", " ").partition("=")
+        if equals:
+            found[name] = value
+    return found

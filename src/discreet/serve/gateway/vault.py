@@ -1,0 +1,127 @@
+"""The vault as sessions use it: sealed secrets, the file's key, and columns that open for who has the key."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from discreet.engines.databases.duckdb import ServedDuckDB
+from discreet.errors import StatementFailed, WrongUsage
+from discreet.guard.vault.functions import Functions
+from discreet.guard.vault.keys import KIND, Act, get_key
+from discreet.guard.vault.secrets import FILE_KEY, database_key, open_secrets
+from discreet.guard.vault.session_keys import Unlocked
+from discreet.guard.vault.wrapping import read_wrapping_key
+from discreet.serve.gateway.apart import blind
+from discreet.serve.gateway.ciphers import Ciphers, has_cells
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from sqlglot import exp
+
+    from discreet.engines.databases.database import Database
+    from discreet.guard.access.authority import Relation, Subject
+    from discreet.guard.control.documents import Documents
+    from discreet.guard.rewrite.permitted import Source
+    from discreet.serve.gateway.note import Note
+    from discreet.serve.gateway.session import GatewaySession
+
+_log = logging.getLogger("discreet.serve")
+
+
+class Vault:
+    """What the server's key locks; without a key file nothing is sealed at rest."""
+
+    def __init__(self, documents: Documents, key_file: Path | None, *, at: datetime) -> None:
+        self._server = None if key_file is None else read_wrapping_key(key_file)
+        self._act = Act("server", at)
+        self._plain = documents
+        self.documents: Documents = open_secrets(documents, self._server, act=self._act)
+        self._functions = Functions()
+        self._has_functions = self.is_apart = False
+
+    def file_key(self, path: Path) -> bytes | None:
+        """Return the key of the database file, None if it is not encrypted."""
+        if self._server is None:
+            return None
+        if path.exists() and self._plain.get(KIND, FILE_KEY) is None:
+            _log.warning("%s was made before there was a key, and is not encrypted", path.name)
+            return None
+        return database_key(self._plain, self._server, act=self._act).encode()
+
+    def serve(self, database: Database) -> None:
+        """Let queries of a database open and lock cells; before its first session."""
+        if isinstance(database, ServedDuckDB):
+            self._functions.register(database.add_function)
+            self._has_functions = True
+        else:
+            self.is_apart = database.is_writable
+
+    def unlocked(self) -> Unlocked:
+        """Return the keys of a new session: none, but for those in the server's custody."""
+        return Unlocked(self._plain, self._server)
+
+    def ciphers(self, keys: Unlocked) -> Ciphers:
+        """Return the encrypted columns of a new session."""
+        return Ciphers(keys, self._functions)
+
+    def has_key(self, key_id: str) -> bool:
+        """Whether there is a key that was not destroyed."""
+        try:
+            return get_key(self._plain, key_id).state == "active"
+        except WrongUsage:
+            return False
+
+    def require_cells(self, session: GatewaySession) -> None:
+        """Refuse encrypted columns where nothing can be written."""
+        if not self._has_functions and not self.is_apart:
+            name = session.house.database.name
+            raise StatementFailed("0A000", f"columns are not encrypted in {name}")
+
+    def unlock(self, session: GatewaySession, name: str, secret: object, note: Note) -> None:
+        """Take a client's key into its session's memory."""
+        key_id = _key_of(session, name)
+        note.reason = f"key {key_id}"
+        if not isinstance(secret, (str, bytes)):
+            raise StatementFailed("22023", "a key is 32 bytes or 64 hexadecimal digits")
+        session.keys.unlock(key_id, secret)
+
+    def source(self, session: GatewaySession, relation: Relation) -> exp.Query:
+        """Return how a table with encrypted columns is read: a locked one fails when it is used."""
+        if not self._has_functions:
+            raise StatementFailed(
+                "0A000", f'"{relation.name}" has encrypted columns, which cannot be read here'
+            )
+        columns = [
+            build.column(column.name)
+            if column.key is None
+            else build.named(session.ciphers.opened(relation, column), column.name)
+            for column in relation.columns
+        ]
+        return build.select(*columns, source=build.table(*relation.physical))
+
+    def plainly(self, session: GatewaySession) -> Source:
+        """Return how relations are read by statements of which it is not known what they use."""
+        house = session.house
+        read = house.source(session)
+        if not self.is_apart:
+            return read
+
+        def seen(relation: Relation, subject: Subject) -> exp.Query:
+            if has_cells(relation) and not relation.multilevel:
+                return blind(relation, house.database.dialect)
+            return read(relation, subject)
+
+        return seen
+
+
+def _key_of(session: GatewaySession, name: str) -> str:
+    """Return the key that a column, such as `employee.sin`, is under; else the name is a key's."""
+    table, _, column = name.rpartition(".")
+    schema, _, bare = table.rpartition(".")
+    relation = session.authority.relations.get((schema or "public", bare))
+    found = relation.column(column) if relation is not None else None
+    return found.key if found is not None and found.key is not None else name

@@ -1,0 +1,85 @@
+"""A whole server without a wire: sessions are opened as front ends open them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from discreet.guard.identity.door import Visitor
+from discreet.serve.settings import read_settings
+from discreet.serve.starting import open_house
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from discreet.serve.gateway.session import GatewaySession
+    from discreet.serve.session import Outcome
+    from discreet.serve.starting import Opened
+
+HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
+
+
+@dataclass
+class Client:
+    """Somebody who is logged in and types SQL."""
+
+    session: GatewaySession
+
+    def run(self, text: str, *values: object) -> Outcome:
+        """Run a text and return what its last statement gave."""
+        statements = self.session.split(text)
+        outcome = None
+        for statement in statements:
+            outcome = self.session.run(self.session.prepare(statement), values)
+        assert outcome is not None
+        return outcome
+
+    def rows(self, text: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        table = self.run(text, *values).table
+        assert table is not None
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+@pytest.fixture
+def open_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Opened]]:
+    """Open servers; they are closed at the end."""
+    monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
+    opened: list[Opened] = []
+
+    def start(**settings: Any) -> Opened:
+        settings.setdefault("port", 0)
+        found = open_house(read_settings(settings.pop("data", tmp_path / "data"), **settings))
+        opened.append(found)
+        return found
+
+    yield start
+    for item in opened:
+        item.house.close()
+
+
+@pytest.fixture
+def server(open_server: Callable[..., Opened]) -> Opened:
+    """An empty server."""
+    return open_server()
+
+
+@pytest.fixture
+def hospital(open_server: Callable[..., Opened]) -> Opened:
+    """A server with the tables of the made-up hospital."""
+    return open_server(policy=HOSPITAL / "policy.yaml")
+
+
+@pytest.fixture
+def connect() -> Callable[..., Client]:
+    """Return how somebody who was let in gets a session."""
+
+    def enter(opened: Opened, user: str = "admin", **parameters: str) -> Client:
+        visitor = Visitor(user, "127.0.0.1", is_local=True, is_encrypted=True)
+        return Client(opened.house.open(visitor, parameters, "test"))
+
+    return enter

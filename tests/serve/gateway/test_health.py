@@ -1,0 +1,65 @@
+"""Health: what cannot be reached is told, and nothing else."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from fastapi.testclient import TestClient
+
+from discreet.errors import StoreFailed
+from discreet.guard.identity.door import Visitor
+from discreet.serve.gateway import health
+from discreet.serve.http.app import make_app
+
+
+@pytest.fixture
+def web(server) -> TestClient:
+    return TestClient(make_app(server.house, server.keeper, is_encrypted=False))
+
+
+def test_a_server_that_works_says_so_part_by_part(web: TestClient):
+    told = web.get("/healthz")
+    assert told.status_code == 200
+    assert told.json() == {
+        "status": "ok",
+        "sessions": 0,
+        "parts": dict.fromkeys(("control", "ledger", "journal", "database"), "ok"),
+        "unwitnessed": 0,
+    }
+
+
+@pytest.mark.parametrize("part", ["control", "ledger", "journal", "database"])
+def test_a_part_that_fails_makes_it_503_without_words(server, web: TestClient, part: str):
+    def fail() -> None:
+        raise StoreFailed("The store in /srv/secret/place cannot be read.")
+
+    server.house.pulse._looks[part] = fail
+    told = web.get("/healthz")
+    assert told.status_code == 503
+    assert told.json()["parts"][part] == "failing"
+    assert "secret" not in told.text
+
+
+def test_a_part_that_hangs_is_down_and_is_asked_once(server, web: TestClient, monkeypatch):
+    monkeypatch.setattr(health, "WITHIN", 0.1)
+    monkeypatch.setattr(health, "FRESH", 0.0)
+    asked, go_on = [], threading.Event()
+
+    def hang() -> None:
+        asked.append(1)
+        go_on.wait(20)
+
+    server.house.pulse._looks["ledger"] = hang
+    assert [web.get("/healthz").status_code for _ in range(3)] == [503, 503, 503]
+    assert asked == [1]
+    go_on.set()
+
+
+def test_checkpoints_without_a_witness_are_counted(open_server, tmp_path):
+    missing = tmp_path / "unplugged" / "witness.txt"
+    opened = open_server(audit={"witness": [str(missing)], "checkpoint_entries": 1})
+    web = TestClient(make_app(opened.house, opened.keeper, is_encrypted=False))
+    opened.house.open(Visitor("admin", "127.0.0.1", is_local=True), {}, "test").close()
+    assert web.get("/healthz").json()["unwitnessed"] > 0
+    assert "discreet_unwitnessed_checkpoints 0" not in web.get("/metrics").text
