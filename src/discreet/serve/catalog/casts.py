@@ -1,0 +1,176 @@
+"""Casts to and from the types that stand for numbers of things: `'patients'::regclass`, `oid::regtype`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.serve.catalog.calls import as_texts, call, cast, number, text
+from discreet.serve.catalog.lookups import require
+from discreet.serve.catalog.sources import type_of
+from discreet.serve.catalog.standard import NUMBERED, REGISTERED, types
+from discreet.serve.catalog.written import array_items, is_array, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.serve.catalog.calls import Calls
+    from discreet.serve.catalog.snapshot import Snapshot
+
+_TEXTS = frozenset(
+    {"text", "varchar", "bpchar", "name", "char", "cstring", "unknown", "pg_node_tree", "aclitem"}
+)
+_KEPT: Mapping[str, str] = {
+    "bool": "BOOLEAN",
+    "int2": "SMALLINT",
+    "int4": "INTEGER",
+    "int8": "BIGINT",
+    "float4": "FLOAT",
+    "float8": "DOUBLE",
+    "numeric": "DECIMAL(38, 6)",
+    "date": "DATE",
+    "time": "TIME",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+    "interval": "INTERVAL",
+    "uuid": "UUID",
+    "json": "JSON",
+    "bytea": "BLOB",
+    **dict.fromkeys(_TEXTS, "VARCHAR"),
+    **dict.fromkeys(NUMBERED, "UINTEGER"),
+    "int2vector": "SMALLINT[]",
+    "oidvector": "UINTEGER[]",
+}
+
+
+def duck_type(name: str) -> str:
+    """Return DuckDB's type for one of pg_type's.
+
+    Raises:
+        StatementFailed: 42704, there is no such type here.
+    """
+    if is_array(name):
+        return f"{duck_type(name[1:])}[]"
+    found = _KEPT.get(name)
+    if found is None and name in types():
+        return "VARCHAR"
+    if found is None:
+        raise StatementFailed("42704", f'type "{name}" does not exist')
+    return found
+
+
+@dataclass
+class Casts:
+    """Rewrites casts; what of it is shown as a name is found before anything is rewritten."""
+
+    snapshot: Snapshot
+    calls: Calls
+    _shown: set[int] = field(default_factory=set[int])
+
+    def find_shown(self, tree: exp.Query) -> None:
+        """Remember which numbers of things are read as names: in the result, and as texts."""
+        for select in _branches(tree):
+            for each in select.expressions:
+                self._mark(each.unalias())
+        for node in tree.find_all(exp.Cast):
+            if type_name(node.to) in _TEXTS:
+                self._mark(node.this)
+        for node in tree.find_all(exp.DPipe):
+            self._mark(node.this)
+            self._mark(node.expression)
+        # Of a cast, what is cast.
+        self._kinds = {id(node): type_of(node) for node in tree.find_all(exp.Column, exp.Anonymous)}
+        self._kinds |= {id(node): type_of(node.this) for node in tree.find_all(exp.Cast)}
+
+    def _mark(self, node: exp.Expr) -> None:
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if isinstance(node, (exp.Column, exp.Cast, exp.Anonymous)) and type_of(node) in REGISTERED:
+            self._shown.add(id(node))
+
+    def column(self, node: exp.Column) -> exp.Expr:
+        """Return a column; the number of a function as its name where it is shown."""
+        return self.shown(node, node)
+
+    def shown(self, node: exp.Expr, new: exp.Expr) -> exp.Expr:
+        """Return what `node` was rewritten to: the number of a thing as its name where it is shown."""
+        if id(node) not in self._shown:
+            return new
+        return self.calls.own(f"_show_{self._kinds[id(node)]}", new)
+
+    def cast(self, node: exp.Cast) -> exp.Expr:
+        """Return a cast to a type that DuckDB has."""
+        kind = type_name(node.to)
+        if kind in REGISTERED:
+            return self._registered(node, kind)
+        literal = _literal(node.this)
+        if literal is not None and (is_array(kind) or kind in ("int2vector", "oidvector")):
+            return array_of(literal, kind)
+        source = self._kinds.get(id(node))
+        if kind in _TEXTS and source is not None and _is_list(source):
+            return _list_text(node.this, source)
+        if kind == "char" or (kind == "bpchar" and not node.to.expressions):
+            return call("left", cast(node.this, "VARCHAR"), number(1))
+        if kind == "numeric":
+            return cast(node.this, _numeric(node.to))
+        return cast(node.this, duck_type(kind))
+
+    def _registered(self, node: exp.Cast, kind: str) -> exp.Expr:
+        literal = _literal(node.this)
+        if literal is not None:
+            oid = require(self.snapshot, kind, literal, self.calls.session.path)
+            found = cast(number(oid), "UINTEGER")
+        elif self._kinds.get(id(node)) in NUMBERED:
+            found = cast(node.this, "UINTEGER")
+        else:
+            found = self.calls.own(f"_read_{kind}", node.this)
+        return self.calls.own(f"_show_{kind}", found) if id(node) in self._shown else found
+
+
+def _branches(tree: exp.Query) -> list[exp.Select]:
+    match tree:
+        case exp.Select():
+            return [tree]
+        case exp.SetOperation():
+            return [*_branches(tree.left), *_branches(tree.right)]
+        case exp.Subquery() if isinstance(tree.this, exp.Query):
+            return _branches(tree.this)
+        case _:
+            return []
+
+
+def _literal(node: exp.Expr) -> str | None:
+    """Return a text that is written out, also when it says that it is one."""
+    while isinstance(node, exp.Paren) or (
+        isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal)
+    ):
+        node = node.this
+    is_text = isinstance(node, exp.Literal) and node.is_string
+    return node.name if is_text or isinstance(node, exp.ByteString) else None
+
+
+def _is_list(kind: str) -> bool:
+    return is_array(kind) or kind in ("int2vector", "oidvector")
+
+
+def _list_text(node: exp.Expr, kind: str) -> exp.Expr:
+    if not is_array(kind):
+        return call("array_to_string", as_texts(node), text(" "))
+    return call("pgm_array_text", as_texts(node))
+
+
+def array_of(literal: str, kind: str) -> exp.Expr:
+    """Return an array that is written as a text."""
+    items = array_items(literal) if is_array(kind) else list(literal.split())
+    if items is None:
+        raise StatementFailed("22P02", "malformed array literal")
+    cells = [exp.null() if item is None else text(item) for item in items]
+    return cast(exp.Array(expressions=cells), duck_type(kind))
+
+
+def _numeric(to: exp.Expr) -> str:
+    digits = [each.name for each in to.expressions]
+    return f"DECIMAL({', '.join(digits)})" if digits else _KEPT["numeric"]

@@ -1,0 +1,140 @@
+"""The catalog of a session: says what queries it answers, and answers them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.databases.failures import too_many_rows
+from discreet.serve.catalog.answers import arranged, fields_of
+from discreet.serve.catalog.parameters import bound, parameter_types
+from discreet.serve.catalog.questions import is_about_catalog
+from discreet.serve.catalog.session import Session
+from discreet.serve.catalog.standard import SCHEMAS
+from discreet.serve.catalog.store import store_for
+from discreet.serve.catalog.translate import Translated, translate
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from sqlglot import exp
+
+    from discreet.engines.databases.database import Field
+    from discreet.engines.engine import ArrowTable
+    from discreet.guard.access.authority import Authority, Subject
+    from discreet.serve.catalog.store import Store
+
+_ROWS = 65_536  # of a batch
+
+
+class Catalog:
+    """pg_catalog and information_schema for one subject, filled only with what they may know of.
+
+    Nothing is built before the first question. Sessions of one role share what is built.
+    """
+
+    def __init__(
+        self,
+        authority: Authority,
+        subject: Subject,
+        *,
+        database: str = "discreet",
+        version: str,
+        settings: Mapping[str, str],
+    ) -> None:
+        self._authority = authority
+        self._subject = subject
+        self._database = database
+        self._version = version
+        self._settings = settings
+        self._lock = Lock()
+        self._running: list[Any] = []
+
+    def handles(self, query: exp.Query) -> bool:
+        """Whether a query is about the catalog alone."""
+        return is_about_catalog(query)
+
+    def parameters(self, query: exp.Query, declared: Sequence[str | None] = ()) -> tuple[str, ...]:
+        """Return the types of a query's parameters, as far as declared, else by where they stand."""
+        return parameter_types(query, declared)
+
+    def bind(
+        self, query: exp.Query, types: Sequence[str], values: Sequence[object] | None = None
+    ) -> exp.Query:
+        """Return a query with literals in the place of its parameters: NULLs without values.
+
+        Raises:
+            StatementFailed: There are too few values, or one is nothing that is asked for.
+        """
+        return bound(query, types, [None] * len(types) if values is None else values)
+
+    def describe(self, query: exp.Query) -> tuple[Field, ...]:
+        """Return the columns of a result; nothing is executed.
+
+        Raises:
+            StatementFailed: The query names what is not there, or is not supported.
+        """
+        store, translated = self._translated(query)
+        with self._cursor(store) as cursor:
+            return fields_of(cursor, translated)
+
+    def run(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
+        """Return the result of a query without parameters; its columns are those of `describe`.
+
+        Raises:
+            StatementFailed: The query names what is not there, is not supported, or has more rows
+                than `limit`.
+        """
+        store, translated = self._translated(query)
+        with self._cursor(store) as cursor:
+            fields = fields_of(cursor, translated)
+            result = cursor.execute(translated.sql)
+            table = result.to_arrow_table() if limit is None else _bounded(result, limit)
+            return arranged(table, fields, translated)
+
+    def interrupt(self) -> None:
+        """Make what runs now fail with 57014; may be called from another thread."""
+        with self._lock:
+            for cursor in self._running:
+                cursor.interrupt()
+
+    def _translated(self, query: exp.Query) -> tuple[Store, Translated]:
+        store = store_for(self._authority, self._subject.role, self._database)
+        session = Session(
+            self._subject,
+            self._database,
+            self._version,
+            self._settings,
+            frozenset({*SCHEMAS, *store.snapshot.visible.schemas}),
+        )
+        translated = translate(query, store.snapshot, session)
+        store.prepare(translated.relations, translated.functions)
+        return store, translated
+
+    @contextmanager
+    def _cursor(self, store: Store) -> Generator[Any]:
+        cursor = store.cursor()
+        with self._lock:
+            self._running.append(cursor)
+        try:
+            with store.failing():
+                yield cursor
+        finally:
+            with self._lock:
+                self._running.remove(cursor)
+            cursor.close()
+
+
+def _bounded(result: Any, limit: int) -> ArrowTable:
+    """Return the rows of a result, if there are not too many."""
+    import pyarrow as pa
+
+    reader = result.to_arrow_reader(min(limit + 1, _ROWS))
+    batches: list[Any] = []
+    for batch in reader:
+        batches.append(batch)
+        if sum(each.num_rows for each in batches) > limit:
+            reader.close()
+            raise too_many_rows(limit)
+    return pa.Table.from_batches(batches, schema=reader.schema)

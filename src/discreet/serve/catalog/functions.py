@@ -1,0 +1,260 @@
+"""Functions of the catalog that look something up: their types, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from discreet.serve.catalog import privileges
+from discreet.serve.catalog.constraints import quoted
+from discreet.serve.catalog.definitions import index_definition, trigger_definition
+from discreet.serve.catalog.kinds import shown
+from discreet.serve.catalog.lookups import SHOWN, Path, find_class, look_up, require
+from discreet.serve.catalog.standard import types_by_oid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.serve.catalog.snapshot import Snapshot
+
+Implementation: TypeAlias = Callable[..., object]
+
+OID, TEXT, INT, BOOL, LONG = "UINTEGER", "VARCHAR", "INTEGER", "BOOLEAN", "BIGINT"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function for one number of arguments; all of DuckDB's types.
+
+    With `path`, the schemas that names are looked up in are one argument more, as text. NULL for an
+    argument gives NULL, but where `nulls`.
+    """
+
+    parameters: tuple[str, ...]
+    returns: str
+    make: Callable[[Snapshot], Implementation]
+    path: bool = False
+    nulls: bool = False
+
+
+def written_path(path: Path) -> str:
+    """Return schemas as one text, for functions that need them."""
+    return "\0".join(path)
+
+
+def read_path(text: str) -> Path:
+    """Return schemas from the text of `written_path`."""
+    return tuple(text.split("\0")) if text else ()
+
+
+def _userbyid(snapshot: Snapshot) -> Implementation:
+    return lambda oid: snapshot.role_names.get(oid, f"unknown (OID={oid})")
+
+
+def _constraintdef(snapshot: Snapshot) -> Implementation:
+    def define(oid: int, pretty: bool, path: str) -> str | None:
+        found = snapshot.constraints.get(oid)
+        if found is None:
+            return None
+        _, constraint = found
+        target = constraint.target
+        qualified = target is not None and (
+            find_class(snapshot, quoted(target[1]), read_path(path)) != snapshot.relation(target)
+        )
+        return constraint.definition(qualified=qualified, pretty=pretty)
+
+    return define
+
+
+def _indexdef(snapshot: Snapshot) -> Implementation:
+    def define(oid: int) -> str | None:
+        found = snapshot.indexes.get(oid)
+        return index_definition(*found) if found else None
+
+    return define
+
+
+def _indexdef_column(snapshot: Snapshot) -> Implementation:
+    def define(oid: int, number: int, _: bool) -> str | None:
+        found = snapshot.indexes.get(oid)
+        if found is None:
+            return None
+        seen, constraint = found
+        if number == 0:
+            return index_definition(seen, constraint)
+        inside = 1 <= number <= len(constraint.columns)
+        return quoted(constraint.columns[number - 1]) if inside else ""
+
+    return define
+
+
+def _viewdef(snapshot: Snapshot) -> Implementation:
+    def define(view: str, path: str) -> str | None:
+        oid = require(snapshot, "regclass", view, read_path(path))
+        seen = snapshot.seen.get(oid)
+        if seen is None or not seen.is_owner or seen.relation.query is None:
+            return None
+        return f" {seen.relation.query.rstrip().rstrip(';')};"
+
+    return define
+
+
+def _triggerdef(snapshot: Snapshot) -> Implementation:
+    found = {
+        snapshot.attached("trigger", seen, trigger.name): (seen, trigger)
+        for seen in snapshot.seen.values()
+        if seen.is_owner
+        for trigger in seen.relation.triggers
+    }
+    return lambda oid: trigger_definition(*found[oid]) if oid in found else None
+
+
+def _table_is_visible(snapshot: Snapshot) -> Implementation:
+    def is_visible(oid: int, path: str) -> bool | None:
+        key = snapshot.class_names.get(oid)
+        return None if key is None else find_class(snapshot, quoted(key[1]), read_path(path)) == oid
+
+    return is_visible
+
+
+def _type_is_visible(_: Snapshot) -> Implementation:
+    return lambda oid: True if oid in types_by_oid() else None
+
+
+def _show(kind: str) -> Function:
+    def make(snapshot: Snapshot) -> Implementation:
+        return lambda oid, path: SHOWN[kind](snapshot, oid, read_path(path))
+
+    return Function((OID,), TEXT, make, path=True)
+
+
+def _read(kind: str) -> Function:
+    def make(snapshot: Snapshot) -> Implementation:
+        return lambda text, path: require(snapshot, kind, text, read_path(path))
+
+    return Function((TEXT,), OID, make, path=True)
+
+
+def _try_read(kind: str) -> Function:
+    def make(snapshot: Snapshot) -> Implementation:
+        return lambda text, path: (
+            None if text.isdecimal() else look_up(snapshot, kind, text, read_path(path))
+        )
+
+    return Function((TEXT,), OID, make, path=True)
+
+
+def _privilege(check: Callable[..., object], names: int) -> tuple[Function, Function]:
+    """Return a function about the current role, and one about a role that is given first."""
+
+    def own(snapshot: Snapshot) -> Implementation:
+        role = snapshot.visible.role
+        return lambda *given: check(snapshot, role, *given[:-1], read_path(given[-1]))
+
+    def other(snapshot: Snapshot) -> Implementation:
+        return lambda role, *given: check(
+            snapshot, privileges.role_named(snapshot, role), *given[:-1], read_path(given[-1])
+        )
+
+    return (
+        Function((TEXT,) * (names + 1), BOOL, own, path=True),
+        Function((TEXT,) * (names + 2), BOOL, other, path=True),
+    )
+
+
+def _has_role(snapshot: Snapshot) -> Implementation:
+    return lambda user, role, asked: privileges.in_role(
+        snapshot,
+        privileges.role_named(snapshot, user),
+        privileges.role_named(snapshot, role),
+        asked,
+    )
+
+
+def _has_role_self(snapshot: Snapshot) -> Implementation:
+    return lambda role, asked: privileges.in_role(
+        snapshot, snapshot.visible.role, privileges.role_named(snapshot, role), asked
+    )
+
+
+def _quote_literal(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"E'{escaped.replace(chr(92), chr(92) * 2)}'" if "\\" in text else f"'{escaped}'"
+
+
+def _format(pattern: str, *given: object) -> str:
+    """Return what format('%I.%I', …) does, for %s, %I, %L and %%."""
+    rest = iter(given)
+    out: list[str] = []
+    parts = iter(pattern.split("%"))
+    out.append(next(parts))
+    for part in parts:
+        letter, tail = part[:1], part[1:]
+        match letter:
+            case "s":
+                out.append(str(next(rest, "") or ""))
+            case "I":
+                out.append(quoted(str(next(rest, "") or "")))
+            case "L":
+                out.append(_quote_literal(str(next(rest, "") or "")))
+            case _:
+                out.append("%")
+                tail = next(parts, "") if not letter else part
+        out.append(tail)
+    return "".join(out)
+
+
+def _size_pretty(size: int) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if abs(size) < 10240:
+            return f"{size} {unit}"
+        size = (size + 512) // 1024
+    return f"{size} TB"
+
+
+def _encoding(number: int) -> str:
+    return {0: "SQL_ASCII", 6: "UTF8", 8: "LATIN1"}.get(number, "")
+
+
+def _fixed(call: Implementation) -> Callable[[Snapshot], Implementation]:
+    return lambda _: call
+
+
+def _table() -> dict[tuple[str, int], Function]:
+    found: dict[tuple[str, int], Function] = {
+        ("format_type", 2): Function((OID, INT), TEXT, _fixed(shown), nulls=True),
+        ("pg_get_userbyid", 1): Function((OID,), TEXT, _userbyid),
+        ("pg_get_constraintdef", 2): Function((OID, BOOL), TEXT, _constraintdef, path=True),
+        ("pg_get_indexdef", 1): Function((OID,), TEXT, _indexdef),
+        ("pg_get_indexdef", 3): Function((OID, INT, BOOL), TEXT, _indexdef_column),
+        ("pg_get_viewdef", 1): Function((TEXT,), TEXT, _viewdef, path=True),
+        ("pg_get_triggerdef", 1): Function((OID,), TEXT, _triggerdef),
+        ("pg_table_is_visible", 1): Function((OID,), BOOL, _table_is_visible, path=True),
+        ("pg_type_is_visible", 1): Function((OID,), BOOL, _type_is_visible),
+        ("pg_has_role", 2): Function((TEXT, TEXT), BOOL, _has_role_self),
+        ("pg_has_role", 3): Function((TEXT, TEXT, TEXT), BOOL, _has_role),
+        ("quote_ident", 1): Function((TEXT,), TEXT, _fixed(quoted)),
+        ("quote_literal", 1): Function((TEXT,), TEXT, _fixed(_quote_literal)),
+        ("pg_size_pretty", 1): Function((LONG,), TEXT, _fixed(_size_pretty)),
+        ("pg_encoding_to_char", 1): Function((INT,), TEXT, _fixed(_encoding)),
+    }
+    for count in range(1, 6):
+        found["format", count] = Function((TEXT,) * count, TEXT, _fixed(_format), nulls=True)
+    for kind in SHOWN:
+        found[f"_show_{kind}", 1] = _show(kind)
+        found[f"_read_{kind}", 1] = _read(kind)
+        found[f"to_{kind}", 1] = _try_read(kind)
+    for name, check, names in (
+        ("has_table_privilege", privileges.on_table, 1),
+        ("has_any_column_privilege", privileges.on_any_column, 1),
+        ("has_column_privilege", privileges.on_column, 2),
+        ("has_schema_privilege", privileges.on_schema, 1),
+        ("has_database_privilege", privileges.on_database, 1),
+    ):
+        own, other = _privilege(check, names)
+        found[name, names + 1], found[name, names + 2] = own, other
+    return found
+
+
+FUNCTIONS: Mapping[tuple[str, int], Function] = _table()

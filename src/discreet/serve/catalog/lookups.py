@@ -1,0 +1,162 @@
+"""Names and numbers of things: what `'patients'::regclass` and its reverse mean."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+from discreet.serve.catalog.constraints import quoted
+from discreet.serve.catalog.kinds import known_kind, shown
+from discreet.serve.catalog.standard import SYSTEM, function_rows, types_by_oid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.serve.catalog.snapshot import Snapshot
+
+Path = tuple[str, ...]  # of schemas
+
+_PART = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^".\s]+))\s*(?:\.|$)')
+
+
+def split_name(text: str) -> tuple[str, ...] | None:
+    """Return the parts of a name as SQL means them, or None when it is none.
+
+    >>> split_name('Public."A.b"'), split_name("a..b")
+    (('public', 'A.b'), None)
+    """
+    parts: list[str] = []
+    place = 0
+    while place < len(text):
+        match = _PART.match(text, place)
+        if match is None:
+            return None
+        exact, folded = match.groups()
+        parts.append(folded.lower() if folded is not None else exact.replace('""', '"'))
+        place = match.end()
+    return tuple(parts) if parts and not text.rstrip().endswith(".") else None
+
+
+def find_class(snapshot: Snapshot, text: str, path: Path) -> int | None:
+    """Return the number of a relation or index by name."""
+    match split_name(text):
+        case (name,):
+            found = (snapshot.class_oids.get((schema, name)) for schema in (SYSTEM, *path))
+            return next((oid for oid in found if oid is not None), None)
+        case (schema, name) | (_, schema, name):
+            return snapshot.class_oids.get((schema, name))
+        case _:
+            return None
+
+
+def find_type(_: Snapshot, text: str, __: Path) -> int | None:
+    """Return the number of a type by name."""
+    known = known_kind(text)
+    return known.oid if known else None
+
+
+def find_schema(snapshot: Snapshot, text: str, _: Path) -> int | None:
+    """Return the number of a schema by name."""
+    match split_name(text):
+        case (name,):
+            oid = snapshot.schema(name)
+            return oid if oid in snapshot.schema_names else None
+        case _:
+            return None
+
+
+def find_role(snapshot: Snapshot, text: str, _: Path) -> int | None:
+    """Return the number of a role by name."""
+    match split_name(text):
+        case (name,) if name in snapshot.visible.authority.roles:
+            return snapshot.role(name)
+        case _:
+            return None
+
+
+def find_function(_: Snapshot, text: str, __: Path) -> int | None:
+    """Return the number of a function by name."""
+    parts = split_name(text.partition("(")[0])
+    wanted = parts[-1] if parts else None
+    found = (row["oid"] for row in function_rows() if row["proname"] == wanted)
+    return next((int(str(oid)) for oid in found), None)
+
+
+def show_class(snapshot: Snapshot, oid: int, path: Path) -> str:
+    """Return the name of a relation, with its schema where that is needed to find it."""
+    key = snapshot.class_names.get(oid)
+    if key is None:
+        return "-" if oid == 0 else str(oid)
+    schema, name = key
+    plain = quoted(name)
+    return plain if find_class(snapshot, plain, path) == oid else f"{quoted(schema)}.{plain}"
+
+
+def show_type(_: Snapshot, oid: int, __: Path) -> str:
+    """Return the name of a type."""
+    known = oid == 0 or oid in types_by_oid()
+    return shown(oid, None) or "-" if known else str(oid)
+
+
+def show_schema(snapshot: Snapshot, oid: int, _: Path) -> str:
+    """Return the name of a schema."""
+    name = snapshot.schema_names.get(oid)
+    return quoted(name) if name is not None else _unknown(oid)
+
+
+def show_role(snapshot: Snapshot, oid: int, _: Path) -> str:
+    """Return the name of a role."""
+    name = snapshot.role_names.get(oid)
+    return quoted(name) if name is not None else _unknown(oid)
+
+
+def show_function(_: Snapshot, oid: int, __: Path) -> str:
+    """Return the name of a function."""
+    found = (str(row["proname"]) for row in function_rows() if row["oid"] == oid)
+    return next(found, _unknown(oid))
+
+
+def _unknown(oid: int) -> str:
+    return "-" if oid == 0 else str(oid)
+
+
+_FINDERS: Mapping[str, tuple[Callable[[Snapshot, str, Path], int | None], str, str]] = {
+    "regclass": (find_class, "42P01", "relation"),
+    "regtype": (find_type, "42704", "type"),
+    "regnamespace": (find_schema, "3F000", "schema"),
+    "regrole": (find_role, "42704", "role"),
+    "regproc": (find_function, "42883", "function"),
+    "regprocedure": (find_function, "42883", "function"),
+}
+SHOWN: Mapping[str, Callable[[Snapshot, int, Path], str]] = {
+    "regclass": show_class,
+    "regtype": show_type,
+    "regnamespace": show_schema,
+    "regrole": show_role,
+    "regproc": show_function,
+    "regprocedure": show_function,
+}
+
+
+def look_up(snapshot: Snapshot, kind: str, text: str, path: Path) -> int | None:
+    """Return the number that a text of such a type means: a number or a name; None for no such name."""
+    text = text.strip()
+    if text == "-":
+        return 0
+    if text.isdecimal():
+        return int(text) if int(text) < 2**32 else None
+    return _FINDERS[kind][0](snapshot, text, path)
+
+
+def require(snapshot: Snapshot, kind: str, text: str, path: Path) -> int:
+    """Return the number that a text of such a type means.
+
+    Raises:
+        StatementFailed: There is no such thing, or none that the role may know of.
+    """
+    found = look_up(snapshot, kind, text, path)
+    if found is None:
+        _, sqlstate, what = _FINDERS[kind]
+        raise StatementFailed(sqlstate, f'{what} "{text.strip()}" does not exist')
+    return found

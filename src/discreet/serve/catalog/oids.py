@@ -1,0 +1,38 @@
+"""Numbers of things: the same name always has the same number, whoever asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+FIRST = 16384  # below are PostgreSQL's own
+_SPACE = 2**31 - FIRST
+
+
+@dataclass
+class Oids:
+    """Hands out the OIDs of one catalog: from a hash of the name, so that no count shows through."""
+
+    _given: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
+    _taken: set[int] = field(default_factory=set[int])
+
+    def of(self, kind: str, *names: str) -> int:
+        """Return the OID of a thing.
+
+        >>> Oids().of("relation", "public", "t") == Oids().of("relation", "public", "t") >= FIRST
+        True
+        """
+        key = (kind, *names)
+        if key not in self._given:
+            self._given[key] = self._free(key)
+            self._taken.add(self._given[key])
+        return self._given[key]
+
+    def _free(self, key: tuple[str, ...]) -> int:
+        # A length before each part: ("a", "bc") and ("ab", "c") are different things.
+        text = "".join(f"{len(part)}:{part}" for part in key)
+        digest = sha256(text.encode()).digest()
+        number = int.from_bytes(digest[:8], "big") % _SPACE
+        while FIRST + number in self._taken:
+            number = (number + 1) % _SPACE
+        return FIRST + number

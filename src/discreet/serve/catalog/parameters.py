@@ -1,0 +1,112 @@
+"""Parameters of queries on the catalog: their types, and their values as literals."""
+
+from __future__ import annotations
+
+from datetime import date, time
+from decimal import Decimal
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.serve.catalog.sources import type_of
+from discreet.serve.catalog.standard import REGISTERED, types
+from discreet.serve.catalog.written import folded, is_array, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST = 65535
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+
+
+def parameter_types(query: exp.Query, declared: Sequence[str | None] = ()) -> tuple[str, ...]:
+    """Return the types of `$1`, `$2` …: as declared, as cast, as compared, or texts.
+
+    >>> import sqlglot
+    >>> text = "SELECT $1::oid FROM pg_class WHERE oid = ANY($2) AND relname = $3 LIMIT $4"
+    >>> parameter_types(sqlglot.parse_one(text, dialect="postgres"))
+    ('oid', 'oid[]', 'name', 'int8')
+
+    Raises:
+        StatementFailed: 42P02, a number is too large.
+    """
+    found = dict(enumerate(declared, start=1))
+    for node in folded(query).find_all(exp.Parameter):
+        place = int(node.name) if node.name.isdecimal() else 0
+        if not 1 <= place <= _MOST:
+            raise StatementFailed("42P02", "there is no such parameter")
+        found[place] = found.get(place) or _by_place(node)
+    return tuple(found.get(place) or "text" for place in range(1, max(found, default=0) + 1))
+
+
+def _by_place(node: exp.Expr) -> str | None:
+    parent = node.parent
+    if isinstance(parent, exp.Paren):
+        return _by_place(parent)
+    if isinstance(parent, (exp.Limit, exp.Offset)):
+        return "int8"
+    if isinstance(parent, exp.Cast):
+        return _told(type_name(parent.to))
+    if isinstance(parent, exp.Any) and isinstance(parent.parent, _COMPARED):
+        kind = _told(type_of(parent.parent.this))
+        return f"{kind}[]" if kind else None
+    if isinstance(parent, exp.In):
+        return _told(type_of(parent.this))
+    if isinstance(parent, _COMPARED):
+        other = parent.expression if node is parent.this else parent.this
+        return _told(type_of(other))
+    return None
+
+
+def _told(kind: str | None) -> str | None:
+    """Return a type as clients are told of it: things that have numbers are given by name."""
+    if kind is None or kind not in types():
+        return None
+    if is_array(kind):
+        element = _told(kind[1:])
+        return f"{element}[]" if element else None
+    return "text" if kind in REGISTERED or kind in ("int2vector", "oidvector") else kind
+
+
+def bound(query: exp.Query, kinds: Sequence[str], values: Sequence[object]) -> exp.Query:
+    """Return a query with a typed literal in the place of every parameter.
+
+    Raises:
+        StatementFailed: 08P01 for too few values, 0A000 for one that is nothing that is asked for.
+    """
+    tree = query.copy()
+    for node in list(tree.find_all(exp.Parameter)):
+        place = int(node.name) if node.name.isdecimal() else 0
+        if not 1 <= place <= min(len(values), len(kinds)):
+            raise StatementFailed("08P01", f"bind message supplies {len(values)} parameters")
+        node.replace(_literal(values[place - 1], kinds[place - 1]))
+    return tree
+
+
+def _literal(value: object, kind: str) -> exp.Expr:
+    if isinstance(value, (list, tuple)):
+        element = kind.removesuffix("[]")
+        cells = [_literal(each, element) for each in value]
+        return exp.Cast(this=exp.Array(expressions=cells), to=_type(kind))
+    if value is None:
+        return exp.Cast(this=exp.null(), to=_type(kind))
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if not isinstance(value, (str, int, float, Decimal, UUID, date, time)):
+        raise StatementFailed("0A000", "a parameter of this type is not supported here")
+    text = str(value)
+    if "\0" in text:
+        raise StatementFailed("22021", "a text cannot hold a zero byte")
+    return exp.Cast(this=exp.Literal.string(text), to=_type(kind))
+
+
+def _type(kind: str) -> exp.DataType:
+    if kind.endswith("[]"):
+        return exp.DataType(
+            this=exp.DType.ARRAY, expressions=[_type(kind.removesuffix("[]"))], nested=True
+        )
+    # Quoted, `char` is PostgreSQL's type of one byte, and not a text of one letter.
+    name = exp.to_identifier(kind, quoted=kind == "char")
+    return exp.DataType(this=exp.DType.USERDEFINED, kind=name)

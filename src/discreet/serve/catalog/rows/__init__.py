@@ -1,0 +1,1 @@
+"""The rows of the catalog's relations, each made when somebody asks for it."""

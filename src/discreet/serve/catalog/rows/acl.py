@@ -1,0 +1,53 @@
+"""Lists of rights as PostgreSQL writes them: `{alice=arwd/alice,bob=r*/alice}`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.guard.access.authority import Privilege
+from discreet.serve.catalog.constraints import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.guard.access.authority import Entry
+
+# In PostgreSQL's order; AGGREGATE, which is ours, has a letter that PostgreSQL does not use.
+_LETTERS = {
+    Privilege.INSERT: "a",
+    Privilege.SELECT: "r",
+    Privilege.UPDATE: "w",
+    Privilege.DELETE: "d",
+    Privilege.TRUNCATE: "D",
+    Privilege.REFERENCES: "x",
+    Privilege.TRIGGER: "t",
+    Privilege.USAGE: "U",
+    Privilege.CREATE: "C",
+    Privilege.AGGREGATE: "g",
+}
+
+
+def items(entries: Iterable[Entry] | None) -> list[str] | None:
+    """Return the entries of a list of rights, or None when nobody has granted anything.
+
+    >>> from discreet.guard.access.authority import Entry
+    >>> items([Entry("bob", "ann", Privilege.SELECT, True), Entry("", "ann", Privilege.INSERT)])
+    ['bob=r*/ann', '=a/ann']
+    """
+    held: dict[tuple[str, str], dict[Privilege, bool]] = {}
+    for entry in entries or ():
+        rights = held.setdefault((entry.grantee, entry.grantor), {})
+        rights[entry.privilege] = entry.grantable or rights.get(entry.privilege, False)
+    written = [
+        f"{quoted(grantee) if grantee else ''}={_letters(rights)}/{quoted(grantor)}"
+        for (grantee, grantor), rights in held.items()
+    ]
+    return written or None
+
+
+def _letters(rights: dict[Privilege, bool]) -> str:
+    return "".join(
+        letter + ("*" if rights[privilege] else "")
+        for privilege, letter in _LETTERS.items()
+        if privilege in rights
+    )

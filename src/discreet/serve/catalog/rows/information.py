@@ -1,0 +1,239 @@
+"""Rows of information_schema about schemas, relations and columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.guard.access.acl import table_default
+from discreet.guard.access.authority import COLUMN_PRIVILEGES, Privilege
+from discreet.serve.catalog.kinds import (
+    Kind,
+    kind,
+    length,
+    precision,
+    seconds_precision,
+    shown,
+)
+from discreet.serve.catalog.rows.relations import is_view
+from discreet.serve.catalog.standard import SCHEMAS, Row, system_relations, types_by_oid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.serve.catalog.snapshot import Snapshot
+    from discreet.serve.catalog.visible import Seen
+
+_MOST_BYTES = 1073741824  # of a text
+_WIDEST = 4  # bytes of one character
+
+
+def yes(truth: object) -> str:
+    """Return a truth as the standard writes it."""
+    return "YES" if truth else "NO"
+
+
+def tables(snapshot: Snapshot) -> Iterator[Row]:
+    """Return tables and views."""
+    common: Row = {"table_catalog": snapshot.database, "is_typed": "NO"}
+    for relation in system_relations().values():
+        yield common | {
+            "table_schema": relation.schema,
+            "table_name": relation.name,
+            "table_type": "VIEW" if relation.kind == "v" else "BASE TABLE",
+            "is_insertable_into": "NO",
+        }
+    for seen in snapshot.seen.values():
+        yield common | {
+            "table_schema": seen.relation.schema,
+            "table_name": seen.relation.name,
+            "table_type": "VIEW" if is_view(seen) else "BASE TABLE",
+            "is_insertable_into": yes(_is_insertable(seen)),
+        }
+
+
+def _is_insertable(seen: Seen) -> bool:
+    return seen.relation.writable and seen.relation.kind == "table"
+
+
+def columns(snapshot: Snapshot) -> Iterator[Row]:
+    """Return columns."""
+    for relation in system_relations().values():
+        for number, column in enumerate(relation.columns, start=1):
+            yield {
+                **_column(snapshot, number, kind(column.type)),
+                "table_schema": relation.schema,
+                "table_name": relation.name,
+                "column_name": column.name,
+                "is_nullable": yes(not column.not_null),
+                "is_updatable": "NO",
+            }
+    for seen in snapshot.seen.values():
+        for number, column in enumerate(seen.columns, start=1):
+            yield {
+                **_column(snapshot, number, kind(column.type)),
+                "table_schema": seen.relation.schema,
+                "table_name": seen.relation.name,
+                "column_name": column.name,
+                "column_default": column.default,
+                "is_nullable": yes(not seen.is_required(column)),
+                "is_updatable": yes(_is_insertable(seen)),
+            }
+
+
+def _column(snapshot: Snapshot, number: int, of: Kind) -> Row:
+    known = types_by_oid()[of.oid]
+    is_array = known.category == "A" and known.length == -1
+    digits, base, scale = precision(of)
+    return {
+        "table_catalog": snapshot.database,
+        "ordinal_position": number,
+        "data_type": "ARRAY" if is_array else shown(of.oid, None),
+        "character_maximum_length": length(of),
+        "character_octet_length": _octets(of),
+        "numeric_precision": digits,
+        "numeric_precision_radix": base,
+        "numeric_scale": scale,
+        "datetime_precision": seconds_precision(of),
+        "udt_catalog": snapshot.database,
+        "udt_schema": "pg_catalog",
+        "udt_name": known.name,
+        "dtd_identifier": str(number),
+        "is_self_referencing": "NO",
+        "is_identity": "NO",
+        "identity_cycle": "NO",
+        "is_generated": "NEVER",
+    }
+
+
+def _octets(of: Kind) -> int | None:
+    name = types_by_oid()[of.oid].name
+    if name not in ("text", "varchar", "bpchar"):
+        return None
+    limit = length(of)
+    return _MOST_BYTES if limit is None else limit * _WIDEST
+
+
+def views(snapshot: Snapshot) -> Iterator[Row]:
+    """Return views; their queries to owners only."""
+    common: Row = {
+        "table_catalog": snapshot.database,
+        "check_option": "NONE",
+        "is_updatable": "NO",
+        "is_insertable_into": "NO",
+        "is_trigger_updatable": "NO",
+        "is_trigger_deletable": "NO",
+        "is_trigger_insertable_into": "NO",
+    }
+    for relation in system_relations().values():
+        if relation.kind == "v":
+            yield common | {"table_schema": relation.schema, "table_name": relation.name}
+    for seen in snapshot.seen.values():
+        if is_view(seen):
+            yield common | {
+                "table_schema": seen.relation.schema,
+                "table_name": seen.relation.name,
+                "view_definition": seen.relation.query if seen.is_owner else None,
+            }
+
+
+def schemata(snapshot: Snapshot) -> Iterator[Row]:
+    """Return schemas."""
+    owners = dict.fromkeys(SCHEMAS, snapshot.visible.first_superuser)
+    owners |= {name: schema.owner for name, schema in snapshot.visible.schemas.items()}
+    for name, owner in owners.items():
+        yield {"catalog_name": snapshot.database, "schema_name": name, "schema_owner": owner}
+
+
+def character_sets(snapshot: Snapshot) -> Iterator[Row]:
+    """Return the one character set."""
+    yield {
+        "character_set_name": "UTF8",
+        "character_repertoire": "UCS",
+        "form_of_use": "UTF8",
+        "default_collate_catalog": snapshot.database,
+    }
+
+
+def catalog_name(snapshot: Snapshot) -> Iterator[Row]:
+    """Return the name of the database."""
+    yield {"catalog_name": snapshot.database}
+
+
+def table_grants(snapshot: Snapshot) -> Iterator[Row]:
+    """Return rights on relations that the role has or gave."""
+    for seen, grantor, grantee, privilege, grantable in _grants(snapshot):
+        yield {
+            "grantor": grantor,
+            "grantee": grantee or "PUBLIC",
+            "table_catalog": snapshot.database,
+            "table_schema": seen.relation.schema,
+            "table_name": seen.relation.name,
+            "privilege_type": str(privilege),
+            "is_grantable": yes(grantable),
+            "with_hierarchy": yes(privilege == Privilege.SELECT),
+        }
+
+
+def _grants(snapshot: Snapshot) -> Iterator[tuple[Seen, str, str, Privilege, bool]]:
+    for seen in snapshot.seen.values():
+        owner = seen.relation.owner
+        entries = table_default(owner) if seen.relation.acl is None else seen.relation.acl
+        for entry in entries:
+            if _concerns(snapshot, entry.grantor, entry.grantee):
+                grantable = entry.grantable or entry.grantee == owner
+                yield seen, entry.grantor, entry.grantee, entry.privilege, grantable
+
+
+def _concerns(snapshot: Snapshot, grantor: str, grantee: str) -> bool:
+    return not grantee or snapshot.visible.owns(grantor) or snapshot.visible.owns(grantee)
+
+
+def column_grants(snapshot: Snapshot) -> Iterator[Row]:
+    """Return rights on columns, their own and those of the whole relation."""
+    whole = [
+        (seen, column.name, *rest)
+        for seen, *rest in _grants(snapshot)
+        if rest[2] in COLUMN_PRIVILEGES
+        for column in seen.columns
+    ]
+    own = [
+        (seen, column.name, entry.grantor, entry.grantee, entry.privilege, entry.grantable)
+        for seen in snapshot.seen.values()
+        for column in seen.columns
+        for entry in column.acl
+        if _concerns(snapshot, entry.grantor, entry.grantee)
+    ]
+    for seen, column, grantor, grantee, privilege, grantable in (*whole, *own):
+        yield {
+            "grantor": grantor,
+            "grantee": grantee or "PUBLIC",
+            "table_catalog": snapshot.database,
+            "table_schema": seen.relation.schema,
+            "table_name": seen.relation.name,
+            "column_name": column,
+            "privilege_type": str(privilege),
+            "is_grantable": yes(grantable),
+        }
+
+
+def enabled_roles(snapshot: Snapshot) -> Iterator[Row]:
+    """Return the roles whose rights the role has."""
+    for name in snapshot.visible.authority.roles:
+        if snapshot.visible.owns(name):
+            yield {"role_name": name}
+
+
+def applicable_roles(snapshot: Snapshot) -> Iterator[Row]:
+    """Return the memberships of the role, and of the roles it is in."""
+    for edge in snapshot.visible.authority.memberships:
+        if snapshot.visible.owns(edge.member):
+            yield {
+                "grantee": edge.member,
+                "role_name": edge.role,
+                "is_grantable": yes(edge.admin),
+            }
+
+
+def administrable_roles(snapshot: Snapshot) -> Iterator[Row]:
+    """Return the memberships that the role may hand on."""
+    return (row for row in applicable_roles(snapshot) if row["is_grantable"] == "YES")

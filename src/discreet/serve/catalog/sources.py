@@ -1,0 +1,255 @@
+"""What the columns of a query on the catalog are: found through subqueries and WITH to the relation."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from sqlglot import exp
+
+from discreet.serve.catalog.names import output_name
+from discreet.serve.catalog.rows.produce import DENIED, columns_of
+from discreet.serve.catalog.standard import INFORMATION, REGISTERED, SYSTEM
+from discreet.serve.catalog.written import is_array, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+# Columns by name; the type is pg_type's name, or None where only DuckDB knows.
+Output: TypeAlias = list[tuple[str, str | None]]
+
+# Functions whose answer is not a text, but a name or the number of a thing.
+_RETURNED = {
+    **dict.fromkeys(
+        (
+            *("pg_get_userbyid", "pg_encoding_to_char", "current_database", "current_schema"),
+            *("current_user", "session_user"),
+        ),
+        "name",
+    ),
+    **{f"to_{kind}": kind for kind in REGISTERED},
+}
+# What has the type of what is in it.
+_LIKE_INSIDE = (exp.Alias, exp.Paren, exp.Min, exp.Max, exp.Coalesce, exp.Collate, exp.Nullif)
+
+
+def relation_key(table: exp.Table) -> tuple[str, str] | None:
+    """Return which relation of the catalog a table of a query means, or None when it is not one of it."""
+    if not isinstance(table.this, exp.Identifier):
+        return None
+    schema = table.db or SYSTEM
+    known = columns_of((schema, table.name)) is not None
+    if schema in (SYSTEM, INFORMATION) and (table.db or known or table.name in DENIED):
+        return schema, table.name
+    return None
+
+
+def common_table(table: exp.Table) -> exp.CTE | None:
+    """Return the WITH query that a table of a query means, or None."""
+    if table.db or not isinstance(table.this, exp.Identifier):
+        return None
+    node, inside = table.parent, None
+    while node is not None:
+        if isinstance(node, exp.CTE):
+            inside = node
+        with_ = node.args.get("with_")
+        if isinstance(with_, exp.With):
+            known = _known(with_, inside)
+            for cte in known:
+                if cte.alias == table.name:
+                    return cte
+        node = node.parent
+    return None
+
+
+def _known(with_: exp.With, inside: exp.CTE | None) -> list[exp.CTE]:
+    """Return what a query inside one of the WITH queries may name: those before it, or all of them."""
+    ctes = list(with_.expressions)
+    place = next((at for at, cte in enumerate(ctes) if cte is inside), None)
+    return ctes if place is None or with_.args.get("recursive") else ctes[:place]
+
+
+def _is_circular(table: exp.Table, cte: exp.CTE) -> bool:
+    """Whether a WITH query names itself, or one after it."""
+    ctes = list(cte.parent.expressions) if cte.parent is not None else []
+    node = table.parent
+    while node is not None:
+        for place, other in enumerate(ctes):
+            if node is other:
+                return any(cte is each for each in ctes[place:])
+        node = node.parent
+    return False
+
+
+def _renamed(columns: Output, alias: exp.Expr | None) -> Output:
+    names = [each.name for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    if not names:
+        return columns
+    return [
+        (names[place] if place < len(names) else name, kind)
+        for place, (name, kind) in enumerate(columns)
+    ]
+
+
+@cache
+def _kept(key: tuple[str, str]) -> Output:
+    return [(each.name, each.type) for each in columns_of(key) or ()]
+
+
+def _columns(source: exp.Expr) -> Output:
+    alias = source.args.get("alias")
+    match source:
+        case exp.Table():
+            cte = common_table(source)
+            if cte is not None and _is_circular(source, cte):
+                return []
+            if cte is not None:
+                return _renamed(_renamed(output(cte.this), cte.args.get("alias")), alias)
+            key = relation_key(source)
+            return _renamed(_kept(key) if key else [], alias)
+        case exp.Subquery() if isinstance(source.this, exp.Query):
+            return _renamed(output(source.this), alias)
+        case exp.Lateral() if isinstance(source.this, exp.Subquery):
+            return _renamed(output(source.this.unnest()), alias)
+        case _:
+            return []
+
+
+def sources(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
+    """Return what a SELECT reads from, by the names it has there."""
+    from_ = select.args.get("from_")
+    found = [from_.this] if isinstance(from_, exp.From) else []
+    found += [join.this for join in select.args.get("joins") or ()]
+    for source in list(found):
+        found += [join.this for join in source.args.get("joins") or ()]
+    for source in found:
+        yield source.alias_or_name, source
+
+
+@contextmanager
+def remembering() -> Generator[dict[int, tuple[exp.Expr, Output]]]:
+    """Remember the columns of queries for as long as one of them is looked at.
+
+    Otherwise a query over a query over a query, each with many columns, would be asked for them
+    again and again, and one that names itself for ever.
+    """
+    found: dict[int, tuple[exp.Expr, Output]] = {}
+    before = _remembered.set(found)
+    try:
+        yield found
+    finally:
+        _remembered.reset(before)
+
+
+_remembered: ContextVar[dict[int, tuple[exp.Expr, Output]] | None] = ContextVar(
+    "remembered", default=None
+)
+
+
+def output(query: exp.Expr) -> Output:
+    """Return the columns of a query."""
+    known = _remembered.get()
+    if known is None:
+        with remembering():
+            return output(query)
+    if id(query) not in known:
+        known[id(query)] = (query, [])  # what a query that names itself sees of itself
+        known[id(query)] = (query, _output(query))
+    return known[id(query)][1]
+
+
+def _output(query: exp.Expr) -> Output:
+    match query:
+        case exp.SetOperation():
+            return output(query.left)
+        case exp.Subquery():
+            return output(query.this)
+        case exp.Values():
+            first = query.expressions[0].expressions if query.expressions else ()
+            return [(f"column{place}", None) for place, _ in enumerate(first, start=1)]
+        case exp.Select():
+            found: Output = []
+            for each in query.expressions:
+                found += _projected(each, query)
+            return found
+        case _:
+            return []
+
+
+def _projected(node: exp.Expr, select: exp.Select) -> Output:
+    if isinstance(node, exp.Star):
+        return [column for _, source in sources(select) for column in _columns(source)]
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        for name, source in sources(select):
+            if name == node.table:
+                return _columns(source)
+    return [(output_name(node), type_of(node, select))]
+
+
+def _column_type(column: exp.Column, select: exp.Select | None) -> str | None:
+    around: exp.Expr = column
+    while select is not None:
+        for name, source in sources(select):
+            # A query inside FROM or WITH is no source of its own columns.
+            meant = common_table(source) if isinstance(source, exp.Table) else None
+            if column.table in ("", name) and not _is_inside(around, meant or source):
+                kind = dict(_columns(source)).get(column.name)
+                if kind is not None:
+                    return kind
+        around, select = select, select.find_ancestor(exp.Select)
+    return None
+
+
+def _is_inside(node: exp.Expr | None, outer: exp.Expr) -> bool:
+    while node is not None:
+        if node is outer:
+            return True
+        node = node.parent
+    return False
+
+
+def type_of(node: exp.Expr, select: exp.Select | None = None) -> str | None:
+    """Return the type of an expression as pg_type names it, or None where that is not plain to see."""
+    select = select or node.find_ancestor(exp.Select)
+    if isinstance(node, _LIKE_INSIDE):
+        return type_of(node.this, select)
+    match node:
+        case (
+            exp.Anonymous()
+            | exp.CurrentSchema()
+            | exp.CurrentDatabase()
+            | exp.CurrentUser()
+            | exp.SessionUser()
+        ):
+            return _RETURNED.get(output_name(node))
+        case exp.Column():
+            return _column_type(node, select)
+        case exp.Cast():
+            return type_name(node.to)
+        case exp.Literal() if node.is_int:
+            return "int4"
+        case exp.Subquery():
+            columns = output(node.this)
+            return columns[0][1] if columns else None
+        case exp.Bracket():
+            return _element(type_of(node.this, select) or "")
+        case _:
+            return None
+
+
+def _element(kind: str) -> str | None:
+    found = {"int2vector": "int2", "oidvector": "oid"}.get(kind)
+    return found or (kind.removeprefix("_") if is_array(kind) else None)
+
+
+def source_of(column: exp.Column) -> exp.Table | None:
+    """Return the table of the catalog that a system column, such as tableoid, is asked of."""
+    select = column.find_ancestor(exp.Select)
+    while select is not None:
+        for name, source in sources(select):
+            if column.table in ("", name) and isinstance(source, exp.Table):
+                return source
+        select = select.find_ancestor(exp.Select)
+    return None

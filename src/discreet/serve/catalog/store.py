@@ -1,0 +1,225 @@
+"""A closed, private DuckDB that holds one role's catalog; relations and functions are put in when asked for.
+
+Stores are shared by the sessions of a role, and only the last few are kept.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from contextlib import contextmanager
+from threading import Lock, local
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from discreet.errors import StatementFailed
+from discreet.serve.catalog.functions import FUNCTIONS
+from discreet.serve.catalog.rows.produce import columns_of, rows_of
+from discreet.serve.catalog.snapshot import Snapshot
+from discreet.serve.catalog.standard import INFORMATION, NUMBERED, SYSTEM, types
+from discreet.serve.catalog.visible import Visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable
+
+    import duckdb
+
+    from discreet.guard.access.authority import Authority
+    from discreet.serve.catalog.functions import Function
+
+# DuckDB has schemas of PostgreSQL's names itself, and lets nobody write there.
+PLACES = {SYSTEM: "pgc", INFORMATION: "isc"}
+KEPT = 32
+_PLACE_OF_SEARCH = "VARCHAR"
+_CLOSED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+    "memory_limit": "512MB",
+    "temp_directory": "",
+    "threads": "1",
+}
+
+_MACROS = (
+    "CREATE MACRO pgm_array_text(a) AS '{' || array_to_string(a, ',') || '}'",
+    "CREATE MACRO pgm_array_remove(a, v) AS list_filter(a, lambda e: e IS DISTINCT FROM v)",
+    """CREATE MACRO pgm_expandarray(a) AS list_transform(
+        generate_series(1, len(a)), lambda i: {'x': a[i], 'n': CAST(i AS INTEGER)})""",
+)
+
+
+class Store:
+    """The catalog of one role at one version of the authority."""
+
+    def __init__(self, authority: Authority, role: str, database: str) -> None:
+        import duckdb
+
+        self.snapshot = Snapshot(Visible(authority, role), database)
+        self._lock = Lock()
+        self._relations: set[tuple[str, str]] = set()
+        self._functions: set[tuple[str, int]] = set()
+        self._failed = local()
+        self._connection = duckdb.connect(":memory:", config=_CLOSED)
+        for place in PLACES.values():
+            self._connection.execute(f"CREATE SCHEMA {place}")
+        for macro in _MACROS:
+            self._connection.execute(macro)
+        self._connection.execute("SET lock_configuration = true")
+
+    def prepare(
+        self, relations: Iterable[tuple[str, str]], functions: Iterable[tuple[str, int]]
+    ) -> None:
+        """Put in what a query needs and is not there yet."""
+        with self._lock:
+            for key in set(relations) - self._relations:
+                self._fill(key)
+                self._relations.add(key)
+            for name, count in set(functions) - self._functions:
+                self._define(name, count, FUNCTIONS[name, count])
+                self._functions.add((name, count))
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection for one query."""
+        with self._lock:
+            return self._connection.cursor()
+
+    @contextmanager
+    def failing(self) -> Generator[None]:
+        """Tell failures of our own functions as they meant them, others by what they are alone."""
+        import duckdb
+
+        self._failed.error = None
+        try:
+            yield
+        except duckdb.Error as error:
+            mine = self._failed.error
+            raise mine if mine is not None else _told(error) from None
+        finally:
+            self._failed.error = None
+
+    def _fill(self, key: tuple[str, str]) -> None:
+        import pyarrow as pa
+
+        schema, name = key
+        columns = columns_of(key) or ()
+        rows = rows_of(self.snapshot, key)
+        table = pa.table(
+            {
+                column.name: pa.array([row[column.name] for row in rows], arrow_type(column.type))
+                for column in columns
+            }
+        )
+        place = exp.Table(
+            this=exp.to_identifier(name, quoted=True), db=exp.to_identifier(PLACES[schema])
+        )
+        made = exp.Create(this=place, kind="TABLE", expression=exp.select("*").from_("incoming"))
+        self._connection.register("incoming", table)
+        self._connection.execute(made.sql(dialect="duckdb"))
+        self._connection.unregister("incoming")
+
+    def _define(self, name: str, count: int, function: Function) -> None:
+        call = function.make(self.snapshot)
+        extra = (_PLACE_OF_SEARCH,) if function.path else ()
+
+        def guarded(*given: Any) -> Any:
+            if not function.nulls and any(each is None for each in given):
+                return None
+            try:
+                return call(*given)
+            except StatementFailed as failure:
+                self._failed.error = failure
+                raise
+
+        create: Any = self._connection.create_function
+        create(
+            stored_name(name, count),
+            _with_arguments(guarded, count + len(extra)),
+            [*function.parameters, *extra],
+            function.returns,
+            null_handling="special",
+        )
+
+
+def _with_arguments(call: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """Return a function that says how many arguments it takes, which DuckDB asks."""
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    named = [inspect.Parameter(f"a{place}", kind) for place in range(count)]
+    vars(call)["__signature__"] = inspect.Signature(named)
+    return call
+
+
+def stored_name(name: str, count: int) -> str:
+    """Return what a function is called inside, so that none of DuckDB's is ever meant."""
+    return f"pgf_{name}_{count}"
+
+
+def arrow_type(name: str) -> Any:
+    """Return how a column of the catalog is kept."""
+    import pyarrow as pa
+
+    known = types().get(name)
+    if known is not None and known.category == "A" and name not in ("int2vector", "oidvector"):
+        return pa.list_(arrow_type(name.removeprefix("_")))
+    kept = {
+        "bool": pa.bool_(),
+        "int2": pa.int16(),
+        "int4": pa.int32(),
+        "int8": pa.int64(),
+        "float4": pa.float32(),
+        "float8": pa.float64(),
+        "numeric": pa.decimal128(38, 6),
+        "timestamptz": pa.timestamp("us", "UTC"),
+        "int2vector": pa.list_(pa.int16()),
+        "oidvector": pa.list_(pa.uint32()),
+    }
+    if name in kept:
+        return kept[name]
+    return pa.uint32() if name in NUMBERED else pa.string()
+
+
+def _told(error: duckdb.Error) -> StatementFailed:
+    """Return a failure of DuckDB without its words: they name what is inside."""
+    import duckdb
+
+    for kind, sqlstate, text in (
+        (duckdb.InterruptException, "57014", "canceling statement due to user request"),
+        (duckdb.OutOfMemoryException, "53200", "out of memory"),
+        (duckdb.ConversionException, "22P02", "invalid input syntax"),
+        (duckdb.OutOfRangeException, "22003", "value out of range"),
+        (duckdb.NotImplementedException, "0A000", UNSUPPORTED),
+        (duckdb.BinderException, "42703", "a column or operator of the query does not exist"),
+        (duckdb.CatalogException, "42883", "a function of the query does not exist"),
+    ):
+        if isinstance(error, kind):
+            return StatementFailed(sqlstate, text)
+    return StatementFailed("0A000", UNSUPPORTED)
+
+
+UNSUPPORTED = "this query on the system catalog is not supported"
+
+_stores: OrderedDict[tuple[int, str, str, int], Store] = OrderedDict()
+_stores_lock = Lock()
+
+
+def store_for(authority: Authority, role: str, database: str) -> Store:
+    """Return the store of a role, which sessions share.
+
+    Versions alone do not tell authorities apart: what a transaction has changed and not committed
+    has a number, too, that another one may get.
+    """
+    with _stores_lock:
+        for key, store in _stores.items():
+            same = key[:3] == (authority.version, role, database)
+            held = store.snapshot.visible.authority
+            if same and (held is authority or held == authority):
+                _stores.move_to_end(key)
+                return store
+        store = Store(authority, role, database)
+        # The store holds the authority, so that its id is nobody else's as long as the key lives.
+        _stores[authority.version, role, database, id(authority)] = store
+        while len(_stores) > KEPT:
+            _stores.popitem(last=False)
+        return store

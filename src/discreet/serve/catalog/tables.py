@@ -1,0 +1,150 @@
+"""Functions that stand where a table does, and tables that differ by session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.serve.catalog.calls import call, cast, count, no_function, number, series, text
+from discreet.serve.catalog.casts import duck_type
+from discreet.serve.catalog.rows.produce import KEYWORDS, columns_of
+from discreet.serve.catalog.standard import SYSTEM
+from discreet.serve.catalog.store import PLACES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from discreet.serve.catalog.calls import Calls
+
+_RELATIONS = {
+    "pg_get_keywords": KEYWORDS,
+    "pg_timezone_names": "pg_timezone_names",
+    "pg_show_all_settings": "pg_settings",
+}
+# Those that have no rows here, with their columns.
+_EMPTY: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "pg_partition_ancestors": (("relid", "UINTEGER"),),
+    "pg_partition_tree": (("relid", "UINTEGER"), ("parentrelid", "UINTEGER")),
+    "pg_options_to_table": (("option_name", "VARCHAR"), ("option_value", "VARCHAR")),
+    "pg_listening_channels": (("pg_listening_channels", "VARCHAR"),),
+}
+
+
+def _aliased(select: exp.Select, source: exp.Expr, names: Iterable[str]) -> exp.Expr:
+    """Return a query in place of a source; columns that nobody renamed keep their names."""
+    given = source.args.get("alias")
+    alias = given.copy() if isinstance(given, exp.TableAlias) else exp.TableAlias()
+    names = list(names)
+    if not alias.this:
+        alias.set("this", exp.to_identifier(names[0]))
+    if not alias.columns and len(names) == 1:
+        # A function of one column, `unnest(x) AS y`, names both by its alias.
+        alias.set("columns", [exp.to_identifier(alias.name)])
+    return exp.Subquery(this=select, alias=alias, joins=source.args.get("joins"))
+
+
+def _select(columns: Iterable[tuple[str, exp.Expr]]) -> exp.Select:
+    named = [exp.alias_(value, name, quoted=True) for name, value in columns]
+    return exp.Select(expressions=named)
+
+
+def function_table(source: exp.Expr, calls: Calls, relations: set[tuple[str, str]]) -> exp.Expr:
+    """Return a call that stands where a table does.
+
+    Raises:
+        StatementFailed: 42883, no such function returns a table.
+    """
+    call_ = source.this if isinstance(source, exp.Lateral) else source
+    offset = call_.args.get("offset") or call_.args.get("ordinality")
+    offset = offset or source.args.get("ordinality")
+    with_numbers = bool(offset)
+    if isinstance(offset, exp.Identifier):
+        source.args["alias"].append("columns", offset.copy())
+    if isinstance(call_, exp.Unnest):
+        return _unnested(list(call_.expressions), source, with_numbers=with_numbers)
+    function = source.this
+    if isinstance(function, exp.Explode):
+        return _unnested([function.this], source, with_numbers=with_numbers)
+    name = function.name.lower() if isinstance(function, exp.Anonymous) else ""
+    if name in _RELATIONS and _RELATIONS[name] != "pg_settings":
+        return _stored(_RELATIONS[name], source, relations)
+    if name in _RELATIONS:
+        return settings_table(source, calls.session.all_settings())
+    if name in _EMPTY:
+        columns = list(_EMPTY[name])
+        if with_numbers:
+            columns.append(("ordinality", "BIGINT"))
+        empty = _select((each, cast(exp.null(), kind)) for each, kind in columns)
+        return _aliased(empty.where("FALSE"), source, [each for each, _ in columns])
+    return _set(function, source, with_numbers=with_numbers)
+
+
+def _set(function: exp.Expr, source: exp.Expr, *, with_numbers: bool) -> exp.Expr:
+    """Return a function of sets; what it is called with has been rewritten already."""
+    if not (isinstance(function, exp.Anonymous) and function.name == "unnest"):
+        raise no_function(function.name.lower() or "of this kind")
+    inner = function.expressions[0]
+    expands = isinstance(inner, exp.Anonymous) and inner.name == "pgm_expandarray"
+    if expands:
+        rows = exp.Select(expressions=[exp.alias_(call("unnest", inner.copy()), "_row")])
+        whole = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("_rows")))
+        fields = [exp.column(name, "_row") for name in ("x", "n")]
+        return _aliased(exp.select(*fields).from_(whole), source, ["x", "n"])
+    name = "generate_series" if isinstance(inner, exp.Cast) else "unnest"
+    return _unnested([inner], source, with_numbers=with_numbers, name=name)
+
+
+def _unnested(
+    arrays: list[exp.Expr], source: exp.Expr, *, with_numbers: bool, name: str = "unnest"
+) -> exp.Expr:
+    columns = [
+        (name if not place else f"{name}_{place}", array) for place, array in enumerate(arrays)
+    ]
+    made = [(each, call("unnest", array.copy())) for each, array in columns]
+    if with_numbers:
+        numbers = cast(series(number(1), count(arrays[0].copy())), "BIGINT[]")
+        made.append(("ordinality", call("unnest", numbers)))
+    given = source.args.get("alias")
+    if with_numbers and isinstance(given, exp.TableAlias) and not given.columns:
+        given.set("columns", [exp.to_identifier(given.name), exp.to_identifier("ordinality")])
+    return _aliased(_select(made), source, [each for each, _ in made])
+
+
+def _stored(name: str, source: exp.Expr, relations: set[tuple[str, str]]) -> exp.Expr:
+    relations.add((SYSTEM, name))
+    alias = source.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name.strip("()")))
+    return exp.Table(
+        this=exp.to_identifier(name, quoted=True), db=exp.to_identifier(PLACES[SYSTEM]), alias=alias
+    )
+
+
+def settings_table(source: exp.Expr, settings: Mapping[str, str]) -> exp.Expr:
+    """Return the settings of the session where pg_settings was named."""
+    columns = columns_of((SYSTEM, "pg_settings")) or ()
+    rows = [
+        exp.Tuple(expressions=[text(name), text(value)]) for name, value in sorted(settings.items())
+    ]
+    names = [exp.to_identifier(each) for each in ("name", "setting")]
+    values = exp.Values(
+        expressions=rows, alias=exp.TableAlias(this=exp.to_identifier("_settings"), columns=names)
+    )
+    filled = {
+        "name": exp.column("name"),
+        "setting": exp.column("setting"),
+        "reset_val": exp.column("setting"),
+        "boot_val": exp.column("setting"),
+        "context": text("user"),
+        "vartype": text("string"),
+        "source": text("default"),
+        "category": text("discreet"),
+        "short_desc": text(""),
+        "pending_restart": exp.false(),
+    }
+    select = _select(
+        (each.name, filled.get(each.name, cast(exp.null(), duck_type(each.type))))
+        for each in columns
+    ).from_(values)
+    given = source.args.get("alias")
+    alias = given.copy() if given else exp.TableAlias(this=exp.to_identifier("pg_settings"))
+    return exp.Subquery(this=select, alias=alias, joins=source.args.get("joins"))

@@ -1,0 +1,366 @@
+"""From a query in PostgreSQL's SQL on the catalog to one that DuckDB answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.serve.catalog.allowed import CALLS, PARTS, PLAIN
+from discreet.serve.catalog.calls import (
+    TABLES,
+    Calls,
+    call,
+    cast,
+    is_catalog_function,
+    no_function,
+    number,
+    series,
+    text,
+)
+from discreet.serve.catalog.casts import Casts, array_of
+from discreet.serve.catalog.names import output_name
+from discreet.serve.catalog.rows.produce import DENIED, columns_of
+from discreet.serve.catalog.sources import (
+    Output,
+    common_table,
+    output,
+    relation_key,
+    remembering,
+    source_of,
+    type_of,
+)
+from discreet.serve.catalog.standard import INFORMATION, REGISTERED, SYSTEM, system_relations
+from discreet.serve.catalog.store import PLACES, UNSUPPORTED
+from discreet.serve.catalog.tables import function_table, settings_table
+from discreet.serve.catalog.written import folded, is_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.serve.catalog.session import Session
+    from discreet.serve.catalog.snapshot import Snapshot
+
+_SOURCES = (exp.Table, exp.Unnest, exp.Lateral)
+# Words that are functions without parentheses.
+WORDS = frozenset(
+    {"user", "current_role", "session_user", "current_user", "current_catalog", "current_schema"}
+)
+_HIDDEN = {"tableoid", "xmin", "xmax", "cmin", "cmax"}  # columns that `*` does not show
+_OPERATORS: Mapping[str, Callable[..., exp.Expr]] = {
+    "~": lambda this, expression: exp.RegexpLike(this=this, expression=expression),
+    "!~": lambda this, expression: exp.Not(this=exp.RegexpLike(this=this, expression=expression)),
+    "~*": lambda this, expression: exp.RegexpILike(this=this, expression=expression),
+    "!~*": lambda this, expression: exp.Not(this=exp.RegexpILike(this=this, expression=expression)),
+    "~~": lambda this, expression: exp.Like(this=this, expression=expression),
+    "!~~": lambda this, expression: exp.Not(this=exp.Like(this=this, expression=expression)),
+    "=": lambda this, expression: exp.EQ(this=this, expression=expression),
+    "<>": lambda this, expression: exp.NEQ(this=this, expression=expression),
+    "!=": lambda this, expression: exp.NEQ(this=this, expression=expression),
+    "<": lambda this, expression: exp.LT(this=this, expression=expression),
+    ">": lambda this, expression: exp.GT(this=this, expression=expression),
+    "<=": lambda this, expression: exp.LTE(this=this, expression=expression),
+    ">=": lambda this, expression: exp.GTE(this=this, expression=expression),
+    "||": lambda this, expression: exp.DPipe(this=this, expression=expression),
+    "+": lambda this, expression: exp.Add(this=this, expression=expression),
+}
+_BY_CLASS: Mapping[type[exp.Expr], str] = {
+    exp.CurrentVersion: "version",
+    exp.CurrentDatabase: "current_database",
+    exp.CurrentCatalog: "current_catalog",
+    exp.CurrentUser: "current_user",
+    exp.CurrentRole: "current_role",
+    exp.SessionUser: "session_user",
+    exp.CurrentSchema: "current_schema",
+}
+
+
+# What only a query on the catalog has, among what sqlglot has a class for.
+CLASSES = frozenset({*_BY_CLASS, exp.CurrentSchemas})
+
+
+@dataclass
+class Translated:
+    """A query for DuckDB, what it needs there, and the types that only we know."""
+
+    sql: str
+    columns: Output
+    relations: set[tuple[str, str]]
+    functions: set[tuple[str, int]]
+
+
+@dataclass
+class _Translation:
+    snapshot: Snapshot
+    session: Session
+    relations: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+
+    def __post_init__(self) -> None:
+        self.calls = Calls(self.session)
+        self.casts = Casts(self.snapshot, self.calls)
+
+    def run(self, query: exp.Query) -> Translated:
+        tree = _without_prefixes(folded(query))
+        _check(tree)
+        columns = output(tree)
+        _name_columns(tree)
+        self.casts.find_shown(tree)
+        # What is inside first, so that a rewritten part is seen by what is around it; and tables
+        # last, since they say what columns are.
+        for node in reversed(list(tree.walk(bfs=True))):
+            if not isinstance(node, _SOURCES):
+                _put(node, self._rewrite)
+        for node in reversed(list(tree.find_all(*_SOURCES))):
+            _put(node, self._rewrite)
+        sql = tree.sql(dialect="duckdb", identify=True, comments=False, copy=False)
+        return Translated(sql, columns, self.relations, self.calls.needed)
+
+    def _rewrite(self, node: exp.Expr) -> exp.Expr:
+        handler = _HANDLERS.get(type(node))
+        if handler is not None:
+            return handler(self, node)
+        name = _BY_CLASS.get(type(node))
+        return self.calls.rewrite(name, []) if name else node
+
+    def table(self, node: exp.Table) -> exp.Expr:
+        """Return a relation of the catalog where it is kept."""
+        if not isinstance(node.this, exp.Identifier):
+            return function_table(node, self.calls, self.relations)
+        if common_table(node) is not None:
+            return node
+        key = relation_key(node)
+        if key is None or columns_of(key) is None:
+            written = f"{node.db}.{node.name}" if node.db else node.name
+            raise StatementFailed("42P01", f'relation "{written}" does not exist')
+        schema, name = key
+        if name in DENIED:
+            raise AccessDenied(f"permission denied for table {name}")
+        if key == (SYSTEM, "pg_settings"):
+            return settings_table(node, self.session.all_settings())
+        self.relations.add(key)
+        alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name))
+        return exp.Table(
+            this=exp.to_identifier(name),
+            db=exp.to_identifier(PLACES[schema]),
+            alias=alias,
+            joins=node.args.get("joins"),
+        )
+
+    def column(self, node: exp.Column) -> exp.Expr:
+        """Return a column without its schema; what looks like one and is a function, as that."""
+        if node.args.get("db"):
+            node.set("db", None)
+        kind = type_of(node)
+        if kind is not None:
+            return self.casts.column(node)
+        if node.name in WORDS and not node.table and not node.this.args.get("quoted"):
+            return self.calls.rewrite(node.name, [])
+        return self._system_column(node) if node.name in _HIDDEN else node
+
+    def _system_column(self, node: exp.Column) -> exp.Expr:
+        source = source_of(node)
+        key = relation_key(source) if source is not None else None
+        known = system_relations().get(key) if key else None
+        if known is None:
+            return node
+        return cast(number(known.oid if node.name == "tableoid" else 1), "UINTEGER")
+
+    def function(self, node: exp.Anonymous) -> exp.Expr:
+        """Return a call by name."""
+        name = node.name.lower()
+        if name in PLAIN and not is_catalog_function(name):
+            return node
+        if name in TABLES and not isinstance(node.parent, (exp.Table, exp.Lateral)):
+            # Sets that are empty here.
+            return call("unnest", cast(exp.Array(expressions=[]), "UINTEGER[]"))
+        return self.casts.shown(node, self.calls.rewrite(name, list(node.expressions)))
+
+    def bracket(self, node: exp.Bracket) -> exp.Expr:
+        """Return an element; vectors are counted from 0."""
+        if type_of(node.this) in ("int2vector", "oidvector") and len(node.expressions) == 1:
+            place = exp.Add(this=node.expressions[0], expression=number(1))
+            node.set("expressions", [exp.Paren(this=place)])
+        return node
+
+    def select(self, node: exp.Select) -> exp.Expr:
+        """Return a SELECT in which a bare NULL is a text, as in PostgreSQL."""
+        if not isinstance(node.parent, exp.SetOperation):
+            for each in node.expressions:
+                inner = each.unalias()
+                if isinstance(inner, exp.Null):
+                    inner.replace(cast(exp.null(), "VARCHAR"))
+        return node
+
+
+def _put(node: exp.Expr, rewrite: Callable[[exp.Expr], exp.Expr]) -> None:
+    """Put what a part is rewritten to in its place, which it may be a part of itself."""
+    parent, key, index = node.parent, node.arg_key, node.index
+    new = rewrite(node)
+    if new is not node and parent is not None and key is not None:
+        parent.set(key, new, index)
+
+
+def _without_prefixes(tree: exp.Query) -> exp.Query:
+    """Return functions without `pg_catalog.` before them."""
+    for dot in list(tree.find_all(exp.Dot)):
+        schema = dot.this
+        if isinstance(dot.expression, exp.Func) and isinstance(schema, exp.Identifier):
+            if schema.name not in (SYSTEM, INFORMATION):
+                raise no_function(f"{schema.name}.{output_name(dot.expression)}")
+            dot.replace(dot.expression)
+    return tree
+
+
+def _check(tree: exp.Query) -> None:
+    for node in tree.walk():
+        if type(node) not in PARTS and type(node) not in CALLS:
+            if isinstance(node, exp.Func):
+                raise no_function(output_name(node))
+            raise StatementFailed("0A000", UNSUPPORTED)
+        if isinstance(node, exp.Anonymous):
+            name = node.name.lower()
+            if name not in PLAIN and not is_catalog_function(name):
+                raise no_function(name)
+
+
+def _name_columns(tree: exp.Query) -> None:
+    """Give columns that nobody named the names that PostgreSQL gives them."""
+    for select in tree.find_all(exp.Select):
+        named = [
+            each
+            if _is_named(each)
+            else exp.alias_(each, output_name(each), quoted=True, copy=False)
+            for each in select.expressions
+        ]
+        select.set("expressions", named)
+
+
+def _is_named(node: exp.Expr) -> bool:
+    """Whether a column has its name also after it was rewritten."""
+    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        is_kept = type_of(node) not in REGISTERED
+        return is_kept and node.name not in _HIDDEN and node.name not in WORDS
+    return isinstance(node, (exp.Alias, exp.Column, exp.Star))
+
+
+def _like(_: _Translation, node: exp.Like | exp.ILike) -> exp.Expr:
+    pattern = node.expression
+    escaped = isinstance(node.parent, exp.Escape)
+    if isinstance(pattern, exp.Literal) and "\\" in pattern.name and not escaped:
+        return exp.Escape(this=node, expression=text("\\"))
+    return node
+
+
+def _operator(_: _Translation, node: exp.Operator) -> exp.Expr:
+    word = str(node.args["operator"]).removeprefix("pg_catalog.")
+    build = _OPERATORS.get(word)
+    if build is None:
+        raise StatementFailed("42883", f"operator {word} does not exist")
+    return exp.Paren(this=build(this=node.this, expression=node.expression))
+
+
+def _equal(_: _Translation, node: exp.EQ | exp.NEQ) -> exp.Expr:
+    """Return a comparison in which `'{1,2}'` beside an array is one, too."""
+    kind = type_of(node.this) or ""
+    right = node.expression
+    if is_array(kind) and isinstance(right, exp.Literal) and right.is_string:
+        node.set("expression", array_of(right.name, kind))
+    return node
+
+
+def _not_equal(translation: _Translation, node: exp.NEQ) -> exp.Expr:
+    right = node.expression
+    if isinstance(right, exp.Anonymous) and right.name.lower() == "all":
+        found = exp.Any(this=exp.Paren(this=right.expressions[0]))
+        return exp.Not(this=exp.Paren(this=exp.EQ(this=node.this, expression=found)))
+    return _equal(translation, node)
+
+
+def _concatenated(_: _Translation, node: exp.DPipe) -> exp.Expr:
+    sides = (node.this, node.expression)
+    if any(isinstance(side, exp.Array) or is_array(type_of(side) or "") for side in sides):
+        # Of two arrays, one that is NULL is as if it were empty.
+        return call("list_concat", *sides)
+    return node
+
+
+def _divided(_: _Translation, node: exp.Div) -> exp.Expr:
+    whole = ("int2", "int4", "int8")
+    if type_of(node.this) in whole and type_of(node.expression) in whole:
+        return exp.IntDiv(this=node.this, expression=node.expression)
+    return node
+
+
+def _series(_: _Translation, node: exp.ExplodingGenerateSeries) -> exp.Expr:
+    bounds = [node.args[name] for name in ("start", "end", "step") if node.args.get(name)]
+    return call("unnest", series(*bounds))
+
+
+def _named_call(name: str) -> Callable[[_Translation, exp.Expr], exp.Expr]:
+    return lambda translation, node: translation.calls.rewrite(
+        name, [each for each in (node.this, *_rest(node)) if isinstance(each, exp.Expr)]
+    )
+
+
+def _rest(node: exp.Expr) -> list[exp.Expr]:
+    return [
+        value for key, value in node.args.items() if key != "this" and isinstance(value, exp.Expr)
+    ]
+
+
+def _size(translation: _Translation, node: exp.Expr) -> exp.Expr:
+    return exp.Nullif(
+        this=translation.calls.rewrite("cardinality", [node.this]), expression=number(0)
+    )
+
+
+def _function_table(translation: _Translation, node: exp.Unnest | exp.Lateral) -> exp.Expr:
+    if isinstance(node.parent, exp.Lateral) or isinstance(node.this, exp.Subquery):
+        return node
+    return function_table(node, translation.calls, translation.relations)
+
+
+_HANDLERS: Mapping[type[exp.Expr], Callable[..., exp.Expr]] = {
+    exp.Table: _Translation.table,
+    exp.Column: _Translation.column,
+    exp.Anonymous: _Translation.function,
+    exp.Bracket: _Translation.bracket,
+    exp.Select: _Translation.select,
+    exp.Cast: lambda translation, node: translation.casts.cast(node),
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Operator: _operator,
+    exp.EQ: _equal,
+    exp.NEQ: _not_equal,
+    exp.DPipe: _concatenated,
+    exp.Div: _divided,
+    exp.ExplodingGenerateSeries: _series,
+    exp.Collate: lambda _, node: node.this,
+    exp.ByteString: lambda _, node: text(node.name),
+    exp.ArrayToString: _named_call("array_to_string"),
+    exp.ArrayRemove: _named_call("array_remove"),
+    exp.Format: lambda translation, node: translation.calls.rewrite(
+        "format", [node.this, *node.expressions]
+    ),
+    exp.ArraySize: _size,
+    exp.CurrentSchemas: _named_call("current_schemas"),
+    exp.Unnest: _function_table,
+    exp.Lateral: _function_table,
+}
+
+
+def translate(query: exp.Query, snapshot: Snapshot, session: Session) -> Translated:
+    """Return a query on the catalog as DuckDB answers it.
+
+    Raises:
+        StatementFailed: It names what is not there, or has parts that are not supported.
+    """
+    try:
+        with remembering():
+            return _Translation(snapshot, session).run(query)
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError, SqlglotError):
+        # A tree of a shape that nobody thought of: not supported is all that there is to say.
+        raise StatementFailed("0A000", UNSUPPORTED) from None
