@@ -1,0 +1,40 @@
+"""Who may cancel what: a number and a secret per connection, told to its client alone."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Cancels:
+    """The running connections by number. Used by the event loop only."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[bytes, Callable[[], None]]] = {}
+
+    def enter(self, cancel: Callable[[], None]) -> tuple[int, bytes]:
+        """Return a new number and secret; `cancel` is called for whoever shows both."""
+        process = secrets.randbelow(2**31 - 1) + 1
+        while process in self._known:
+            process = secrets.randbelow(2**31 - 1) + 1
+        secret = secrets.token_bytes(4)
+        self._known[process] = secret, cancel
+        return process, secret
+
+    def leave(self, process: int) -> None:
+        """Forget a connection."""
+        self._known.pop(process, None)
+
+    def request(self, process: int, secret: bytes) -> bool:
+        """Cancel what a connection runs, if the secret is right; the time taken tells nothing."""
+        # The other one stands in for a number nobody has.
+        known, cancel = self._known.get(process, (b"\0\0\0\0", None))
+        is_right = hmac.compare_digest(known, secret)
+        if cancel is None or not is_right:
+            return False
+        cancel()
+        return True

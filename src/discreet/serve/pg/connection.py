@@ -1,0 +1,175 @@
+"""One client's connection from the first byte to the last: login, then messages in, answers out."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError, StatementFailed
+from discreet.guard.identity.door import Visitor
+from discreet.serve.pg import messages
+from discreet.serve.pg.authenticate import authenticate
+from discreet.serve.pg.conversation import Conversation, log_failure
+from discreet.serve.pg.failures import error_response
+from discreet.serve.pg.startup import CancelRequest, read_startup
+from discreet.serve.pg.wire import Gone, Idle, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from discreet.serve.pg.messages import Frame
+    from discreet.serve.pg.server import House
+    from discreet.serve.pg.startup import Startup
+    from discreet.serve.session import Session
+
+PART = 64 * 1024  # bytes of an answer that go out together
+SHUTDOWN = StatementFailed("57P01", "terminating connection due to administrator command")
+
+
+class Connection:
+    """A client, served until it leaves. Its session's calls run in a worker, one at a time."""
+
+    def __init__(self, wire: Wire, house: House) -> None:
+        self._wire, self._house, self._limits = wire, house, house.limits
+        self._session: Session | None = None
+        self.is_busy = False
+        self.is_welcome = False
+
+    async def serve(self) -> None:
+        """Serve the client; nothing it does can raise here."""
+        try:
+            await self._serve()
+        except (Gone, ConnectionError):
+            pass
+        except TimeoutError:
+            self._refuse(StatementFailed("08P01", "terminating connection due to timeout"))
+        except Exception as error:  # noqa: BLE001 - a client's fault must not reach the others
+            if not isinstance(error, DiscreetError):
+                log_failure(error)
+            self._refuse(error)
+        finally:
+            await self._leave()
+
+    def _refuse(self, error: BaseException) -> None:
+        self._wire.write(error_response(error, severity="FATAL"))
+
+    async def _leave(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            try:
+                await self._house.in_thread(session.close)
+            except Exception as error:  # noqa: BLE001 - the client is gone; the others stay
+                log_failure(error)
+        self._wire.close()
+
+    async def _serve(self) -> None:
+        async with asyncio.timeout(self._limits.auth_timeout):
+            asked = await read_startup(
+                self._wire,
+                tls=self._house.tls,
+                require_tls=self._house.require_tls,
+                within=self._limits.auth_timeout,
+            )
+            if isinstance(asked, CancelRequest):
+                self._house.cancels.request(asked.process, asked.secret)
+                return
+            visitor = self._visitor(asked)
+            method = await authenticate(
+                self._wire, visitor, self._house.door, self._house.in_thread
+            )
+        with self._house.seat(self._wire, visitor.user):
+            self.is_welcome = True
+            await self._welcome(visitor, asked, method)
+
+    def _visitor(self, startup: Startup) -> Visitor:
+        wire, tls = self._wire, self._house.tls
+        return Visitor(
+            user=startup.user,
+            address=wire.address,
+            database=startup.database,
+            is_encrypted=wire.is_encrypted,
+            is_local=wire.is_local,
+            certificate=wire.certificate() if wire.is_encrypted else None,
+            binding=tls.binding if tls is not None and wire.is_encrypted else None,
+        )
+
+    async def _welcome(self, visitor: Visitor, startup: Startup, method: str) -> None:
+        house = self._house
+        self._wire.write(messages.authentication(0))
+        session = await house.in_thread(
+            lambda: house.open_session(visitor, startup.parameters, method)
+        )
+        self._session = session
+        conversation = Conversation(session, self._limits)
+        process, secret = house.cancels.enter(self.cancel)
+        self._wire.on_lost = self.cancel
+        try:
+            greeting = await house.in_thread(conversation.greet)
+            key = messages.backend_key(process, secret)
+            self._wire.write(greeting + key + messages.ready(session.transaction))
+            while not conversation.has_ended:
+                await self._answer(conversation, await self._next(conversation))
+        finally:
+            house.cancels.leave(process)
+            self._wire.on_lost = None
+
+    async def _next(self, conversation: Conversation) -> Sequence[Frame]:
+        """Return the messages that the client sends next, within its time."""
+        limits = self._limits
+        idle, sqlstate, where = limits.idle_timeout, "57P05", "idle-session"
+        if conversation.is_in_transaction:
+            own, most = conversation.session.idle_in_transaction, limits.idle_transaction_timeout
+            idle = min((each for each in (own, most) if each is not None), default=None)
+            sqlstate, where = "25P03", "idle-in-transaction"
+        try:
+            return await self._wire.frames(
+                limit=limits.max_message, idle=idle, within=limits.message_timeout
+            )
+        except Idle:
+            raise StatementFailed(
+                sqlstate, f"terminating connection due to {where} timeout"
+            ) from None
+
+    async def _answer(self, conversation: Conversation, frames: Sequence[Frame]) -> None:
+        """Send what the messages are answered, no faster than the client reads."""
+        if any(frame.kind == b"X" for frame in frames):
+            # Whoever says goodbye at once still gets done what was asked before.
+            self._wire.on_lost = None
+        answer = conversation.answer(frames)
+        part, is_last = b"", False
+        while not is_last:
+            self.is_busy = True
+            try:
+                part, is_last = await self._house.in_thread(lambda: take_part(answer))
+            finally:
+                self.is_busy = False
+            self._wire.write(part)
+            await self._wire.drain(within=self._limits.write_timeout)
+
+    def cancel(self) -> None:
+        """Stop what runs now, if anything does."""
+        session = self._session
+        if self.is_busy and session is not None:
+            self._house.in_spare_thread(session.cancel)
+
+    def stop(self) -> None:
+        """Send the client away as soon as it asks for something new."""
+        self._wire.stop(SHUTDOWN)
+
+    def abort(self) -> None:
+        """Send the client away now."""
+        self.cancel()
+        self._wire.stop(SHUTDOWN)
+        self._wire.abort()
+
+
+def take_part(answer: Iterator[bytes]) -> tuple[bytes, bool]:
+    """Return the next part of an answer, and whether it is the last one."""
+    parts: list[bytes] = []
+    size = 0
+    for piece in answer:
+        parts.append(piece)
+        size += len(piece)
+        if size >= PART:
+            return b"".join(parts), False
+    return b"".join(parts), True

@@ -1,0 +1,174 @@
+"""Messages: how a client's are read, and how the server's are written."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet.errors import StatementFailed
+from discreet.serve.pg.types import modifier, type_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from discreet.engines.databases.database import Field
+
+PROTOCOL_3_0 = 3 << 16
+CANCEL_REQUEST = 1234 << 16 | 5678
+SSL_REQUEST = 1234 << 16 | 5679
+GSSENC_REQUEST = 1234 << 16 | 5680
+
+_INT16 = struct.Struct("!h")
+_UINT16 = struct.Struct("!H")
+_INT32 = struct.Struct("!i")
+_UINT32 = struct.Struct("!I")
+_COLUMN = struct.Struct("!IhIhih")
+
+
+class Frame(NamedTuple):
+    """One message of a client: its letter and what follows the length."""
+
+    kind: bytes
+    body: bytes
+
+
+class Body:
+    """Reads the body of a message from front to end; what does not fit is 08P01."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def take(self, count: int) -> bytes:
+        """Return the next bytes."""
+        end = self._at + count
+        if count < 0 or end > len(self._data):
+            raise StatementFailed("08P01", "insufficient data left in message")
+        part, self._at = self._data[self._at : end], end
+        return part
+
+    def int16(self) -> int:
+        """Return a number of objects, which has no sign."""
+        return _UINT16.unpack(self.take(2))[0]
+
+    def int32(self) -> int:
+        """Return a number with sign."""
+        return _INT32.unpack(self.take(4))[0]
+
+    def uint32(self) -> int:
+        """Return a number without sign."""
+        return _UINT32.unpack(self.take(4))[0]
+
+    def text(self) -> str:
+        """Return a text up to its zero byte."""
+        end = self._data.find(b"\0", self._at)
+        if end < 0:
+            raise StatementFailed("08P01", "invalid string in message")
+        part, self._at = self._data[self._at : end], end + 1
+        return utf8(part)
+
+    def sized(self) -> bytes | None:
+        """Return a value that comes with its length; None for NULL."""
+        length = self.int32()
+        return None if length == -1 else self.take(length)
+
+    def rest(self) -> bytes:
+        """Return everything that is left."""
+        return self.take(len(self._data) - self._at)
+
+    def end(self) -> None:
+        """Check that nothing is left."""
+        if self._at != len(self._data):
+            raise StatementFailed("08P01", "invalid message format")
+
+
+def utf8(data: bytes) -> str:
+    """Return bytes as text; 22021 when they are none, and for a zero byte."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise StatementFailed("22021", 'invalid byte sequence for encoding "UTF8"') from None
+    if "\0" in text:
+        raise StatementFailed("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
+    return text
+
+
+def cstring(text: str) -> bytes:
+    """Return text as the protocol ends it; what UTF-8 or a zero byte would break is left out."""
+    return text.replace("\0", "").encode("utf-8", "replace") + b"\0"
+
+
+def message(kind: bytes, body: bytes = b"") -> bytes:
+    r"""Return a message with its letter and length.
+
+    >>> message(b"Z", b"I")
+    b'Z\x00\x00\x00\x05I'
+    """
+    return kind + _UINT32.pack(len(body) + 4) + body
+
+
+PARSE_COMPLETE = message(b"1")
+BIND_COMPLETE = message(b"2")
+CLOSE_COMPLETE = message(b"3")
+NO_DATA = message(b"n")
+EMPTY_QUERY = message(b"I")
+PORTAL_SUSPENDED = message(b"s")
+COPY_DONE = message(b"c")
+
+
+def ready(transaction: str) -> bytes:
+    """Return ReadyForQuery."""
+    return message(b"Z", transaction.encode("ascii"))
+
+
+def complete(tag: str) -> bytes:
+    """Return CommandComplete."""
+    return message(b"C", cstring(tag))
+
+
+def authentication(kind: int, payload: bytes = b"") -> bytes:
+    """Return a request of authentication, or 0: all is well."""
+    return message(b"R", _INT32.pack(kind) + payload)
+
+
+def parameter_status(name: str, value: str) -> bytes:
+    """Return ParameterStatus."""
+    return message(b"S", cstring(name) + cstring(value))
+
+
+def backend_key(process: int, secret: bytes) -> bytes:
+    """Return BackendKeyData, which allows to cancel."""
+    return message(b"K", _UINT32.pack(process) + secret)
+
+
+def negotiate(options: Sequence[str]) -> bytes:
+    """Return NegotiateProtocolVersion: 3.0, and these options are not known."""
+    names = b"".join(cstring(option) for option in options)
+    return message(b"v", _UINT32.pack(PROTOCOL_3_0) + _UINT32.pack(len(options)) + names)
+
+
+def told(fields: Mapping[str, str | None]) -> bytes:
+    """Return the fields of an error or notice, by their letters, without those that are None."""
+    given = [(letter, text) for letter, text in fields.items() if text is not None]
+    return b"".join(letter.encode("ascii") + cstring(text) for letter, text in given) + b"\0"
+
+
+def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
+    """Return RowDescription; `formats` has one entry per column, 0 for text and 1 for binary."""
+    parts = [_UINT16.pack(len(fields))]
+    for field, form in zip(fields, formats, strict=True):
+        kind = type_named(field.type)
+        parts.append(cstring(field.name))
+        parts.append(_COLUMN.pack(0, 0, kind.oid, kind.size, modifier(field), form))
+    return message(b"T", b"".join(parts))
+
+
+def parameter_description(types: Iterable[str]) -> bytes:
+    """Return ParameterDescription."""
+    oids = [_UINT32.pack(type_named(name).oid) for name in types]
+    return message(b"t", _UINT16.pack(len(oids)) + b"".join(oids))
+
+
+def copy_out_response(columns: int, form: int) -> bytes:
+    """Return CopyOutResponse; `form` is 0 for text and 1 for binary."""
+    head = bytes([form]) + _UINT16.pack(columns)
+    return message(b"H", head + _INT16.pack(form) * columns)

@@ -1,0 +1,297 @@
+"""Parameters: what a client binds, in text or binary form, as Python values."""
+
+from __future__ import annotations
+
+import re
+import struct
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from discreet.errors import StatementFailed
+from discreet.serve.pg import temporal
+from discreet.serve.pg.messages import Body, utf8
+from discreet.serve.pg.types import INTEGERS, element_of, type_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?\s*", re.ASCII)
+_SPECIAL = re.compile(r"\s*([+-]?inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
+_OCTAL = re.compile(rb"\\(\\|[0-3][0-7]{2})")
+_WORDS = {True: ("true", "yes", "on", "1"), False: ("false", "no", "off", "0")}
+# PostgreSQL's numeric ends there; without a bound, writing 1e999999999 out would fill the memory.
+_DIGITS_BEFORE, _DIGITS_AFTER = 131_072, 16_383
+_MALFORMED = "incorrect binary data format in bind parameter"
+_TEMPORAL = ("date", "time", "timestamp", "timestamptz")
+
+
+def decode(data: bytes | None, name: str, *, binary: bool, zone: tzinfo = UTC) -> object:
+    r"""Return a parameter as a Python value.
+
+    Dates and times that Python has no value for, and intervals, are texts as PostgreSQL writes
+    them; arrays are lists.
+
+    >>> decode(b"42", "int4", binary=False), decode(b"t", "bool", binary=False)
+    (42, True)
+    >>> decode(b"\x00\x00\x00\x2a", "int4", binary=True), decode(None, "text", binary=True)
+    (42, None)
+
+    Raises:
+        StatementFailed: 22P02, 22003, 22007, 22021 or 22P03; the value is not told.
+    """
+    if data is None:
+        return None
+    name = type_named(name).name
+    if binary:
+        return _from_binary(data, name)
+    return _from_text(utf8(data), name, zone)
+
+
+def _wrong(name: str) -> StatementFailed:
+    sqlstate = "22007" if name in (*_TEMPORAL, "interval") else "22P02"
+    return StatementFailed(sqlstate, f"invalid input syntax for type {type_named(name).words}")
+
+
+def _too_large(name: str) -> StatementFailed:
+    return StatementFailed("22003", f"value is out of range for type {type_named(name).words}")
+
+
+def _from_text(text: str, name: str, zone: tzinfo) -> object:
+    if name.endswith("[]"):
+        return _array_from_text(text, element_of(name), zone)
+    if name in INTEGERS:
+        return _integer(text, name)
+    if name in _TEMPORAL:
+        return _moment(text, name, zone)
+    reader = _TEXT_READERS.get(name)
+    if reader is None:
+        return text
+    try:
+        return reader(text)
+    except (ValueError, InvalidOperation):
+        raise _wrong(name) from None
+
+
+def _integer(text: str, name: str) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise _wrong(name)
+    return _within(int(text), name)
+
+
+def _within(value: int, name: str) -> int:
+    low, high = INTEGERS[name]
+    if not low <= value <= high:
+        raise _too_large(name)
+    return value
+
+
+def _moment(text: str, name: str, zone: tzinfo) -> object:
+    try:
+        if name == "time":
+            return temporal.read_time(text)
+        if name == "date":
+            return temporal.read_date(text)
+        return temporal.read_timestamp(text, zone=zone if name == "timestamptz" else None)
+    except (ValueError, OverflowError):
+        raise _wrong(name) from None
+
+
+def _boolean(text: str) -> bool:
+    word = text.strip().lower()
+    # `o` alone could be on or off.
+    fits = [value for value, words in _WORDS.items() if any(w.startswith(word) for w in words)]
+    if not word or len(fits) != 1:
+        raise ValueError
+    return fits[0]
+
+
+def _float(text: str) -> float:
+    if _SPECIAL.fullmatch(text):
+        return float(text)
+    if not _NUMBER.fullmatch(text):
+        raise ValueError
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise _too_large("float8")
+    return value
+
+
+def _numeric(text: str) -> Decimal:
+    if _SPECIAL.fullmatch(text):
+        return Decimal(text.strip())
+    if len(text) > _DIGITS_BEFORE + _DIGITS_AFTER or not _NUMBER.fullmatch(text):
+        raise ValueError
+    value = Decimal(text.strip())
+    exponent = value.as_tuple().exponent
+    if value.adjusted() >= _DIGITS_BEFORE or not isinstance(exponent, int):
+        raise _too_large("numeric")
+    if exponent < -_DIGITS_AFTER:
+        raise _too_large("numeric")
+    return value
+
+
+def _bytea(text: str) -> bytes:
+    if text.startswith("\\x"):
+        return bytes.fromhex(text[2:])
+    raw = text.encode("utf-8")
+    if b"\\" in _OCTAL.sub(b"", raw):
+        raise ValueError
+    return _OCTAL.sub(lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1], 8)]), raw)
+
+
+_TEXT_READERS: dict[str, Callable[[str], object]] = {
+    "bool": _boolean,
+    "float4": _float,
+    "float8": _float,
+    "numeric": _numeric,
+    "bytea": _bytea,
+    "uuid": UUID,
+}
+
+
+def _from_binary(data: bytes, name: str) -> object:
+    if name.endswith("[]"):
+        return _array_from_binary(data, element_of(name))
+    reader = _BINARY_READERS.get(name)
+    if reader is None:
+        return utf8(data)
+    try:
+        return reader(data)
+    except (struct.error, ValueError, OverflowError):
+        raise StatementFailed("22P03", _MALFORMED) from None
+
+
+def _unpack(layout: str) -> Callable[[bytes], object]:
+    return lambda data: struct.unpack(layout, data)[0]
+
+
+def _binary_boolean(data: bytes) -> bool:
+    return bool(struct.unpack("!B", data)[0])
+
+
+def _binary_numeric(data: bytes) -> Decimal:
+    count, weight, sign, scale = struct.unpack("!HhHH", data[:8])
+    if sign in (0xC000, 0xD000, 0xF000):
+        return Decimal({0xC000: "NaN", 0xD000: "Infinity", 0xF000: "-Infinity"}[sign])
+    digits = struct.unpack(f"!{count}H", data[8:])
+    if sign not in (0, 0x4000) or any(digit > 9999 for digit in digits) or scale > _DIGITS_AFTER:
+        raise ValueError
+    written = "".join(f"{digit:04}" for digit in digits) or "0"
+    value = Decimal((1 if sign else 0, tuple(map(int, written)), (weight + 1 - count) * 4))
+    # Digits beyond the scale are zeros that fill the last group of four.
+    exponent = -scale
+    shown = value.as_tuple()
+    drop = exponent - int(shown.exponent)
+    if drop > 0:
+        kept = shown.digits[:-drop] or (0,)
+        return Decimal((shown.sign, kept, exponent))
+    return Decimal((shown.sign, shown.digits + (0,) * -drop, exponent))
+
+
+def _binary_date(data: bytes) -> date | str:
+    days = struct.unpack("!i", data)[0]
+    if abs(days) >= 2**31 - 1:
+        return "infinity" if days > 0 else "-infinity"
+    days += temporal.EPOCH_DAYS
+    if temporal.FIRST_DAY <= days <= temporal.LAST_DAY:
+        return date(1970, 1, 1) + timedelta(days=days)
+    return temporal.date_text(days)
+
+
+def _binary_time(data: bytes) -> time | str:
+    return temporal.read_time(temporal.time_text(struct.unpack("!q", data)[0]))
+
+
+def _binary_timestamp(data: bytes, zone: tzinfo | None = None) -> datetime | str:
+    microseconds = struct.unpack("!q", data)[0]
+    if abs(microseconds) >= 2**63 - 1:
+        return "infinity" if microseconds > 0 else "-infinity"
+    microseconds += temporal.EPOCH_MICROSECONDS
+    if temporal.FIRST_MICROSECOND <= microseconds <= temporal.LAST_MICROSECOND:
+        return datetime(1970, 1, 1, tzinfo=zone) + timedelta(microseconds=microseconds)
+    return temporal.timestamp_text(microseconds, zone)
+
+
+def _binary_interval(data: bytes) -> str:
+    microseconds, days, months = struct.unpack("!qii", data)
+    return temporal.interval_text(months, days, microseconds)
+
+
+def _binary_jsonb(data: bytes) -> str:
+    if data[:1] != b"\x01":
+        raise ValueError
+    return utf8(data[1:])
+
+
+_BINARY_READERS: dict[str, Callable[[bytes], object]] = {
+    "bool": _binary_boolean,
+    "int2": _unpack("!h"),
+    "int4": _unpack("!i"),
+    "int8": _unpack("!q"),
+    "oid": _unpack("!I"),
+    "xid": _unpack("!I"),
+    "float4": _unpack("!f"),
+    "float8": _unpack("!d"),
+    "numeric": _binary_numeric,
+    "bytea": bytes,
+    "uuid": lambda data: UUID(bytes=data),
+    "date": _binary_date,
+    "time": _binary_time,
+    "timestamp": _binary_timestamp,
+    "timestamptz": lambda data: _binary_timestamp(data, UTC),
+    "interval": _binary_interval,
+    "jsonb": _binary_jsonb,
+}
+
+
+def _array_from_binary(data: bytes, element: str) -> list[object]:
+    """Return an array of one dimension; longer ones are not spoken."""
+    body = Body(data)
+    try:
+        dimensions, _, _ = body.int32(), body.int32(), body.int32()
+        if not dimensions:
+            return []
+        count, _ = body.int32(), body.int32()
+        cells = [body.sized() for _ in range(min(count, len(data)))]
+    except StatementFailed:
+        raise StatementFailed("22P03", _MALFORMED) from None
+    if dimensions != 1 or count != len(cells):
+        raise StatementFailed("22P03", _MALFORMED)
+    return [None if cell is None else _from_binary(cell, element) for cell in cells]
+
+
+_ITEM = re.compile(
+    r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",{}\\](?:[^",{}\\]*[^\s",{}\\])?))\s*', re.DOTALL
+)
+
+
+def _items(text: str) -> Iterator[str | None]:
+    inner = text.strip()
+    if not (inner.startswith("{") and inner.endswith("}")):
+        raise StatementFailed("22P02", "malformed array literal")
+    inner, at = inner[1:-1], 0
+    if not inner.strip():
+        return
+    while True:
+        found = _ITEM.match(inner, at)
+        if found is None:
+            raise StatementFailed("22P02", "malformed array literal")
+        quoted, bare = found.groups()
+        if quoted is not None:
+            yield re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+        else:
+            yield None if bare.upper() == "NULL" else bare
+        at = found.end()
+        if at == len(inner):
+            return
+        if inner[at] != ",":
+            raise StatementFailed("22P02", "malformed array literal")
+        at += 1
+
+
+def _array_from_text(text: str, element: str, zone: tzinfo) -> list[object]:
+    """Return an array of one dimension, as in `{1,NULL,"a b"}`."""
+    return [None if item is None else _from_text(item, element, zone) for item in _items(text)]

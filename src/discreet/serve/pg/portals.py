@@ -1,0 +1,105 @@
+"""What a connection keeps between messages: prepared statements, and portals that hand out their rows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.engines.databases.database import Field
+    from discreet.engines.engine import ArrowTable
+    from discreet.serve.session import Outcome, Prepared
+
+_COUNT = re.compile(r"^(SELECT|FETCH) \d+$")
+_DEALLOCATE = re.compile(
+    r'\s*DEALLOCATE\s+(?:PREPARE\s+)?(?:(?P<quoted>"(?:[^"]|"")*")|(?P<word>\w+))\s*',
+    re.IGNORECASE,
+)
+_DISCARD_ALL = re.compile(r"\s*DISCARD\s+ALL\s*", re.IGNORECASE)
+
+
+@dataclass
+class Portal:
+    """A statement with its values; it runs once, and its rows are handed out once.
+
+    `formats` are as the client asked: none for text, one for all columns, or one for each.
+    """
+
+    prepared: Prepared | None  # None for an empty text
+    values: Sequence[object] = ()
+    formats: Sequence[int] = ()
+    outcome: Outcome | None = None
+    has_run: bool = False
+    place: int = 0  # rows handed out
+    _table: ArrowTable | None = field(default=None, repr=False)
+
+    def ran(self, outcome: Outcome) -> None:
+        """Take what running gave."""
+        from dataclasses import replace
+
+        self._table = outcome.table if outcome.copy is None else None
+        self.outcome = replace(outcome, table=None, notices=())
+
+    def next_rows(self, most: int) -> tuple[ArrowTable | None, bool]:
+        """Return up to `most` rows (0: all) that were not handed out yet, and whether to ask again."""
+        table = self._table
+        if table is None:
+            return None, False
+        part = table.slice(self.place, most or None)
+        self.place += part.num_rows
+        # As in PostgreSQL, a full part does not tell whether it was the last one.
+        is_suspended = bool(most) and part.num_rows == most
+        if not is_suspended:
+            self._table = None  # the memory is the server's again
+        return part, is_suspended
+
+    def tag(self, rows: int) -> str:
+        """Return the command tag, with the rows of this part."""
+        tag = self.outcome.tag if self.outcome else ""
+        return _COUNT.sub(rf"\1 {rows}", tag)
+
+
+def spread(formats: Sequence[int], columns: int, what: str) -> list[int]:
+    """Return one format code per column or parameter.
+
+    >>> spread([], 2, "result"), spread([1], 2, "result"), spread([0, 1], 2, "result")
+    ([0, 0], [1, 1], [0, 1])
+    """
+    if any(form not in (0, 1) for form in formats):
+        raise StatementFailed("22023", "unsupported format code")
+    if len(formats) <= 1:
+        return list(formats or [0]) * columns
+    if len(formats) != columns:
+        raise StatementFailed(
+            "08P01", f"bind message has {len(formats)} {what} formats but needs {columns}"
+        )
+    return list(formats)
+
+
+def deallocated(text: str) -> str | None:
+    """Return which prepared statement a text lets go: its name, `*` for all, None for none.
+
+    >>> deallocated("DEALLOCATE ALL"), deallocated('deallocate prepare "S_1"'), deallocated("UNLISTEN *")
+    ('*', 'S_1', None)
+    """
+    text = text.strip().removesuffix(";")
+    if _DISCARD_ALL.fullmatch(text):
+        return "*"
+    found = _DEALLOCATE.fullmatch(text)
+    if found is None:
+        return None
+    if found["quoted"]:
+        return found["quoted"][1:-1].replace('""', '"')
+    word = found["word"].lower()
+    return "*" if word == "all" else word
+
+
+def require_same(described: Sequence[Field], actual: Sequence[Field]) -> None:
+    """Refuse rows that are not what the client was told to expect."""
+    if [each.type for each in described] != [each.type for each in actual]:
+        raise StatementFailed("0A000", "cached plan must not change result type")

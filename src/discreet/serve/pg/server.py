@@ -1,0 +1,191 @@
+"""The server: it listens, seats clients within the limits, and lets nobody harm the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from discreet.errors import StatementFailed
+from discreet.serve.pg.cancel import Cancels
+from discreet.serve.pg.connection import Connection
+from discreet.serve.pg.limits import Limits
+from discreet.serve.pg.wire import Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+    from pathlib import Path
+
+    from discreet.guard.identity.door import Door, Visitor
+    from discreet.serve.pg.tls import Tls
+    from discreet.serve.session import Session
+
+    OpenSession = Callable[[Visitor, Mapping[str, str], str], Session]
+
+T = TypeVar("T")
+BACKLOG = 512
+PATIENCE = 5.0  # seconds for canceled statements to end
+
+
+class House:
+    """What the connections of a server share."""
+
+    def __init__(
+        self,
+        *,
+        door: Door,
+        open_session: OpenSession,
+        tls: Tls | None,
+        require_tls: bool,
+        limits: Limits,
+        executor: Executor,
+    ) -> None:
+        self.door, self.open_session = door, open_session
+        self.tls, self.require_tls, self.limits = tls, require_tls, limits
+        self.cancels = Cancels()
+        self._executor = executor
+        self._spare = ThreadPoolExecutor(2, thread_name_prefix="discreet-cancel")
+        self._seated: Counter[str] = Counter()
+        self._waiting: dict[str, deque[Wire]] = {}
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Run what blocks in a worker."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    def in_spare_thread(self, work: Callable[[], None]) -> None:
+        """Run what must not wait for a worker, such as stopping one."""
+        self._spare.submit(work)
+
+    def wait(self, wire: Wire) -> None:
+        """Count a client that has not logged in; when there are too many, one has to go.
+
+        It is the oldest of the address that has most of them: whoever floods pushes out its own.
+        """
+        self._waiting.setdefault(wire.address, deque()).append(wire)
+        if sum(map(len, self._waiting.values())) > self.limits.max_waiting:
+            crowd = max(self._waiting.values(), key=len)
+            crowd[0].abort()
+            self.wait_no_more(crowd[0], crowd[0].address)
+
+    def wait_no_more(self, wire: Wire, address: str) -> None:
+        """Forget a client that logged in or left."""
+        crowd = self._waiting.get(address)
+        if crowd is not None and wire in crowd:
+            crowd.remove(wire)
+            if not crowd:
+                del self._waiting[address]
+
+    @contextmanager
+    def seat(self, wire: Wire, user: str) -> Generator[None]:
+        """Give a client that logged in its place among all, and among those of its user."""
+        self.wait_no_more(wire, wire.address)
+        if self._seated.total() >= self.limits.max_connections:
+            raise StatementFailed("53300", "sorry, too many clients already")
+        if self._seated[user] >= self.limits.max_connections_per_user:
+            raise StatementFailed("53300", f'too many connections for role "{user}"')
+        self._seated[user] += 1
+        try:
+            yield
+        finally:
+            self._seated[user] -= 1
+            if not self._seated[user]:
+                del self._seated[user]
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._spare.shutdown(wait=False)
+
+
+class PgServer:
+    """Speaks PostgreSQL's protocol, version 3.
+
+    Args:
+        door: Decides how who is asked.
+        open_session: Called with the visitor, their settings and the method of their login; blocks.
+        tls: From `discreet.serve.pg.tls.load`; None to speak in clear.
+        require_tls: Refuse who does not ask for TLS, but for sockets that are files.
+        limits: What a client may take.
+        executor: Where sessions run; by default one thread per connection, so that no statement
+            waits for another one's.
+    """
+
+    def __init__(
+        self,
+        *,
+        door: Door,
+        open_session: OpenSession,
+        tls: Tls | None = None,
+        require_tls: bool = True,
+        limits: Limits | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        limits = limits or Limits()
+        self._own_executor = None
+        if executor is None:
+            most = limits.max_connections + min(limits.max_waiting, 16)
+            executor = self._own_executor = ThreadPoolExecutor(most, "discreet-session")
+        self._house = House(
+            door=door,
+            open_session=open_session,
+            tls=tls,
+            require_tls=require_tls,
+            limits=limits,
+            executor=executor,
+        )
+        self._servers: list[asyncio.Server] = []
+        self._paths: list[Path] = []
+        self._connections: dict[Connection, asyncio.Task[None]] = {}
+
+    async def start(self, host: str, port: int) -> tuple[str, int]:
+        """Listen, and return where: with port 0, the system chooses one."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(self._wire, host, port, backlog=BACKLOG)
+        self._servers.append(server)
+        address = server.sockets[0].getsockname()
+        return str(address[0]), int(address[1])
+
+    async def start_unix(self, folder: Path, port: int = 5432) -> Path:
+        """Listen at a file, as `psql -h FOLDER` looks for it, and return where."""
+        loop = asyncio.get_running_loop()
+        path = folder / f".s.PGSQL.{port}"
+        self._servers.append(await loop.create_unix_server(self._wire, path, backlog=BACKLOG))
+        self._paths.append(path)
+        return path
+
+    def _wire(self) -> Wire:
+        return Wire(self._accept)
+
+    def _accept(self, wire: Wire) -> None:
+        self._house.wait(wire)
+        connection = Connection(wire, self._house)
+        task = asyncio.get_running_loop().create_task(connection.serve())
+        self._connections[connection] = task
+        address = wire.address
+
+        def left(_: asyncio.Task[None]) -> None:
+            del self._connections[connection]
+            self._house.wait_no_more(wire, address)
+
+        task.add_done_callback(left)
+
+    async def stop(self, grace: float = 10.0) -> None:
+        """Listen no more; statements that run may end within `grace` seconds, then they are canceled."""
+        for server in self._servers:
+            server.close()
+        for path in self._paths:
+            path.unlink(missing_ok=True)
+        for connection in list(self._connections):
+            connection.stop()
+        await self._until_empty(grace)
+        for connection in list(self._connections):
+            connection.abort()
+        await self._until_empty(PATIENCE)
+        self._house.close()
+        if self._own_executor is not None:
+            self._own_executor.shutdown(wait=False, cancel_futures=True)
+
+    async def _until_empty(self, seconds: float) -> None:
+        if self._connections:
+            await asyncio.wait(list(self._connections.values()), timeout=seconds)

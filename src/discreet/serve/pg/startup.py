@@ -1,0 +1,135 @@
+"""How a connection starts: TLS or not, cancel or login, which version, and with which settings."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import StatementFailed
+from discreet.serve.pg.messages import (
+    CANCEL_REQUEST,
+    GSSENC_REQUEST,
+    PROTOCOL_3_0,
+    SSL_REQUEST,
+    Body,
+    negotiate,
+)
+
+if TYPE_CHECKING:
+    from discreet.serve.pg.tls import Tls
+    from discreet.serve.pg.wire import Wire
+
+_UTF8 = re.compile(r"'?(utf-?8|unicode|sql_ascii|auto)'?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Startup:
+    """Who wants in, and with which settings."""
+
+    user: str
+    database: str
+    parameters: dict[str, str]
+
+
+@dataclass(frozen=True)
+class CancelRequest:
+    """A wish to cancel what another connection runs."""
+
+    process: int
+    secret: bytes
+
+
+async def read_startup(
+    wire: Wire, *, tls: Tls | None, require_tls: bool, within: float
+) -> Startup | CancelRequest:
+    """Return what a client came for, after it got the encryption it asked for.
+
+    Raises:
+        StatementFailed: the client must go, with this reason.
+    """
+    asked: set[int] = set()
+    while True:
+        body = Body(await wire.startup())
+        version = body.uint32()
+        if version in (SSL_REQUEST, GSSENC_REQUEST):
+            if version in asked or wire.is_encrypted:
+                raise StatementFailed("08P01", "encryption was asked for twice")
+            asked.add(version)
+            body.end()
+            await _encrypt(wire, tls if version == SSL_REQUEST else None, within)
+        elif version == CANCEL_REQUEST:
+            process, secret = body.uint32(), body.take(4)
+            body.end()
+            return CancelRequest(process, secret)
+        else:
+            if require_tls and not wire.is_encrypted and not wire.is_unix:
+                raise StatementFailed(
+                    "28000", "this server speaks TLS only", hint="sslmode=require"
+                )
+            return _startup(wire, version, body)
+
+
+async def _encrypt(wire: Wire, tls: Tls | None, within: float) -> None:
+    # Bytes sent before the answer were not encrypted, yet would be read as if they had been.
+    if wire.has_buffered:
+        raise StatementFailed("08P01", "received unencrypted data after SSL request")
+    if tls is None or wire.is_unix:
+        wire.write(b"N")
+    else:
+        await wire.start_tls(tls, within=within)
+
+
+def _startup(wire: Wire, version: int, body: Body) -> Startup:
+    if version >> 16 != 3:
+        raise StatementFailed(
+            "0A000",
+            f"unsupported frontend protocol {version >> 16}.{version & 0xFFFF}: server supports 3.0",
+        )
+    given: dict[str, str] = {}
+    while name := body.text():
+        given[name] = body.text()
+    body.end()
+    unknown = [name for name in given if name.startswith("_pq_.")]
+    if version > PROTOCOL_3_0 or unknown:
+        wire.write(negotiate(unknown))
+    for name in unknown:
+        del given[name]
+    return _settled(given)
+
+
+def _settled(given: dict[str, str]) -> Startup:
+    user = given.pop("user", "")
+    database = given.pop("database", "") or user
+    if not user:
+        raise StatementFailed("28000", "no PostgreSQL user name specified in startup packet")
+    if given.pop("replication", "false").lower() not in ("false", "off", "no", "0"):
+        raise StatementFailed("0A000", "replication is not supported")
+    encoding = given.pop("client_encoding", "UTF8")
+    if not _UTF8.fullmatch(encoding):
+        raise StatementFailed("22023", 'client_encoding must be "UTF8"')
+    parameters = {**options_of(given.pop("options", "")), **given, "client_encoding": "UTF8"}
+    return Startup(user, database, parameters)
+
+
+def options_of(text: str) -> dict[str, str]:
+    r"""Return the settings of a client's `options`, such as `-c TimeZone=UTC --search_path=public`.
+
+    >>> options_of(r"-c a=1 --b-c=x\ y -cd=2")
+    {'a': '1', 'b_c': 'x y', 'd': '2'}
+    """
+    try:
+        words = shlex.split(text.replace("'", "\\'").replace('"', '\\"'))
+    except ValueError:
+        raise StatementFailed("22023", "invalid command-line options") from None
+    settings: dict[str, str] = {}
+    while words:
+        word = words.pop(0)
+        if word == "-c" and words:
+            word = "-c" + words.pop(0)
+        name, is_given, value = word[2:].partition("=")
+        if word[:2] not in ("-c", "--") or not is_given or not name:
+            raise StatementFailed("22023", "invalid command-line options")
+        settings[name.replace("-", "_")] = value
+    return settings

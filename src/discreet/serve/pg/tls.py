@@ -1,0 +1,130 @@
+"""TLS: the server's context, its certificate's fingerprint for channel binding, and a first certificate."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InvalidKey, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Tls:
+    """What a server needs to speak TLS; `binding` is its tls-server-end-point."""
+
+    context: ssl.SSLContext
+    binding: bytes
+
+
+def load(certificate: Path, key: Path, *, client_authorities: Path | None = None) -> Tls:
+    """Return TLS from a chain of certificates and a key in PEM, for TLS 1.2 and later.
+
+    With `client_authorities`, clients may show a certificate that one of them signed; a wrong one
+    ends the handshake.
+
+    Raises:
+        InvalidKey: a file cannot be read, or they do not belong together.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
+    context.num_tickets = 0
+    try:
+        context.load_cert_chain(certificate, key)
+        if client_authorities is not None:
+            context.verify_mode = ssl.CERT_OPTIONAL
+            context.load_verify_locations(client_authorities)
+        return Tls(context, end_point(certificate.read_bytes()))
+    except (OSError, ValueError):  # ssl.SSLError is an OSError
+        raise InvalidKey(
+            f"{certificate.name} and {key.name} cannot serve TLS. Give a certificate and its key, both in PEM."
+        ) from None
+
+
+def end_point(pem: bytes) -> bytes:
+    """Return the hash of a certificate for channel binding (RFC 5929, section 4.1).
+
+    The hash is the one of the certificate's signature, but SHA-256 where that is MD5, SHA-1 or none.
+    """
+    x509 = _x509()
+    from cryptography.hazmat.primitives import hashes
+
+    certificate = x509.load_pem_x509_certificate(pem)
+    algorithm = certificate.signature_hash_algorithm
+    if algorithm is None or algorithm.name in ("md5", "sha1"):
+        algorithm = hashes.SHA256()
+    return certificate.fingerprint(algorithm)
+
+
+def make_certificate(folder: Path, *, names: Sequence[str], days: int = 825) -> tuple[Path, Path]:
+    """Write a key and a certificate that nobody else signed, and return where: certificate, key.
+
+    Raises:
+        MissingExtra: `cryptography` is not installed.
+        InvalidKey: the folder cannot be written, or a file is there already.
+    """
+    x509 = _x509()
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = datetime.now(UTC)
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=5))
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(x509.SubjectAlternativeName(_alternatives(names)), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    secret = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    paths = folder / "server.crt", folder / "server.key"
+    _write(paths[1], secret, mode=0o600)
+    _write(paths[0], certificate.public_bytes(serialization.Encoding.PEM), mode=0o644)
+    return paths
+
+
+def _alternatives(names: Sequence[str]) -> list[Any]:
+    x509 = _x509()
+    found: list[Any] = []
+    for name in names:
+        try:
+            found.append(x509.IPAddress(ipaddress.ip_address(name)))
+        except ValueError:
+            found.append(x509.DNSName(name))
+    return found
+
+
+def _write(path: Path, content: bytes, *, mode: int) -> None:
+    try:
+        # Made with its rights, not given them after: nobody can read the key in between.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+    except OSError:
+        raise InvalidKey(f"{path.name} cannot be written to {path.parent}, or is there.") from None
+
+
+def _x509() -> Any:
+    try:
+        from cryptography import x509
+    except ImportError:
+        raise MissingExtra(what="TLS", extra="serve") from None
+    return x509

@@ -1,0 +1,93 @@
+"""PostgreSQL's types on the wire: their numbers, sizes and the names that people read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.engines.databases.database import Field
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type as the protocol numbers it; `size` is negative where it varies."""
+
+    name: str
+    oid: int
+    size: int
+    array: int  # the number of the type of arrays of it; 0 for none
+    words: str  # what PostgreSQL's messages call it
+
+
+# From pg_type.dat of PostgreSQL 16.
+_KNOWN = (
+    Type("bool", 16, 1, 1000, "boolean"),
+    Type("bytea", 17, -1, 1001, "bytea"),
+    Type("char", 18, 1, 1002, '"char"'),
+    Type("name", 19, 64, 1003, "name"),
+    Type("int8", 20, 8, 1016, "bigint"),
+    Type("int2", 21, 2, 1005, "smallint"),
+    Type("int4", 23, 4, 1007, "integer"),
+    Type("regproc", 24, 4, 1008, "regproc"),
+    Type("text", 25, -1, 1009, "text"),
+    Type("oid", 26, 4, 1028, "oid"),
+    Type("xid", 28, 4, 1011, "xid"),
+    Type("json", 114, -1, 199, "json"),
+    Type("float4", 700, 4, 1021, "real"),
+    Type("float8", 701, 8, 1022, "double precision"),
+    Type("bpchar", 1042, -1, 1014, "character"),
+    Type("varchar", 1043, -1, 1015, "character varying"),
+    Type("date", 1082, 4, 1182, "date"),
+    Type("time", 1083, 8, 1183, "time without time zone"),
+    Type("timestamp", 1114, 8, 1115, "timestamp without time zone"),
+    Type("timestamptz", 1184, 8, 1185, "timestamp with time zone"),
+    Type("interval", 1186, 16, 1187, "interval"),
+    Type("numeric", 1700, -1, 1231, "numeric"),
+    Type("regclass", 2205, 4, 2210, "regclass"),
+    Type("regtype", 2206, 4, 2211, "regtype"),
+    Type("void", 2278, 4, 0, "void"),
+    Type("uuid", 2950, 16, 2951, "uuid"),
+    Type("jsonb", 3802, -1, 3807, "jsonb"),
+)
+_ARRAYS = tuple(
+    Type(f"{each.name}[]", each.array, -1, 0, f"{each.words}[]") for each in _KNOWN if each.array
+)
+BY_NAME = {each.name: each for each in (*_KNOWN, *_ARRAYS)}
+BY_OID = {each.oid: each for each in (*_KNOWN, *_ARRAYS)}
+TEXT = BY_NAME["text"]
+
+INTEGERS = {
+    "int2": (-(2**15), 2**15 - 1),
+    "int4": (-(2**31), 2**31 - 1),
+    "int8": (-(2**63), 2**63 - 1),
+    "oid": (0, 2**32 - 1),
+    "xid": (0, 2**32 - 1),
+}
+
+
+def type_named(name: str) -> Type:
+    """Return a type by PostgreSQL's name of it; whatever is not known is told as text.
+
+    >>> type_named("int8").oid, type_named("int8[]").oid, type_named("geometry").name
+    (20, 1016, 'text')
+    """
+    return BY_NAME.get(name, TEXT)
+
+
+def name_of(oid: int) -> str | None:
+    """Return the name of a type that a client declared; None when it left that to the server."""
+    known = BY_OID.get(oid)
+    return known.name if known else None
+
+
+def modifier(field: Field) -> int:
+    """Return what a RowDescription says of precision and scale; -1 for nothing."""
+    if field.type != "numeric" or field.precision is None:
+        return -1
+    return (field.precision << 16 | (field.scale or 0)) + 4
+
+
+def element_of(name: str) -> str:
+    """Return the type of an array's elements."""
+    return name.removesuffix("[]")
