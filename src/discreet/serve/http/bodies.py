@@ -1,0 +1,103 @@
+"""What goes in and out over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Parameter = bool | int | float | str | None
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Question(_Body):
+    """SQL, as over the PostgreSQL protocol; several statements are one transaction."""
+
+    statement: str = Field(
+        min_length=1, max_length=1_000_000, examples=["SELECT count(*) FROM patients"]
+    )
+    parameters: list[Parameter] = Field(default=[], max_length=1000)
+    settings: dict[str, str] = Field(
+        default={},
+        max_length=50,
+        description="Settings of the session, such as discreet.epsilon.",
+        examples=[{"discreet.epsilon": "0.1"}],
+    )
+    role: str | None = Field(default=None, max_length=63, description="Act as this role.")
+
+
+class Column(_Body):
+    """A column of a result."""
+
+    name: str
+    type: str
+
+
+class Notice(_Body):
+    """A message beside the result, such as its price."""
+
+    severity: Literal["NOTICE", "WARNING", "INFO"]
+    message: str
+    detail: str | None = None
+    hint: str | None = None
+
+
+class Reply(_Body):
+    """What the last statement gave."""
+
+    tag: str
+    columns: list[Column] = []
+    rows: list[list[Any]] = []
+    notices: list[Notice] = []
+
+
+class Fault(_Body):
+    """Why not: PostgreSQL's SQLSTATE, and words."""
+
+    sqlstate: str
+    message: str
+    detail: str | None = None
+    hint: str | None = None
+
+
+class TokenWish(_Body):
+    """A token to be made for whoever asks."""
+
+    label: str = Field(default="", max_length=200)
+    days: int = Field(default=90, ge=1, le=3650)
+
+
+class MadeToken(_Body):
+    """A new token: it is shown this once."""
+
+    id: str
+    token: str
+    expires: str
+
+
+class KnownToken(_Body):
+    """What is known of a token."""
+
+    id: str
+    label: str
+    made: str
+    expires: str | None
+    last_used: str | None
+
+
+class Health(_Body):
+    """Whether the server works."""
+
+    status: Literal["ok", "failing"]
+    sessions: int
+    parts: dict[str, Literal["ok", "failing"]]
+    unwitnessed: int
+
+
+class Checkpoint(_Body):
+    """The journal's latest signed checkpoint, to be kept elsewhere."""
+
+    text: str

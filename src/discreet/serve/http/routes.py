@@ -1,0 +1,177 @@
+"""What can be asked over HTTP."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Path, Request
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from discreet.errors import StatementFailed
+from discreet.guard.identity import tokens
+from discreet.result import plain
+from discreet.serve.http import bodies
+from discreet.serve.http.entering import Entered, desk_of
+
+if TYPE_CHECKING:
+    from discreet.serve.session import Outcome, Session
+
+_FAULTS: dict[int | str, dict[str, Any]] = {
+    code: {"model": bodies.Fault, "description": words}
+    for code, words in {
+        400: "The statement is wrong",
+        401: "Who are you?",
+        403: "You may not do that, or the budget is spent",
+        404: "There is no such thing",
+        408: "It took too long",
+        409: "Somebody else was first; try again",
+        413: "Too large",
+        422: "The body is wrong",
+        429: "Too many requests",
+        500: "An error of the server",
+        503: "Not now",
+    }.items()
+}
+
+router = APIRouter()
+
+
+@router.post("/v1/query", responses=_FAULTS, summary="Run SQL")
+def query(request: Request, body: bodies.Question, visitor: Entered) -> bodies.Reply:
+    """Run statements as one transaction; the answer is the last one's."""
+    session = desk_of(request).house.open(visitor, body.settings, "http")
+    try:
+        return _reply(*_run(session, body))
+    finally:
+        session.close()
+
+
+@router.get("/v1/tokens", responses=_FAULTS, summary="Your tokens")
+def list_tokens(request: Request, visitor: Entered) -> list[bodies.KnownToken]:
+    """List your tokens, without the secrets."""
+    control = desk_of(request).house.vault.documents
+    return [_known(token) for token in tokens.list_tokens(control, visitor.user)]
+
+
+@router.post("/v1/tokens", responses=_FAULTS, status_code=201, summary="Make a token")
+def make_token(request: Request, wish: bodies.TokenWish, visitor: Entered) -> bodies.MadeToken:
+    """Make a token for yourself; it is shown this once."""
+    house = desk_of(request).house
+    now = house.clock()
+    expires = now + timedelta(days=wish.days)
+    text, made = tokens.create_token(
+        house.vault.documents, visitor.user, now=now, expires=expires, label=wish.label
+    )
+    return bodies.MadeToken(id=made.id, token=text, expires=expires.isoformat())
+
+
+@router.delete("/v1/tokens/{identifier}", responses=_FAULTS, status_code=204, summary="End a token")
+def end_token(
+    request: Request,
+    identifier: Annotated[str, Path(pattern="^[0-9a-f]{16}$")],
+    visitor: Entered,
+) -> None:
+    """Make a token of yours worthless."""
+    control = desk_of(request).house.vault.documents
+    if identifier not in {token.id for token in tokens.list_tokens(control, visitor.user)}:
+        raise HTTPException(404, "there is no such token of yours")
+    tokens.revoke_token(control, identifier)
+
+
+@router.get("/v1/checkpoint", responses=_FAULTS, summary="The journal's latest checkpoint")
+def checkpoint(request: Request, visitor: Entered) -> bodies.Checkpoint:
+    """Return a signed line that proves, kept elsewhere, that the journal was not rewritten."""
+    del visitor
+    journal = desk_of(request).house.journal
+    journal.checkpoint()
+    known = journal.checkpoints()
+    if not known:
+        raise HTTPException(404, "there is no checkpoint yet")
+    return bodies.Checkpoint(text=known[-1].note)
+
+
+@router.get("/healthz", responses={503: {"model": bodies.Health}}, summary="Does it work?")
+def health(request: Request) -> bodies.Health:
+    """Tell whether stores and database can be reached, and how many checkpoints no witness has."""
+    house = desk_of(request).house
+    found = house.pulse.look()
+    told = bodies.Health(
+        status="ok" if found.is_well else "failing",
+        sessions=house.sessions,
+        parts={name: "ok" if is_well else "failing" for name, is_well in found.parts.items()},
+        unwitnessed=found.unwitnessed,
+    )
+    if found.is_well:
+        return told
+    return JSONResponse(told.model_dump(), 503)  # pyright: ignore[reportReturnType]
+
+
+@router.get("/metrics", response_class=PlainTextResponse, summary="Numbers for Prometheus")
+def metrics(request: Request) -> str:
+    """Return how many sessions there are, and what was decided."""
+    house = desk_of(request).house
+    lines = ["# TYPE discreet_sessions gauge", f"discreet_sessions {house.sessions}"]
+    lines.append("# TYPE discreet_unwitnessed_checkpoints gauge")
+    lines.append(f"discreet_unwitnessed_checkpoints {house.journal.unwitnessed}")
+    lines.append("# TYPE discreet_decisions_total counter")
+    for decision, count in sorted(house.counts.items()):
+        label = decision.replace(" ", "_")
+        lines.append(f'discreet_decisions_total{{decision="{label}"}} {count}')
+    return "\n".join(lines) + "\n"
+
+
+def _run(session: Session, body: bodies.Question) -> tuple[Outcome, list[Any]]:
+    """Run all statements as one transaction and return what the last one gave, and all notices."""
+    from discreet.guard.statements.statement import SetRole
+
+    if body.role is not None:
+        session.run(session.prepare(SetRole(body.role, text="SET ROLE")))
+    statements = session.split(body.statement)
+    if not statements:
+        raise StatementFailed("42601", "there is no statement")
+    if body.parameters and len(statements) > 1:
+        raise StatementFailed("42601", "parameters go with one statement only")
+    notices: list[Any] = []
+    outcome = None
+    session.start_block()
+    try:
+        for statement in statements:
+            prepared = session.prepare(statement)
+            outcome = session.run(prepared, body.parameters)
+            notices += outcome.notices
+    except BaseException:
+        session.finish_block(failed=True)
+        raise
+    session.finish_block()
+    if outcome is None:
+        raise StatementFailed("42601", "there is no statement")
+    return outcome, notices
+
+
+def _reply(outcome: Outcome, notices: list[Any]) -> bodies.Reply:
+    columns = [bodies.Column(name=field.name, type=field.type) for field in outcome.fields or ()]
+    rows: list[list[Any]] = []
+    if outcome.table is not None:
+        values = [plain(column.to_pylist()) for column in outcome.table.columns]
+        rows = [list(row) for row in zip(*values, strict=True)]
+    told = [
+        bodies.Notice(
+            severity=notice.severity,
+            message=notice.message,
+            detail=notice.detail,
+            hint=notice.hint,
+        )
+        for notice in notices
+    ]
+    return bodies.Reply(tag=outcome.tag, columns=columns, rows=rows, notices=told)
+
+
+def _known(token: tokens.Token) -> bodies.KnownToken:
+    return bodies.KnownToken(
+        id=token.id,
+        label=token.label,
+        made=token.made.isoformat(),
+        expires=None if token.expires is None else token.expires.isoformat(),
+        last_used=None if token.last_used is None else token.last_used.isoformat(),
+    )

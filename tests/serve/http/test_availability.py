@@ -1,0 +1,110 @@
+"""Who floods or stalls over HTTP harms nobody else."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from tests.serve.http.conftest import POLICY, Web, served
+
+from discreet.serve.http import patience
+from discreet.serve.settings import Limits, read_settings
+from discreet.serve.starting import open_house
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
+    """A server with little patience and few places."""
+    monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
+    monkeypatch.setattr(patience, "IDLE", 1.0)
+    monkeypatch.setattr(patience, "BODY", 1.0)
+    limits = Limits(
+        requests_per_minute=120, connections=20, connections_per_user=12, statement_seconds=5
+    )
+    settings = read_settings(
+        tmp_path / "data", policy=POLICY, port=0, http_port=0, plain=True, limits=limits
+    )
+    yield from served(open_house(settings))
+
+
+def connected(web: Web) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", web.port), timeout=10)
+
+
+def is_closed(place: socket.socket) -> bool:
+    try:
+        while place.recv(4096):
+            pass
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+    return True
+
+
+def test_connections_that_say_nothing_are_ended(small: Web):
+    silent = [connected(small) for _ in range(12)]
+    silent[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: x")
+    assert all(is_closed(place) for place in silent)
+    assert httpx.get(f"{small.url}/healthz").status_code == 200
+
+
+def test_one_address_does_not_get_all_places(small: Web):
+    many = [connected(small) for _ in range(40)]
+    time.sleep(0.3)
+    closed = [place for place in many if select.select([place], [], [], 0)[0]]
+    assert len(closed) >= 28
+    for place in many:
+        place.close()
+    time.sleep(0.3)
+    assert httpx.get(f"{small.url}/healthz").status_code == 200
+
+
+def test_a_body_that_does_not_come_is_given_up(small: Web):
+    token = small.token("clerk")
+    place = connected(small)
+    head = f"POST /v1/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+    place.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{{".encode())
+    assert small.ask("SELECT 1").status_code == 200
+    assert b" 408 " in place.recv(4096)
+
+
+def test_a_flood_is_slowed_down_and_told_when_to_come_back(small: Web):
+    with small.client("clerk") as client:
+        found = [client.post("/v1/query", json={"statement": "SELECT 1"}) for _ in range(16)]
+    refused = [answer for answer in found if answer.status_code == 429]
+    assert refused
+    assert int(refused[0].headers["retry-after"]) >= 1
+    assert refused[0].json()["sqlstate"] == "53400"
+
+
+def test_slow_statements_of_one_user_leave_places_for_others(web: Web):
+    slow = "SELECT count(*) FROM voters a, voters b, voters c, voters d"
+    bearer = {"Authorization": f"Bearer {web.token('admin')}"}
+    settings = {"statement_timeout": "3000"}
+    answers: list[int] = []
+
+    def ask() -> None:
+        body = {"statement": slow, "settings": settings}
+        answers.append(
+            httpx.post(f"{web.url}/v1/query", json=body, headers=bearer, timeout=60).status_code
+        )
+
+    threads = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    assert web.ask("SELECT 1").status_code == 200
+    for thread in threads:
+        thread.join()
+    assert answers.count(429) >= 1
+    assert set(answers) <= {408, 429}
