@@ -1,0 +1,1 @@
+"""The same functions, over the wire."""

@@ -1,0 +1,371 @@
+"""Copies of a server's folder: whole, consistent, and never a way to forget what was spent."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+import tarfile
+import tempfile
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import LockedSource, OutputRefused, SourceNotFound, UnreadableSource
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from datetime import datetime
+
+    from discreet.engines.databases.duckdb import ServedDuckDB
+
+FORMAT = 1
+DATA = "data.duckdb"
+CONTROL = "control.sqlite"
+LEDGER = "ledger.sqlite"
+MANIFEST = "manifest.json"
+# In this order: the books are as new as the data at least, and the journal tells of all of them.
+_STORES = (CONTROL, LEDGER, "journal.sqlite")
+_FOLDERS = ("keys", "tls")
+_LEFTOVERS = ("-wal", "-shm", "-journal", ".wal")
+
+
+@dataclass(frozen=True)
+class Backup(Result):
+    """What a backup holds; `ledger` is the number of its ledger's entries."""
+
+    file: str
+    at: str
+    files: list[str]
+    ledger: int | None
+
+
+@dataclass(frozen=True)
+class Head:
+    """The last entry of a ledger."""
+
+    sequence: int
+    hash: str
+
+
+def write_backup(
+    folder: Path, target: Path, *, at: datetime, database: ServedDuckDB | None = None
+) -> Backup:
+    """Copy what is in a server's folder into one file, which only its owner can read.
+
+    `database` is given by a server that runs; otherwise nobody may have the data open meanwhile.
+
+    Raises:
+        SourceNotFound: the folder is no server's.
+        LockedSource: a server that runs has the data open.
+        OutputRefused: the file is there already, or cannot be written.
+    """
+    if not any((folder / name).is_file() for name in (*_STORES, DATA)):
+        raise SourceNotFound(f"{folder} is not the folder of a server: it holds none of its files.")
+    if target.exists():
+        raise OutputRefused(f"{target} exists. Name another file.")
+    try:
+        with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".backup-") as made:
+            copy = Path(made)
+            _copy_folder(folder, copy, database)
+            manifest = _describe(copy, at)
+            _pack(copy, manifest, target)
+    except OSError as error:
+        raise OutputRefused(
+            f"{target} cannot be written: {error.strerror}. Choose another place."
+        ) from None
+    return _backup(target, manifest)
+
+
+def read_backup(file: Path) -> Backup:
+    """Return what a backup holds.
+
+    Raises:
+        UnreadableSource: it is no backup, or is damaged.
+    """
+    with _opened(file) as archive:
+        return _backup(file, _manifest(archive, file))
+
+
+def restore(
+    file: Path,
+    folder: Path,
+    *,
+    replace: bool = False,
+    keep_ledger: bool = False,
+    force: bool = False,
+) -> Path | None:
+    """Put back what a backup holds; what was in `folder` is kept beside it, and its place returned.
+
+    Guarantee: unless `force`, no spending that the folder's ledger knows is forgotten: if the backup's
+    ledger is older, nothing is restored, or, with `keep_ledger`, everything but the ledger.
+
+    Raises:
+        OutputRefused: the folder is in use, or its ledger is newer than the backup's.
+        UnreadableSource: the file is no backup, or is damaged.
+        LedgerFailed: the backup's ledger does not agree with itself.
+    """
+    folder = folder.absolute()
+    is_used = folder.is_dir() and any(folder.iterdir())
+    if is_used and not replace:
+        raise OutputRefused(
+            f"{folder} is not empty. Name another folder, or add --replace: what is there is then "
+            "kept beside it."
+        )
+    made = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    try:
+        made.mkdir(mode=0o700, parents=True)
+        _unpack(file, made)
+        with _unused(folder / DATA):
+            _settle_ledger(folder / LEDGER, made / LEDGER, keep=keep_ledger, force=force)
+            _verify_ledger(made / LEDGER)
+            return _exchange(folder, made)
+    except OSError as error:
+        raise OutputRefused(f"{folder} cannot be written: {error.strerror}.") from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _copy_folder(folder: Path, copy: Path, database: ServedDuckDB | None) -> None:
+    def control() -> None:
+        _copy_known(folder, copy, CONTROL)
+
+    # Nobody defines tables between the copies of the data and of the rights that go with them.
+    if database is not None:
+        database.backup(copy / DATA, beside=control)
+    else:
+        _copy_data(folder, copy)
+        control()
+    for name in _STORES[1:]:
+        _copy_known(folder, copy, name)
+    _copy_others(folder, copy, done={DATA, *_STORES})
+    for name in _FOLDERS:
+        if (folder / name).is_dir():
+            (copy / name).mkdir(mode=0o700)
+            _copy_others(folder / name, copy / name, done=set())
+
+
+def _copy_known(folder: Path, copy: Path, name: str) -> None:
+    if (folder / name).is_file():
+        _copy_store(folder / name, copy / name)
+
+
+def _copy_data(folder: Path, copy: Path) -> None:
+    with _unused(folder / DATA):
+        for name in (DATA, f"{DATA}.wal"):
+            if (folder / name).is_file():
+                _copy(folder / name, copy / name)
+
+
+def _copy_others(folder: Path, copy: Path, *, done: set[str]) -> None:
+    for path in sorted(folder.iterdir()):
+        if _is_plain(path) and path.name not in done:
+            _copy(path, copy / path.name)
+
+
+def _is_plain(path: Path) -> bool:
+    is_own = not path.name.startswith(".") and not path.name.endswith(_LEFTOVERS)
+    return is_own and path.is_file() and not path.is_symlink()
+
+
+def _copy(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+    target.chmod(0o600)
+
+
+def _copy_store(source: Path, target: Path) -> None:
+    try:
+        with closing(sqlite3.connect(source)) as read, closing(sqlite3.connect(target)) as written:
+            read.backup(written)
+    except sqlite3.Error:
+        raise UnreadableSource(f"{source} is damaged or in use by another program.") from None
+    target.chmod(0o600)
+
+
+@contextmanager
+def _unused(data: Path) -> Generator[None]:
+    """Keep DuckDB from opening the data meanwhile, and refuse if somebody has."""
+    if not data.is_file():
+        yield
+        return
+    with data.open("rb") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            raise LockedSource(
+                f"{data} is in use by a server. Stop it first, or let it make a backup itself: "
+                "SELECT discreet_backup('name')."
+            ) from None
+        yield
+
+
+def _describe(copy: Path, at: datetime) -> dict[str, Any]:
+    files = {
+        path.relative_to(copy).as_posix(): _digest(path)
+        for path in sorted(copy.rglob("*"))
+        if path.is_file()
+    }
+    head = _head(copy / LEDGER)
+    ledger = None if head is None else {"sequence": head.sequence, "hash": head.hash}
+    return {
+        "format": FORMAT,
+        "at": at.isoformat(timespec="seconds"),
+        "files": files,
+        "ledger": ledger,
+    }
+
+
+def _pack(copy: Path, manifest: dict[str, Any], target: Path) -> None:
+    packed = copy / "packed"
+    opened = os.open(packed, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(opened, "wb") as out:
+        with tarfile.open(fileobj=out, mode="w") as archive:
+            content = json.dumps(manifest, indent=2).encode()
+            entry = tarfile.TarInfo(MANIFEST)
+            entry.size, entry.mode = len(content), 0o600
+            archive.addfile(entry, io.BytesIO(content))
+            for name in manifest["files"]:
+                archive.add(copy / name, name, filter=_without_owner)
+        out.flush()
+        os.fsync(out.fileno())
+    target.hardlink_to(packed)  # fails if somebody wrote the file meanwhile
+
+
+def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    entry.mode = 0o600
+    return entry
+
+
+@contextmanager
+def _opened(file: Path) -> Generator[tarfile.TarFile]:
+    try:
+        with tarfile.open(file, mode="r:") as archive:
+            yield archive
+    except FileNotFoundError:
+        raise SourceNotFound(f"There is no backup at {file}.") from None
+    except (tarfile.TarError, OSError, KeyError, ValueError, TypeError):
+        raise _damaged(file) from None
+
+
+def _manifest(archive: tarfile.TarFile, file: Path) -> dict[str, Any]:
+    read = archive.extractfile(MANIFEST)
+    if read is None:
+        raise _damaged(file)
+    manifest: dict[str, Any] = json.loads(read.read())
+    if manifest["format"] > FORMAT:
+        raise UnreadableSource(f"{file} was written by a newer discreet. Update discreet.")
+    return manifest
+
+
+def _unpack(file: Path, made: Path) -> None:
+    with _opened(file) as archive:
+        for name, digest in _manifest(archive, file)["files"].items():
+            read = archive.extractfile(name)
+            path = made / name
+            is_inside = path.parent == made or (path.parent.parent == made and name[0] != ".")
+            if read is None or not is_inside or ".." in path.parts:
+                raise _damaged(file)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(opened, "wb") as out:
+                shutil.copyfileobj(read, out, 1 << 20)
+                out.flush()
+                os.fsync(out.fileno())
+            if _digest(path) != digest:
+                raise _damaged(file)
+
+
+def _settle_ledger(current: Path, restored: Path, *, keep: bool, force: bool) -> None:
+    """Refuse to go back to a ledger that knows less than the one that is there."""
+    head = _head(current)
+    if head is None or force or _knows(restored, head):
+        return
+    if keep:
+        restored.unlink(missing_ok=True)
+        _copy_store(current, restored)
+        return
+    older = _head(restored)
+    raise OutputRefused(
+        f"The ledger in {current.parent} has {head.sequence:,} entries, which the backup's "
+        f"{older.sequence if older else 0:,} do not include: going back would forget what was spent. Add "
+        "--keep-ledger to restore everything else, or --force to forget it."
+    )
+
+
+def _knows(ledger: Path, head: Head) -> bool:
+    """Return whether a ledger has the entry that another one ends with, and so all before it."""
+    if head.sequence == 0:
+        return True
+    if not ledger.is_file():
+        return False
+    with closing(sqlite3.connect(ledger)) as raw:
+        found = raw.execute(
+            "SELECT hash FROM discreet_entry WHERE sequence = ?", (head.sequence,)
+        ).fetchone()
+    return found is not None and found[0] == head.hash
+
+
+def _head(ledger: Path) -> Head | None:
+    if not ledger.is_file():
+        return None
+    try:
+        with closing(sqlite3.connect(ledger)) as raw:
+            found = raw.execute("SELECT sequence, hash FROM discreet_ledger").fetchone()
+    except sqlite3.Error:
+        raise UnreadableSource(
+            f"{ledger} is damaged: nobody can tell what was spent. Move it away first."
+        ) from None
+    return None if found is None else Head(*found)
+
+
+def _verify_ledger(ledger: Path) -> None:
+    from discreet.dp.ledger import Ledger
+
+    if ledger.is_file():
+        book = Ledger(ledger)
+        try:
+            book.verify()
+        finally:
+            book.close()
+
+
+def _exchange(folder: Path, made: Path) -> Path | None:
+    """Put `made` where `folder` is, and return where that went."""
+    before = None
+    if folder.exists():
+        if any(folder.iterdir()):
+            before = folder.with_name(f"{folder.name}.before-{secrets.token_hex(4)}")
+            folder.rename(before)
+        else:
+            folder.rmdir()
+    try:
+        made.rename(folder)
+    except OSError:
+        if before is not None:
+            before.rename(folder)
+        raise
+    return before
+
+
+def _backup(file: Path, manifest: dict[str, Any]) -> Backup:
+    ledger = manifest["ledger"]
+    sequence = None if ledger is None else ledger["sequence"]
+    return Backup(str(file), manifest["at"], sorted(manifest["files"]), sequence)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _damaged(file: Path) -> UnreadableSource:
+    return UnreadableSource(f"{file} is no backup of a server, or is damaged. Name another file.")

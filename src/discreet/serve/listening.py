@@ -1,0 +1,151 @@
+"""The server's life: it listens to both protocols until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import OutputRefused, WrongUsage
+from discreet.serve.pg.limits import Limits
+from discreet.serve.pg.server import PgServer
+from discreet.serve.pg.tls import load, make_certificate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from discreet.serve.pg.tls import Tls
+    from discreet.serve.settings import Settings
+    from discreet.serve.starting import Opened
+
+GRACE = 5.0  # seconds for statements to end
+
+
+def open_tls(settings: Settings) -> Tls | None:
+    """Return TLS as the settings say; a certificate of our own is made where none is given.
+
+    Raises:
+        WrongUsage: Others could listen: only loopback may go without TLS.
+    """
+    if settings.plain:
+        if not settings.is_loopback:
+            raise WrongUsage(
+                f"--plain sends passwords' proofs and data in clear to {settings.host}. Leave it out, "
+                "or listen to 127.0.0.1."
+            )
+        return None
+    certificate, key = settings.certificate, settings.private_key
+    if (certificate is None) != (key is None):
+        raise WrongUsage("A certificate and its private key go together. Give both.")
+    if certificate is None or key is None:
+        folder = settings.place("tls")
+        certificate, key = folder / "server.crt", folder / "server.key"
+        if not certificate.exists():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            names = list(dict.fromkeys((settings.host, "localhost", "127.0.0.1")))
+            certificate, key = make_certificate(folder, names=names)
+    return load(certificate, key, client_authorities=settings.client_ca)
+
+
+async def listen(
+    opened: Opened,
+    tls: Tls | None,
+    *,
+    ready: Callable[[int, int | None], None],
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Serve until a signal or `stop`; `ready` is called with the ports once both are open."""
+    settings = opened.house.settings
+    server = PgServer(
+        door=opened.keeper,
+        open_session=opened.house.open,
+        tls=tls,
+        require_tls=tls is not None and not settings.is_loopback,
+        limits=Limits(
+            max_connections=settings.limits.connections,
+            max_connections_per_user=settings.limits.connections_per_user,
+            auth_timeout=settings.limits.login_seconds,
+            idle_timeout=settings.limits.idle_seconds,
+            idle_transaction_timeout=settings.limits.idle_in_transaction_seconds,
+            max_message=settings.limits.message_bytes,
+        ),
+    )
+    stop = stop or asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, stop.set)
+    try:
+        _, port = await server.start(settings.host, settings.port)
+    except OSError as error:
+        raise _taken(settings.host, settings.port, error, option="--port") from None
+    web = await _start_http(opened, tls) if settings.http_port is not None else None
+    try:
+        ready(port, None if web is None else web[0])
+        await stop.wait()
+    finally:
+        if web is not None:
+            web[1].should_exit = True
+            await web[2]
+        await server.stop(GRACE)
+
+
+async def _start_http(opened: Opened, tls: Tls | None) -> tuple[int, Any, asyncio.Task[None]]:
+    """Open the HTTP port and return it with the server and its task."""
+    import uvicorn
+
+    from discreet.serve.http.app import make_app
+    from discreet.serve.http.patience import patient
+
+    class Quiet(uvicorn.Server):
+        """A server that leaves signals to us."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Generator[None]:
+            yield
+
+    settings = opened.house.settings
+    config = uvicorn.Config(
+        make_app(opened.house, opened.keeper, is_encrypted=tls is not None),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_keep_alive=15,
+        http=patient(
+            settings.limits.connections_per_user, settings.limits.statement_seconds + GRACE * 6
+        ),
+        ws="none",
+        limit_concurrency=settings.limits.connections,
+        h11_max_incomplete_event_size=64 << 10,
+    )
+    config.load()
+    if tls is not None:
+        config.ssl = tls.context
+    place = _bound(settings.host, settings.http_port or 0)
+    server = Quiet(config)
+    task = asyncio.create_task(server.serve([place]))
+    while not server.started and not task.done():
+        await asyncio.sleep(0.01)
+    return place.getsockname()[1], server, task
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    place = socket.socket(family, socket.SOCK_STREAM)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        place.bind((host, port))
+    except OSError as error:
+        place.close()
+        raise _taken(host, port, error, option="--http-port") from None
+    return place
+
+
+def _taken(host: str, port: int, error: OSError, *, option: str) -> OutputRefused:
+    reason = error.strerror or "it cannot be used"
+    return OutputRefused(
+        f"Port {port} of {host} cannot be listened to: {reason}. Choose another one with {option}."
+    )

@@ -1,0 +1,252 @@
+"""From a folder and settings to a house that can be entered; made anew on the first start."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from discreet.dp.ledger.book import Ledger
+from discreet.engines.address import POSTGRES, SPARK
+from discreet.engines.connect import open_table
+from discreet.engines.databases.opening import open_database
+from discreet.errors import OutputRefused, WrongUsage
+from discreet.guard.access.authority import Column, Relation
+from discreet.guard.access.initial import initial_authority
+from discreet.guard.control import Control
+from discreet.guard.identity.accounts import set_password
+from discreet.guard.identity.directory import Directory
+from discreet.guard.identity.doorkeeper import Doorkeeper
+from discreet.guard.identity.settings import DoorSettings
+from discreet.guard.journal import Journal
+from discreet.guard.journal.audit_policy import AuditPolicy
+from discreet.guard.journal.keys import load_signing_key, make_signing_key
+from discreet.policy.load import load_policy
+from discreet.serve.gateway.effects import prefix
+from discreet.serve.gateway.house import House
+from discreet.serve.gateway.vault import Vault
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.policy import model
+    from discreet.serve.settings import Settings
+
+PASSWORD = "DISCREET_ADMIN_PASSWORD"  # noqa: S105 (the name of a variable)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A house with its door; `password` is the administrator's, if it was made just now."""
+
+    house: House
+    keeper: Doorkeeper
+    password: str | None = None
+    imported: tuple[str, ...] = ()
+
+
+def open_house(
+    settings: Settings, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Opened:
+    """Open what lies in the server's folder; what is missing is made.
+
+    Raises:
+        WrongUsage: Settings contradict each other or what is there.
+        StoreFailed: A store cannot be used.
+        InvalidKey: The data are encrypted under another key.
+    """
+    _make_folder(settings.data)
+    policy = load_policy(settings.policy) if settings.policy else None
+    control = Control(settings.control or settings.place("control.sqlite"))
+    vault = Vault(control, settings.key_file, at=clock())
+    is_embedded = settings.database is None
+    database = open_database(
+        settings.database or settings.place("data.duckdb"),
+        key=vault.file_key(settings.place("data.duckdb")) if is_embedded else None,
+        memory_limit=settings.limits.memory,
+    )
+    house = House(
+        settings,
+        database=database,
+        control=control,
+        journal=_open_journal(settings, clock),
+        ledger=Ledger(settings.ledger or settings.place("ledger.sqlite")),
+        policy=policy,
+        vault=vault,
+        clock=clock,
+    )
+    try:
+        return _furnished(house)
+    except BaseException:
+        house.close()
+        raise
+
+
+def _furnished(house: House) -> Opened:
+    """Bring a house that was opened to where it can be entered."""
+    _recover(house)
+    password = _first_start(house)
+    imported = _import_tables(house)
+    keeper = Doorkeeper(
+        house.vault.documents,
+        house.control.authority,
+        journal=house.record_login,
+        settings=_door(house.settings),
+        clock=house.clock,
+    )
+    return Opened(house, keeper, password, imported)
+
+
+def _make_folder(data: Path) -> None:
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (data / "keys").mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or "it cannot be made"
+        raise OutputRefused(f"The folder {data} cannot be used: {reason}.") from None
+
+
+def _open_journal(settings: Settings, clock: Callable[[], datetime]) -> Journal:
+    private, public = settings.place("keys/journal.key"), settings.place("keys/journal.pub")
+    key = load_signing_key(private) if private.exists() else make_signing_key(private, public)
+    audit = settings.audit
+    return Journal(
+        settings.journal or settings.place("journal.sqlite"),
+        signing_key=key,
+        policy=AuditPolicy(default=audit.statements),
+        every=audit.checkpoint_entries,
+        seconds=audit.checkpoint_seconds,
+        witness=audit.witness,
+        clock=clock,
+    )
+
+
+def _door(settings: Settings) -> DoorSettings:
+    said = settings.ldap
+    if said is None:
+        return DoorSettings()
+    password = ""
+    if said.reader_password_file is not None:
+        try:
+            password = said.reader_password_file.read_text("utf-8").strip()
+        except OSError:
+            raise WrongUsage(
+                f"{said.reader_password_file} cannot be read. Name a file that you may read."
+            ) from None
+    fields = said.model_dump(exclude={"reader_password_file"})
+    return DoorSettings(directory=Directory(**fields, reader_password=password))
+
+
+def _recover(house: House) -> None:
+    """Keep the rights of a definition that a crash has cut off from its rows."""
+    with closing(house.database.connect()) as connection:
+        house.pending.recover(connection)
+
+
+def _first_start(house: House) -> str | None:
+    """Make the administrator if there is nobody yet; return the password if it was made up here."""
+    authority = house.control.authority()
+    if authority.roles:
+        return None
+    admin = house.settings.admin
+    given = os.environ.get(PASSWORD)
+    password = given or secrets.token_urlsafe(18)
+    set_password(house.vault.documents, admin, password, now=house.clock())
+    house.control.change(
+        authority.version,
+        initial_authority(admin),
+        by=admin,
+        statement="first start",
+        at=house.clock(),
+    )
+    return None if given else password
+
+
+def _import_tables(house: House) -> tuple[str, ...]:
+    """Bring the tables of the policy in, or know them where they are; return their names."""
+    if house.policy is None:
+        return ()
+    authority = house.control.authority()
+    known = {name for _, name in authority.relations}
+    made = [
+        _import_table(house, table)
+        for table in house.policy.tables.values()
+        if table.name.lower() not in known
+    ]
+    if made:
+        relations = {**authority.relations, **{relation.key: relation for relation in made}}
+        house.control.change(
+            authority.version,
+            replace(authority, version=authority.version + 1, relations=relations),
+            by=house.settings.admin,
+            statement="tables of the policy",
+            at=house.clock(),
+        )
+    return tuple(relation.name for relation in made)
+
+
+def _import_table(house: House, table: model.Table) -> Relation:
+    database, name = house.database, table.name.lower()
+    physical = (*prefix(database), "public", name)
+    is_file = table.source is None or not table.source.startswith((*POSTGRES, SPARK))
+    if is_file and database.name == "duckdb":
+        # A table that is there was loaded, whole, by a start that did not end.
+        if physical not in database.tables():
+            _copy(house, table, physical)
+    elif is_file and table.source is not None:
+        raise WrongUsage(
+            f"Table '{table.name}' of the policy is in a file, but the server's data are in "
+            f"{database.name}. Load it there, and leave out its `source:`."
+        )
+    elif table.source is not None and table.source.startswith(SPARK):
+        physical = (table.source.removeprefix(SPARK).partition("?")[0],)
+    columns = tuple(
+        Column(field.name, _type(field.type, field.precision, field.scale))
+        for field in database.fields(physical)
+    )
+    return Relation(
+        "public",
+        name,
+        "table",
+        house.settings.admin,
+        columns,
+        physical=physical,
+        writable=database.is_writable,
+    )
+
+
+def _copy(house: House, table: model.Table, physical: tuple[str, ...]) -> None:
+    folder = table_folder(house)
+    source = Path(table.source or f"{table.name}.csv")
+    opened = open_table(source if source.is_absolute() else folder / source)
+    try:
+        columns = [build.column(column.name) for column in opened.columns]
+        query = build.select(*columns, source=opened.relation)
+        schema = opened.engine.run(query.copy().limit(0)).schema
+        batches = (batch.cast(schema) for batch in opened.engine.stream(query))
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        lowered = [name.lower() for name in schema.names]
+        if len(set(lowered)) < len(lowered):
+            raise WrongUsage(f"Columns of '{table.name}' differ only in case. Rename them.")
+        house.database.import_table(physical, reader)  # pyright: ignore[reportAttributeAccessIssue]
+    finally:
+        opened.engine.close()
+
+
+def table_folder(house: House) -> Path:
+    """Return where the policy's files lie."""
+    path = house.policy.path if house.policy else None
+    return path.parent if path else Path()
+
+
+def _type(name: str, precision: int | None, scale: int | None) -> str:
+    if name == "numeric" and precision is not None:
+        return f"numeric({precision},{scale or 0})"
+    return name
