@@ -35,6 +35,12 @@ VERBS = {
     "epsilon": "Calculate epsilon: coins, noise, tables of chances, composition",
     "attack": "Play the adversary, and tell what was learned",
     "collect": "Let people report a value by coins: local differential privacy",
+    "serve": "Serve tables over the PostgreSQL protocol, to each what they may see",
+    "user": "Add the users of a server: passwords, tokens, certificates, locks",
+    "key": "Make, rotate and destroy the keys of a server",
+    "journal": "Verify, show, export and archive what a server decided",
+    "backup": "Copy a server's data, books and keys into one file",
+    "restore": "Put a backup back, without forgetting what was spent",
 }
 
 HELP = """\b
@@ -46,18 +52,16 @@ Five jobs, one policy file that says what is protected:
   release   publish rows safely, with the least loss
   answer    SQL under differential privacy, with a budget
   attack    play the adversary before the world does
-  guard     who may see what, proven by a journal            (coming)
+  guard     a server: who may see what, proven by a journal
 
 \b
 Start here:
   discreet demo                             a story on made-up patients
   discreet assess people.csv                one question, one file
   discreet init people.csv -o policy.yaml   write down what is protected
-  discreet assess people.csv --policy policy.yaml --report people.html
-  discreet check people.csv --policy policy.yaml
   discreet anonymize people.csv --policy policy.yaml -o released.csv
-  discreet deidentify people.csv --method safe-harbor -o shared.csv
   discreet ask people.csv "SELECT count(*) FROM people" --epsilon 0.5
+  discreet serve --data people --policy policy.yaml
 """
 
 EPILOG = """\b

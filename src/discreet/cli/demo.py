@@ -17,7 +17,7 @@ import click
 
 from discreet.cli import options, output
 from discreet.cli.command import run
-from discreet.errors import Bug, MissingExtra, OutputRefused
+from discreet.errors import Bug, MissingExtra, OutputRefused, WrongUsage
 from discreet.result import Result
 
 if TYPE_CHECKING:
@@ -188,6 +188,7 @@ Examples:
   discreet demo
   discreet demo hospital --force
   discreet demo --dry-run
+  discreet demo --serve                a server, and psql commands to try
 """
 
 
@@ -195,13 +196,44 @@ Examples:
 @click.argument("folder", type=click.Path(path_type=Path), default="discreet-demo")
 @click.option("--force", is_flag=True, help="Replace files of an earlier demo in FOLDER.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--serve", is_flag=True, help="Open the hospital as a server, until Ctrl-C, instead.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Where --serve listens; 0 takes a free one. Default: 5433.",
+)
+@click.option("--http-port", type=click.IntRange(0, 65535), help="With --serve: for HTTP, too.")
 @options.json_option
-def command(folder: Path, *, force: bool, dry_run: bool, as_json: bool) -> None:
+def command(
+    folder: Path,
+    *,
+    force: bool,
+    dry_run: bool,
+    serve: bool,
+    port: int | None,
+    http_port: int | None,
+    as_json: bool,
+) -> None:
     """Write a small, fully invented hospital into FOLDER and show what discreet says about it.
 
     Every answer is computed while you watch, by the command printed above it.
+
+    With --serve, people of different rights can connect with psql and see what each may see. The
+    commands to try are printed. A hospital that was served before goes on where it was stopped;
+    --force begins anew.
     """
     bundled = read_hospital()
+    if serve:
+        if as_json:
+            raise WrongUsage(
+                "--json tells the story, and a server has none. Leave one of both out."
+            )
+        from discreet.cli.demo_server import open_server
+
+        open_server(folder, bundled, ports=(port, http_port), force=force, dry_run=dry_run)
+        return
+    if port is not None or http_port is not None:
+        raise WrongUsage("Ports are where the server listens. Add --serve.")
     refuse_to_replace(folder, (*bundled, *RESULTS), force=force)
     if dry_run:
         for name in (*bundled, *RESULTS):
@@ -363,3 +395,4 @@ def _show_end(folder: Path) -> None:
         words = f"written: {', '.join(written)}"
         console.print(words, style="bold", markup=False, soft_wrap=True)
     console.print("Now type the commands yourself, or start on your own table: discreet init FILE")
+    console.print("Open the hospital for psql, to each what they may see: discreet demo --serve")

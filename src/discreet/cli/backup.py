@@ -1,0 +1,46 @@
+"""`discreet backup`: one file with everything a server needs to start again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from discreet.cli import output
+from discreet.cli.options import json_option
+
+EXAMPLES = """\b
+Examples:
+  discreet backup clinic -o clinic-2026-05-04.backup
+  discreet restore clinic-2026-05-04.backup elsewhere
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    "-o",
+    "target",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Where the backup goes. It holds keys: keep it as you keep them.",
+)
+@json_option
+def command(folder: Path, target: Path, as_json: bool) -> None:
+    """Copy the data, books and keys of the server in DIR into one file.
+
+    The server must not run meanwhile, unless its data are on PostgreSQL. One that runs makes a
+    backup itself when a superuser says SELECT discreet_backup('name'): it lies in DIR/backups then.
+    """
+    from discreet.serve.backup import write_backup
+
+    made = write_backup(folder, target, at=datetime.now(UTC))
+    if as_json:
+        output.print_json(made)
+        return
+    to = output.console()
+    output.print_sentence(to, f"{made.file} holds {', '.join(made.files)}.")
+    output.print_sentence(to, "It holds keys: whoever has it can read everything.")

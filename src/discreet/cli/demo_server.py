@@ -1,0 +1,235 @@
+"""The hospital as a server: people with different rights, and the psql commands to try as each."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+from configparser import ConfigParser
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+import yaml
+
+from discreet.cli import output
+from discreet.cli.demo import refuse_to_replace, write_hospital
+from discreet.errors import OutputRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from discreet.serve.starting import Opened
+
+SERVER, KEY, PEOPLE, RIGHTS = "server", "server.key", "people.conf", "server.sql"
+CUSTODIAN = "custodian"
+Ports = tuple[int | None, int | None]  # for PostgreSQL clients, for HTTP clients
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody to try: the name of their service in psql, what they see, and what to type."""
+
+    name: str
+    sees: str
+    queries: tuple[str, ...] = ()
+
+
+PERSONS = (
+    Person(
+        CUSTODIAN,
+        "owns the tables, and sees every row",
+        ("SELECT name, insurance, diagnosis FROM patients LIMIT 3",),
+    ),
+    Person(
+        "clerk",
+        "four columns, of patients with private insurance; the rest is denied",
+        (
+            "SELECT name, insurance FROM patients LIMIT 3",
+            "SELECT name, diagnosis FROM patients",
+        ),
+    ),
+    Person(
+        "nurse",
+        "visits of one ward, with masked numbers of patients",
+        ("SELECT patient_id, admitted, ward, diagnosis FROM visits LIMIT 3",),
+    ),
+    Person(
+        "analyst",
+        "no row, but aggregates with noise, each for a price",
+        ("SET discreet.epsilon = 0.5; SELECT sex, count(*) AS people FROM patients GROUP BY sex",),
+    ),
+    Person(
+        "researcher",
+        "rows in which everybody looks like at least four others",
+        ("SELECT * FROM patients_for_research LIMIT 3",),
+    ),
+    Person(
+        "u",
+        "of employees what is unclassified; c is cleared for more, s for all",
+        ("SELECT name, salary, performance, tc FROM employee ORDER BY name",),
+    ),
+    Person("c", ""),
+    Person("s", ""),
+)
+
+
+def open_server(
+    folder: Path, bundled: Mapping[str, bytes], *, ports: Ports, force: bool, dry_run: bool
+) -> None:
+    """Write what is missing of the hospital, and serve it."""
+    changed = [
+        name
+        for name, content in bundled.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != content
+    ]
+    refuse_to_replace(folder, changed, force=force)
+    if dry_run:
+        for place in [
+            *(folder / name for name in changed),
+            *(folder / name for name in (SERVER, KEY, PEOPLE)),
+        ]:
+            click.echo(f"would write {place}")
+        return
+    write_hospital(folder, {name: bundled[name] for name in changed})
+    serve_hospital(folder, ports=ports, anew=force)
+
+
+def serve_hospital(folder: Path, *, ports: Ports, anew: bool) -> None:
+    """Serve the hospital in `folder` until stopped; what was served before goes on, unless `anew`."""
+    from discreet.serve.listening import listen, open_tls
+    from discreet.serve.settings import read_settings
+    from discreet.serve.starting import open_house
+
+    if anew or not (folder / PEOPLE).exists():
+        _forget(folder)
+    settings = read_settings(_prepare(folder), port=ports[0], http_port=ports[1])
+    click.echo("Opening the hospital …", err=True)
+    tls = open_tls(settings)
+    opened = open_house(settings)
+    try:
+        passwords = _read_passwords(folder) or _set_up(opened, folder)
+
+        def ready(port: int, web: int | None) -> None:
+            _write_people(folder, passwords, host=settings.host, port=port)
+            _greet(folder, None if web is None else f"https://{settings.host}:{web}")
+
+        asyncio.run(listen(opened, tls, ready=ready))
+    finally:
+        opened.house.close()
+    click.echo(
+        "\nStopped. Start it again with the same words: rights and spending are kept.", err=True
+    )
+
+
+def _forget(folder: Path) -> None:
+    """Remove the server of an earlier demo: its people are invented, and so are their secrets."""
+    place = folder / SERVER
+    if place.exists() and not (place / "server.yaml").is_file():
+        raise OutputRefused(f"'{place}' is not a server of this demo. Name another folder.")
+    try:
+        if place.exists():
+            shutil.rmtree(place)
+        for name in (KEY, PEOPLE):
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputRefused(
+            f"'{place}' cannot be replaced ({error.strerror}). Name another folder."
+        ) from None
+
+
+def _prepare(folder: Path) -> Path:
+    """Make the server's folder with its settings and key; return it."""
+    from discreet.guard.vault.wrapping import new_wrapping_key
+
+    place = folder / SERVER
+    place.mkdir(mode=0o700, exist_ok=True)
+    if not (folder / KEY).exists():
+        new_wrapping_key(folder / KEY)
+    settings = {
+        "policy": str((folder / "policy.yaml").resolve()),
+        "key_file": str((folder / KEY).resolve()),
+        "admin": CUSTODIAN,
+        "audit": {"statements": "redacted"},
+    }
+    (place / "server.yaml").write_text(yaml.safe_dump(settings, sort_keys=False), "utf-8")
+    return place
+
+
+def _set_up(opened: Opened, folder: Path) -> dict[str, str]:
+    """Give everybody their rights, in a session of the custodian, and a password; return those."""
+    from discreet.guard.identity.accounts import set_password
+    from discreet.guard.identity.door import Visitor
+
+    click.echo(f"First start: running {folder / RIGHTS} …", err=True)
+    visitor = Visitor(CUSTODIAN, "127.0.0.1", is_local=True, is_encrypted=True)
+    session = opened.house.open(visitor, {}, "demo")
+    try:
+        for statement in session.split((folder / RIGHTS).read_text("utf-8")):
+            session.run(session.prepare(statement))
+    finally:
+        session.close()
+    passwords = {person.name: secrets.token_urlsafe(15) for person in PERSONS}
+    for name, password in passwords.items():
+        set_password(opened.house.vault.documents, name, password, now=opened.house.clock())
+    return passwords
+
+
+def _read_passwords(folder: Path) -> dict[str, str]:
+    known = ConfigParser(interpolation=None)
+    known.read(folder / PEOPLE, encoding="utf-8")
+    return {name: known[name]["password"] for name in known.sections()}
+
+
+def _write_people(folder: Path, passwords: dict[str, str], *, host: str, port: int) -> None:
+    """Write psql's service file: everybody's way in, readable for whoever started the demo only."""
+    services = ConfigParser(interpolation=None)
+    for name, password in passwords.items():
+        services[name] = {
+            "host": host,
+            "port": str(port),
+            "dbname": "discreet",
+            "user": name,
+            "password": password,
+            "sslmode": "require",
+        }
+    place = folder / PEOPLE
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 -- made with its mode
+        services.write(file, space_around_delimiters=False)
+
+
+def _greet(folder: Path, web: str | None) -> None:
+    """Say how to come in as whom, and what each will see."""
+    from rich.text import Text
+
+    console = output.console()
+
+    def say(text: str = "", style: str = "") -> None:
+        # A command that is cut at the edge cannot be copied.
+        console.print(Text(output.harmless(text), style), soft_wrap=True)
+
+    say()
+    say("The hospital is open. In another terminal, say once who may come in how:", "bold")
+    say(f'  export PGSERVICEFILE="{(folder / PEOPLE).resolve()}"', "cyan")
+    for person in PERSONS:
+        if not person.sees:
+            continue
+        say()
+        say(f"{person.name}: {person.sees}", "bold")
+        for query in person.queries:
+            say(f'  psql service={person.name} -c "{query}"', "cyan")
+    if web is not None:
+        say()
+        say("The same over HTTP; passwords are in the file above", "bold")
+        certificate = folder / SERVER / "tls" / "server.crt"
+        say(f"  curl --cacert {certificate} -u clerk {web}/v1/query \\", "cyan")
+        say("""    --json '{"statement": "SELECT name FROM patients LIMIT 3"}'""", "cyan")
+    say()
+    say("And you, as the auditor: what was decided, and that nobody changed it since", "bold")
+    say(f"  discreet journal show {folder / SERVER}", "cyan")
+    say(f"  discreet journal verify {folder / SERVER}", "cyan")
+    say()
+    say(f"Who may see what was said in {folder / RIGHTS}. Ctrl-C closes the hospital.", "dim")

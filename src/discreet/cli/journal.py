@@ -1,0 +1,353 @@
+"""`discreet journal`: is it what was written, what does it say, and where does it go?"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import output
+from discreet.cli.options import json_option
+from discreet.errors import OutputRefused, SourceNotFound, WrongUsage
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+    from discreet.guard.journal import Entry, Journal, Wanted
+    from discreet.guard.journal.checkpoints import Checkpoint
+    from discreet.guard.journal.verifying import Verdict
+
+EXAMPLES = """\b
+PLACE is a journal's file, a server's folder, a folder of archives, or a URL.
+
+\b
+Examples:
+  discreet journal verify clinic --checkpoint witness.txt
+  discreet journal show clinic --user ada --decision denied
+  discreet journal export clinic --since 2026-05-01 -o may.jsonl
+  discreet journal archive clinic old --prune
+"""
+
+
+class Moment(click.ParamType[datetime]):
+    """A day or a moment; without a zone it is UTC."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Read ISO 8601."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(
+                f"'{value}' is no time. Write it as 2026-05-04 or 2026-05-04T12:00.", param, ctx
+            )
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Shown(Result):
+    """The entries that were asked for."""
+
+    entries: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Archived(Result):
+    """What was written into an archive, and whether the journal let go of it."""
+
+    first: int | None
+    last: int | None
+    file: str | None
+    pruned: bool
+
+
+place_argument = click.argument("place", metavar="PLACE")
+key_option = click.option(
+    "--public-key",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Checks signatures. Default: keys/journal.pub in a server's folder.",
+)
+witness_option = click.option(
+    "--checkpoint",
+    "witnesses",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    metavar="FILE",
+    help="Checkpoints that were kept elsewhere; may be given several times.",
+)
+
+
+def wanted_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose entries."""
+    for option in (
+        click.option("--decision", metavar="WORD", help="Only allowed, denied or failed."),
+        click.option("--kind", metavar="WORD", help="Only of this kind, such as login or grant."),
+        click.option("--user", metavar="NAME", help="Only of this user."),
+        click.option("--until", type=Moment(), metavar="TIME", help="Only before this time."),
+        click.option("--since", type=Moment(), metavar="TIME", help="Only from this time on."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(epilog=EXAMPLES, subcommand_metavar="ACT …")
+def command() -> None:
+    """Verify, show, export and archive what a server has decided."""
+
+
+@command.command()
+@place_argument
+@witness_option
+@key_option
+@json_option
+def verify(place: str, witnesses: Sequence[Path], public_key: Path | None, as_json: bool) -> int:
+    """Check that every entry is what was written; exit 3 if not.
+
+    A checkpoint that was kept elsewhere also finds a journal that was rewritten as a whole.
+    """
+    verdict = _verify(place, witnesses, public_key)
+    if as_json:
+        output.print_json(verdict)
+    else:
+        _print_verdict(verdict)
+    return 0 if verdict.is_whole else 3
+
+
+@command.command()
+@place_argument
+@wanted_options
+@click.option(
+    "--last",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="How many of the latest entries to show.",
+)
+@json_option
+def show(place: str, last: int, as_json: bool, **wanted: Any) -> None:
+    """Show the latest entries, the newest at the end."""
+    from collections import deque
+
+    with _entries(place, _wanted(wanted)) as found:
+        entries = list(deque(found, maxlen=last))
+    if as_json:
+        output.print_json(Shown([entry.to_plain() for entry in entries]))
+    else:
+        _print_entries(entries)
+
+
+@command.command()
+@place_argument
+@wanted_options
+@click.option(
+    "--output",
+    "-o",
+    "target",
+    type=click.Path(path_type=Path, allow_dash=True),
+    default="-",
+    metavar="FILE",
+    help="Where the lines go. Default: stdout.",
+)
+@click.option("--force", is_flag=True, help="Replace the output if it is there.")
+def export(place: str, target: Path, force: bool, **wanted: Any) -> None:
+    """Write entries as JSON, one a line."""
+    import json
+
+    from discreet.writing import require_writable, write_whole
+
+    is_stdout = str(target) == "-"
+    if not is_stdout:
+        require_writable(target, may_exist=force)
+    with _entries(place, _wanted(wanted)) as found:
+        lines = (json.dumps(entry.to_plain(), sort_keys=True) + "\n" for entry in found)
+        if is_stdout:
+            sys.stdout.writelines(lines)
+        else:
+            write_whole(target, "".join(lines))
+
+
+@command.command()
+@place_argument
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--until", type=Moment(), metavar="TIME", help="Only what was signed before.")
+@click.option(
+    "--prune", is_flag=True, help="Remove what is archived and verified from the journal."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be archived, and write nothing.")
+@key_option
+@json_option
+def archive(place: str, folder: Path, as_json: bool, **choices: Any) -> None:
+    """Write what is signed and not yet in FOLDER as a segment that can be verified by itself."""
+    with _journal(place) as journal:
+        found = _archive(journal, folder, _key(place, choices.pop("public_key")), **choices)
+    if as_json:
+        output.print_json(found)
+        return
+    to = output.console()
+    if found.first is None:
+        gone = " What was archived before is gone from the journal." if found.pruned else ""
+        output.print_sentence(to, f"Nothing new is signed: nothing was archived.{gone}")
+        return
+    done = f"Entries {found.first:,} to {found.last:,}"
+    if found.file is None:
+        output.print_sentence(to, f"{done} would be archived.")
+        return
+    gone = ", and are gone from the journal" if found.pruned else ""
+    output.print_sentence(to, f"{done} are in {found.file}{gone}.")
+
+
+def _archive(
+    journal: Journal,
+    folder: Path,
+    key: Any,
+    *,
+    until: datetime | None,
+    prune: bool,
+    dry_run: bool,
+) -> Archived:
+    from discreet.guard.journal import archive as archives
+
+    if dry_run:
+        return _foreseen(journal, folder, until)
+    if prune and key is None:
+        raise WrongUsage(
+            "Entries are removed only when their archive is verified. Give --public-key."
+        )
+    segment = archives.archive(journal, folder, until=until)
+    if prune and archives.is_archive(folder):
+        verdict = archives.verify_archive(folder, public_key=key)
+        if not verdict.is_whole:
+            raise OutputRefused(
+                f"The archive in {folder} is not whole: {verdict.faults[0]}. Nothing was removed."
+            )
+        journal.prune(archives.segments(folder)[-1].end)
+    if segment is None:
+        return Archived(None, None, None, pruned=prune)
+    return Archived(segment.start.size + 1, segment.end.size, str(segment.entries), pruned=prune)
+
+
+def _foreseen(journal: Journal, folder: Path, until: datetime | None) -> Archived:
+    from discreet.guard.journal.archive import bounds
+
+    found = bounds(journal, folder, until=until)
+    first, last = found or (None, None)
+    return Archived(first, last, None, pruned=False)
+
+
+def _verify(place: str, witnesses: Sequence[Path], public_key: Path | None) -> Verdict:
+    from discreet.guard.journal.archive import is_archive, verify_archive
+    from discreet.guard.journal.verifying import verify as verify_journal
+
+    outside = [found for path in witnesses for found in _read_witness(path)]
+    key = _key(place, public_key)
+    if is_archive(Path(place)):
+        return verify_archive(Path(place), checkpoints=outside, public_key=key)
+    with _journal(place) as journal:
+        return verify_journal(journal, checkpoints=outside, public_key=key)
+
+
+def _read_witness(path: Path) -> list[Checkpoint]:
+    from discreet.guard.journal.checkpoints import read_checkpoints
+
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise SourceNotFound(f"There are no checkpoints to read at {path}.") from None
+    return read_checkpoints(text, place=str(path))
+
+
+def _key(place: str, given: Path | None) -> Any:
+    from discreet.guard.journal.keys import load_public_key
+
+    beside = Path(place) / "keys" / "journal.pub"
+    if given is None and "://" not in place and beside.is_file():
+        given = beside
+    return None if given is None else load_public_key(given)
+
+
+@contextmanager
+def _journal(place: str) -> Generator[Journal]:
+    """Give a journal that is there; looking at one does not make it."""
+    from discreet.guard.journal import Journal
+
+    path = Path(place)
+    if "://" not in place:
+        path = path / "journal.sqlite" if path.is_dir() else path
+        if not path.is_file():
+            raise SourceNotFound(
+                f"There is no journal at {path}. It is made by the first start of `discreet serve`."
+            )
+    journal = Journal(place if "://" in place else path)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+@contextmanager
+def _entries(place: str, wanted: Wanted) -> Generator[Iterator[Entry]]:
+    from discreet.guard.journal.archive import archived, is_archive
+
+    if is_archive(Path(place)):
+        yield archived(Path(place), wanted)
+        return
+    with _journal(place) as journal:
+        yield journal.entries(wanted)
+
+
+def _wanted(given: dict[str, Any]) -> Wanted:
+    from discreet.guard.journal import Wanted
+    from discreet.guard.journal.event import DECISIONS
+
+    if given["decision"] not in (None, *DECISIONS):
+        raise WrongUsage(f"A decision is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}.")
+    return Wanted(**given)
+
+
+def _print_verdict(verdict: Verdict) -> None:
+    to = output.console()
+    kept = f"entries {verdict.first:,} to {verdict.entries:,}"
+    if verdict.first > verdict.entries:
+        kept = f"all {verdict.entries:,} entries were archived" if verdict.entries else "no entries"
+    if verdict.is_whole:
+        output.print_sentence(to, f"The journal is whole: {kept}.")
+    else:
+        output.print_sentence(to, "The journal is NOT what was written:", style="bold")
+        for fault in verdict.faults:
+            output.print_sentence(to, f"  - {fault}")
+    output.print_sentence(
+        to,
+        f"Signed: {verdict.signed:,} entries, by {verdict.checkpoints:,} checkpoints here and "
+        f"{verdict.outside:,} from elsewhere.",
+    )
+    for caution in verdict.cautions:
+        output.print_sentence(to, f"Caution: {caution}")
+
+
+def _print_entries(entries: Iterable[Entry]) -> None:
+    rows = [
+        [
+            entry.sequence,
+            entry.event.at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S"),
+            entry.event.user,
+            entry.event.kind,
+            entry.event.decision,
+            entry.event.sqlstate or "",
+            entry.event.statement or entry.event.reason or "",
+        ]
+        for entry in entries
+    ]
+    header = ["entry", "when (UTC)", "user", "kind", "decision", "state", "statement"]
+    output.print_table(output.console(), "Journal", header, rows, texts=(1, 2, 3, 4, 5, 6))

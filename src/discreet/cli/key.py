@@ -1,0 +1,223 @@
+"""`discreet key`: the keys of a server: made, rotated, wrapped anew, destroyed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import output
+from discreet.cli.options import json_option
+from discreet.cli.served import (
+    OWN_KEY,
+    Served,
+    data_argument,
+    key_file_option,
+    make_folder,
+    opened,
+)
+from discreet.errors import WrongUsage
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from discreet.guard.vault.keys import KeyRecord
+    from discreet.guard.vault.wrapping import WrappingKey
+
+EXAMPLES = """\b
+Examples:
+  discreet key create clinic                      the server's key, kept in clinic/keys
+  discreet key create clinic employee.sin         a key for a column
+  discreet key list clinic
+  discreet key rotate clinic employee.sin
+  discreet key destroy clinic employee.sin --yes  nobody can read the column again
+"""
+
+
+@dataclass(frozen=True)
+class Keys(Result):
+    """The keys of a server, without their bytes."""
+
+    keys: list[dict[str, Any]]
+
+
+client_key_option = click.option(
+    "--client-key",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The client's own key (32 bytes, or 64 hexadecimal digits), not the server's.",
+)
+name_argument = click.argument("name", metavar="NAME")
+
+
+@click.group(epilog=EXAMPLES, subcommand_metavar="ACT …")
+def command() -> None:
+    """Make, list, rotate, rewrap and destroy the keys of the server in DIR."""
+
+
+@command.command()
+@data_argument
+@click.argument("name", metavar="[NAME]", required=False)
+@key_file_option
+@client_key_option
+def create(data: Path, name: str | None, key_file: Path | None, client_key: Path | None) -> None:
+    """Make the server's own key or, with NAME, a key for a column, such as employee.sin.
+
+    A key for a column is wrapped by the server's key or, with --client-key, by one that stays with
+    the client, who unlocks the column in a session: SELECT discreet_unlock('employee.sin', $1).
+    """
+    from discreet.guard.vault import keys
+
+    if name is None:
+        if client_key is not None:
+            raise WrongUsage("A client's key wraps the key of a column. Name one.")
+        _create_own(data, key_file)
+        return
+    if name.startswith(keys.OWN):
+        raise WrongUsage(
+            f"Names that begin with '{keys.OWN}' are the server's. Choose another one."
+        )
+    with opened(data, key_file) as served:
+        custody = "server" if client_key is None else "client"
+        wrapping = _wrapping(served, client_key)
+        served.record("key", f"create key {name}, custody {custody}")
+        keys.create_key(served.control, name, wrapping, act=served.act, custody=custody)
+    click.echo(output.harmless(f"Key '{name}' is made, in the {custody}'s custody."))
+
+
+def _create_own(data: Path, key_file: Path | None) -> None:
+    from discreet.guard.vault.wrapping import new_wrapping_key
+
+    place = data / OWN_KEY if key_file is None else key_file
+    make_folder(data)
+    made = new_wrapping_key(place)
+    with opened(data, place, make=True) as served:
+        served.documents()  # what there is already is sealed
+        served.record("key", f"create the server's key {made.fingerprint}")
+    told = f"The server's key is in {place}. Start: discreet serve --data {data} --key-file {place}"
+    click.echo(output.harmless(told))
+    click.echo("! Keep a copy elsewhere: without it, nothing that it locks can be read.", err=True)
+    if place.resolve().is_relative_to(data.resolve()):
+        click.echo("! Who takes this disk has key and data: best, keep it elsewhere.", err=True)
+
+
+@command.command("list")
+@data_argument
+@json_option
+def list_(data: Path, as_json: bool) -> None:
+    """List all keys, also destroyed ones, without their bytes."""
+    from discreet.guard.vault.keys import list_keys
+
+    with opened(data) as served:
+        found = list_keys(served.control)
+    if as_json:
+        output.print_json(Keys([_written(record) for record in found]))
+        return
+    rows = [
+        [record.id, record.custody, record.state, _versions(record), record.wrapped_by]
+        for record in found
+    ]
+    header = ["key", "custody", "state", "versions", "wrapped by"]
+    output.print_table(output.console(), "Keys", header, rows, texts=range(5))
+
+
+@command.command()
+@data_argument
+@name_argument
+@key_file_option
+@client_key_option
+@click.option(
+    "--finish", is_flag=True, help="Destroy retired versions: all cells were encrypted anew."
+)
+def rotate(
+    data: Path, name: str, key_file: Path | None, client_key: Path | None, finish: bool
+) -> None:
+    """Make a new version of a key: it encrypts from now on, and the old ones only decrypt."""
+    from discreet.guard.vault.keys import end_rotation, rotate_key
+
+    with opened(data, key_file) as served:
+        if finish:
+            served.record("key", f"end the rotation of key {name}")
+            record = end_rotation(served.control, name, act=served.act)
+        else:
+            served.record("key", f"rotate key {name}")
+            wrapping = _wrapping(served, client_key)
+            record = rotate_key(served.control, name, wrapping, act=served.act)
+    click.echo(output.harmless(f"Key '{name}': {_versions(record)}."))
+
+
+@command.command()
+@data_argument
+@name_argument
+@key_file_option
+@click.option("--yes", is_flag=True, help="Do not ask: what it locked is lost for good.")
+def destroy(data: Path, name: str, key_file: Path | None, yes: bool) -> None:
+    """Destroy a key, and with it all that is encrypted under it; only who and when stays."""
+    from discreet.guard.vault.keys import destroy_key, get_key
+
+    with opened(data, key_file) as served:
+        get_key(served.control, name)
+        if not yes:
+            click.confirm(
+                output.harmless(f"Destroy key '{name}' and all that it locked, for good?"),
+                abort=True,
+                err=True,
+            )
+        served.record("key", f"destroy key {name}")
+        destroy_key(served.control, name, act=served.act)
+    click.echo(
+        output.harmless(f"Key '{name}' is destroyed. Copies in backups are yours to destroy.")
+    )
+
+
+@command.command()
+@data_argument
+@key_file_option
+@click.option(
+    "--new-key-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where the new key is, or is made. Default: in place of the old one.",
+)
+def rewrap(data: Path, key_file: Path | None, new_key_file: Path | None) -> None:
+    """Change the server's key: all keys are wrapped anew, and the data stay as they are.
+
+    Interrupted, run it again with the same options.
+    """
+    from discreet.guard.vault.keys import rewrap_keys
+    from discreet.guard.vault.wrapping import new_wrapping_key, read_wrapping_key
+
+    with opened(data, key_file) as served:
+        old, old_path = served.key(), served.key_file or data / OWN_KEY
+        beside = old_path.with_name(f"{old_path.name}.new")
+        place = beside if new_key_file is None else new_key_file
+        new = read_wrapping_key(place) if place.exists() else new_wrapping_key(place)
+        served.record("key", f"wrap all keys by {new.fingerprint}")
+        changed = rewrap_keys(served.control, old, new)
+    if new_key_file is None:
+        beside.replace(old_path)
+    found = new_key_file or old_path
+    told = f"{len(changed)} keys are wrapped by {new.fingerprint}, which is in {found}."
+    click.echo(output.harmless(told))
+    click.echo("! Restart the server. Destroy copies of the old key: they open backups.", err=True)
+
+
+def _wrapping(served: Served, client_key: Path | None) -> WrappingKey:
+    from discreet.guard.vault.wrapping import read_wrapping_key
+
+    return served.key() if client_key is None else read_wrapping_key(client_key)
+
+
+def _versions(record: KeyRecord) -> str:
+    return ", ".join(f"{version.number} {version.state}" for version in record.versions)
+
+
+def _written(record: KeyRecord) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "custody": record.custody,
+        "state": record.state,
+        "wrapped_by": record.wrapped_by,
+        "versions": [vars(version) for version in record.versions],
+    }

@@ -1,0 +1,134 @@
+"""`discreet serve`: the curator as a server that psql, BI tools and HTTP clients talk to."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options, output
+
+if TYPE_CHECKING:
+    from discreet.serve.settings import Settings
+    from discreet.serve.starting import Opened
+
+EXAMPLES = """\b
+Examples:
+  discreet serve --data /srv/discreet --policy policy.yaml
+  discreet serve --data /srv/discreet --database postgresql://clinic@db/clinic
+  psql "host=127.0.0.1 port=5433 user=admin dbname=discreet"
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("discreet-data"),
+    show_default=True,
+    metavar="DIR",
+    help="The server's folder: data, rights, ledger, journal, keys. Made on the first start.",
+)
+@options.policy_option
+@click.option(
+    "--database",
+    metavar="URL",
+    help="What is served: a postgresql:// URL or spark:TABLE. Default: DuckDB in the folder.",
+)
+@click.option(
+    "--control", metavar="URL", help="Where rights and users are kept. Default: a file there."
+)
+@click.option("--ledger", metavar="URL", help="Where spending is kept. Default: a file there.")
+@click.option("--journal", metavar="URL", help="Where the journal is kept. Default: a file there.")
+@click.option("--host", metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="For PostgreSQL clients. Default: 5433."
+)
+@click.option("--http-port", type=click.IntRange(0, 65535), help="For HTTP clients. Default: none.")
+@click.option(
+    "--certificate",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="The server's certificate (PEM). Default: one of its own, made on the first start.",
+)
+@click.option(
+    "--private-key",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="The key of the certificate.",
+)
+@click.option(
+    "--client-ca",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Who signs certificates of clients (PEM).",
+)
+@click.option("--plain", is_flag=True, default=None, help="No TLS; on loopback only.")
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Encrypt data and secrets at rest under the key in FILE (`discreet key create`).",
+)
+@click.option(
+    "--admin", metavar="NAME", help="The first user, made on the first start. Default: admin."
+)
+def command(data: Path, policy: Path | None, **flags: Any) -> None:
+    """Serve tables to people with different rights.
+
+    Clients speak the PostgreSQL protocol: psql, psycopg, JDBC, BI tools. Each sees exactly what they
+    may: rows, noisy aggregates, an anonymized view, or nothing. Every decision is in the journal
+    before its answer leaves.
+
+    On the first start the folder is made, the tables of the policy are loaded, and an
+    administrator's password is shown once (or taken from DISCREET_ADMIN_PASSWORD). More settings
+    are read from server.yaml in the folder.
+    """
+    from discreet.serve.settings import read_settings
+
+    serve(read_settings(data, policy=policy, **flags))
+
+
+def serve(settings: Settings) -> None:
+    """Open the house and listen until stopped."""
+    from discreet.serve.listening import listen, open_tls
+    from discreet.serve.starting import open_house
+
+    tls = open_tls(settings)
+    opened = open_house(settings)
+    try:
+        asyncio.run(
+            listen(
+                opened,
+                tls,
+                ready=lambda port, web: _greet(opened, port, web, is_encrypted=tls is not None),
+            )
+        )
+    finally:
+        opened.house.close()
+
+
+def _greet(opened: Opened, port: int, web: int | None, *, is_encrypted: bool) -> None:
+    """Say how to connect."""
+    settings = opened.house.settings
+    lines: list[str] = []
+    if opened.imported:
+        lines.append(f"Loaded from the policy: {', '.join(opened.imported)}.")
+    if opened.password is not None:
+        lines.append(f"First start. The password of {settings.admin}, shown this once:")
+        lines.append(f"  {opened.password}")
+    if settings.key_file is None and settings.database is None:
+        lines.append("! Data are not encrypted at rest. Make a key: discreet key create --help")
+    mode = "require" if is_encrypted else "disable"
+    lines.append("Listening. Connect with:")
+    lines.append(
+        f'  psql "host={settings.host} port={port} user={settings.admin} dbname=discreet '
+        f'sslmode={mode}"'
+    )
+    if web is not None:
+        scheme = "https" if is_encrypted else "http"
+        lines.append(f"  curl -u {settings.admin} {scheme}://{settings.host}:{web}/healthz")
+    for line in lines:
+        click.echo(output.harmless(line), err=True)

@@ -1,0 +1,129 @@
+"""The folder of a server, as commands beside it open it: its control store, key file and journal."""
+
+from __future__ import annotations
+
+import getpass
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.errors import SourceNotFound, WrongUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from discreet.guard.control import Control
+    from discreet.guard.control.documents import Documents
+    from discreet.guard.vault.keys import Act
+    from discreet.guard.vault.wrapping import WrappingKey
+    from discreet.serve.settings import Settings
+
+OWN_KEY = Path("keys") / "master.key"
+
+data_argument = click.argument(
+    "data", metavar="DIR", type=click.Path(path_type=Path, file_okay=False)
+)
+key_file_option = click.option(
+    "--key-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The server's key. Default: the one in server.yaml, or keys/master.key in DIR.",
+)
+
+
+@dataclass(frozen=True)
+class Served:
+    """An opened folder: its control store, where its key is, and who does something now."""
+
+    control: Control
+    key_file: Path | None
+    act: Act
+    settings: Settings
+
+    def key(self) -> WrappingKey:
+        """Return the server's key."""
+        from discreet.guard.vault.wrapping import read_wrapping_key
+
+        if self.key_file is None:
+            raise WrongUsage(
+                f"This server has no key yet. Make one: discreet key create {self.settings.data}"
+            )
+        return read_wrapping_key(self.key_file)
+
+    def documents(self) -> Documents:
+        """Return the documents with their secrets unsealed."""
+        from discreet.guard.vault.secrets import open_secrets
+
+        key = None if self.key_file is None else self.key()
+        return open_secrets(self.control, key, act=self.act)
+
+    def record(self, kind: str, what: str) -> None:
+        """Tell the journal, if the server has one, before anything is done."""
+        from discreet.guard.journal import Event, Journal
+
+        place = self.settings.journal or self.settings.place("journal.sqlite")
+        if isinstance(place, Path) and not place.exists():
+            return
+        journal = Journal(place)
+        try:
+            event = Event(at=self.act.at, kind=kind, user=self.act.by, protocol="cli", reason=what)
+            journal.record(event)
+        finally:
+            journal.close()
+
+
+@contextmanager
+def opened(data: Path, key_file: Path | None = None, *, make: bool = False) -> Generator[Served]:
+    """Open a server's folder; with `make`, one that is not there is made."""
+    from discreet.guard.control import Control
+    from discreet.guard.vault.keys import Act
+    from discreet.serve.settings import read_settings
+
+    settings = read_settings(data)
+    place = settings.control or settings.place("control.sqlite")
+    if isinstance(place, Path) and not place.exists() and not make:
+        raise SourceNotFound(
+            f"There is no server in {data}. Make one: discreet serve --data {data}, or "
+            f"discreet key create {data}"
+        )
+    if make:
+        make_folder(data)
+    act = Act(_who(), datetime.now(UTC))
+    control = Control(place)
+    try:
+        yield Served(control, _key_file(settings, key_file), act, settings)
+    finally:
+        control.close()
+
+
+def _key_file(settings: Settings, key_file: Path | None) -> Path | None:
+    """Return where the server's key is: as said, as its settings say, or in its folder."""
+    if key_file is not None:
+        return key_file
+    if settings.key_file is not None:
+        return settings.data / settings.key_file
+    own = settings.place(str(OWN_KEY))
+    return own if own.exists() else None
+
+
+def make_folder(data: Path) -> None:
+    """Make a server's folder, which nobody else can look into."""
+    from discreet.errors import OutputRefused
+
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (data / "keys").mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or "it cannot be made"
+        raise OutputRefused(f"The folder {data} cannot be used: {reason}.") from None
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a machine that has no name for this user
+        return "unknown"

@@ -1,0 +1,345 @@
+"""`discreet user`: who may log in to a server, and by what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import output, secret_input
+from discreet.cli.options import json_option
+from discreet.cli.served import Served, data_argument, key_file_option, opened
+from discreet.errors import WrongUsage
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.guard.access.authority import Authority
+    from discreet.guard.control.documents import Documents
+    from discreet.guard.identity.tokens import Token
+
+EXAMPLES = """\b
+Examples:
+  discreet user add clinic alice --password-file alice.password
+  discreet user list clinic
+  discreet user token clinic alice --days 30
+  discreet user lock clinic alice
+  discreet user certificate clinic alice --name email:alice@clinic.example
+"""
+
+
+@dataclass(frozen=True)
+class Users(Result):
+    """The users of a server, without anything that opens it."""
+
+    users: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Tokens(Result):
+    """The tokens of a user, without their secrets."""
+
+    tokens: list[dict[str, Any]]
+
+
+user_argument = click.argument("user", metavar="USER")
+
+
+@click.group(epilog=EXAMPLES, subcommand_metavar="ACT …")
+def command() -> None:
+    """Add, list, lock and unlock the users of the server in DIR; their passwords and tokens."""
+
+
+@command.command("list")
+@data_argument
+@key_file_option
+@json_option
+def list_(data: Path, key_file: Path | None, as_json: bool) -> None:
+    """List who may log in, and by what."""
+    with opened(data, key_file) as served:
+        documents = served.documents()
+        roles = [role for role in served.control.authority().roles.values() if role.login]
+        found = [{**vars(role), **_known(documents, role.name)} for role in roles]
+    if as_json:
+        output.print_json(Users(found))
+        return
+    rows = [
+        [
+            each["name"],
+            ", ".join(each["ways"]) or "nothing",
+            "locked" if each["locked"] else "",
+            each["password_expires"] or "",
+            each["valid_until"] or "",
+        ]
+        for each in found
+    ]
+    header = ["user", "logs in by", "state", "password expires", "valid until"]
+    output.print_table(output.console(), "Users", header, rows, texts=range(5))
+
+
+@command.command()
+@data_argument
+@user_argument
+@key_file_option
+@secret_input.password_options
+@click.option("--superuser", is_flag=True, help="May do everything; the first user must be one.")
+@click.option("--create-role", is_flag=True, help="May add users.")
+@click.option("--directory", is_flag=True, help="The password is checked by the LDAP server.")
+@click.option("--no-password", is_flag=True, help="Logs in by certificate or token only.")
+@click.option(
+    "--valid-until",
+    type=click.DateTime(),
+    metavar="TIME",
+    help="From when on they cannot log in (UTC), such as 2027-01-01.",
+)
+def add(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
+    """Add USER, who may log in; rights are granted in SQL."""
+    from discreet.guard.identity import accounts
+
+    password = None
+    if not (wish["directory"] or wish["no_password"]):
+        password = secret_input.password(wish["password_file"])
+    with opened(data, key_file, make=bool(wish["superuser"])) as served:
+        documents = served.documents()
+        authority = served.control.authority()
+        changed = _with_user(authority, user, wish)
+        if password is not None:
+            _refuse_weak(password, user)
+        served.record("grant", f"add user {user}")
+        accounts.remove_account(documents, user)  # what an earlier user of that name left
+        served.control.change(
+            authority.version,
+            changed,
+            by=served.act.by,
+            statement=f"discreet user add {user}",
+            at=served.act.at,
+        )
+        if password is not None:
+            accounts.set_password(documents, user, password, now=served.act.at)
+        if wish["directory"]:
+            accounts.leave_to_directory(documents, user)
+    click.echo(output.harmless(f"User '{user}' is added."))
+
+
+@command.command()
+@data_argument
+@user_argument
+@key_file_option
+@secret_input.password_options
+@click.option(
+    "--expires", type=click.DateTime(), metavar="TIME", help="Until when it is good (UTC)."
+)
+def password(
+    data: Path,
+    user: str,
+    key_file: Path | None,
+    password_file: Path | None,
+    expires: datetime | None,
+) -> None:
+    """Set the password of USER; their tokens end."""
+    from discreet.guard.identity.accounts import set_password
+
+    secret = secret_input.password(password_file)
+    end = None if expires is None else expires.replace(tzinfo=UTC)
+    with opened(data, key_file) as served:
+        _require(served, user)
+        _refuse_weak(secret, user)
+        served.record("setting", f"set the password of {user}")
+        set_password(served.documents(), user, secret, now=served.act.at, expires=end)
+    click.echo(output.harmless(f"The password of '{user}' is set."))
+
+
+@command.command()
+@data_argument
+@user_argument
+@key_file_option
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    metavar="WORD",
+    default=("query",),
+    help="What it is good for: query (default), admin.",
+)
+@click.option("--days", type=click.IntRange(1, 3650), help="After how many days it ends.")
+@click.option("--label", default="", metavar="TEXT", help="What it is for.")
+@click.option("--revoke", metavar="ID", help="End a token instead.")
+@click.option("--list", "is_list", is_flag=True, help="List the tokens of USER instead.")
+@json_option
+def token(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
+    """Make a token for USER, shown this once; HTTP clients send it instead of a password."""
+    from discreet.guard.identity.tokens import create_token, list_tokens, revoke_token
+
+    with opened(data, key_file) as served:
+        _require(served, user)
+        documents = served.documents()
+        if wish["is_list"]:
+            _print_tokens(list_tokens(documents, user), as_json=wish["as_json"])
+            return
+        if wish["revoke"] is not None:
+            if wish["revoke"] not in {each.id for each in list_tokens(documents, user)}:
+                raise WrongUsage(f"'{user}' has no token {wish['revoke']}. See them with --list.")
+            served.record("setting", f"revoke token {wish['revoke']} of {user}")
+            revoke_token(documents, wish["revoke"])
+            click.echo("The token is worthless now.")
+            return
+        served.record("setting", f"make a token for {user}")
+        days, now = wish["days"], served.act.at
+        text, _ = create_token(
+            documents,
+            user,
+            now=now,
+            scopes=wish["scopes"],
+            expires=None if days is None else now + timedelta(days=days),
+            label=wish["label"],
+        )
+    click.echo(text)
+
+
+@command.command()
+@data_argument
+@user_argument
+@key_file_option
+def lock(data: Path, user: str, key_file: Path | None) -> None:
+    """Keep USER out, whatever they know."""
+    _set_locked(data, user, key_file, is_locked=True)
+    click.echo(output.harmless(f"'{user}' is locked out. Sessions that are open go on."))
+
+
+@command.command()
+@data_argument
+@user_argument
+@key_file_option
+def unlock(data: Path, user: str, key_file: Path | None) -> None:
+    """Let USER in again, and forget their failed logins."""
+    _set_locked(data, user, key_file, is_locked=False)
+    click.echo(output.harmless(f"'{user}' may log in."))
+
+
+@command.command()
+@data_argument
+@user_argument
+@key_file_option
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="KIND:NAME",
+    help="A name in certificates of USER: cn:, email:, dns:, uri: or sha256:; may be repeated.",
+)
+@click.option("--clear", is_flag=True, help="Forget all names: the common name decides again.")
+def certificate(
+    data: Path, user: str, key_file: Path | None, names: tuple[str, ...], clear: bool
+) -> None:
+    """Say which certificates are those of USER; without names, tell."""
+    from discreet.guard.identity.certificates import (
+        map_certificate,
+        mapped_names,
+        unmap_certificates,
+    )
+
+    with opened(data, key_file) as served:
+        _require(served, user)
+        documents = served.documents()
+        if clear or names:
+            served.record("setting", f"certificates of {user}: {', '.join(names) or 'none'}")
+        if clear:
+            unmap_certificates(documents, user)
+        for name in names:
+            map_certificate(documents, user, name)
+        found = mapped_names(documents, user)
+    for name in [f"cn:{user}"] if found is None else found:
+        click.echo(output.harmless(name))
+
+
+def _with_user(authority: Authority, user: str, wish: dict[str, Any]) -> Authority:
+    """Return the authority with a new user, added in the name of the first superuser."""
+    from discreet.errors import StatementFailed
+    from discreet.guard.access.apply import apply
+    from discreet.guard.access.authority import Subject
+    from discreet.guard.access.initial import initial_authority
+    from discreet.guard.statements.rights import CreateRole
+
+    if not authority.roles:
+        if not wish["superuser"]:
+            raise WrongUsage("The first user must be able to do everything: add --superuser.")
+        return initial_authority(user)
+    until = wish["valid_until"]
+    attributes: dict[str, object] = {
+        "login": True,
+        "superuser": wish["superuser"],
+        "createrole": wish["create_role"],
+        "valid_until": None if until is None else until.replace(tzinfo=UTC).isoformat(),
+    }
+    first = next(role.name for role in authority.roles.values() if role.superuser)
+    statement = CreateRole((user,), attributes)
+    try:
+        return apply(authority, statement, Subject(first, first)).authority
+    except StatementFailed as error:
+        raise WrongUsage(f"The user cannot be added: {error}.") from None
+
+
+def _require(served: Served, user: str) -> None:
+    from discreet.errors import did_you_mean
+
+    roles = served.control.authority().roles
+    if user not in roles:
+        raise WrongUsage(f"There is no user '{user}'.{did_you_mean(user, roles)}")
+
+
+def _refuse_weak(secret: str, user: str) -> None:
+    from discreet.guard.identity.passwords import require_acceptable
+    from discreet.guard.identity.scram import read_verifier
+
+    if read_verifier(secret) is None:
+        require_acceptable(secret, user=user)
+
+
+def _known(documents: Documents, user: str) -> dict[str, Any]:
+    from discreet.guard.identity.accounts import get_account
+    from discreet.guard.identity.certificates import mapped_names
+    from discreet.guard.identity.tokens import list_tokens
+
+    account = get_account(documents, user)
+    tokens = list_tokens(documents, user)
+    ways = {
+        "password": account.verifier is not None,
+        "directory": account.is_in_directory,
+        "certificate": mapped_names(documents, user) is not None,
+        "token": bool(tokens),
+    }
+    return {
+        "ways": [name for name, is_there in ways.items() if is_there],
+        "locked": account.is_locked,
+        "password_changed": None if account.changed is None else account.changed.isoformat(),
+        "password_expires": None if account.expires is None else account.expires.isoformat(),
+        "tokens": len(tokens),
+    }
+
+
+def _print_tokens(found: list[Token], *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(Tokens([vars(each) for each in found]))
+        return
+    rows = [
+        [each.id, each.label, ", ".join(each.scopes), each.expires or "never", each.last_used or ""]
+        for each in found
+    ]
+    header = ["token", "label", "scopes", "ends", "last used"]
+    output.print_table(output.console(), "Tokens", header, rows, texts=range(5))
+
+
+def _set_locked(data: Path, user: str, key_file: Path | None, *, is_locked: bool) -> None:
+    from discreet.guard.identity.accounts import set_locked
+    from discreet.guard.identity.lockout import Lockout
+
+    with opened(data, key_file) as served:
+        _require(served, user)
+        documents = served.documents()
+        served.record("setting", f"{'lock' if is_locked else 'unlock'} {user}")
+        set_locked(documents, user, is_locked=is_locked)
+        if not is_locked:
+            Lockout(documents, secret=b"").clear(user)

@@ -1,0 +1,183 @@
+"""`discreet backup` and `restore`: everything comes back, and no spending is forgotten."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from discreet.dp.accounting import price
+from discreet.dp.budget import Budget
+from discreet.dp.event import Pure
+from discreet.dp.ledger import Account, Ledger
+from discreet.guard.control import Control
+from discreet.guard.journal import Event, Journal
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+PAYER = Account("table", Budget(Fraction(10)))
+
+
+def spend(clinic: Path, key: str) -> None:
+    ledger = Ledger(clinic / "ledger.sqlite")
+    reservation = ledger.reserve([PAYER], price(Pure(Fraction(1))), key=key, at=NOON, question="q")
+    ledger.commit(reservation, b"42")
+    ledger.close()
+
+
+def spent(clinic: Path) -> Fraction:
+    return Ledger(clinic / "ledger.sqlite").remaining([PAYER])[0].epsilon.spent
+
+
+@pytest.fixture
+def clinic(folder: Path) -> Path:
+    """A server's folder as it is after a stop."""
+    data = folder / "clinic"
+    (data / "keys").mkdir(parents=True)
+    (data / "tls").mkdir()
+    (data / "keys" / "server.key").write_bytes(b"secret")
+    (data / "tls" / "server.pem").write_text("certificate", "utf-8")
+    (data / "server.yaml").write_text("port: 5433\n", "utf-8")
+    with duckdb.connect(str(data / "data.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 42 AS a")
+    control = Control(data / "control.sqlite")
+    control.put("setting", "a", {"n": 1})
+    control.close()
+    journal = Journal(data / "journal.sqlite")
+    journal.record(Event(NOON, "login", user="ada"))
+    journal.close()
+    spend(data, "first")
+    return data
+
+
+@pytest.fixture
+def backed_up(discreet, clinic: Path) -> Path:
+    assert discreet("backup", "clinic", "-o", "clinic.backup").code == 0
+    return clinic.with_name("clinic.backup")
+
+
+def test_a_backup_is_for_its_owner_only_and_says_what_it_holds(discreet, clinic: Path):
+    ran = discreet("backup", "clinic", "-o", "clinic.backup", "--json")
+    assert ran.json["files"] == [
+        "control.sqlite",
+        "data.duckdb",
+        "journal.sqlite",
+        "keys/server.key",
+        "ledger.sqlite",
+        "server.yaml",
+        "tls/server.pem",
+    ]
+    assert ran.json["ledger"] == 3
+    file = clinic.with_name("clinic.backup")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert sorted(path.name for path in file.parent.iterdir()) == ["clinic", "clinic.backup"]
+
+
+def test_everything_comes_back_in_another_folder(discreet, backed_up: Path, folder: Path):
+    assert discreet("restore", "clinic.backup", "other").code == 0
+    other = folder / "other"
+    with duckdb.connect(str(other / "data.duckdb")) as connection:
+        assert connection.execute("SELECT a FROM t").fetchall() == [(42,)]
+    assert Control(other / "control.sqlite").get("setting", "a") == {"n": 1}
+    assert [entry.event.user for entry in Journal(other / "journal.sqlite").entries()] == ["ada"]
+    assert spent(other) == 1
+    assert (other / "keys" / "server.key").read_bytes() == b"secret"
+    assert stat.S_IMODE(other.stat().st_mode) == 0o700
+    assert stat.S_IMODE((other / "keys" / "server.key").stat().st_mode) == 0o600
+
+
+def test_a_folder_in_use_is_replaced_only_when_told_and_kept_beside(
+    discreet, backed_up: Path, clinic: Path
+):
+    (clinic / "server.yaml").write_text("port: 1\n", "utf-8")
+    assert discreet("restore", "clinic.backup", "clinic").error == "output-refused"
+    ran = discreet("restore", "clinic.backup", "clinic", "--replace", "--json")
+    assert ran.code == 0
+    assert (clinic / "server.yaml").read_text("utf-8") == "port: 5433\n"
+    assert (Path(ran.json["before"]) / "server.yaml").exists()
+
+
+def test_a_newer_ledger_is_not_forgotten(discreet, backed_up: Path, clinic: Path):
+    spend(clinic, "second")
+    ran = discreet("restore", "clinic.backup", "clinic", "--replace")
+    assert (ran.code, ran.error) == (2, "output-refused")
+    assert "would forget what was spent" in ran.err
+    assert spent(clinic) == 2
+
+
+def test_everything_but_a_newer_ledger_can_be_restored(discreet, backed_up: Path, clinic: Path):
+    spend(clinic, "second")
+    (clinic / "data.duckdb").unlink()
+    ran = discreet("restore", "clinic.backup", "clinic", "--replace", "--keep-ledger")
+    assert ran.code == 0
+    assert spent(clinic) == 2
+    assert (clinic / "data.duckdb").exists()
+    Ledger(clinic / "ledger.sqlite").verify()
+
+
+def test_spending_is_forgotten_only_by_force(discreet, backed_up: Path, clinic: Path):
+    spend(clinic, "second")
+    assert discreet("restore", "clinic.backup", "clinic", "--replace", "--force").code == 0
+    assert spent(clinic) == 1
+
+
+def test_another_ledger_of_the_same_length_is_not_forgotten(
+    discreet, backed_up: Path, clinic: Path
+):
+    for path in clinic.glob("ledger.sqlite*"):
+        path.unlink()
+    spend(clinic, "another")
+    assert discreet("restore", "clinic.backup", "clinic", "--replace").error == "output-refused"
+
+
+def test_a_dry_run_writes_nothing(discreet, backed_up: Path, folder: Path):
+    ran = discreet("restore", "clinic.backup", "other", "--dry-run")
+    assert "other would be as of" in ran.out
+    assert not (folder / "other").exists()
+
+
+HOLDER = """
+import duckdb, sys
+connection = duckdb.connect(sys.argv[1])
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_data_that_a_server_has_open_are_not_copied(discreet, clinic: Path, folder: Path):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, clinic / "data.duckdb"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    ran = discreet("backup", "clinic", "-o", "clinic.backup")
+    holder.communicate()
+    assert ran.error == "locked-source"
+    assert not (folder / "clinic.backup").exists()
+
+
+def test_what_is_no_backup_is_refused(discreet, folder: Path, backed_up: Path):
+    (folder / "note").write_text("hello", "utf-8")
+    assert discreet("restore", "note", "other").error == "unreadable-source"
+    assert discreet("restore", "nowhere", "other").error == "no-such-source"
+    content = bytearray(backed_up.read_bytes())
+    place = content.index(b"certificate")
+    content[place : place + 4] = b"fake"
+    backed_up.write_bytes(content)
+    assert discreet("restore", "clinic.backup", "other").error == "unreadable-source"
+    assert not (folder / "other").exists()
+
+
+def test_a_folder_that_is_no_servers_is_refused(discreet, folder: Path):
+    assert discreet("backup", folder, "-o", "x").error == "no-such-source"
+
+
+def test_a_backup_is_not_overwritten(discreet, backed_up: Path):
+    assert discreet("backup", "clinic", "-o", "clinic.backup").error == "output-refused"

@@ -1,0 +1,205 @@
+"""Users of a server by the command line: added, given passwords and tokens, locked and unlocked."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from discreet.errors import LoginFailed
+from discreet.guard.control import Control
+from discreet.guard.identity.certificates import mapped_names
+from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.doorkeeper import Doorkeeper
+from discreet.guard.vault.keys import Act
+from discreet.guard.vault.secrets import open_secrets
+from discreet.guard.vault.wrapping import read_wrapping_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.flows.conftest import Discreet, Ran
+
+    from discreet.guard.control.documents import Documents
+
+PASSWORD = "correct horse"
+VISITOR = {"address": "192.0.2.7", "is_encrypted": True, "protocol": "http"}
+
+
+@pytest.fixture
+def clinic(folder: Path, discreet: Discreet, monkeypatch) -> Path:
+    """The folder of a server that has a key and an administrator."""
+    monkeypatch.setenv("DISCREET_PASSWORD", PASSWORD)
+    assert discreet("key", "create", "clinic").code == 0
+    assert discreet("user", "add", "clinic", "admin", "--superuser").code == 0
+    return folder / "clinic"
+
+
+def enter(clinic: Path, user: str, password: str = PASSWORD) -> str:
+    control = Control(clinic / "control.sqlite")
+    try:
+        return _door(control, clinic).check_password(Visitor(user, **VISITOR), password)
+    finally:
+        control.close()
+
+
+def _door(control: Control, clinic: Path) -> Doorkeeper:
+    key = clinic / "keys" / "master.key"
+    server = read_wrapping_key(key) if key.exists() else None
+    documents: Documents = open_secrets(control, server, act=Act("test", datetime.now(UTC)))
+    return Doorkeeper(documents, control.authority, journal=[].append)
+
+
+def listed(discreet: Discreet) -> dict[str, dict]:
+    told: Ran = discreet("user", "list", "clinic", "--json")
+    return {each["name"]: each for each in told.json["users"]}
+
+
+def test_a_user_who_is_added_can_log_in(clinic: Path, discreet: Discreet, monkeypatch):
+    monkeypatch.setenv("DISCREET_PASSWORD", "battery staple")
+    assert discreet("user", "add", "clinic", "alice").code == 0
+    assert enter(clinic, "admin") == "password"
+    assert enter(clinic, "alice", "battery staple") == "password"
+    with pytest.raises(LoginFailed):
+        enter(clinic, "alice")
+    users = listed(discreet)
+    assert (users["admin"]["superuser"], users["alice"]["superuser"]) == (True, False)
+    assert users["alice"]["ways"] == ["password"]
+    assert "alice" in discreet("user", "list", "clinic").out
+
+
+def test_a_server_without_a_key_has_users_too(folder: Path, discreet: Discreet, monkeypatch):
+    monkeypatch.setenv("DISCREET_PASSWORD", PASSWORD)
+    assert discreet("user", "add", "clinic", "admin", "--superuser").code == 0
+    assert enter(folder / "clinic", "admin") == "password"
+    assert discreet("key", "create", "clinic").code == 0
+    assert enter(folder / "clinic", "admin") == "password"
+
+
+def test_the_first_user_must_be_able_to_do_everything(folder: Path, discreet, monkeypatch):
+    monkeypatch.setenv("DISCREET_PASSWORD", PASSWORD)
+    discreet("key", "create", "clinic")
+    refused = discreet("user", "add", "clinic", "alice")
+    assert (refused.error, "--superuser" in refused.err) == ("wrong-usage", True)
+
+
+def test_a_user_is_added_once(clinic: Path, discreet: Discreet):
+    refused = discreet("user", "add", "clinic", "admin")
+    assert (refused.error, "already exists" in refused.err) == ("wrong-usage", True)
+    assert enter(clinic, "admin") == "password"
+
+
+def test_a_password_comes_from_a_file_or_standard_input(
+    clinic: Path, folder: Path, discreet: Discreet, monkeypatch
+):
+    (folder / "secret").write_text("from a file\n")
+    assert discreet("user", "password", "clinic", "admin", "--password-file", "secret").code == 0
+    assert enter(clinic, "admin", "from a file") == "password"
+    monkeypatch.setattr("sys.stdin", io.StringIO("from standard input\n"))
+    assert discreet("user", "password", "clinic", "admin", "--password-file", "-").code == 0
+    assert enter(clinic, "admin", "from standard input") == "password"
+    (folder / "secret").write_text("two\nlines\n")
+    refused = discreet("user", "password", "clinic", "admin", "--password-file", "secret")
+    assert refused.error == "wrong-usage"
+
+
+def test_without_a_password_nobody_waits_for_one(clinic: Path, discreet: Discreet, monkeypatch):
+    monkeypatch.delenv("DISCREET_PASSWORD")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    refused = discreet("user", "add", "clinic", "alice")
+    assert (refused.error, "DISCREET_PASSWORD" in refused.err) == ("wrong-usage", True)
+
+
+@pytest.mark.parametrize("weak", ["short", "administrator"])
+def test_a_weak_password_adds_nobody(clinic: Path, discreet: Discreet, monkeypatch, weak: str):
+    monkeypatch.setenv("DISCREET_PASSWORD", weak)
+    refused = discreet("user", "add", "clinic", "administrator")
+    assert refused.error == "wrong-usage"
+    assert "administrator" not in listed(discreet)
+
+
+def test_a_locked_user_is_kept_out_until_unlocked(clinic: Path, discreet: Discreet):
+    assert discreet("user", "lock", "clinic", "admin").code == 0
+    with pytest.raises(LoginFailed):
+        enter(clinic, "admin")
+    assert listed(discreet)["admin"]["locked"]
+    assert discreet("user", "unlock", "clinic", "admin").code == 0
+    assert enter(clinic, "admin") == "password"
+
+
+def test_unlocking_forgets_failed_logins(clinic: Path, discreet: Discreet):
+    for _ in range(3):
+        with pytest.raises(LoginFailed):
+            enter(clinic, "admin", "wrong")
+    with pytest.raises(LoginFailed):
+        enter(clinic, "admin")
+    discreet("user", "unlock", "clinic", "admin")
+    assert enter(clinic, "admin") == "password"
+
+
+def test_a_password_or_a_user_can_expire(clinic: Path, discreet: Discreet):
+    discreet("user", "password", "clinic", "admin", "--expires", "2020-01-01")
+    with pytest.raises(LoginFailed):
+        enter(clinic, "admin")
+    discreet("user", "add", "clinic", "bob", "--valid-until", "2020-01-01")
+    with pytest.raises(LoginFailed):
+        enter(clinic, "bob")
+
+
+def test_a_token_is_shown_once_listed_and_revoked(clinic: Path, discreet: Discreet):
+    text = discreet("user", "token", "clinic", "admin", "--days", "3", "--label", "bi").out.strip()
+    control = Control(clinic / "control.sqlite")
+    door = _door(control, clinic)
+    assert door.check_token(Visitor("", **VISITOR), text).user == "admin"
+    (told,) = discreet("user", "token", "clinic", "admin", "--list", "--json").json["tokens"]
+    assert text.rpartition("_")[2] not in str(told)
+    assert (told["label"], told["scopes"]) == ("bi", ["query"])
+    assert "bi" in discreet("user", "token", "clinic", "admin", "--list").out
+    wrong = discreet("user", "token", "clinic", "admin", "--revoke", "nothing")
+    assert wrong.error == "wrong-usage"
+    assert discreet("user", "token", "clinic", "admin", "--revoke", told["id"]).code == 0
+    with pytest.raises(LoginFailed):
+        door.check_token(Visitor("", **VISITOR), text)
+    control.close()
+
+
+def test_certificates_are_mapped_and_forgotten(clinic: Path, discreet: Discreet):
+    name = "email:a@clinic.example"
+    assert discreet("user", "certificate", "clinic", "admin").out == "cn:admin\n"
+    assert discreet("user", "certificate", "clinic", "admin", "--name", name).out == f"{name}\n"
+    assert listed(discreet)["admin"]["ways"] == ["password", "certificate"]
+    assert discreet("user", "certificate", "clinic", "admin", "--clear").out == "cn:admin\n"
+    control = Control(clinic / "control.sqlite")
+    assert mapped_names(control, "admin") is None
+    control.close()
+
+
+def test_users_of_the_directory_and_of_certificates_have_no_password_here(clinic, discreet):
+    discreet("user", "add", "clinic", "dora", "--directory")
+    discreet("user", "add", "clinic", "carl", "--no-password", "--create-role")
+    users = listed(discreet)
+    assert (users["dora"]["ways"], users["carl"]["ways"]) == (["directory"], [])
+    assert users["carl"]["createrole"]
+
+
+@pytest.mark.parametrize("act", ["password", "token", "lock", "unlock", "certificate"])
+def test_nothing_is_done_for_somebody_who_is_not_there(clinic: Path, discreet: Discreet, act: str):
+    refused = discreet("user", act, "clinic", "admni")
+    assert (refused.error, "Did you mean 'admin'?" in refused.err) == ("wrong-usage", True)
+
+
+def test_a_sealed_store_is_not_touched_without_its_key(folder: Path, discreet, monkeypatch):
+    monkeypatch.setenv("DISCREET_PASSWORD", PASSWORD)
+    discreet("key", "create", "clinic", "--key-file", "elsewhere.key")
+    assert discreet("user", "add", "clinic", "admin", "--superuser").error == "invalid-key"
+    added = discreet("user", "add", "clinic", "admin", "--superuser", "--key-file", "elsewhere.key")
+    assert added.code == 0
+
+
+def test_no_password_is_in_the_files_or_in_what_is_printed(clinic: Path, discreet: Discreet):
+    said = discreet("user", "password", "clinic", "admin")
+    assert PASSWORD not in said.out + said.err
+    found = b"".join(path.read_bytes() for path in clinic.rglob("*") if path.is_file())
+    assert PASSWORD.encode() not in found
