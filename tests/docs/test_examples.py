@@ -8,6 +8,8 @@ In a page, a fenced block
 - ```` ```output ```` holds more lines that the last command must have printed;
 - ```` ```python ```` is executed, each page in one namespace (with `>>>`: as a doctest);
 - ```` ```yaml ```` that starts with `tables:` must load as a policy;
+- that begins with `$ discreet demo --serve` goes on while the server runs: one for all pages, found in
+  the page's own `discreet-demo`. Pages make their own tables there, and leave those of others alone;
 - marked `no-run`, or starting with `# fragment`, is left alone; `no-run` blocks are counted.
 """
 
@@ -26,11 +28,19 @@ import sys
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 
 from discreet.cli.command import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.docs.conftest import Served
+
+    Hospital = Callable[[], Served]
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
@@ -38,7 +48,11 @@ HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if ">>> " in path.read_text("utf-8"))
 # Commands that need the network, a server or the whole repository cannot run here.
-RUNNABLE = ("discreet", "cat", "cd", "echo", "head", "ls", "printf", "python", "tail", "wc")
+RUNNABLE = (
+    *("discreet", "cat", "cd", "curl", "echo", "export", "grep", "head", "ls", "printf", "psql"),
+    *("python", "tail", "wc"),
+)
+SERVING = "discreet demo --serve"
 NOT_RUN_AT_MOST = 8
 # `discreet …` runs in this process, where it asks nothing of the shell: most of its time is its start.
 QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\\\]*\"")
@@ -133,8 +147,10 @@ def missing_lines(shown: list[str], printed: str) -> list[str]:
 class Reader:
     """Does what a reader of one page would do, block by block, in a folder of its own."""
 
-    def __init__(self, page: str, folder: Path) -> None:
-        self.page, self.folder = page, folder
+    def __init__(self, page: str, folder: Path, open_hospital: Hospital | None = None) -> None:
+        self.page, self.folder, self.open_hospital = page, folder, open_hospital
+        self.environment: dict[str, str] = {}
+        self.web = ""
         self.names: dict[str, Any] = {"__name__": "__docs__"}
         self.printed = ""
 
@@ -159,12 +175,34 @@ class Reader:
         if command.text.startswith("cd "):
             self.folder = self.folder / command.text[3:].strip()
             return
-        arguments = plain_arguments(command.text)
-        code = self.start(command.text) if arguments is None else self.call(arguments)
+        if command.text.startswith("export "):
+            self.export(command.text)
+            return
+        code = self.execute(command.text)
         told = f"{place}: $ {command.text}\n{self.printed}"
         assert code == command.exit_code, f"exit code {code}: {told}"
         missing = missing_lines(command.shown, self.printed)
         assert not missing, f"not in the output: {missing}\n{told}"
+
+    def execute(self, text: str) -> int:
+        if text.startswith(SERVING):
+            return self.serve()
+        if self.web:
+            text = text.replace("127.0.0.1:5434", self.web)
+        arguments = plain_arguments(text)
+        return self.start(text) if arguments is None else self.call(arguments)
+
+    def serve(self) -> int:
+        assert self.open_hospital is not None
+        served = self.open_hospital()
+        (self.folder / "discreet-demo").symlink_to(served.folder)
+        self.web, self.printed = served.web, served.greeting
+        return 0
+
+    def export(self, text: str) -> None:
+        name, _, value = text.removeprefix("export ").partition("=")
+        assert self.start(f"printf %s {value}") == 0
+        self.environment[name] = self.printed
 
     def call(self, arguments: list[str]) -> int:
         printed = io.StringIO()
@@ -182,7 +220,7 @@ class Reader:
         done = subprocess.run(
             ["bash", "-c", f"set -o pipefail\n{text}"],
             cwd=self.folder,
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": path, "PSQLRC": os.devnull, **self.environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -207,7 +245,8 @@ class Reader:
         else:
             # Blank lines keep the line numbers of the page in a traceback.
             code = compile("\n" * block.line + block.text, self.page, "exec")
-            exec(code, self.names)
+            with patch.dict(os.environ, self.environment):
+                exec(code, self.names)
 
     def load_policy(self, block: Block, place: str) -> None:
         content = [line for line in block.text.splitlines() if not line.startswith("#")]
@@ -226,14 +265,16 @@ def keep_spending_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_examples_of_a_page_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_hospital: Hospital
+):
     folder = tmp_path / "hospital"
     shutil.copytree(HOSPITAL, folder)
     monkeypatch.chdir(folder)
     keep_spending_in(tmp_path, monkeypatch)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
-    reader = Reader(page.relative_to(ROOT).as_posix(), folder)
+    reader = Reader(page.relative_to(ROOT).as_posix(), folder, open_hospital)
     for block in read_blocks(page.read_text(encoding="utf-8")):
         reader.follow(block)
 

@@ -13,6 +13,8 @@ from discreet.cli.command import VERBS, cli
 from discreet.errors import DiscreetError
 from discreet.measure.criteria.verdicts import NAMES
 from discreet.policy.schema import policy_schema
+from discreet.serve.gateway.variables import DEFAULTS
+from discreet.serve.settings import Audit, Directory, Limits, Settings
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 ERRORS = (REFERENCE / "errors.md").read_text("utf-8")
@@ -90,6 +92,23 @@ def test_a_criterion_has_headings_in_the_policy_and_among_criteria(name: str):
 def test_the_policy_knows_the_same_criteria_as_the_measures():
     written = str(policy_schema())
     assert [name for name in NAMES.values() if f"'{name}'" not in written] == []
+
+
+@pytest.mark.parametrize(
+    "kind", [Settings, Limits, Audit, Directory], ids=lambda kind: kind.__name__
+)
+def test_a_setting_of_the_server_is_in_its_page(
+    kind: type[Settings | Limits | Audit | Directory],
+):
+    page = (REFERENCE / "serve.md").read_text("utf-8")
+    names = set(kind.model_fields) - {"data", "limits", "audit", "ldap"}
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+def test_a_setting_of_a_session_is_in_the_page_of_its_sql():
+    page = (REFERENCE / "server-sql.md").read_text("utf-8")
+    own = [name for name in DEFAULTS if name.startswith("discreet.")]
+    assert [name for name in own if f"| `{name}` |" not in page] == []
 
 
 @pytest.mark.parametrize("role", ["identifier", "quasi-identifier", "sensitive", "insensitive"])
