@@ -26,8 +26,11 @@ _DAY, _CLOCK = r"\d{4}-\d{2}-\d{2}", r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6
 _OFFSET = r"(Z|[+-]\d{2}:\d{2})"
 # No leading zero, at most 15 digits before the point, which a real keeps; an exponent needs its sign,
 # so that the code 12E4 stays a code.
-_MANTISSA = r"[+-]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)"
-_REAL = rf"{_MANTISSA}([eE][+-]\d{{1,3}})?|[+-]?(?i:nan|inf|infinity)"
+_WHOLE = r"(0|[1-9]\d{0,14})"
+_MANTISSA = rf"[+-]?({_WHOLE}(\.\d*)?|\.\d+)"
+# What has a plus and seven digits or more, and no fraction, is a telephone: +442079460000.
+_NO_TELEPHONE = rf"(-?{_WHOLE}(\.\d*)?|\+(0|[1-9]\d{{0,5}})(\.\d*)?|\+{_WHOLE}\.\d+|[+-]?\.\d+)"
+_REAL = rf"{_NO_TELEPHONE}([eE][+-]\d{{1,3}})?|[+-]?(?i:nan|inf|infinity)"
 _JSON_REAL = rf"{_MANTISSA}([eE][+-]?\d{{1,3}})?"
 _MOST_DIGITS = 17  # programs write a real with so many; more tell apart what a real cannot
 
