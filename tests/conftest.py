@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from discreet.engines.engine import Engine
 
 # Tests share machines: a slow example is no failure.
-settings.register_profile("discreet", deadline=None)
-settings.load_profile("discreet")
+settings.register_profile("discreet", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("DISCREET_EXAMPLES", "discreet"))
 
 
 @pytest.fixture(scope="session")
@@ -70,6 +71,9 @@ def spark_engine() -> Iterator[Engine]:
     engine = spark.start("local[2]")
     engine.session.conf.set("spark.sql.codegen.wholeStage", "false")
     engine.session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    # Nor is it worth planning them anew after each stage.
+    engine.session.conf.set("spark.sql.adaptive.enabled", "false")
+    engine.session.conf.set("spark.sql.shuffle.partitions", "2")
     yield engine
     engine.close()
 
