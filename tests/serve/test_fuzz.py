@@ -75,3 +75,11 @@ def test_what_is_asked_of_the_catalog_has_a_limit_of_rows_too(world: World):
     with pytest.raises(StatementFailed) as refused:
         world.rows("nobody", "SELECT 1 FROM pg_type a, pg_type b LIMIT 2001")
     assert refused.value.sqlstate == "54000"
+
+
+def test_what_the_engine_cannot_plan_is_told_as_such_and_harms_nobody(world: World):
+    inner = "WITH w AS (SELECT ship FROM missions) SELECT goal FROM w"
+    with pytest.raises(StatementFailed) as refused:
+        world.rows("spy", f"SELECT * FROM missions, LATERAL ({inner}) AS t")
+    assert refused.value.sqlstate == "0A000"
+    assert len(world.rows("spy", "SELECT ship FROM missions")) == 4
