@@ -524,6 +524,37 @@ def test_a_trigger_of_somebody_else_does_not_ask_what_they_do_not_see(hospital: 
     assert hospital.refuses(TRIGGER) == "42501"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "carol: REVOKE TRIGGER ON patients FROM bob",
+        "carol: REVOKE SELECT ON patients FROM bob",
+        "carol: ALTER TABLE patients ENABLE ROW LEVEL SECURITY",
+        "carol: CREATE MASK m ON patients (age) USING (0)",
+    ],
+)
+def test_whoever_takes_the_ground_from_a_trigger_is_told(hospital: Stage, line: str):
+    hospital.play("carol: GRANT TRIGGER, SELECT ON patients TO bob", TRIGGER)
+    (told,) = hospital.play(line).notices
+    assert 'trigger "t" for table "patients"' in told
+
+
+def test_a_role_that_attached_a_trigger_is_renamed_with_it_and_not_dropped(hospital: Stage):
+    hospital.play("carol: GRANT TRIGGER, SELECT ON patients TO bob", TRIGGER)
+    hospital.play("admin: ALTER ROLE bob RENAME TO robert")
+    (trigger,) = hospital.authority.relations["public", "patients"].triggers
+    assert trigger.maker == "robert"
+    hospital.play("carol: REVOKE ALL ON patients FROM robert")
+    assert hospital.refuses("admin: DROP ROLE robert") == "2BP01"
+    hospital.play("carol: DROP TRIGGER t ON patients", "admin: DROP ROLE robert")
+
+
+def test_a_trigger_of_the_owner_belongs_to_whoever_owns_the_table(hospital: Stage):
+    hospital.play("carol: GRANT SELECT ON patients TO bob", TRIGGER.replace("bob:", "admin:"))
+    (trigger,) = hospital.authority.relations["public", "patients"].triggers
+    assert trigger.maker is None
+
+
 def test_policies_say_only_what_their_command_can_do(hospital: Stage):
     assert hospital.refuses("carol: CREATE POLICY p ON patients FOR INSERT USING (true)") == "42601"
     line = "carol: CREATE POLICY p ON patients FOR SELECT WITH CHECK (true)"

@@ -66,7 +66,21 @@ def apply(
         return Applied(authority, change.notices)
     if changed.memberships != authority.memberships or changed.exclusions != authority.exclusions:
         exclusions.need_separation(changed)
+    change = _told_of_triggers(change, authority)
     return Applied(replace(changed, version=authority.version + 1), change.notices)
+
+
+def _told_of_triggers(change: Change, before: Authority) -> Change:
+    """Say which triggers this change takes the ground from: writes fail until they are dropped."""
+    now = attached.lapsed(change.authority)
+    for name, trigger in sorted(now.keys() - attached.lapsed(before).keys() if now else ()):
+        change = change.told(
+            "WARNING",
+            f'trigger "{trigger}" for table "{name[1]}" lost the rights it was attached with: '
+            "what would fire it fails until the owner of the table drops it",
+            "01000",
+        )
+    return change
 
 
 def _step(change: Change, statement: Statement) -> Change:

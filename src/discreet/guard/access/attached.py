@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import PUBLIC, Privilege
-from discreet.guard.access.decide import owns, privilege_on
+from discreet.guard.access.decide import Decision, owns, privilege_on
 from discreet.guard.access.dependents import named_in, parsed
 from discreet.guard.access.names import (
     find_owned,
@@ -20,7 +20,15 @@ from discreet.guard.access.names import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from discreet.guard.access.authority import Control, Mask, Relation, RowPolicy, Trigger
+    from discreet.guard.access.authority import (
+        Authority,
+        Control,
+        Mask,
+        Name,
+        Relation,
+        RowPolicy,
+        Trigger,
+    )
     from discreet.guard.access.change import Change
     from discreet.guard.statements.objects import (
         AlterRowSecurity,
@@ -81,32 +89,49 @@ def create_control(change: Change, statement: CreateControl) -> Change:
 def create_trigger(change: Change, statement: CreateTrigger) -> Change:
     """CREATE TRIGGER; the owner, or who has TRIGGER and sees the whole table anyway.
 
-    Conditions run with the owner's rights, and whether they hold can be told from the outside. So
-    nobody but the owner may ask other tables in them, or this one past row policies, masks, labels
-    or missing SELECT.
+    Whether a condition holds can be told from the outside. So nobody but the owner may ask other
+    tables in it, or this one past row policies, masks, labels or missing SELECT.
     """
     relation = find_relation(change.authority, change.role, statement.relation)
     need_table(relation)
     trigger = statement.trigger
     if not owns(change.authority, change.role, relation):
-        _need_trigger_right(change, relation, trigger)
+        decision = may_trigger(change.authority, change.role, relation, trigger)
+        if not decision:
+            text = f"permission denied for table {relation.name}"
+            raise AccessDenied(text, reason=decision.reason)
+        trigger = replace(trigger, maker=change.role)
     for name in trigger.columns:
         _need_column(relation, name)
     _need_free(relation.triggers, trigger.name, "trigger", relation)
     return change.with_relation(replace(relation, triggers=(*relation.triggers, trigger)))
 
 
-def _need_trigger_right(change: Change, relation: Relation, trigger: Trigger) -> None:
-    text = f"permission denied for table {relation.name}"
+def may_trigger(authority: Authority, role: str, relation: Relation, trigger: Trigger) -> Decision:
+    """Decide whether a role may have a trigger on a relation: when it is attached, and when it fires."""
+    if role in authority.roles and owns(authority, role, relation):
+        return Decision(True, f"{role} has the rights of {relation.owner}")
     for privilege in (Privilege.TRIGGER, Privilege.SELECT):
-        decision = privilege_on(change.authority, change.role, relation, privilege)
+        decision = privilege_on(authority, role, relation, privilege)
         if not decision:
-            raise AccessDenied(text, reason=decision.reason)
+            return decision
     hidden = relation.row_security or relation.masks or relation.multilevel
     if hidden or named_in(parsed(trigger.condition)) - {relation.key}:
-        raise AccessDenied(
-            text, reason=f"only {relation.owner} may ask in a trigger what others do not see"
-        )
+        return Decision(False, f"only {relation.owner} may ask in a trigger what others do not see")
+    return Decision(True, f"{role} has TRIGGER and sees all of {relation.name}")
+
+
+def lapsed(authority: Authority) -> dict[tuple[Name, str], str]:
+    """Return the triggers whose makers could not attach them anymore, and why."""
+    found: dict[tuple[Name, str], str] = {}
+    for relation in authority.relations.values():
+        for trigger in relation.triggers:
+            if trigger.maker is None:
+                continue
+            decision = may_trigger(authority, trigger.maker, relation, trigger)
+            if not decision:
+                found[relation.key, trigger.name] = decision.reason
+    return found
 
 
 def drop_attached(change: Change, statement: DropAttached) -> Change:

@@ -183,7 +183,9 @@ Event = Literal["INSERT", "UPDATE", "DELETE"]
 class Trigger:
     """When a write makes `condition` true, it fails with `message` and nothing is written.
 
-    The condition may name OLD and NEW where `each` is ROW, and the table itself in subqueries.
+    The condition may name OLD and NEW where `each` is ROW, and the table itself in subqueries. It
+    asks with the rights of the table's owner, or of its `maker`, when that was somebody else: then
+    it holds only as long as they could still attach it.
     """
 
     name: str
@@ -193,6 +195,7 @@ class Trigger:
     condition: str  # SQL
     message: str
     columns: tuple[str, ...] = ()  # of UPDATE OF
+    maker: str | None = None  # None: whoever owns the table
 
 
 Kind = Literal["table", "view", "anonymized"]

@@ -21,15 +21,17 @@ def _uses_in_relation(relation: Relation, name: str) -> Iterable[str]:
         yield f"owner of {relation.name}"
     if any(_in_acl(acl, name) for acl in (relation.acl, *(c.acl for c in relation.columns))):
         yield f"privileges for {relation.name}"
-    for policy in relation.policies:
-        if name in policy.roles:
-            yield f"target of policy {policy.name} on {relation.name}"
-    for mask in relation.masks:
-        if name in mask.roles:
-            yield f"target of mask {mask.name} on {relation.name}"
-    for control in relation.controls:
-        if name in control.roles:
-            yield f"target of control {control.name} on {relation.name}"
+    for kind, what in (
+        ("policy", relation.policies),
+        ("mask", relation.masks),
+        ("control", relation.controls),
+    ):
+        for one in what:
+            if name in one.roles:
+                yield f"target of {kind} {one.name} on {relation.name}"
+    for trigger in relation.triggers:
+        if name == trigger.maker:
+            yield f"maker of trigger {trigger.name} on {relation.name}"
 
 
 def uses_of(authority: Authority, name: str) -> list[str]:
@@ -74,6 +76,10 @@ def rename(authority: Authority, old: str, new: str) -> Authority:
             policies=tuple(replace(p, roles=called_all(p.roles)) for p in relation.policies),
             masks=tuple(replace(m, roles=called_all(m.roles)) for m in relation.masks),
             controls=tuple(replace(c, roles=called_all(c.roles)) for c in relation.controls),
+            triggers=tuple(
+                replace(t, maker=None if t.maker is None else called(t.maker))
+                for t in relation.triggers
+            ),
         )
 
     return replace(

@@ -8,7 +8,6 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Subject
 from discreet.guard.rewrite.authorize import authorize_query
 from discreet.guard.rewrite.kinds import kind_named
 from discreet.guard.rewrite.scope import folded
@@ -17,7 +16,7 @@ from discreet.guard.rewrite.source import plain_source
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from discreet.guard.access.authority import Authority, Relation
+    from discreet.guard.access.authority import Authority, Relation, Subject
     from discreet.guard.rewrite.permitted import Source
 
 
@@ -29,6 +28,7 @@ def compiled(
     *,
     dialect: str,
     source: Source = plain_source,
+    role: str | None = None,
 ) -> exp.Expr:
     """Return an expression that may run, with the columns of `rows` in the place of their names.
 
@@ -39,9 +39,10 @@ def compiled(
         text: What the owner wrote.
         rows: By the name of a row, such as `new`: its relation, and what each column becomes.
         authority: What decisions rest on.
-        subject: With whose rights other relations are read.
+        subject: Who asks.
         dialect: The engine's.
         source: How a relation is read that is not a plain table.
+        role: With whose rights other relations are read, when not with those of `subject`.
 
     Raises:
         StatementFailed: As `authorize_query` does.
@@ -63,16 +64,11 @@ def compiled(
         column.replace(exp.Parameter(this=exp.Literal.number(len(kinds))))
     query = exp.select(exp.alias_(holder.this.pop(), "holds", quoted=True))
     permitted = authorize_query(
-        query, authority, subject, dialect=dialect, source=source, declared=kinds
+        query, authority, subject, dialect=dialect, source=source, declared=kinds, role=role
     )
     if len(permitted.parameters) > len(kinds):
         raise StatementFailed("42P02", "there are no parameters here")
     return _expression(permitted.tree, reached)
-
-
-def owner_of(relation: Relation, subject: Subject) -> Subject:
-    """Return the owner of a relation as the one who asks, in the session of `subject`."""
-    return Subject(relation.owner, relation.owner, subject.clearance, subject.settings)
 
 
 def _expression(tree: exp.Query, reached: list[exp.Expr]) -> exp.Expr:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 from sqlglot import exp
 
 from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.attached import may_trigger
 from discreet.guard.integrity.changes import new, old
-from discreet.guard.integrity.conditions import compiled, owner_of
+from discreet.guard.integrity.conditions import compiled
 from discreet.guard.rewrite.source import plain_source
 from discreet.sql import build
 
@@ -28,8 +29,8 @@ _CHANGES = "changes"  # what a query of changes is called in a condition
 class Watch:
     """What looks at a write before and after it happens, and may refuse it.
 
-    Conditions run with the rights of the relation's owner, and see what other relations hold at that
-    moment of the transaction.
+    Conditions run with the rights of the relation's owner, or of whoever else attached them, while
+    current_user is who writes; they see what other relations hold at that moment of the transaction.
     """
 
     connection: Connection
@@ -103,13 +104,15 @@ class Watch:
     def _compiled(
         self, trigger: Trigger, rows: dict[str, tuple[Relation, Callable[[str], exp.Expr]]]
     ) -> exp.Expr:
+        _require_ground(trigger, self.relation, self.authority)
         return compiled(
             trigger.condition,
             rows,
             self.authority,
-            owner_of(self.relation, self.subject),
+            self.subject,
             dialect=self.dialect,
             source=self.source,
+            role=trigger.maker or self.relation.owner,
         )
 
     def _refuse_if(self, query: exp.Select, trigger: Trigger) -> None:
@@ -136,7 +139,8 @@ def check_trigger(
             rows = {"old": (relation, _cell(old))}
         else:
             rows = {"old": (relation, _cell(old)), "new": (relation, _cell(new))}
-    compiled(trigger.condition, rows, authority, owner_of(relation, subject), dialect=dialect)
+    role = trigger.maker or relation.owner
+    compiled(trigger.condition, rows, authority, subject, dialect=dialect, role=role)
 
 
 def watch_levels(
@@ -171,6 +175,22 @@ def watch_rows(
         watch.policy(with_check, changes)
     if moment == "after":
         watch.statement(moment, event, changed)
+
+
+def _require_ground(trigger: Trigger, relation: Relation, authority: Authority) -> None:
+    """Refuse to ask for somebody who lost the rights to: whether a condition holds would tell them.
+
+    The write is refused rather than let through, since it may be what the trigger is there to stop.
+    """
+    if trigger.maker is None:
+        return
+    decision = may_trigger(authority, trigger.maker, relation, trigger)
+    if not decision:
+        raise AccessDenied(
+            f'trigger "{trigger.name}" for table "{relation.name}" lost the rights it was attached with',
+            reason=f"{trigger.maker} attached it: {decision.reason}",
+            hint="The owner of the table can drop it, and attach it as their own.",
+        )
 
 
 def _cell(side: Callable[[str], str]) -> Callable[[str], exp.Expr]:

@@ -36,6 +36,7 @@ def authorize_query(
     dialect: str,
     source: Source = plain_source,
     declared: Sequence[str | None] = (),
+    role: str | None = None,
 ) -> PermittedQuery:
     """Return the query that may run in the place of `query`.
 
@@ -50,6 +51,7 @@ def authorize_query(
         dialect: The engine's: `duckdb`, `postgres` or `spark`.
         source: How a relation is read that is not a plain table.
         declared: The types of parameters as far as the client said.
+        role: With whose rights, when not with those of `subject`, who asks all the same.
 
     Raises:
         AccessDenied: 42501, with the reason for the journal.
@@ -57,7 +59,7 @@ def authorize_query(
             what is not on the list.
     """
     try:
-        reading = Reading(authority, subject, subject.role, dialect, declared)
+        reading = Reading(authority, subject, role or subject.role, dialect, declared)
         return _permitted(reading, query, source)
     except RecursionError:
         raise too_deep() from None

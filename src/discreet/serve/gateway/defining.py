@@ -118,7 +118,7 @@ def _check_trigger(
     relation = find_relation(authority, session.role, statement.relation)
     encrypting.require_free(relation, statement.trigger)
     check_trigger(
-        statement.trigger,
+        next(one for one in relation.triggers if one.name == statement.trigger.name),
         relation,
         authority,
         session.subject,
