@@ -44,8 +44,10 @@ class GatewaySession:
         self.house, self.visitor, self.method = house, visitor, method
         self.id = secrets.token_hex(8)
         self.variables = Variables(defaults=house.defaults)
-        self.work = Work(house.database.connect(), house.control.authority, self._changing)
         self.role = visitor.user
+        self.work = Work(
+            house.database.connect(), house.control.authority, self._changing, self._remember
+        )
         self.cursors: dict[str, Cursor] = {}
         self.statements: dict[str, kinds.Prepare] = {}
         self.keys = house.unlocked()
@@ -209,6 +211,8 @@ class GatewaySession:
         note.is_told = False  # if the commit fails, that is told, too
         if owns and not self.work.is_idle:
             self.work.finish_block(failed=False)
+            if self.work.is_idle:
+                self.end_transaction()
         return outcome
 
     @property
@@ -281,6 +285,16 @@ class GatewaySession:
             raise StatementFailed("22023", f'role "{self.role}" does not exist')
         if not isinstance(statement, _HEALING):
             self.work.require_usable()
+
+    def _remember(self) -> Callable[[], None]:
+        """Return what makes role and settings what they are now: for a transaction that is undone."""
+        role, settings = self.role, self.variables.remembered()
+
+        def restore() -> None:
+            self.role, self._subject = role, None
+            self.variables.restore(settings)
+
+        return restore
 
     def _changing(
         self, base: int, authority: Authority, written: Connection | None

@@ -110,6 +110,14 @@ class Variables:
         self._values.clear()
         self._local.clear()
 
+    def remembered(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return what is set now, for `restore`."""
+        return dict(self._values), dict(self._local)
+
+    def restore(self, remembered: tuple[dict[str, str], dict[str, str]]) -> None:
+        """Make everything what it was."""
+        self._values, self._local = dict(remembered[0]), dict(remembered[1])
+
     def end_transaction(self) -> None:
         """Forget what was set for the transaction only."""
         self._local.clear()

@@ -19,26 +19,35 @@ if TYPE_CHECKING:
     # Takes the store's lock, checks that the version is still the one given, and keeps the new one.
     # Where rows were written, too, it first notes on their connection that they belong together.
     Changing = Callable[[int, Authority, "Connection | None"], AbstractContextManager[object]]
+    # Returns what makes the session's role and settings what they are now.
+    Remember = Callable[[], Callable[[], None]]
 
 
 @dataclass(frozen=True)
 class _Mark:
     name: str
     authority: Authority | None
+    restore: Callable[[], None]
+    later: int  # how many things were to be done after the commit
 
 
 class Work:
     """A transaction that begins, may fail, and ends; outside of one, each block is one.
 
     Rights that a transaction changes are its own until it commits. If somebody else changed rights
-    meanwhile, the commit fails with 40001, and so do its rows.
+    meanwhile, the commit fails with 40001, and so do its rows. What it SET is undone with it, too.
     """
 
     def __init__(
-        self, connection: Connection, current: Callable[[], Authority], changing: Changing
+        self,
+        connection: Connection,
+        current: Callable[[], Authority],
+        changing: Changing,
+        remember: Remember,
     ) -> None:
         self.connection = connection
-        self._current, self._changing = current, changing
+        self._current, self._changing, self._remember = current, changing, remember
+        self._restore: Callable[[], None] | None = None
         self._seen = current()
         self._kind: Literal["none", "implicit", "explicit"] = "none"
         self._has_failed = self._has_written = False
@@ -127,6 +136,7 @@ class Work:
         """Start a transaction of the user's; return whether there was one already."""
         was_open = self._kind == "explicit"
         if not was_open:
+            self.start_block()
             self._kind = "explicit"
             if not self.connection.in_transaction:
                 self._begin(read_only=read_only)
@@ -165,6 +175,8 @@ class Work:
         try:
             self.connection.rollback()
         finally:
+            if self._restore is not None:
+                self._restore()
             self._after.clear()
             self._end()
 
@@ -172,6 +184,7 @@ class Work:
         """Let what follows be one transaction, unless the user has begun one."""
         if self._kind == "none":
             self._kind = "implicit"
+            self._restore = self._remember()
 
     def finish_block(self, *, failed: bool) -> None:
         """End the block; what the user has begun stays open, and is failed if the block is."""
@@ -192,7 +205,7 @@ class Work:
         """Mark this moment."""
         self._require_explicit("SAVEPOINT")
         self.write().savepoint(name)
-        self._marks.append(_Mark(name, self._pending))
+        self._marks.append(_Mark(name, self._pending, self._remember(), len(self._after)))
 
     def release(self, name: str) -> None:
         """Forget a mark and those after it."""
@@ -206,7 +219,10 @@ class Work:
         self._require_explicit("ROLLBACK TO SAVEPOINT")
         place = self._find(name)
         self.connection.rollback_to(name)
-        self._pending = self._marks[place].authority
+        mark = self._marks[place]
+        self._pending = mark.authority
+        mark.restore()
+        del self._after[mark.later :]
         del self._marks[place + 1 :]
         self._has_failed = False
 
@@ -229,6 +245,6 @@ class Work:
             raise StatementFailed("25P01", f"{what} can only be used in transaction blocks")
 
     def _end(self) -> None:
-        self._kind, self._pending = "none", None
+        self._kind, self._pending, self._restore = "none", None, None
         self._has_failed = self._has_written = False
         self._marks.clear()
