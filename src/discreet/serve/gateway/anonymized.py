@@ -14,6 +14,7 @@ from discreet.guard.access.authority import Column
 from discreet.guard.rewrite.authorize import authorize_query
 from discreet.policy import model
 from discreet.serve.gateway import effects
+from discreet.serve.gateway.flow import require_level
 from discreet.serve.session import Notice, Outcome
 from discreet.sql import build
 
@@ -42,6 +43,7 @@ def create(session: GatewaySession, statement: CreateView, note: Note) -> Outcom
         dialect=house.database.dialect,
         source=house.source(session),
     )
+    require_level(session, permitted.reads)
     for touched in permitted.reads:
         note.read(touched.relation, touched.columns)
     rows = session.work.read().query(permitted.tree, limit=house.settings.limits.rows)

@@ -16,6 +16,7 @@ from discreet.guard.integrity.write import write
 from discreet.guard.levels import write as levels
 from discreet.guard.rewrite.bind import bind_write
 from discreet.serve.gateway.ciphers import has_cells
+from discreet.serve.gateway.flow import level_source
 from discreet.serve.gateway.opening import encrypted
 from discreet.serve.session import Outcome
 from discreet.sql import build
@@ -51,7 +52,7 @@ def change(
             session.authority,
             session.subject,
             dialect=session.house.database.dialect,
-            source=session.house.source(session),
+            source=level_source(session),
         )
     note.rows = done.count
     tag = (

@@ -17,6 +17,7 @@ from discreet.guard.levels.declassify import declassify
 from discreet.guard.rewrite.authorize import authorize_condition, authorize_query, relations_of
 from discreet.guard.statements import objects, rights
 from discreet.serve.gateway import anonymized, controlled, credentials, effects, encrypting
+from discreet.serve.gateway.flow import require_level
 from discreet.serve.gateway.opening import require_plain
 from discreet.serve.session import Notice, Outcome
 
@@ -184,6 +185,7 @@ def _fill(session: GatewaySession, statement: Statement, note: Note) -> int | No
         source=session.house.vault.plainly(session),
     )
     require_plain(session, permitted.tree)
+    require_level(session, permitted.reads)
     for touched in permitted.reads:
         note.read(touched.relation, touched.columns)
     relation = find_relation(session.authority, session.role, statement.relation)

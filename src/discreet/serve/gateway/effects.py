@@ -42,7 +42,8 @@ def carry_out(session: GatewaySession, before: Authority, after: Authority) -> A
             raise StatementFailed(
                 "0A000",
                 "labels cannot be taken from a table: everybody would see everything",
-                hint="Create a table from what you may see: CREATE TABLE … AS SELECT …",
+                hint="Create a table from what everybody may see: SET discreet.clearance to the "
+                "lowest level, then CREATE TABLE … AS SELECT …",
             )
     return replace(after, relations=relations)
 

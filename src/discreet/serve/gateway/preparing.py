@@ -17,6 +17,7 @@ from discreet.guard.rewrite.parameters import parameter_types
 from discreet.guard.rewrite.writes import authorize_write
 from discreet.guard.statements import statement as kinds
 from discreet.serve.gateway.controlled import prepare_controlled
+from discreet.serve.gateway.flow import require_level
 from discreet.serve.gateway.opening import decide_rows, require_writable
 from discreet.serve.gateway.parameters import as_query
 from discreet.serve.gateway.plans import Basis, Call, Change, Inner, Private, Rows, System
@@ -174,6 +175,8 @@ def _write(
         declared=declared,
     )
     require_writable(session, permitted)
+    if not permitted.relation.multilevel:
+        require_level(session, permitted.reads)
     if not house.database.is_writable:
         raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
     confirm_write(permitted, dialect=house.database.dialect)
