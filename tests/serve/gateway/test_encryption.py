@@ -446,3 +446,11 @@ def test_the_journal_tells_who_used_a_key_and_not_the_key(lent):
     assert (used.reason, unused.reason) == (f"key {KEY}", None)
     (event,) = (item.event for item in opened.house.journal.entries() if item.event.kind == "key")
     assert (event.user, event.reason, event.decision) == ("admin", f"key {KEY}", "allowed")
+
+
+def test_a_table_with_encrypted_columns_gets_no_labels(admin):
+    admin.run("SECURITY LABEL FOR mls ON DATABASE IS 'U < S'")
+    admin.run("SECURITY LABEL FOR mls ON ROLE admin IS 'S'")
+    error = refused(admin, "SECURITY LABEL FOR mls ON TABLE employee IS 'cells'")
+    assert error.sqlstate == "0A000"
+    assert admin.rows("SELECT sin FROM employee WHERE id = 1") == [(SIN,)]

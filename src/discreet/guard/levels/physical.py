@@ -61,7 +61,8 @@ def converted(relation: Relation) -> Relation:
 
     Raises:
         StatementFailed: 42P16 without a primary key, 42701 if a name is taken by a label, 0A000
-            for columns that number themselves, since gaps would count what others insert.
+            for columns that number themselves, since gaps would count what others insert, for
+            encrypted ones, and for tables that are not ours to write.
     """
     _check(relation)
     *outer, last = relation.physical
@@ -159,6 +160,11 @@ def _check(relation: Relation) -> None:
             "42P16",
             f'table "{relation.name}" needs a primary key to be multi-level',
             hint="A cell is labeled as part of the thing that the key names.",
+        )
+    if not relation.writable or any(column.key is not None for column in relation.columns):
+        raise StatementFailed(
+            "0A000",
+            f'table "{relation.name}" cannot be multi-level: it is foreign, or has encrypted columns',
         )
     # What lies on the engine and what is shown must have names that differ, in any case.
     names = Counter(name.lower() for name in (*columns(relation), *system_columns(relation)))
