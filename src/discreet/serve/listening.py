@@ -8,7 +8,7 @@ import signal
 import socket
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import OutputRefused, WrongUsage
+from discreet.errors import DiscreetError, OutputRefused, WrongUsage
 from discreet.serve.pg.limits import Limits
 from discreet.serve.pg.server import PgServer
 from discreet.serve.pg.tls import load, make_certificate
@@ -16,11 +16,13 @@ from discreet.serve.pg.tls import load, make_certificate
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from discreet.serve.gateway.house import House
     from discreet.serve.pg.tls import Tls
     from discreet.serve.settings import Settings
     from discreet.serve.starting import Opened
 
 GRACE = 5.0  # seconds for statements to end
+RECOVERING = 5.0  # seconds between looks whether another gateway crashed within a definition
 
 
 def open_tls(settings: Settings) -> Tls | None:
@@ -82,14 +84,24 @@ async def listen(
     except OSError as error:
         raise _taken(settings.host, settings.port, error, option="--port") from None
     web = await _start_http(opened, tls) if settings.http_port is not None else None
+    recovering = asyncio.create_task(_keep_recovering(opened.house))
     try:
         ready(port, None if web is None else web[0])
         await stop.wait()
     finally:
+        recovering.cancel()
         if web is not None:
             web[1].should_exit = True
             await web[2]
         await server.stop(GRACE)
+
+
+async def _keep_recovering(house: House) -> None:
+    """Make up for what gateways leave half done when they crash, while this one lives."""
+    while True:
+        await asyncio.sleep(RECOVERING)
+        with contextlib.suppress(DiscreetError):  # what cannot be reached is told by statements
+            await asyncio.to_thread(house.recover)
 
 
 async def _start_http(opened: Opened, tls: Tls | None) -> tuple[int, Any, asyncio.Task[None]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,7 +90,7 @@ def open_house(
 
 def _furnished(house: House) -> Opened:
     """Bring a house that was opened to where it can be entered."""
-    _recover(house)
+    house.recover()
     password = _first_start(house)
     imported = _import_tables(house)
     keeper = Doorkeeper(
@@ -142,12 +141,6 @@ def _door(settings: Settings) -> DoorSettings:
             ) from None
     fields = said.model_dump(exclude={"reader_password_file"})
     return DoorSettings(directory=Directory(**fields, reader_password=password))
-
-
-def _recover(house: House) -> None:
-    """Keep the rights of a definition that a crash has cut off from its rows."""
-    with closing(house.database.connect()) as connection:
-        house.pending.recover(connection)
 
 
 def _first_start(house: House) -> str | None:

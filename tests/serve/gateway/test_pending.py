@@ -74,6 +74,14 @@ def test_a_gateway_that_lives_on_makes_up_for_one_that_crashed(server, connect):
     assert other.rows("SELECT x FROM b") == []
 
 
+def test_a_gateway_that_defines_nothing_makes_up_for_one_that_crashed(server, connect):
+    admin, other = connect(server), connect(server)
+    crash(server, admin, "CREATE TABLE a (x int)")
+    assert server.house.recover()
+    assert other.rows("SELECT x FROM a") == []
+    assert not server.house.recover()
+
+
 def test_rows_and_rights_of_one_transaction_survive_together(open_server, connect):
     opened = open_server()
     admin = connect(opened)

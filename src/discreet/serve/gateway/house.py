@@ -6,6 +6,7 @@ import logging
 import tempfile
 import threading
 from collections import Counter, OrderedDict
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -153,6 +154,11 @@ class House:
         for thing in (self.journal, self.ledger, self.control, self.database):
             thing.close()
         self._scratch.cleanup()
+
+    def recover(self) -> bool:
+        """Keep the rights of a definition that a crash cut off from its rows; return whether one was."""
+        with closing(self.database.connect()) as connection:
+            return self.pending.recover(connection)
 
     # --- what decisions need ------------------------------------------------------------------
 
