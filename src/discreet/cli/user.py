@@ -62,7 +62,7 @@ def list_(data: Path, key_file: Path | None, as_json: bool) -> None:
     with opened(data, key_file) as served:
         documents = served.documents()
         roles = [role for role in served.control.authority().roles.values() if role.login]
-        found = [{**vars(role), **_known(documents, role.name)} for role in roles]
+        found = [{**vars(role), **_known(documents, role.identity)} for role in roles]
     if as_json:
         output.print_json(Users(found))
         return
@@ -109,7 +109,6 @@ def add(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
         if password is not None:
             _refuse_weak(password, user)
         served.record("grant", f"add user {user}")
-        accounts.remove_account(documents, user)  # what an earlier user of that name left
         served.control.change(
             authority.version,
             changed,
@@ -117,10 +116,11 @@ def add(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
             statement=f"discreet user add {user}",
             at=served.act.at,
         )
+        holder = changed.roles[user].identity
         if password is not None:
-            accounts.set_password(documents, user, password, now=served.act.at)
+            accounts.set_password(documents, holder, password, now=served.act.at)
         if wish["directory"]:
-            accounts.leave_to_directory(documents, user)
+            accounts.leave_to_directory(documents, holder)
     click.echo(output.harmless(f"User '{user}' is added."))
 
 
@@ -145,10 +145,10 @@ def password(
     secret = secret_input.password(password_file)
     end = None if expires is None else expires.replace(tzinfo=UTC)
     with opened(data, key_file) as served:
-        _require(served, user)
+        holder = _holder(served, user)
         _refuse_weak(secret, user)
         served.record("setting", f"set the password of {user}")
-        set_password(served.documents(), user, secret, now=served.act.at, expires=end)
+        set_password(served.documents(), holder, secret, now=served.act.at, expires=end)
     click.echo(output.harmless(f"The password of '{user}' is set."))
 
 
@@ -174,27 +174,27 @@ def token(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
     from discreet.guard.identity.tokens import create_token, list_tokens, revoke_token
 
     with opened(data, key_file) as served:
-        _require(served, user)
+        holder = _holder(served, user)
         documents = served.documents()
         if wish["is_list"]:
-            _print_tokens(list_tokens(documents, user), as_json=wish["as_json"])
+            _print_tokens(list_tokens(documents, holder), as_json=wish["as_json"])
             return
         if wish["revoke"] is not None:
-            if wish["revoke"] not in {each.id for each in list_tokens(documents, user)}:
+            if wish["revoke"] not in {each.id for each in list_tokens(documents, holder)}:
                 raise WrongUsage(f"'{user}' has no token {wish['revoke']}. See them with --list.")
             served.record("setting", f"revoke token {wish['revoke']} of {user}")
             revoke_token(documents, wish["revoke"])
             click.echo("The token is worthless now.")
             return
-        served.record("setting", f"make a token for {user}")
         days, now = wish["days"], served.act.at
         text, _ = create_token(
             documents,
-            user,
+            holder,
             now=now,
             scopes=wish["scopes"],
             expires=None if days is None else now + timedelta(days=days),
             label=wish["label"],
+            tell=lambda made: served.record("setting", f"make {made} of {user}"),
         )
     click.echo(text)
 
@@ -242,15 +242,15 @@ def certificate(
     )
 
     with opened(data, key_file) as served:
-        _require(served, user)
+        holder = _holder(served, user)
         documents = served.documents()
         if clear or names:
             served.record("setting", f"certificates of {user}: {', '.join(names) or 'none'}")
         if clear:
-            unmap_certificates(documents, user)
+            unmap_certificates(documents, holder)
         for name in names:
-            map_certificate(documents, user, name)
-        found = mapped_names(documents, user)
+            map_certificate(documents, holder, name)
+        found = mapped_names(documents, holder)
     for name in [f"cn:{user}"] if found is None else found:
         click.echo(output.harmless(name))
 
@@ -282,12 +282,14 @@ def _with_user(authority: Authority, user: str, wish: dict[str, Any]) -> Authori
         raise WrongUsage(f"The user cannot be added: {error}.") from None
 
 
-def _require(served: Served, user: str) -> None:
+def _holder(served: Served, user: str) -> str:
+    """Return under what is kept what is known of a user."""
     from discreet.errors import did_you_mean
 
     roles = served.control.authority().roles
     if user not in roles:
         raise WrongUsage(f"There is no user '{user}'.{did_you_mean(user, roles)}")
+    return roles[user].identity
 
 
 def _refuse_weak(secret: str, user: str) -> None:
@@ -298,17 +300,17 @@ def _refuse_weak(secret: str, user: str) -> None:
         require_acceptable(secret, user=user)
 
 
-def _known(documents: Documents, user: str) -> dict[str, Any]:
+def _known(documents: Documents, holder: str) -> dict[str, Any]:
     from discreet.guard.identity.accounts import get_account
     from discreet.guard.identity.certificates import mapped_names
     from discreet.guard.identity.tokens import list_tokens
 
-    account = get_account(documents, user)
-    tokens = list_tokens(documents, user)
+    account = get_account(documents, holder)
+    tokens = list_tokens(documents, holder)
     ways = {
         "password": account.verifier is not None,
         "directory": account.is_in_directory,
-        "certificate": mapped_names(documents, user) is not None,
+        "certificate": mapped_names(documents, holder) is not None,
         "token": bool(tokens),
     }
     return {
@@ -337,9 +339,9 @@ def _set_locked(data: Path, user: str, key_file: Path | None, *, is_locked: bool
     from discreet.guard.identity.lockout import Lockout
 
     with opened(data, key_file) as served:
-        _require(served, user)
+        holder = _holder(served, user)
         documents = served.documents()
         served.record("setting", f"{'lock' if is_locked else 'unlock'} {user}")
-        set_locked(documents, user, is_locked=is_locked)
+        set_locked(documents, holder, is_locked=is_locked)
         if not is_locked:
             Lockout(documents, secret=b"").clear(user)

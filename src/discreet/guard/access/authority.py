@@ -58,7 +58,11 @@ SCHEMA_PRIVILEGES = (Privilege.USAGE, Privilege.CREATE)
 
 @dataclass(frozen=True)
 class Role:
-    """A user or a group of users."""
+    """A user or a group of users.
+
+    A name can be changed, and given to somebody else; `identity` is neither. What is kept of a role
+    outside of the authority (passwords, tokens, spending) is kept under it, and sessions are bound to it.
+    """
 
     name: str
     superuser: bool = False
@@ -70,6 +74,12 @@ class Role:
     clearance: str | None = None  # a label, as text
     valid_until: str | None = None  # an ISO moment in UTC
     connection_limit: int = -1
+    id: str = ""  # where the identity is not the name
+
+    @property
+    def identity(self) -> str:
+        """What no other role ever is: its first name, with a number if that was taken."""
+        return self.id or self.name
 
 
 @dataclass(frozen=True)
@@ -262,7 +272,10 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Authority:
-    """Everything that decisions rest on. `version` grows by one with every change."""
+    """Everything that decisions rest on. `version` grows by one with every change.
+
+    `retired` are the identities of roles that were dropped: nobody gets one of them again.
+    """
 
     version: int = 0
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role], hash=False)
@@ -271,6 +284,16 @@ class Authority:
     relations: Mapping[Name, Relation] = field(default_factory=dict[Name, Relation], hash=False)
     exclusions: tuple[Exclusion, ...] = ()
     lattice: str | None = None  # levels and compartments, as written
+    retired: tuple[str, ...] = ()
+
+    def role_of(self, identity: str) -> Role | None:
+        """Return the role of an identity, whatever its name is now; None if it is gone."""
+        return next((role for role in self.roles.values() if role.identity == identity), None)
+
+    def identity_of(self, name: str) -> str | None:
+        """Return who the role of a name is; None if there is none."""
+        role = self.roles.get(name)
+        return None if role is None else role.identity
 
 
 RevokeScope = Literal["owner", "grantor"]

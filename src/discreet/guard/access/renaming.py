@@ -53,7 +53,7 @@ def uses_of(authority: Authority, name: str) -> list[str]:
 
 
 def rename(authority: Authority, old: str, new: str) -> Authority:
-    """Return the authority in which `old` is called `new` everywhere, and as old as it was."""
+    """Return the authority in which `old` is called `new` everywhere, and is as old and who it was."""
 
     def called(name: str) -> str:
         return new if name == old else name
@@ -84,7 +84,10 @@ def rename(authority: Authority, old: str, new: str) -> Authority:
 
     return replace(
         authority,
-        roles={called(name): replace(r, name=called(name)) for name, r in authority.roles.items()},
+        roles={
+            called(name): replace(role, name=new, id=role.identity) if name == old else role
+            for name, role in authority.roles.items()
+        },
         memberships=tuple(
             replace(e, role=called(e.role), member=called(e.member), grantor=called(e.grantor))
             for e in authority.memberships

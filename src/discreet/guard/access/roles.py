@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import AccessDenied, StatementFailed
@@ -48,7 +49,7 @@ def create_role(change: Change, statement: CreateRole) -> Change:
 def _create_one(change: Change, name: str, statement: CreateRole) -> Change:
     need_free(change, name)
     attributes: dict[str, Any] = dict(statement.attributes)
-    change = change.with_role(Role(name, **attributes))
+    change = change.with_role(Role(name, id=_fresh_identity(change, name), **attributes))
     in_roles = _found(change, statement.in_roles)
     members = _found(change, statement.members)
     admins = _found(change, statement.admins)
@@ -68,6 +69,15 @@ def _create_one(change: Change, name: str, statement: CreateRole) -> Change:
         change = change.to(as_first.authority)
     change = add_members(change, name, members, options=Options())
     return add_members(change, name, admins, options=Options(admin=True))
+
+
+def _fresh_identity(change: Change, name: str) -> str:
+    """Return an identity that no role has or ever had; empty if the name itself is one."""
+    living = (role.identity for role in change.authority.roles.values())
+    taken = {*living, *change.authority.retired}
+    if name not in taken:
+        return ""
+    return next(found for n in count(2) if (found := f"{name}#{n}") not in taken)
 
 
 def _found(change: Change, names: tuple[str, ...]) -> list[str]:
@@ -151,8 +161,10 @@ def drop_role(change: Change, statement: DropRole) -> Change:
         change = change.with_memberships(e for e in edges if name not in (e.role, e.member))
     for name in gone:
         _need_unused(change, name)
-    roles = {name: role for name, role in change.authority.roles.items() if name not in gone}
-    return change.to(replace(change.authority, roles=roles))
+    known = change.authority.roles
+    retired = (*change.authority.retired, *(known[name].identity for name in dict.fromkeys(gone)))
+    roles = {name: role for name, role in known.items() if name not in gone}
+    return change.to(replace(change.authority, roles=roles, retired=retired))
 
 
 def _need_droppable(change: Change, role: Role) -> None:

@@ -45,6 +45,7 @@ def to_json(authority: Authority) -> Json:
         "schemas": [_plain(asdict(schema)) for schema in authority.schemas.values()],
         "relations": [_plain(asdict(one)) for one in authority.relations.values()],
         "exclusions": [_plain(asdict(one)) for one in authority.exclusions],
+        "retired": list(authority.retired),
     }
 
 
@@ -80,6 +81,8 @@ def from_json(written: Mapping[str, Any]) -> Authority:
             Exclusion(one["name"], _texts(one["roles"])) for one in written["exclusions"]
         ),
         lattice=written["lattice"],
+        # Authorities that were written before roles had identities have none.
+        retired=_texts(written.get("retired", ())),
     )
 
 

@@ -1,4 +1,8 @@
-"""Accounts: what is kept of a user's password, and whether an administrator has locked them out."""
+"""Accounts: what is kept of a user's password, and whether an administrator has locked them out.
+
+A `user` is the identity of a role here, which is not always its name: a password stays with a role that
+is renamed, and is not that of the next one of the name.
+"""
 
 from __future__ import annotations
 
@@ -111,17 +115,6 @@ def remove_password(documents: Documents, user: str) -> None:
     """Forget a user's password and tokens; a lock and certificates stay."""
     documents.update(KIND, user, lambda old: old and _kept(old))
     tokens.revoke_tokens_of(documents, user)
-
-
-def rename_account(documents: Documents, user: str, new: str) -> None:
-    """Give everything that is kept of a user to the new name; tokens end."""
-    for kind in (KIND, certificates.KIND):
-        body = documents.get(kind, user)
-        if body is None:
-            documents.delete(kind, new)
-        else:
-            documents.put(kind, new, body)
-    remove_account(documents, user)
 
 
 def remove_account(documents: Documents, user: str) -> None:

@@ -14,7 +14,8 @@ class Visitor:
     """Who knocks, as far as the wire tells.
 
     `certificate` is the client's certificate in DER if TLS verified one; `binding` is the hash of the
-    server's own certificate (tls-server-end-point), for SCRAM-SHA-256-PLUS.
+    server's own certificate (tls-server-end-point), for SCRAM-SHA-256-PLUS. `identity` is who had the
+    user's name when the login began: the session is theirs, and nobody's if they are gone meanwhile.
     """
 
     user: str
@@ -25,6 +26,7 @@ class Visitor:
     is_local: bool = False
     certificate: bytes | None = None
     binding: bytes | None = None
+    identity: str | None = None
 
 
 class Exchange(Protocol):
@@ -68,6 +70,10 @@ class AskPassword:
 
 class Door(Protocol):
     """Decides how a visitor is asked. Every verdict is told to the journal by the door."""
+
+    def recognize(self, visitor: Visitor) -> Visitor:
+        """Return the visitor with the identity of the role that has their name now, if any."""
+        ...
 
     def knock(self, visitor: Visitor) -> Admitted | AskScram | AskPassword:
         """Return what to ask; unknown users are asked as known ones are.

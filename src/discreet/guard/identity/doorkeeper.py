@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,10 @@ class Doorkeeper:
         self._secret = _own_secret(documents)
         self._lockout = Lockout(documents, secret=self._secret, limits=self._settings.limits)
 
+    def recognize(self, visitor: Visitor) -> Visitor:
+        """Return the visitor with the identity of the role that has their name now, if any."""
+        return replace(visitor, identity=self._authority().identity_of(visitor.user))
+
     def knock(self, visitor: Visitor) -> Admitted | AskScram | AskPassword:
         """Return what to ask a visitor of the PostgreSQL protocol."""
         method = self._method(visitor)
@@ -93,11 +97,13 @@ class Doorkeeper:
         is_right = self._is_password_of(account, visitor.user, password)
         self._settle(visitor, "password", is_right=is_right, expires=account.expires)
         if account.hashed is not None and passwords.is_outdated(account.hashed):
-            renew_hash(self._documents, visitor.user, password, outdated=account.hashed)
+            renew_hash(
+                self._documents, self._holder(visitor.user), password, outdated=account.hashed
+            )
         return "password"
 
     def check_token(self, visitor: Visitor, token: str) -> tokens.Token:
-        """Return what a token stands for; the visitor's own name is not asked.
+        """Return what a token stands for, with its user's name; the visitor's own is not asked.
 
         Raises:
             LoginFailed: it is unknown, revoked or expired, or its user may not come in.
@@ -106,7 +112,8 @@ class Doorkeeper:
         now = self._clock()
         found = tokens.find_token(self._documents, token, now=now)
         is_blocked = self._lockout.is_address_blocked(visitor.address, now=now)
-        user = "" if found is None else found.user
+        role = None if found is None else self._authority().role_of(found.user)
+        user = "" if role is None else role.name
         why_not = "no such token" if found is None else self._why_not(user, now=now)
         if found is None and not is_blocked:
             self._lockout.fail_address(visitor.address, now=now)
@@ -115,7 +122,7 @@ class Doorkeeper:
             self._tell(visitor, "token", is_admitted=False, reason=reason, user=user)
             raise LoginFailed("token authentication failed", sqlstate="28000")
         self._tell(visitor, "token", is_admitted=True, reason=f"token {found.id}", user=user)
-        return found
+        return replace(found, user=user)
 
     def verifier(self, user: str) -> scram.Verifier:
         """Return what a user's proof is checked by, a mock if they have no password here."""
@@ -152,7 +159,7 @@ class Doorkeeper:
             name = match_certificate(
                 visitor.certificate or b"",
                 visitor.user,
-                names=mapped_names(self._documents, visitor.user),
+                names=mapped_names(self._documents, self._holder(visitor.user)),
                 now=now,
             )
         except LoginFailed:
@@ -211,7 +218,11 @@ class Doorkeeper:
         return fits_verifier and account.verifier is not None
 
     def _account(self, user: str) -> Account:
-        return get_account(self._documents, user)
+        return get_account(self._documents, self._holder(user))
+
+    def _holder(self, user: str) -> str:
+        """Return under what is kept what is known of a user: nothing, for unknown ones."""
+        return self._authority().identity_of(user) or ""
 
     def _why_not(self, user: str, *, now: datetime, expires: datetime | None = None) -> str | None:
         """Return why a user may not come in, whatever they know; None if they may."""

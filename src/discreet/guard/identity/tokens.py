@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import WrongUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from discreet.guard.control.documents import Documents
 
@@ -29,12 +29,16 @@ class Token:
     """What is known of a token; the token itself is not."""
 
     id: str
-    user: str
+    user: str  # the identity of a role
     scopes: tuple[str, ...]
     made: datetime
     expires: datetime | None = None
     last_used: datetime | None = None
     label: str = ""
+
+    def __str__(self) -> str:
+        end = "for good" if self.expires is None else f"until {self.expires:%Y-%m-%d %H:%M} UTC"
+        return f"token {self.id} ({', '.join(self.scopes)}, {end})"
 
 
 def create_token(
@@ -45,14 +49,19 @@ def create_token(
     scopes: Sequence[str] = ("query",),
     expires: datetime | None = None,
     label: str = "",
+    tell: Callable[[Token], None] = lambda _: None,
 ) -> tuple[str, Token]:
-    """Return a new token, which is never shown again, and what is kept of it."""
+    """Return a new token, which is never shown again, and what is kept of it.
+
+    `tell` writes it into a journal, before it is good for anything.
+    """
     if not scopes or set(scopes) - set(SCOPES):
         raise WrongUsage(f"The scopes of a token are: {', '.join(SCOPES)}.")
     if expires is not None and expires <= now:
         raise WrongUsage("The token would have expired already. Name a later time.")
     identifier, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     token = Token(identifier, user, tuple(scopes), now, expires, label=label)
+    tell(token)
     documents.put(KIND, identifier, {**_body(token), "digest": _digest(secret)})
     return f"discreet_{identifier}_{secret}", token
 

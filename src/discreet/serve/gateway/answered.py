@@ -40,7 +40,7 @@ _ENOUGH = "no more questions about this table are answered"
 class Question:
     """Whom a question is about, and whom each column that it sums or counts has values for.
 
-    `askers` are the names that it counts for: the user's, the role's, and those of the control. With
+    `askers` are whom it counts for: the user, the role, and those of the control. With
     `overlap` it shares at most so many people with each earlier one; with `audit` all sums of a column
     together determine nobody's value. `control` is for the journal.
     """
@@ -141,22 +141,6 @@ class Answered:
             known = _known(self._documents.update(PEOPLE, self._table, grown))
         order = np.argsort(known)
         return order[np.searchsorted(known, people, sorter=order)]
-
-
-def rename_asker(documents: Documents, old: str, new: str) -> None:
-    """Let what `old` was answered count for `new`, too."""
-
-    def renamed(found: Body | None) -> Body | None:
-        if found is None:
-            return None
-        sets = [
-            {**one, "askers": sorted({*one["askers"], new})} if old in one["askers"] else one
-            for one in found["sets"]
-        ]
-        return {"sets": sets}
-
-    for name in documents.names(KIND):
-        documents.update(KIND, name, renamed)
 
 
 def determines(sums: Sequence[int]) -> bool:

@@ -10,18 +10,16 @@ import numpy as np
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import PUBLIC, Privilege, Subject
 from discreet.guard.access.decide import any_privilege, reach
-from discreet.guard.access.names import role_name
 from discreet.guard.rewrite.authorize import authorize_query, relations_of
 from discreet.guard.rewrite.bind import bind
 from discreet.guard.rewrite.confirm import confirm
-from discreet.guard.statements.rights import AlterRole
 from discreet.serve.gateway.aggregates import (
     ROWS,
     constants_query,
     people_query,
     read_shape,
 )
-from discreet.serve.gateway.answered import Answered, Question, rename_asker
+from discreet.serve.gateway.answered import Answered, Question
 from discreet.serve.gateway.parameters import as_query, blank
 from discreet.serve.gateway.plans import Basis, Controlled
 from discreet.serve.session import Notice, Prepared
@@ -127,17 +125,6 @@ def explain(plan: Controlled) -> list[str]:
         f"The answer is exact, if control {', '.join(plan.controls)} allows it.",
         WARNING.message,
     ]
-
-
-def follow(session: GatewaySession, statement: Statement) -> None:
-    """Let what a role was answered count under its new name, too."""
-    if not isinstance(statement, AlterRole) or statement.rename is None:
-        return
-    documents, new = session.house.control, statement.rename
-    old = role_name(session.subject, statement.name)
-    # At once, so that nothing is lost in a crash; and again for what is asked until the commit.
-    rename_asker(documents, old, new)
-    session.work.after_commit(lambda: rename_asker(documents, old, new))
 
 
 def _controlled(session: GatewaySession, tree: exp.Query) -> Relation | None:
@@ -253,4 +240,5 @@ def _askers(session: GatewaySession, controls: Sequence[Control]) -> frozenset[s
     """Return whose answers count together: the user's, the role's, and those of a control's roles."""
     ways = {*reach(session.authority, session.role, "inherit"), PUBLIC}
     shared = {role for control in controls for role in control.roles if role in ways}
-    return frozenset({session.user, session.role, *shared})
+    named = {session.user, session.role, *shared}
+    return frozenset(session.authority.identity_of(name) or name for name in named)

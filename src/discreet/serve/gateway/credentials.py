@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed, WrongUsage
@@ -10,6 +11,9 @@ from discreet.guard.identity import accounts, passwords, scram
 from discreet.guard.statements import rights
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.guard.access.authority import Authority
     from discreet.guard.statements.statement import Statement
     from discreet.serve.gateway.session import GatewaySession
 
@@ -28,32 +32,31 @@ def check(statement: Statement) -> None:
         raise StatementFailed("22023", str(error)) from None
 
 
-def keep(session: GatewaySession, statement: Statement) -> None:
-    """Store, move or forget credentials once the transaction is kept."""
+def keep(session: GatewaySession, statement: Statement, before: Authority) -> None:
+    """Store or forget credentials once the transaction is kept.
+
+    They are kept under what no other role ever is, so a crash in between leaves them to nobody.
+    """
     documents, now = session.house.vault.documents, session.house.clock()
 
-    def later(names: tuple[str, ...], password: str) -> None:
+    def later(act: Callable[[str], None], authority: Authority, names: tuple[str, ...]) -> None:
         for written in names:
-            name = role_name(session.subject, written)
-            session.work.after_commit(
-                lambda name=name: accounts.set_password(documents, name, password, now=now)
-            )
+            holder = authority.identity_of(role_name(session.subject, written))
+            if holder is not None:
+                session.work.after_commit(partial(act, holder))
+
+    def set_password(password: str) -> Callable[[str], None]:
+        return lambda holder: accounts.set_password(documents, holder, password, now=now)
 
     match statement:
         case rights.CreateRole(password=str(password)):
-            later(statement.names, password)
+            later(set_password(password), session.authority, statement.names)
         case rights.AlterRole(password=str(password)):
-            later((statement.name,), password)
+            later(set_password(password), session.authority, (statement.name,))
         case rights.AlterRole(no_password=True):
-            name = role_name(session.subject, statement.name)
-            session.work.after_commit(lambda: accounts.remove_password(documents, name))
-        case rights.AlterRole(rename=str(new)):
-            old = role_name(session.subject, statement.name)
-            session.work.after_commit(lambda: accounts.rename_account(documents, old, new))
+            forget = partial(accounts.remove_password, documents)
+            later(forget, session.authority, (statement.name,))
         case rights.DropRole():
-            for name in statement.names:
-                session.work.after_commit(
-                    lambda name=name: accounts.remove_account(documents, name)
-                )
+            later(partial(accounts.remove_account, documents), before, statement.names)
         case _:
             pass

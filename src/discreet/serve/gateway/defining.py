@@ -16,7 +16,7 @@ from discreet.guard.journal.redact import redact
 from discreet.guard.levels.declassify import declassify
 from discreet.guard.rewrite.authorize import authorize_condition, authorize_query, relations_of
 from discreet.guard.statements import objects, rights
-from discreet.serve.gateway import anonymized, controlled, credentials, effects, encrypting
+from discreet.serve.gateway import anonymized, credentials, effects, encrypting
 from discreet.serve.gateway.flow import require_level
 from discreet.serve.gateway.opening import require_plain
 from discreet.serve.session import Notice, Outcome
@@ -72,14 +72,14 @@ def define(session: GatewaySession, statement: Statement, note: Note) -> Outcome
         case _:
             pass
     credentials.check(statement)
+    before = session.authority
     applied = _applied(session, statement)
     if isinstance(statement, objects.CreateTrigger):
         _check_trigger(session, statement, applied.authority)
-    after = effects.carry_out(session, session.authority, applied.authority)
+    after = effects.carry_out(session, before, applied.authority)
     session.work.change(after)
     session.definitions.append(redact(statement.text))
-    credentials.keep(session, statement)
-    controlled.follow(session, statement)
+    credentials.keep(session, statement, before)
     filled = _fill(session, statement, note)
     tag = f"SELECT {filled}" if filled is not None else _tag(statement)
     return Outcome(tag, notices=tuple(_notice(found) for found in applied.notices))

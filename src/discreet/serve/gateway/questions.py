@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.answer.catalog import Catalog, Held
 from discreet.answer.curator import Curator
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from discreet.policy import model
     from discreet.serve.gateway.variables import Variables
 
+    Said = TypeVar("Said", model.Policy | None, model.Table | None)
+
 KEPT = 32  # curators: one for each payer and state of the tables
 # What a table has in all where the policy names none: beyond it there is little protection left.
 _WHOLE = Budget(Decimal(10), Decimal("1e-5"))
@@ -43,11 +45,15 @@ _WHOLE = Budget(Decimal(10), Decimal("1e-5"))
 
 @dataclass(frozen=True)
 class Asked:
-    """A question that may be answered: its text, what it may cost, and out of whose grant."""
+    """A question that may be answered: its text, what it may cost, and out of whose grant.
+
+    `payer` is the role's name; `identity` is who it is, under whatever name, and what the books know.
+    """
 
     text: str
     relations: tuple[Relation, ...]
     payer: str
+    identity: str
     allowances: tuple[Allowance | None, ...]
     epsilon: str
     delta: str
@@ -103,6 +109,7 @@ class Questions:
             query.sql(dialect=DIALECT, comments=False),
             tuple(relations),
             payer,
+            authority.identity_of(payer) or payer,
             tuple(_allowance(authority, payer, relation) for relation in relations),
             epsilon,
             variables.get("discreet.delta") or "0",
@@ -157,6 +164,7 @@ class Questions:
     def _curator(self, asked: Asked) -> Curator:
         key = (
             asked.payer,
+            asked.identity,
             asked.allowances,
             tuple(
                 (relation.physical, self._database.version(relation.physical))
@@ -169,7 +177,7 @@ class Questions:
                 self._curators.pop(key).leave()
                 found = None
             if found is None:
-                found = self._open(asked, [version for _, version in key[2]])
+                found = self._open(asked, [version for _, version in key[3]])
                 self._curators[key] = found
                 if len(self._curators) > KEPT:
                     self._curators.popitem(last=False)[1].leave()
@@ -179,7 +187,7 @@ class Questions:
     def _open(self, asked: Asked, versions: list[str]) -> Curator:
         reader = self._database.reader()
         held = {
-            relation.name: self._held(reader, relation, asked.payer, allowance, version)
+            relation.name: self._held(reader, relation, asked, allowance, version)
             for relation, allowance, version in zip(
                 asked.relations, asked.allowances, versions, strict=True
             )
@@ -188,25 +196,30 @@ class Questions:
             Catalog({name: (lambda item=item: item) for name, item in held.items()}),
             reader,
             self._ledger,
-            policy=self._policy,
-            analyst=asked.payer,
+            policy=_known(self._policy, asked),
+            analyst=asked.identity,
             quantum=self._quantum,
             clock=self._clock,
         )
 
     def _held(
-        self, reader: Any, relation: Relation, payer: str, allowance: Allowance | None, version: str
+        self,
+        reader: Any,
+        relation: Relation,
+        asked: Asked,
+        allowance: Allowance | None,
+        version: str,
     ) -> Held:
         opened = reader.table(build.table(*relation.physical), label=relation.name)
         cells = [column.name for column in relation.columns if column.key is not None]
         hidden = {*cells, *(name + INDEX for name in cells)}
         kept = tuple(column for column in opened.columns if column.name not in hidden)
-        said = self._said(relation)
+        said = _known(self._said(relation), asked)
         if said is not None and allowance is not None:
             whole = said.budget or (self._policy and self._policy.budget) or _WHOLE
             own = Budget(allowance.epsilon, allowance.delta, whole.accounting)
             said = replace(
-                said, budget=replace(whole, analysts={**dict(whole.analysts), payer: own})
+                said, budget=replace(whole, analysts={**whole.analysts, asked.identity: own})
             )
         return Held(
             relation.name,
@@ -242,6 +255,16 @@ class Questions:
                 f'the policy does not say whose rows are in "{relation.name}"',
                 hint="Add the table, its unit and its bounds to the server's policy.",
             )
+
+
+def _known(said: Said, asked: Asked) -> Said:
+    """Return a policy, or what one says of a table, with the payer's budget under who they are."""
+    if said is None or said.budget is None or asked.payer == asked.identity:
+        return said
+    analysts = {who: own for who, own in said.budget.analysts.items() if who != asked.identity}
+    if asked.payer in analysts:
+        analysts[asked.identity] = analysts[asked.payer]
+    return replace(said, budget=replace(said.budget, analysts=analysts))
 
 
 def _ask(curator: Curator, asked: Asked) -> Answer:

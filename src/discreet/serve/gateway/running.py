@@ -222,7 +222,7 @@ def _rollback_to(session: GatewaySession, statement: kinds.RollbackTo) -> Outcom
 def _set(session: GatewaySession, statement: kinds.SetVariable) -> Outcome:
     if statement.name == "all" and statement.value is None:
         session.variables.reset()
-        session.role = session.user
+        session.become(session.user)
         return Outcome("RESET")
     if statement.name == "discreet.clearance" and statement.value:
         session.house.require_clearance(session, statement.value)
@@ -244,7 +244,7 @@ def _set_role(session: GatewaySession, statement: kinds.SetRole) -> Outcome:
         raise StatementFailed("22023", f'role "{wanted}" does not exist')
     if not can_set(session.authority, session.user, wanted):
         raise AccessDenied(f'permission denied to set role "{wanted}"')
-    session.role = wanted
+    session.become(wanted)
     return Outcome("SET")
 
 
@@ -252,7 +252,7 @@ def _discard(session: GatewaySession, statement: kinds.Discard) -> Outcome:
     what = statement.what.lower()
     if what.startswith("discard"):
         session.variables.reset()
-        session.role = session.user
+        session.become(session.user)
         session.cursors.clear()
     if what.startswith(("discard", "deallocate all")):
         session.statements.clear()

@@ -44,10 +44,11 @@ class GatewaySession:
         self.house, self.visitor, self.method = house, visitor, method
         self.id = secrets.token_hex(8)
         self.variables = Variables(defaults=house.defaults)
-        self.role = visitor.user
         self.work = Work(
             house.database.connect(), house.control.authority, self._changing, self._remember
         )
+        self._identity = visitor.identity or self.authority.identity_of(visitor.user)
+        self.become(visitor.user)
         self.cursors: dict[str, Cursor] = {}
         self.statements: dict[str, kinds.Prepare] = {}
         self.keys = house.unlocked()
@@ -63,6 +64,10 @@ class GatewaySession:
         except BaseException:
             self.work.close()
             raise
+
+    def become(self, role: str) -> None:
+        """Act as a role from now on: as the one that has this name, and no later one."""
+        self.role, self._acting = role, self.authority.identity_of(role)
 
     def _start(self, parameters: Mapping[str, str]) -> None:
         """Set what the client said when it connected; nobody gets a clearance that way."""
@@ -279,19 +284,20 @@ class GatewaySession:
     def _require_welcome(self, statement: Statement) -> None:
         """Refuse who was dropped or locked out since login, and statements after a failure."""
         role = self.authority.roles.get(self.user)
-        if role is None or not role.login:
+        if role is None or not role.login or role.identity != self._identity:
             raise AccessDenied(f'role "{self.user}" is not permitted to log in', sqlstate="28000")
-        if self.role not in self.authority.roles:
+        acting = self.authority.identity_of(self.role)
+        if acting is None or acting != self._acting:
             raise StatementFailed("22023", f'role "{self.role}" does not exist')
         if not isinstance(statement, _HEALING):
             self.work.require_usable()
 
     def _remember(self) -> Callable[[], None]:
         """Return what makes role and settings what they are now: for a transaction that is undone."""
-        role, settings = self.role, self.variables.remembered()
+        role, acting, settings = self.role, self._acting, self.variables.remembered()
 
         def restore() -> None:
-            self.role, self._subject = role, None
+            self.role, self._acting, self._subject = role, acting, None
             self.variables.restore(settings)
 
         return restore

@@ -63,10 +63,10 @@ def enter(
         needed = "query" if request.url.path == "/v1/query" else "admin"
         if not {needed, "admin"} & set(found.scopes):
             raise AccessDenied(f"this token has no scope '{needed}'")
-        visitor = _visitor(request, found.user)
+        visitor = desk.keeper.recognize(_visitor(request, found.user))
     else:
         user, password = _basic(scheme, secret)
-        visitor = _visitor(request, user)
+        visitor = desk.keeper.recognize(_visitor(request, user))
         desk.keeper.check_password(visitor, password)
     _slow_down(desk.users, visitor.user)
     if not desk.busy.take(visitor.user):

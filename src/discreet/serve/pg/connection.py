@@ -73,7 +73,8 @@ class Connection:
             if isinstance(asked, CancelRequest):
                 self._house.cancels.request(asked.process, asked.secret)
                 return
-            visitor = self._visitor(asked)
+            newcomer = self._visitor(asked)
+            visitor = await self._house.in_thread(lambda: self._house.door.recognize(newcomer))
             method = await authenticate(
                 self._wire, visitor, self._house.door, self._house.in_thread
             )
