@@ -129,11 +129,11 @@ def test_what_is_no_server_is_said(folder: Path, discreet: Discreet):
 
 
 def test_what_is_done_to_keys_is_in_the_journal(clinic: Path, discreet: Discreet):
-    Journal(clinic / "journal.sqlite").close()
     discreet("key", "create", "clinic", "a.b")
     discreet("key", "destroy", "clinic", "a.b", "--yes")
     journal = Journal(clinic / "journal.sqlite")
     told = [str(entry) for entry in journal.entries()]
     journal.close()
-    assert len(told) == 2
-    assert "destroy key a.b" in told[1]
+    assert len(told) == 3
+    assert "create the server's key" in told[0]
+    assert "destroy key a.b" in told[2]

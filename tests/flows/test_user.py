@@ -13,6 +13,7 @@ from discreet.guard.control import Control
 from discreet.guard.identity.certificates import mapped_names
 from discreet.guard.identity.door import Visitor
 from discreet.guard.identity.doorkeeper import Doorkeeper
+from discreet.guard.journal import Journal
 from discreet.guard.vault.keys import Act
 from discreet.guard.vault.secrets import open_secrets
 from discreet.guard.vault.wrapping import read_wrapping_key
@@ -163,6 +164,23 @@ def test_a_token_is_shown_once_listed_and_revoked(clinic: Path, discreet: Discre
     with pytest.raises(LoginFailed):
         door.check_token(Visitor("", **VISITOR), text)
     control.close()
+
+
+def test_what_is_done_to_users_is_in_the_journal_without_secrets(clinic: Path, discreet: Discreet):
+    text = discreet("user", "token", "clinic", "admin").out.strip()
+    (told,) = discreet("user", "token", "clinic", "admin", "--list", "--json").json["tokens"]
+    discreet("user", "token", "clinic", "admin", "--revoke", told["id"])
+    discreet("user", "password", "clinic", "admin")
+    journal = Journal(clinic / "journal.sqlite")
+    found = [entry.event.reason for entry in journal.entries()]
+    journal.close()
+    assert found[1:] == [
+        "add user admin",
+        f"make token {told['id']} (query, for good) of admin",
+        f"revoke token {told['id']} of admin",
+        "set the password of admin",
+    ]
+    assert text.rpartition("_")[2] not in str(found)
 
 
 def test_certificates_are_mapped_and_forgotten(clinic: Path, discreet: Discreet):

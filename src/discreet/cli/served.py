@@ -62,13 +62,10 @@ class Served:
         return open_secrets(self.control, key, act=self.act)
 
     def record(self, kind: str, what: str) -> None:
-        """Tell the journal, if the server has one, before anything is done."""
+        """Tell the journal before anything is done; what is done before the first start is in it, too."""
         from discreet.guard.journal import Event, Journal
 
-        place = self.settings.journal or self.settings.place("journal.sqlite")
-        if isinstance(place, Path) and not place.exists():
-            return
-        journal = Journal(place)
+        journal = Journal(self.settings.journal or self.settings.place("journal.sqlite"))
         try:
             event = Event(at=self.act.at, kind=kind, user=self.act.by, protocol="cli", reason=what)
             journal.record(event)

@@ -23,7 +23,7 @@ from discreet.guard.identity.accounts import set_password
 from discreet.guard.identity.directory import Directory
 from discreet.guard.identity.doorkeeper import Doorkeeper
 from discreet.guard.identity.settings import DoorSettings
-from discreet.guard.journal import Journal
+from discreet.guard.journal import Event, Journal
 from discreet.guard.journal.audit_policy import AuditPolicy
 from discreet.guard.journal.keys import load_signing_key, make_signing_key
 from discreet.policy.load import load_policy
@@ -151,6 +151,7 @@ def _first_start(house: House) -> str | None:
     admin = house.settings.admin
     given = os.environ.get(PASSWORD)
     password = given or secrets.token_urlsafe(18)
+    _tell(house, f"first start: superuser {admin} is made, with a password")
     set_password(house.vault.documents, admin, password, now=house.clock())
     house.control.change(
         authority.version,
@@ -160,6 +161,16 @@ def _first_start(house: House) -> str | None:
         at=house.clock(),
     )
     return None if given else password
+
+
+def _tell(house: House, what: str) -> None:
+    """Tell the journal what starting does to rights, before it is done."""
+    admin = house.settings.admin
+    house.journal.record(
+        Event(
+            at=house.clock(), kind="setting", user=admin, role=admin, protocol="start", reason=what
+        )
+    )
 
 
 def _import_tables(house: House) -> tuple[str, ...]:
@@ -175,6 +186,7 @@ def _import_tables(house: House) -> tuple[str, ...]:
     ]
     if made:
         relations = {**authority.relations, **{relation.key: relation for relation in made}}
+        _tell(house, f"tables of the policy: {', '.join(relation.name for relation in made)}")
         house.control.change(
             authority.version,
             replace(authority, version=authority.version + 1, relations=relations),

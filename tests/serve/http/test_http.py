@@ -8,6 +8,9 @@ import httpx
 import pytest
 from tests.serve.http.conftest import PASSWORD
 
+from discreet.errors import StoreFailed
+from discreet.guard.journal.reading import Wanted
+
 if TYPE_CHECKING:
     from tests.serve.http.conftest import Web
 
@@ -160,6 +163,31 @@ def test_tokens_are_made_listed_and_ended(web: Web):
         again = httpx.post(f"{web.url}/v1/query", json=body, headers=bearer)
         assert again.status_code == 401
         assert client.delete(f"/v1/tokens/{made.json()['id']}").status_code == 404
+
+
+def test_tokens_are_in_the_journal_before_they_are_good_and_their_secrets_are_not(web: Web):
+    journal = web.opened.house.journal
+    with web.client("clerk", "admin") as client:
+        made = client.post("/v1/tokens", json={"label": "mine", "days": 3}).json()
+        client.delete(f"/v1/tokens/{made['id']}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(journal, "record", _full)
+            patch.setattr(web.opened.house, "record_login", lambda _: None)
+            assert client.post("/v1/tokens", json={"label": "lost"}).status_code == 503
+        labels = [token["label"] for token in client.get("/v1/tokens").json()]
+    told = [entry.event for entry in journal.entries(Wanted(kind="setting"))]
+    assert [
+        (each.user, each.protocol, (each.reason or "").partition(" (")[0]) for each in told[-2:]
+    ] == [
+        ("clerk", "http", f"make token {made['id']}"),
+        ("clerk", "http", f"revoke token {made['id']}"),
+    ]
+    assert made["token"].rpartition("_")[2] not in str(told)
+    assert "lost" not in labels
+
+
+def _full(_: object) -> int:
+    raise StoreFailed("The disk is full.")
 
 
 def test_nobody_ends_the_tokens_of_others(web: Web):

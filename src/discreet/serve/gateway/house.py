@@ -313,6 +313,21 @@ class House:
             )
         )
 
+    def record_act(self, visitor: Visitor, what: str) -> None:
+        """Write down what a visitor does without a statement, before it is done."""
+        self.counts["allowed"] += 1
+        self._write(
+            Event(
+                at=self.clock(),
+                kind="setting",
+                user=visitor.user,
+                role=visitor.user,
+                address=visitor.address,
+                protocol=visitor.protocol,
+                reason=what,
+            )
+        )
+
     def log_bug(self, error: Exception) -> None:
         """Leave a trace of an unforeseen failure for whoever runs the server; no words of it."""
         frames = []

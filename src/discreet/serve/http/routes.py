@@ -15,6 +15,7 @@ from discreet.serve.http import bodies
 from discreet.serve.http.entering import Entered, desk_of
 
 if TYPE_CHECKING:
+    from discreet.guard.identity.door import Visitor
     from discreet.serve.session import Outcome, Session
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
@@ -51,7 +52,7 @@ def query(request: Request, body: bodies.Question, visitor: Entered) -> bodies.R
 def list_tokens(request: Request, visitor: Entered) -> list[bodies.KnownToken]:
     """List your tokens, without the secrets."""
     control = desk_of(request).house.vault.documents
-    return [_known(token) for token in tokens.list_tokens(control, visitor.user)]
+    return [_known(token) for token in tokens.list_tokens(control, _holder(visitor))]
 
 
 @router.post("/v1/tokens", responses=_FAULTS, status_code=201, summary="Make a token")
@@ -61,7 +62,12 @@ def make_token(request: Request, wish: bodies.TokenWish, visitor: Entered) -> bo
     now = house.clock()
     expires = now + timedelta(days=wish.days)
     text, made = tokens.create_token(
-        house.vault.documents, visitor.user, now=now, expires=expires, label=wish.label
+        house.vault.documents,
+        _holder(visitor),
+        now=now,
+        expires=expires,
+        label=wish.label,
+        tell=lambda token: house.record_act(visitor, f"make {token}"),
     )
     return bodies.MadeToken(id=made.id, token=text, expires=expires.isoformat())
 
@@ -73,9 +79,11 @@ def end_token(
     visitor: Entered,
 ) -> None:
     """Make a token of yours worthless."""
-    control = desk_of(request).house.vault.documents
-    if identifier not in {token.id for token in tokens.list_tokens(control, visitor.user)}:
+    house = desk_of(request).house
+    control = house.vault.documents
+    if identifier not in {token.id for token in tokens.list_tokens(control, _holder(visitor))}:
         raise HTTPException(404, "there is no such token of yours")
+    house.record_act(visitor, f"revoke token {identifier}")
     tokens.revoke_token(control, identifier)
 
 
@@ -165,6 +173,11 @@ def _reply(outcome: Outcome, notices: list[Any]) -> bodies.Reply:
         for notice in notices
     ]
     return bodies.Reply(tag=outcome.tag, columns=columns, rows=rows, notices=told)
+
+
+def _holder(visitor: Visitor) -> str:
+    """Return whose the tokens of a visitor are."""
+    return visitor.identity or visitor.user
 
 
 def _known(token: tokens.Token) -> bodies.KnownToken:
