@@ -116,3 +116,27 @@ def test_a_journal_keeps_no_literal_unless_told_to(tmp_path):
     journal.record(event())
     journal.close()
     assert all(b"'Ada'" not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("statement", "sqlstate", "reason"),
+    [
+        ("ALTER USER u PASSWORD geheim", "42601", 'syntax error at or near "geheim"'),
+        ('SELECT discreet_unlock("t.c", "geheim")', "42703", 'column "geheim" does not exist'),
+        ("SELECT discreet_unlock('t.c', geheim)", "42703", 'column "geheim" does not exist'),
+        ('SELECT * FROM t WHERE name = "Geheim"', "42703", 'column "Geheim" does not exist'),
+        ("CREATE USER u PASSWORD 'x'; SELECT geheim", "42601", 'at or near ""geheim" "u""'),
+    ],
+)
+@pytest.mark.parametrize("detail", ["full", "redacted", "hash"])
+def test_why_it_failed_quotes_no_secret(detail, statement: str, sqlstate: str, reason: str):
+    failed = event(statement=statement, decision="failed", sqlstate=sqlstate, reason=reason)
+    found = AuditPolicy(default=detail).apply(failed, lambda text: "hashed")
+    is_whole = detail == "full" and "t WHERE" in statement  # who wants texts in full gets them
+    assert "geheim" not in f"{'' if is_whole else found.statement} {found.reason}".lower()
+
+
+def test_why_it_failed_names_what_was_no_secret():
+    said = {"statement": "SELECT agee FROM t", "reason": 'column "agee" does not exist'}
+    failed = event(decision="failed", sqlstate="42703", **said)
+    assert AuditPolicy().apply(failed, lambda text: "hashed") == failed

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from discreet.guard.journal.redact import leading, redact, without_secrets
+from discreet.guard.journal.redact import (
+    leading,
+    may_hold_secret,
+    redact,
+    unquoted,
+    without_secrets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.guard.journal.event import Event
 
 _SYNTAX = "42601"
+_NO_COLUMN = "42703"  # a text in double quotes, as other databases take them, is a column here
 
 Detail = Literal["full", "redacted", "hash"]
 
@@ -42,7 +49,7 @@ class AuditPolicy:
 
     Guarantee: every event is recorded, whatever the rules. Of logins and of what was denied or failed,
     the text is kept at least without its literals. Texts that may hold a password or a key never keep
-    their literals.
+    their literals, and what is said of why they failed quotes nothing of them.
     """
 
     rules: tuple[AuditRule, ...] = ()
@@ -62,11 +69,14 @@ class AuditPolicy:
             return event
         if event.sqlstate == _SYNTAX:
             # Nobody knows what it was meant to be: a password, typed at the wrong prompt.
-            return replace(event, statement=leading(event.statement))
+            return replace(event, statement=leading(event.statement), reason=unquoted(event.reason))
+        is_misread = event.sqlstate == _NO_COLUMN and '"' in event.statement
+        if is_misread or may_hold_secret(event.statement):
+            event = replace(event, reason=unquoted(event.reason))
         detail = self.detail(event)
         if detail == "full":
             return replace(event, statement=without_secrets(event.statement))
         if detail == "hash":
             return replace(event, statement=fingerprint(event.statement))
-        is_lenient = event.detail.get("discreet.lenient") == "on"
-        return replace(event, statement=redact(event.statement, hide_quoted=is_lenient))
+        hide_quoted = is_misread or event.detail.get("discreet.lenient") == "on"
+        return replace(event, statement=redact(event.statement, hide_quoted=hide_quoted))

@@ -26,9 +26,10 @@ _KEYWORDS = frozenset(
     )
 )
 _LEADING = re.compile(r"\s*([A-Za-z]+)")
-_GONE = "?"
+_QUOTED = re.compile('".*"', re.DOTALL)
+_GONE, _MORE = "?", "…"
 # After these words, even a word without quotes may be a password.
-_PASSWORDS = ("password", "identified")
+_PASSWORDS = ("password", "identified", "discreet_unlock")
 _STARTS = tuple("0123456789")
 
 
@@ -61,6 +62,23 @@ def without_secrets(statement: str) -> str:
     return statement
 
 
+def may_hold_secret(statement: str) -> bool:
+    """Tell whether a text may hold a password or a key."""
+    if not any(word in statement.lower() for word in _SECRET):
+        return False
+    tokens = _tokens(statement)
+    return tokens is None or _has_secret(tokens)
+
+
+def unquoted(reason: str | None) -> str | None:
+    """Return why something failed without the words that are quoted there.
+
+    >>> unquoted('syntax error at or near "geheim"')
+    'syntax error at or near …'
+    """
+    return None if reason is None else _QUOTED.sub(_MORE, reason)
+
+
 def leading(statement: str) -> str:
     """Return the keywords that a text starts with, at most three."""
     words: list[str] = []
@@ -71,7 +89,7 @@ def leading(statement: str) -> str:
             break
         words.append(match[1])
         at = match.end()
-    return " ".join([*words, "…"])
+    return " ".join([*words, _MORE])
 
 
 class _Redacting:
