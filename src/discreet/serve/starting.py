@@ -69,6 +69,7 @@ def open_house(
     database = open_database(
         settings.database or settings.place("data.duckdb"),
         key=vault.file_key(settings.place("data.duckdb")) if is_embedded else None,
+        seals_spill=is_embedded and vault.has_keys,
         memory_limit=settings.limits.memory,
     )
     house = House(

@@ -89,12 +89,18 @@ def test_without_a_key_the_disk_tells_all(path: Path) -> None:
         assert SECRET[:10] in _files(path.parent)
 
 
-@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
-def test_what_spills_is_sealed_as_well(path: Path, tmp_path: Path, key: bytes | None) -> None:
+@pytest.mark.parametrize(
+    ("how", "is_plain"),
+    [({}, True), ({"seals_spill": True}, False), ({"key": KEY}, False)],
+    ids=["plain", "with keys", "encrypted"],
+)
+def test_what_spills_is_sealed_as_well(
+    path: Path, tmp_path: Path, how: dict[str, Any], is_plain: bool
+) -> None:
     spill = tmp_path / "spill"
     found: list[bool] = []
     database = ServedDuckDB(
-        path, key=key, memory_limit="60MB", threads=1, temp_directory=spill, max_temp="2GB"
+        path, memory_limit="30MB", threads=1, temp_directory=spill, max_temp="2GB", **how
     )
     with closing(database):
         session = Place(database, "public").connect()
@@ -113,13 +119,34 @@ def test_what_spills_is_sealed_as_well(path: Path, tmp_path: Path, key: bytes | 
         session.rows(
             "SELECT sum(r) FROM (SELECT row_number() OVER (ORDER BY t) AS r FROM (SELECT "
             "'SpilledSecret and some long text ' || i * 7919 % 1000003 AS t "
-            "FROM generate_series(1, 1500000) AS g(i)) AS a) AS b"
+            "FROM generate_series(1, 400000) AS g(i)) AS a) AS b"
         )
         stop.set()
         watcher.join()
         session.close()
     assert found
-    assert any(found) == (key is None)
+    assert any(found) == is_plain
+
+
+@pytest.mark.parametrize("is_memory", [True, False])
+def test_what_cannot_be_sealed_does_not_spill(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_memory: bool
+) -> None:
+    monkeypatch.setattr(duckdb_file, "_MODULE", "no_such_module")
+    spill, place = tmp_path / "spill", None if is_memory else path
+    database = ServedDuckDB(
+        place, seals_spill=True, memory_limit="20MB", threads=1, temp_directory=spill
+    )
+    with closing(database):
+        session = Place(database, "public").connect()
+        with pytest.raises(StatementFailed) as failed:
+            session.rows(
+                "SELECT sum(r) FROM (SELECT row_number() OVER (ORDER BY t) AS r FROM (SELECT "
+                "'a long text to sort ' || i AS t FROM generate_series(1, 900000) AS g(i)) AS a) AS b"
+            )
+        session.close()
+    assert failed.value.sqlstate == "53200"
+    assert not spill.exists() or not list(spill.iterdir())
 
 
 def test_another_key_is_refused(path: Path) -> None:

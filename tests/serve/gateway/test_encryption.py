@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from discreet.errors import AccessDenied, InvalidKey, StatementFailed
+from discreet.guard.control import Control
 from discreet.guard.vault.keys import Act, create_key, destroy_key, end_rotation, rotate_key
 from discreet.guard.vault.wrapping import new_wrapping_key, parse_wrapping_key
 
@@ -63,11 +64,14 @@ def admin(served, connect):
 
 
 @pytest.fixture
-def lent(open_server, connect):
+def lent(open_server, connect, tmp_path):
     """A server without a key, and one who lends the key of a column to the session."""
-    opened = open_server()
+    (tmp_path / "data").mkdir()
+    control = Control(tmp_path / "data" / "control.sqlite")
     wrapping = parse_wrapping_key(CLIENT, where="The test")
-    create_key(opened.house.control, KEY, wrapping, act=ACT, custody="client")
+    create_key(control, KEY, wrapping, act=ACT, custody="client")
+    control.close()
+    opened = open_server()
     client = connect(opened)
     client.run("SELECT discreet_unlock('employee.sin', $1)", CLIENT)
     make_table(client)
@@ -403,6 +407,21 @@ def test_a_cell_that_was_moved_on_the_disk_is_noticed(lent, open_server, connect
         failure = refused(again, text)
         assert (failure.sqlstate, str(failure)) == ("22000", UNREADABLE)
     assert again.rows("SELECT count(*) FROM employee") == [(3,)]
+
+
+def test_a_server_that_may_spill_values_encrypts_no_column(open_server, connect, tmp_path):
+    opened = open_server()
+    wrapping = parse_wrapping_key(CLIENT, where="here")
+    create_key(opened.house.control, KEY, wrapping, act=ACT, custody="client")
+    client = connect(opened)
+    client.run("CREATE TABLE employee (id integer PRIMARY KEY, sin text)")
+    encrypt = "ALTER TABLE employee ALTER COLUMN sin SET ENCRYPTED WITH KEY 'employee.sin'"
+    client.run("SELECT discreet_unlock('employee.sin', $1)", CLIENT)
+    assert refused(client, encrypt).sqlstate == "55000"
+    opened.house.close()
+    client = connect(open_server())
+    client.run("SELECT discreet_unlock('employee.sin', $1)", CLIENT)
+    client.run(encrypt)
 
 
 def test_the_disk_holds_no_value_of_an_encrypted_column_and_no_key(lent, tmp_path):

@@ -10,7 +10,7 @@ import duckdb
 from sqlglot import exp
 
 from discreet.engines.databases.duckdb_connection import DuckDBConnection
-from discreet.engines.databases.duckdb_file import attach, copy_file
+from discreet.engines.databases.duckdb_file import attach, copy_file, load_cryptography
 from discreet.engines.databases.duckdb_reader import DuckDBReader
 from discreet.engines.databases.fields import duckdb_field
 from discreet.engines.databases.texts import folded
@@ -42,8 +42,10 @@ class ServedDuckDB:
     file, no network and no setting can be reached.
 
     Args:
-        path: The file, made when it is not there; None is memory, for tests.
+        path: The file, made when it is not there; None is memory, which never spills.
         key: At least 32 bytes that encrypt the file, its log and what spills.
+        seals_spill: Encrypt what spills also where the file is not: its tables may hold cells that
+            queries open. Without DuckDB's module for it, nothing spills then.
         memory_limit: How much memory the instance may use, such as `2GB`.
         threads: How many threads it may use.
         temp_directory: Where it spills; a private folder that goes away when not given.
@@ -61,6 +63,7 @@ class ServedDuckDB:
         path: Path | None,
         *,
         key: bytes | None = None,
+        seals_spill: bool = False,
         memory_limit: str | None = None,
         threads: int | None = None,
         temp_directory: Path | None = None,
@@ -68,6 +71,7 @@ class ServedDuckDB:
         patience: float = PATIENCE,
     ) -> None:
         self._path = path
+        self.seals_spill = seals_spill or key is not None or path is None
         self._patience = patience
         self._spill = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
         self._turn, self._commits = Turn(), Commits()
@@ -78,8 +82,8 @@ class ServedDuckDB:
             "allow_community_extensions": False,
             "allow_persistent_secrets": False,
             "python_enable_replacements": False,
-            "temp_directory": str(temp_directory or self._spill.name),
-            "temp_file_encryption": key is not None,
+            "temp_directory": str(temp_directory or self._spill.name) if path else "",
+            "temp_file_encryption": self.seals_spill,
             # Otherwise a transaction's snapshot of the file begins only when it first touches it.
             "immediate_transaction_mode": True,
             **{name: value for name, value in limits.items() if value is not None},
@@ -92,6 +96,11 @@ class ServedDuckDB:
             raise
 
     def _open(self, key: bytes | None, max_temp: str | None) -> None:
+        if self.seals_spill and key is None and self._path is not None:
+            try:
+                load_cryptography(self._root)
+            except StoreFailed:
+                self._set("temp_directory", build.text(""))
         attach(self._root, self._path, alias=CATALOG, key=key)
         # Closing a handle of the file would end DuckDB's lock on it: one stays open for copies.
         self._file = self._path.open("rb") if self._path else None

@@ -43,7 +43,7 @@ def attach(
     if key is not None:
         if len(key) < KEY_BYTES:
             raise InvalidKey(f"The key of the database has fewer than {KEY_BYTES} bytes.")
-        _load_cryptography(connection)
+        load_cryptography(connection)
     where = exp.alias_(
         build.text(str(path) if path else ":memory:"), exp.to_identifier(alias, quoted=True)
     )
@@ -89,7 +89,12 @@ def _write_out(source: BinaryIO, path: Path) -> None:
         os.fsync(out.fileno())
 
 
-def _load_cryptography(connection: duckdb.DuckDBPyConnection) -> None:
+def load_cryptography(connection: duckdb.DuckDBPyConnection) -> None:
+    """Load the module that DuckDB encrypts with.
+
+    Raises:
+        StoreFailed: there is none.
+    """
     found = importlib.util.find_spec(_MODULE)
     folders: Sequence[str] = (found.submodule_search_locations or []) if found else []
     wanted = f"extensions/v{duckdb.__version__}/httpfs.duckdb_extension"

@@ -17,6 +17,7 @@ def open_database(
     where: str | Path | None,
     *,
     key: bytes | None = None,
+    seals_spill: bool = False,
     memory_limit: str | None = None,
     threads: int | None = None,
     max_temp: str | None = None,
@@ -27,6 +28,7 @@ def open_database(
         where: The path of a DuckDB file, made when it is not there; `postgresql://…`; `spark:` or
             `spark://host:7077`; None for memory.
         key: Encrypts a DuckDB file; other places encrypt their files themselves.
+        seals_spill: Encrypt what DuckDB spills also where its file is not encrypted.
         memory_limit: How much memory DuckDB may use.
         threads: How many threads DuckDB may use.
         max_temp: How much DuckDB may spill to disk.
@@ -50,5 +52,10 @@ def open_database(
         return ServedSpark(master=master or None)
     path = Path(text) if where is not None else None
     return ServedDuckDB(
-        path, key=key, memory_limit=memory_limit, threads=threads, max_temp=max_temp
+        path,
+        key=key,
+        seals_spill=seals_spill,
+        memory_limit=memory_limit,
+        threads=threads,
+        max_temp=max_temp,
     )

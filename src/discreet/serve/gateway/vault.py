@@ -52,6 +52,11 @@ class Vault:
             return None
         return database_key(self._plain, self._server, act=self._act).encode()
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether there may be encrypted columns, so that nothing may reach the disk in plain."""
+        return self._server is not None or bool(self._plain.names(KIND))
+
     def serve(self, database: Database) -> None:
         """Let queries of a database open and lock cells; before its first session."""
         if isinstance(database, ServedDuckDB):
@@ -80,6 +85,13 @@ class Vault:
         if not self._has_functions and not self.is_apart:
             name = session.house.database.name
             raise StatementFailed("0A000", f"columns are not encrypted in {name}")
+        database = session.house.database
+        if isinstance(database, ServedDuckDB) and not database.seals_spill:
+            raise StatementFailed(
+                "55000",
+                "the server was started without keys, and may write opened values to the disk",
+                hint="Restart it: with keys, it encrypts what it spills.",
+            )
 
     def unlock(self, session: GatewaySession, name: str, secret: object, note: Note) -> None:
         """Take a client's key into its session's memory."""
