@@ -93,6 +93,17 @@ def test_nobody_is_locked_out_forever(gate: Gate):
     assert gate.succeed()
 
 
+def test_a_clock_that_is_set_back_locks_nobody_out_for_longer(gate: Gate):
+    for _ in range(20):
+        gate.fail("alice")
+        gate.wait(seconds=90)
+    gate.fail("alice")
+    gate.wait(days=-3)
+    assert gate.succeed("alice")
+    assert not any(gate.fail("bob") for _ in range(2))
+    assert gate.succeed("bob")  # whose address was not charged with three days
+
+
 def test_after_a_lock_waits_begin_with_the_first_failure(gate: Gate):
     for _ in range(6):
         gate.fail(address="203.0.113.1")

@@ -87,8 +87,8 @@ class Lockout:
         """Tell whether this user, or this address, must wait."""
         user, address = (self._documents.get(KIND, name) for name, _ in self._counters(attempt))
         # Both are read whatever the first one says.
-        is_user_blocked = _is_waiting(user, now) and attempt.address not in _known(user)
-        return _is_waiting(address, now) or is_user_blocked
+        is_user_blocked = self._is_waiting(user, now) and attempt.address not in _known(user)
+        return self._is_waiting(address, now) or is_user_blocked
 
     def fail_address(self, address: str, *, now: datetime) -> None:
         """Count a failure that names no user, such as a wrong token."""
@@ -96,7 +96,7 @@ class Lockout:
 
     def is_address_blocked(self, address: str, *, now: datetime) -> bool:
         """Tell whether this address must wait."""
-        return _is_waiting(self._documents.get(KIND, self._address(address)), now)
+        return self._is_waiting(self._documents.get(KIND, self._address(address)), now)
 
     def clear(self, user: str) -> None:
         """Forget a user's failures."""
@@ -137,7 +137,8 @@ class Lockout:
     def _fail(self, name: str, *, times: int, now: datetime) -> None:
         def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
             least = self._limits.free * times
-            failures = _failures(old, now=now, least=least, is_shared=times > 1)
+            is_over = not self._is_waiting(old, now)
+            failures = _failures(old, now=now, least=least, is_shared=times > 1, is_over=is_over)
             wait = self._limits.wait(failures + 1, times=times)
             return {
                 "failures": failures + 1,
@@ -148,6 +149,12 @@ class Lockout:
             }
 
         self._documents.update(KIND, name, change)
+
+    def _is_waiting(self, found: Mapping[str, Any] | None, now: datetime) -> bool:
+        """Tell whether a wait is not over; one that is much too long means that a clock was set back."""
+        if found is None:
+            return False
+        return now < datetime.fromisoformat(found["until"]) <= now + 2 * self._limits.lock
 
     def _succeed(self, attempt: Try, *, now: datetime) -> None:
         name = self._user(attempt)
@@ -163,7 +170,9 @@ class Lockout:
         self._documents.update(KIND, name, change)
 
 
-def _failures(old: Mapping[str, Any] | None, *, now: datetime, least: int, is_shared: bool) -> int:
+def _failures(
+    old: Mapping[str, Any] | None, *, now: datetime, least: int, is_shared: bool, is_over: bool
+) -> int:
     """Return how many failures still count.
 
     After a lock, waits start at once and grow again. Of an address that people share one failure is
@@ -172,15 +181,11 @@ def _failures(old: Mapping[str, Any] | None, *, now: datetime, least: int, is_sh
     if old is None or _is_stale(old, now):
         return 0
     count = int(old["failures"])
-    if old.get("is_locked") and not _is_waiting(old, now):
+    if old.get("is_locked") and is_over:
         count = min(count, least)
     if is_shared:
-        count -= (now - datetime.fromisoformat(old["at"])) // timedelta(minutes=1)
+        count -= max((now - datetime.fromisoformat(old["at"])) // timedelta(minutes=1), 0)
     return max(count, 0)
-
-
-def _is_waiting(found: Mapping[str, Any] | None, now: datetime) -> bool:
-    return found is not None and now < datetime.fromisoformat(found["until"])
 
 
 def _is_stale(found: Mapping[str, Any], now: datetime) -> bool:
