@@ -18,6 +18,7 @@ from discreet.dp.event import Pure
 from discreet.dp.ledger import Account, Ledger
 from discreet.guard.control import Control
 from discreet.guard.journal import Event, Journal
+from discreet.guard.journal.reading import Wanted
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 PAYER = Account("table", Budget(Fraction(10)))
@@ -84,11 +85,23 @@ def test_everything_comes_back_in_another_folder(discreet, backed_up: Path, fold
     with duckdb.connect(str(other / "data.duckdb")) as connection:
         assert connection.execute("SELECT a FROM t").fetchall() == [(42,)]
     assert Control(other / "control.sqlite").get("setting", "a") == {"n": 1}
-    assert [entry.event.user for entry in Journal(other / "journal.sqlite").entries()] == ["ada"]
+    assert next(Journal(other / "journal.sqlite").entries()).event.user == "ada"
     assert spent(other) == 1
     assert (other / "keys" / "server.key").read_bytes() == b"secret"
     assert stat.S_IMODE(other.stat().st_mode) == 0o700
     assert stat.S_IMODE((other / "keys" / "server.key").stat().st_mode) == 0o600
+
+
+def test_the_journal_tells_of_backups_and_of_going_back(discreet, backed_up: Path):
+    assert discreet("restore", "clinic.backup", "elsewhere").code == 0
+    for place, told in (
+        ("clinic", ["back up to clinic.backup"]),
+        ("elsewhere", ["back up to clinic.backup", "restored from clinic.backup as of "]),
+    ):
+        journal = Journal(backed_up.with_name(place) / "journal.sqlite")
+        found = [entry.event.reason or "" for entry in journal.entries(Wanted(kind="backup"))]
+        journal.close()
+        assert [reason[: len(word)] for reason, word in zip(found, told, strict=True)] == told
 
 
 def test_a_folder_in_use_is_replaced_only_when_told_and_kept_beside(

@@ -9,6 +9,7 @@ import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
+from discreet.cli.served import record_in
 
 EXAMPLES = """\b
 Examples:
@@ -37,6 +38,7 @@ def command(folder: Path, target: Path, as_json: bool) -> None:
     """
     from discreet.serve.backup import write_backup
 
+    record_in(folder, "backup", f"back up to {target}")
     made = write_backup(folder, target, at=datetime.now(UTC))
     if as_json:
         output.print_json(made)

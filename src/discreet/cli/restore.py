@@ -9,6 +9,7 @@ import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
+from discreet.cli.served import record_in
 from discreet.result import Result
 
 EXAMPLES = """\b
@@ -56,6 +57,8 @@ def command(
     before = None
     if not dry_run:
         before = restore(file, folder, replace=replace, keep_ledger=keep_ledger, force=force)
+        ledger = "the ledger that was there" if keep_ledger else "its ledger"
+        record_in(folder, "backup", f"restored from {file} as of {held.at}, with {ledger}")
     done = Restored(str(folder), held.at, held.files, None if before is None else str(before))
     if as_json:
         output.print_json(done)

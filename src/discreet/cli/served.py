@@ -63,14 +63,28 @@ class Served:
 
     def record(self, kind: str, what: str) -> None:
         """Tell the journal before anything is done; what is done before the first start is in it, too."""
-        from discreet.guard.journal import Event, Journal
+        _record(self.settings, self.act, kind, what)
 
-        journal = Journal(self.settings.journal or self.settings.place("journal.sqlite"))
-        try:
-            event = Event(at=self.act.at, kind=kind, user=self.act.by, protocol="cli", reason=what)
-            journal.record(event)
-        finally:
-            journal.close()
+
+def record_in(data: Path, kind: str, what: str) -> None:
+    """Tell the journal of a server's folder, if there is one, what is done to the folder as a whole."""
+    from discreet.guard.vault.keys import Act
+    from discreet.serve.settings import read_settings
+
+    settings = read_settings(data)
+    if settings.journal or settings.place("journal.sqlite").is_file():
+        _record(settings, Act(_who(), datetime.now(UTC)), kind, what)
+
+
+def _record(settings: Settings, act: Act, kind: str, what: str) -> None:
+    from discreet.guard.journal import Event, Journal
+
+    journal = Journal(settings.journal or settings.place("journal.sqlite"))
+    try:
+        event = Event(at=act.at, kind=kind, user=act.by, protocol="cli", reason=what)
+        journal.record(event)
+    finally:
+        journal.close()
 
 
 @contextmanager
