@@ -327,6 +327,18 @@ def test_who_is_idle_in_a_transaction_does_not_keep_others_from_writing(gateway:
     assert written(gateway, "other") == {1}
 
 
+def test_a_connection_does_not_go_on_as_another_user_of_its_name(gateway: Gateway):
+    run(gateway, f"CREATE USER temp PASSWORD '{PASSWORD}'")
+    with closing(connect(gateway, user="temp")) as old:
+        assert old.execute("SELECT current_user").fetchone() == ("temp",)
+        run(gateway, "DROP ROLE temp", "CREATE USER temp SUPERUSER PASSWORD 'another long one'")
+        with pytest.raises(psycopg.errors.InvalidAuthorizationSpecification):
+            old.execute("SELECT current_user")
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        connect(gateway, user="temp")
+    run(gateway, "DROP ROLE temp")
+
+
 def test_health_is_told_to_anybody(gateway: Gateway):
     wait_for(lambda: gateway.web is not None)
     told = httpx.get(f"http://127.0.0.1:{gateway.web}/healthz")
