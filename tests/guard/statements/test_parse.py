@@ -199,3 +199,39 @@ def test_everything_else_is_refused(text: str, sqlstate: str):
 )
 def test_semicolons_in_quotes_and_comments_end_nothing(text: str, expected: list[str]):
     assert [found.text for found in parse(text)] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT $1,$2",
+        "SELECT $1::int,$2::int",
+        "SELECT ($1)+$2",
+        "SELECT $1,'$1,$2',$2",
+        "SELECT $1||E'\\'$1,'||$2",
+        "SELECT $1/*$1,/*$2*/ */,$2--$1,$2",
+        "SELECT $1,$a$ $1,$2 '$a$,$2",
+        'SELECT $1 AS "$1,$2",$2',
+        "SELECT $1,a$1$b,$2",
+    ],
+)
+def test_parameters_without_blanks_between_them_are_parameters(text: str):
+    found = one(text)
+    assert isinstance(found, kinds.Query)
+    assert sorted(node.name for node in found.tree.find_all(exp.Parameter)) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT '$1,$2', $1", "SELECT $a$$1,$2$a$, $1", "SELECT $$$1,$2$$, $1"]
+)
+def test_quoted_dollars_stay_as_they_are(text: str):
+    found = one(text)
+    assert isinstance(found, kinds.Query)
+    assert found.tree.expressions[0].name == "$1,$2"
+
+
+@pytest.mark.parametrize("text", ["SELECT $1,'$2", "SELECT $1,$a$ $2", "SELECT $1,/* $2"])
+def test_parameters_close_no_quote(text: str):
+    with pytest.raises(StatementFailed) as failed:
+        parse(text)
+    assert failed.value.sqlstate == "42601"

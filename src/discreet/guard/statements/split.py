@@ -10,6 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements.limits import DEEPEST_BRACKETS, MOST, check_length, too_deep
+from discreet.guard.statements.placeholders import set_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +48,13 @@ def tokenize(text: str) -> list[Token]:
 def split(text: str) -> tuple[str, ...]:
     """Return the statements of a text, as they were written, without semicolons.
 
+    Parameters have a blank after them: `$1,$2` would be taken for a dollar quote.
+
     >>> split("SELECT ';'; /* done; */ SELECT 2;")
     ("SELECT ';'", 'SELECT 2')
     """
+    check_length(text)
+    text = set_apart(text)
     found: list[str] = []
     group: list[Token] = []
     for token in tokenize(text):
