@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.errors import StatementFailed
+from discreet.guard.rewrite.expressions import BYTES
 from discreet.guard.rewrite.functions import is_aggregate
+from discreet.guard.rewrite.literals import plain_interval, read_bytes
 from discreet.guard.rewrite.reading import FALLIBLE
 from discreet.sql import build
 
@@ -81,8 +84,34 @@ def _cast(node: exp.Expr, _dialect: str) -> None:
     elif kind.this in _LETTERS:
         length = kind.expressions[0].this if kind.expressions else None
         node.set("to", exp.DataType.build("TEXT"))
+        if node.meta.get(BYTES):
+            _hexadecimal(node)
         if length is not None:
             _around(node, lambda inner: exp.Left(this=inner, expression=length))
+    elif kind.this == exp.DataType.Type.TEXT and node.meta.get(BYTES):
+        _hexadecimal(node)
+    elif kind.this == exp.DataType.Type.VARBINARY:
+        _bytes(node)
+    elif kind.this == exp.DataType.Type.INTERVAL and isinstance(node.this, exp.Literal):
+        node.set("this", build.text(plain_interval(node.this.name)))
+
+
+def _hexadecimal(node: exp.Expr) -> None:
+    """Bytes are written as PostgreSQL writes them: a backslash, x, and two digits for each."""
+    digits = exp.Lower(this=exp.Hex(this=node.this))
+    node.set("this", exp.DPipe(this=build.text("\\x"), expression=digits, safe=True))
+
+
+def _bytes(node: exp.Expr) -> None:
+    """A literal is read here, once; engines have other ways to write bytes."""
+    inner = node.this.unnest()
+    if not isinstance(inner, exp.Literal):
+        return
+    try:
+        digits = read_bytes(inner.name).hex()
+    except ValueError:
+        raise StatementFailed("22P02", "invalid input syntax for type bytea") from None
+    node.replace(exp.Unhex(this=build.text(digits)))
 
 
 def _sum(node: exp.Expr, _dialect: str) -> None:

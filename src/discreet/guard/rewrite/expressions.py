@@ -17,13 +17,23 @@ from discreet.guard.rewrite.kinds import (
     kind_of_cast,
     long_name,
 )
-from discreet.guard.rewrite.reading import Place, Reading, fails, resolved, rule, settle, typed
+from discreet.guard.rewrite.reading import (
+    Place,
+    Reading,
+    fails,
+    place_moment,
+    resolved,
+    rule,
+    settle,
+    typed,
+)
 from discreet.guard.rewrite.scope import Scope, column_of, folded
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+BYTES = "of bytes"  # meta of a cast: what is cast are bytes
 _BOOLEAN = Typed("bool")
 _UNITS = frozenset(
     f"{unit}{plural}"
@@ -211,6 +221,9 @@ def _cast(reading: Reading, node: exp.Expr, place: Place) -> Typed:
     inner = node.this.unnest()
     if isinstance(inner, exp.Parameter):
         settle(reading, inner, kind)
+    place_moment(reading, inner, kind)
+    if found.kind == "bytea":
+        node.meta[BYTES] = True
     # A literal fails or not whatever the rows are.
     if not isinstance(inner, (exp.Literal, exp.Null)) and (
         not is_lossless(found.kind, kind) or node.args["to"].expressions

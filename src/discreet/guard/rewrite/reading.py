@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.allowed import refused
 from discreet.guard.rewrite.kinds import UNKNOWN, Typed, category, data_type, kind_named
+from discreet.guard.rewrite.literals import in_zone
 from discreet.guard.rewrite.scope import Entry, Field, Handles, Scope
 
 if TYPE_CHECKING:
@@ -135,9 +136,20 @@ def settle(reading: Reading, node: exp.Expr, kind: str | None) -> None:
     if isinstance(node, exp.Parameter):
         reading.inferred.setdefault(int(node.name), kind)
     elif isinstance(node, exp.Null) or (isinstance(node, exp.Literal) and node.is_string):
+        place_moment(reading, node, kind)
         is_text = category(kind) == "S" and isinstance(node, exp.Literal)  # as it is
         if category(kind) is not None and not is_text:
             node.replace(exp.Cast(this=node.copy(), to=data_type(kind)))
+
+
+def place_moment(reading: Reading, node: exp.Expr, kind: str) -> None:
+    """Read a moment that does not say where in the session's time zone, if the user wrote it.
+
+    Views and policies mean the same for everybody: there it is UTC, whatever a reader has set.
+    """
+    if kind == "timestamptz" and isinstance(node, exp.Literal) and reading.has_parameters:
+        reading.passing.add("timezone")
+        node.set("this", in_zone(node.name, reading.subject.settings.get("timezone", "UTC")))
 
 
 def fails(node: exp.Expr) -> None:

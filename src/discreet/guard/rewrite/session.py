@@ -47,7 +47,7 @@ def _current_catalog(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
 _MOMENTS: Mapping[type[exp.Expr], tuple[str, int]] = {
     exp.CurrentDate: ("date", 10),
     exp.Localtimestamp: ("timestamp", 26),
-    exp.CurrentTimestamp: ("timestamptz", 32),
+    exp.CurrentTimestamp: ("timestamptz", 26),
 }
 
 
@@ -57,9 +57,10 @@ def _moment(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
     now = reading.subject.settings.get("discreet.now")
     reading.passing.add("time")
     if now is not None:
-        if kind == "timestamp":
-            now = now.rstrip("Z").split("+")[0]
-        node.replace(exp.Cast(this=build.text(now[:length]), to=data_type(kind)))
+        now = now.rstrip("Z").split("+")[0][:length]
+        if kind == "timestamptz":
+            now += "+00"
+        node.replace(exp.Cast(this=build.text(now), to=data_type(kind)))
     return Typed(kind)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import TYPE_CHECKING
+from zoneinfo import available_timezones
 
 from discreet.errors import StatementFailed
 
@@ -66,6 +69,7 @@ REPORTED = (
     *("server_encoding", "server_version", "standard_conforming_strings", "TimeZone"),
 )
 _SPELLED = {name.lower(): name for name in DEFAULTS}
+_DISTANCE = re.compile(r"(?:GMT|UTC)([+-])(\d{1,2})(?::?00)?", re.ASCII | re.IGNORECASE)
 _ON = {"on", "true", "yes", "1"}
 _OFF = {"off", "false", "no", "0"}
 
@@ -199,6 +203,34 @@ def _one_of(*words: str) -> Callable[[str, str], str]:
     return check
 
 
+def _only(*words: str) -> Callable[[str, str], str]:
+    """Clients read answers by what they were told: nothing is told that is not done."""
+
+    def check(name: str, value: str) -> str:
+        if value.partition(",")[0].strip().lower() not in words:
+            raise StatementFailed("0A000", f"{name} can only be {DEFAULTS[name]}")
+        return DEFAULTS[name]
+
+    return check
+
+
+def _zone(name: str, value: str) -> str:
+    if value.lower() in ("default", "local"):
+        return DEFAULTS[name]
+    # JDBC says so where the machine has a distance and no place; the sign is POSIX's.
+    distance = _DISTANCE.fullmatch(value)
+    wanted = f"etc/gmt{distance[1]}{int(distance[2])}" if distance else value.lower()
+    found = _zones().get(wanted)
+    if found is None:
+        raise _refused(name, value[:100])
+    return found
+
+
+@cache
+def _zones() -> dict[str, str]:
+    return {zone.lower(): zone for zone in available_timezones()}
+
+
 def _unicode(name: str, value: str) -> str:
     if value.replace("-", "").replace("_", "").lower() not in ("utf8", "unicode"):
         raise StatementFailed("22023", f"{name} must be UTF8")
@@ -206,12 +238,17 @@ def _unicode(name: str, value: str) -> str:
 
 
 _CHECKS: Mapping[str, Callable[[str, str], str]] = {
+    "bytea_output": _only("hex"),
     "client_encoding": _unicode,
+    "DateStyle": _only("iso", "mdy", "default"),
     "discreet.confidence": _share,
     "discreet.delta": _amount,
     "discreet.epsilon": _amount,
     "discreet.lenient": _switch,
     "discreet.noise": _one_of("", "laplace", "gaussian"),
     "idle_in_transaction_session_timeout": _milliseconds,
+    "IntervalStyle": _only("postgres", "default"),
+    "standard_conforming_strings": _only("on", "true", "yes", "1"),
     "statement_timeout": _milliseconds,
+    "TimeZone": _zone,
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from discreet.errors import StatementFailed
+from discreet.guard.rewrite.literals import plain_interval, read_bytes
 from discreet.serve.pg import temporal
 from discreet.serve.pg.messages import Body, utf8
 from discreet.serve.pg.types import INTEGERS, element_of, type_named
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 _INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?\s*", re.ASCII)
 _SPECIAL = re.compile(r"\s*([+-]?inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
-_OCTAL = re.compile(rb"\\(\\|[0-3][0-7]{2})")
 _WORDS = {True: ("true", "yes", "on", "1"), False: ("false", "no", "off", "0")}
 # PostgreSQL's numeric ends there; without a bound, writing 1e999999999 out would fill the memory.
 _DIGITS_BEFORE, _DIGITS_AFTER = 131_072, 16_383
@@ -133,21 +133,13 @@ def _numeric(text: str) -> Decimal:
     return value
 
 
-def _bytea(text: str) -> bytes:
-    if text.startswith("\\x"):
-        return bytes.fromhex(text[2:])
-    raw = text.encode("utf-8")
-    if b"\\" in _OCTAL.sub(b"", raw):
-        raise ValueError
-    return _OCTAL.sub(lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1], 8)]), raw)
-
-
 _TEXT_READERS: dict[str, Callable[[str], object]] = {
     "bool": _boolean,
     "float4": _float,
     "float8": _float,
     "numeric": _numeric,
-    "bytea": _bytea,
+    "bytea": read_bytes,
+    "interval": plain_interval,
     "uuid": UUID,
 }
 
@@ -217,7 +209,7 @@ def _binary_timestamp(data: bytes, zone: tzinfo | None = None) -> datetime | str
 
 def _binary_interval(data: bytes) -> str:
     microseconds, days, months = struct.unpack("!qii", data)
-    return temporal.interval_text(months, days, microseconds)
+    return plain_interval(temporal.interval_text(months, days, microseconds))
 
 
 def _binary_jsonb(data: bytes) -> str:
