@@ -72,6 +72,7 @@ async def listen(
             idle_timeout=settings.limits.idle_seconds,
             idle_transaction_timeout=settings.limits.idle_in_transaction_seconds,
             max_message=settings.limits.message_bytes,
+            max_held=settings.limits.result_bytes,
         ),
     )
     stop = stop or asyncio.Event()

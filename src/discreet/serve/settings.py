@@ -27,6 +27,7 @@ class Limits(BaseModel):
     idle_seconds: float | None = Field(default=None, gt=0)
     idle_in_transaction_seconds: float = Field(default=60, gt=0)
     rows: int = Field(default=1_000_000, ge=1)
+    result_bytes: int = Field(default=256 << 20, ge=1 << 20)
     message_bytes: int = Field(default=16 << 20, ge=1024)
     memory: str | None = None
     requests_per_minute: int = Field(default=600, ge=1)

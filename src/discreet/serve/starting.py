@@ -71,6 +71,7 @@ def open_house(
         key=vault.file_key(settings.place("data.duckdb")) if is_embedded else None,
         seals_spill=is_embedded and vault.has_keys,
         memory_limit=settings.limits.memory,
+        result_bytes=settings.limits.result_bytes,
     )
     house = House(
         settings,

@@ -113,3 +113,14 @@ def test_what_the_gateways_account_may_not_do_is_no_denial_of_the_users(place: P
         session.connection.execute(place.tree("DROP TABLE pg_catalog.pg_class"))
     assert caught.value.sqlstate == "XX000"
     session.close()
+
+
+def test_a_result_that_takes_too_much_memory_is_refused(postgres_url: str) -> None:
+    with closing(open_database(postgres_url, result_bytes=100_000)) as database:
+        session = Place(database, "public").connect()
+        text = "SELECT concat(i, lpad('x', 1000, 'x')) FROM generate_series(1, {}) AS g(i)"
+        assert len(session.rows(text.format(50))) == 50
+        with failing("54000"):
+            session.rows(text.format(100_000))
+        assert session.one("SELECT 1") == 1
+        session.close()

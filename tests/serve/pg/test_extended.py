@@ -281,6 +281,16 @@ def test_statements_and_portals_are_bounded():
         assert failure(raw.ask(*bound, SYNC)) == "53400"
 
 
+def test_portals_that_hold_much_are_refused_another():
+    with serving(limits=Limits(max_held=1000)) as served, inside(served) as raw:
+        raw.ask(query("begin"))
+        for name in "ab":
+            text = f"select 'a long enough text for {name}' from generate_series(1, 100)"
+            raw.ask(parse(text, name), bind(portal=name, statement=name), SYNC)
+        assert kinds(raw.ask(execute("a", 1), SYNC)) == "DsZ"
+        assert failure(raw.ask(execute("b", 1), SYNC)) == "53400"
+
+
 def test_a_commit_that_fails_at_sync_is_told(raw: Raw, served: Served):
     raw.ask(query("create table raced (a int primary key)"))
     with inside(served) as other:

@@ -51,6 +51,7 @@ class ServedDuckDB:
         temp_directory: Where it spills; a private folder that goes away when not given.
         max_temp: How much it may spill, such as `10GB`.
         patience: Seconds that a writer waits for another one before it fails with 55P03.
+        result_bytes: How much memory one result may take; 54000 beyond it.
     """
 
     name = "duckdb"
@@ -69,10 +70,11 @@ class ServedDuckDB:
         temp_directory: Path | None = None,
         max_temp: str | None = None,
         patience: float = PATIENCE,
+        result_bytes: int | None = None,
     ) -> None:
         self._path = path
         self.seals_spill = seals_spill or key is not None or path is None
-        self._patience = patience
+        self._patience, self._result_bytes = patience, result_bytes
         self._spill = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
         self._turn, self._commits = Turn(), Commits()
         limits = {"memory_limit": memory_limit, "threads": threads}
@@ -118,6 +120,7 @@ class ServedDuckDB:
             turn=self._turn,
             commits=self._commits,
             patience=self._patience,
+            result_bytes=self._result_bytes,
         )
 
     def tables(self) -> list[tuple[str, ...]]:

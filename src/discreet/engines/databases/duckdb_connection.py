@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.databases.duckdb_failures import duckdb_failure
-from discreet.engines.databases.failures import failed, too_many_rows
+from discreet.engines.databases.failures import failed, too_many_bytes, too_many_rows
 from discreet.engines.databases.fields import duckdb_field, fitted, needs_text
 from discreet.engines.databases.texts import (
     physical_tables,
@@ -19,7 +19,6 @@ from discreet.engines.databases.texts import (
     statement_text,
     written_tables,
 )
-from discreet.engines.duckdb import ROWS_PER_BATCH
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
+# Few enough that one batch of long texts does not fill the memory before it is measured.
+ROWS_PER_BATCH = 8192
 SCRATCH = "temp"  # DuckDB's catalog of what only this connection sees
 
 
@@ -46,10 +47,16 @@ class DuckDBConnection:
     dialect = "duckdb"
 
     def __init__(
-        self, cursor: duckdb.DuckDBPyConnection, *, turn: Turn, commits: Commits, patience: float
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        *,
+        turn: Turn,
+        commits: Commits,
+        patience: float,
+        result_bytes: int | None = None,
     ) -> None:
         self._cursor, self._turn, self._commits = cursor, turn, commits
-        self._patience = patience
+        self._patience, self._result_bytes = patience, result_bytes
         self._is_open = self._has_failed = self._is_writer = self._is_read_only = False
         self._snapshot = 0
         self._read: set[Names] = set()
@@ -156,7 +163,7 @@ class DuckDBConnection:
         def run() -> ArrowTable:
             result = self._cursor.execute(text)
             types = _described(result)
-            table = result.to_arrow_table()
+            table = self._bounded(result, None)
             texts = [place for place, (_, kind) in enumerate(types) if needs_text(kind)]
             for place in texts:  # a write cannot run again with casts
                 cells = [None if cell is None else str(cell) for cell in table[place].to_pylist()]
@@ -216,17 +223,22 @@ class DuckDBConnection:
         return fitted(self._bounded(result, limit), [duckdb_field(*item) for item in types])
 
     def _bounded(self, result: duckdb.DuckDBPyConnection, limit: int | None) -> ArrowTable:
-        if limit is None:
+        most = self._result_bytes
+        if limit is None and most is None:
             return result.to_arrow_table()
-        reader = result.to_arrow_reader(min(limit + 1, ROWS_PER_BATCH))
+        reader = result.to_arrow_reader(min((limit or ROWS_PER_BATCH) + 1, ROWS_PER_BATCH))
         batches: list[Any] = []
-        rows = 0
+        rows = size = 0
         for batch in reader:
             batches.append(batch)
             rows += batch.num_rows
-            if rows > limit:
+            size += batch.nbytes
+            if limit is not None and rows > limit:
                 reader.close()
                 raise too_many_rows(limit)
+            if most is not None and size > most:
+                reader.close()
+                raise too_many_bytes(most)
         return pa.Table.from_batches(batches, schema=reader.schema)
 
     def _write(

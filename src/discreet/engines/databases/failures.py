@@ -92,6 +92,15 @@ def failed(
     return StatementFailed(sqlstate, text, hint=hint or _HINTS.get(sqlstate))
 
 
+def too_many_bytes(limit: int) -> StatementFailed:
+    """Return the failure of a query whose result takes more memory than one may."""
+    return failed(
+        "54000",
+        f"the result is larger than {limit / (1 << 20):g} MiB",
+        hint="Ask for fewer rows or shorter values at once.",
+    )
+
+
 def too_many_rows(limit: int) -> StatementFailed:
     """Return the failure of a query with more rows than may be handed out at once."""
     return failed(

@@ -21,6 +21,7 @@ def open_database(
     memory_limit: str | None = None,
     threads: int | None = None,
     max_temp: str | None = None,
+    result_bytes: int | None = None,
 ) -> Database:
     """Return the database at `where`, ready to be served.
 
@@ -32,6 +33,8 @@ def open_database(
         memory_limit: How much memory DuckDB may use.
         threads: How many threads DuckDB may use.
         max_temp: How much DuckDB may spill to disk.
+        result_bytes: How much memory one result may take, 54000 beyond it; Spark has its own
+            `spark.driver.maxResultSize`.
 
     >>> database = open_database(None)
     >>> database.name, database.is_writable, database.tables()
@@ -44,7 +47,7 @@ def open_database(
     if text.startswith(POSTGRES):
         from discreet.engines.databases.postgres import ServedPostgres
 
-        return ServedPostgres(text)
+        return ServedPostgres(text, result_bytes=result_bytes)
     if text.startswith(SPARK):
         from discreet.engines.databases.spark import ServedSpark
 
@@ -58,4 +61,5 @@ def open_database(
         memory_limit=memory_limit,
         threads=threads,
         max_temp=max_temp,
+        result_bytes=result_bytes,
     )

@@ -45,22 +45,25 @@ FROM x AS t
 
 
 class ServedPostgres:
-    """A PostgreSQL server behind the gateway; `url` may name several hosts."""
+    """A PostgreSQL server behind the gateway; `url` may name several hosts.
+
+    `result_bytes` is how much memory one result may take; 54000 beyond it.
+    """
 
     name = "postgresql"
     dialect = "postgres"
     is_writable = True
     prefix: tuple[str, ...] = ()
 
-    def __init__(self, url: str) -> None:
-        self._url, self._fence = url, Fence()
+    def __init__(self, url: str, *, result_bytes: int | None = None) -> None:
+        self._url, self._fence, self._result_bytes = url, Fence(), result_bytes
         self._own = PostgresConnection(url, self._fence)
         self._lock = threading.Lock()
         self._versions: dict[tuple[str, ...], tuple[str, str]] = {}
 
     def connect(self) -> PostgresConnection:
         """Return a connection for one session."""
-        return PostgresConnection(self._url, self._fence)
+        return PostgresConnection(self._url, self._fence, result_bytes=self._result_bytes)
 
     def tables(self) -> list[tuple[str, ...]]:
         """Return the physical names of what is there, outermost first."""

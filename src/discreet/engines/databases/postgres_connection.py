@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.databases.failures import failed, too_many_rows
+from discreet.engines.databases.failures import failed, too_many_bytes, too_many_rows
 from discreet.engines.databases.postgres_rows import encoded, postgres_field, read_table
 from discreet.engines.databases.texts import query_text, statement_text
 from discreet.errors import MissingExtra, StatementFailed
@@ -78,8 +78,10 @@ class PostgresConnection:
 
     dialect = "postgres"
 
-    def __init__(self, url: str, fence: Fence | None = None) -> None:
-        self._url, self._fence = url, fence
+    def __init__(
+        self, url: str, fence: Fence | None = None, *, result_bytes: int | None = None
+    ) -> None:
+        self._url, self._fence, self._result_bytes = url, fence, result_bytes
         self._connection = open_session(url, fence)
         self._is_open = self._has_failed = False
         self._marks: list[str] = []
@@ -277,6 +279,8 @@ class PostgresConnection:
             with self._connection.cursor() as cursor, cursor.copy(text) as blocks:
                 for block in blocks:
                     spool.write(block)
+                    if self._result_bytes is not None and spool.tell() > self._result_bytes:
+                        raise too_many_bytes(self._result_bytes)
             spool.seek(0)
             return read_table(spool, fields)
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.databases.failures import too_many_rows
+from discreet.engines.databases.failures import too_many_bytes, too_many_rows
 from discreet.serve.catalog.answers import arranged, fields_of
 from discreet.serve.catalog.parameters import bound, parameter_types
 from discreet.serve.catalog.questions import is_about_catalog
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from discreet.guard.access.authority import Authority, Subject
     from discreet.serve.catalog.store import Store
 
-_ROWS = 65_536  # of a batch
+_ROWS = 8192  # of a batch
+_BYTES = 64 << 20  # of a result: nobody has that many tables
 
 
 class Catalog:
@@ -134,6 +135,9 @@ def _bounded(result: Any, limit: int) -> ArrowTable:
     batches: list[Any] = []
     for batch in reader:
         batches.append(batch)
+        if sum(each.nbytes for each in batches) > _BYTES:
+            reader.close()
+            raise too_many_bytes(_BYTES)
         if sum(each.num_rows for each in batches) > limit:
             reader.close()
             raise too_many_rows(limit)

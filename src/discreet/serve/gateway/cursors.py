@@ -24,11 +24,15 @@ class Cursor:
     place: int = 0
 
 
-def keep(cursors: dict[str, Cursor], name: str, cursor: Cursor, *, most: int) -> None:
-    """Add a cursor; all of a session's together hold no more rows than one result may have."""
+def keep(
+    cursors: dict[str, Cursor], name: str, cursor: Cursor, *, most: int, most_bytes: int
+) -> None:
+    """Add a cursor; all of a session's together hold no more than one result may have."""
     held = sum(each.table.num_rows + 1 for each in cursors.values())
     if held + cursor.table.num_rows > most:
         raise StatementFailed("54000", "open cursors hold too many rows: close some")
+    if sum(each.table.nbytes for each in (*cursors.values(), cursor)) > most_bytes:
+        raise StatementFailed("54000", "open cursors hold too much memory: close some")
     cursors[name] = cursor
 
 

@@ -149,8 +149,14 @@ def _around(
                 raise StatementFailed("42P03", f'cursor "{statement.name}" already exists')
             inner = _planned(session, plan.prepared, values, note)
             cursor = cursors.Cursor(inner.fields or (), inner.table, statement.hold)
-            most = session.house.settings.limits.rows
-            cursors.keep(session.cursors, statement.name, cursor, most=most)
+            limits = session.house.settings.limits
+            cursors.keep(
+                session.cursors,
+                statement.name,
+                cursor,
+                most=limits.rows,
+                most_bytes=limits.result_bytes,
+            )
             return Outcome("DECLARE CURSOR", notices=inner.notices)
         case _:
             raise Bug("A statement has another inside that should not.")

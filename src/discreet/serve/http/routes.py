@@ -35,6 +35,8 @@ _FAULTS: dict[int | str, dict[str, Any]] = {
     }.items()
 }
 
+LARGEST = 32 << 20  # bytes of a result, before it is JSON
+
 router = APIRouter()
 
 
@@ -147,6 +149,7 @@ def _run(session: Session, body: bodies.Question) -> tuple[Outcome, list[Any]]:
         for statement in statements:
             prepared = session.prepare(statement)
             outcome = session.run(prepared, body.parameters)
+            _require_small(outcome)
             notices += outcome.notices
     except BaseException:
         session.finish_block(failed=True)
@@ -155,6 +158,16 @@ def _run(session: Session, body: bodies.Question) -> tuple[Outcome, list[Any]]:
     if outcome is None:
         raise StatementFailed("42601", "there is no statement")
     return outcome, notices
+
+
+def _require_small(outcome: Outcome) -> None:
+    """Refuse, while it can be undone, what would take many times its size as JSON."""
+    if outcome.table is not None and outcome.table.nbytes > LARGEST:
+        raise StatementFailed(
+            "54000",
+            f"the result is larger than {LARGEST >> 20} MiB, which is too large for HTTP",
+            hint="Ask for less with LIMIT, or use the PostgreSQL protocol.",
+        )
 
 
 def _reply(outcome: Outcome, notices: list[Any]) -> bodies.Reply:

@@ -292,6 +292,8 @@ class Conversation:
 
     def _start(self, portal: Portal, prepared: Prepared, is_alone: bool) -> Iterator[bytes]:
         """Run a portal: once, whatever comes of it."""
+        if sum(each.held for each in self._portals.values()) > self._limits.max_held:
+            raise StatementFailed("53400", "open portals hold too much", hint="Close some.")
         if self._in_block or not is_alone:
             self._open_block()
         portal.has_run = True

@@ -24,3 +24,4 @@ class Limits:
     max_message: int = 16 * 1024 * 1024
     max_statements: int = 1000  # prepared, per connection
     max_portals: int = 64
+    max_held: int = 256 * 1024 * 1024  # bytes of results that portals have not handed out

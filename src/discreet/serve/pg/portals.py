@@ -45,6 +45,11 @@ class Portal:
         self._table = outcome.table if outcome.copy is None else None
         self.outcome = replace(outcome, table=None, notices=())
 
+    @property
+    def held(self) -> int:
+        """How many bytes of its result it keeps."""
+        return 0 if self._table is None else self._table.nbytes
+
     def next_rows(self, most: int) -> tuple[ArrowTable | None, bool]:
         """Return up to `most` rows (0: all) that were not handed out yet, and whether to ask again."""
         table = self._table

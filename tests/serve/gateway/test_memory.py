@@ -1,0 +1,68 @@
+"""No result, and nothing that a session keeps open, takes more memory than it may."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from discreet.errors import StatementFailed
+from discreet.serve.http import routes
+from discreet.serve.http.app import make_app
+
+LONG = "x" * 50_000
+
+
+@pytest.fixture
+def server(open_server, connect):
+    """One where a result may take a megabyte; with a table of a hundred rows."""
+    server = open_server(limits={"result_bytes": 1 << 20})
+    admin = connect(server)
+    admin.run("CREATE TABLE t (id int PRIMARY KEY, s text)")
+    admin.run(f"INSERT INTO t VALUES {', '.join(f'({number}, NULL)' for number in range(100))}")
+    return server
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"SELECT '{LONG}' || id FROM t",
+        f"UPDATE t SET s = '{LONG}' || id RETURNING s",
+        f"DECLARE c CURSOR WITH HOLD FOR SELECT '{LONG}' || id FROM t",
+        f"COPY (SELECT '{LONG}' || id FROM t) TO STDOUT",
+    ],
+)
+def test_a_result_of_long_texts_is_refused(server, connect, statement):
+    admin = connect(server)
+    with pytest.raises(StatementFailed) as refused:
+        admin.run(statement)
+    assert refused.value.sqlstate == "54000"
+    assert str(refused.value) == "the result is larger than 1 MiB"
+    assert admin.rows("SELECT count(*), count(s) FROM t") == [(100, 0)]
+    assert len(admin.rows(f"SELECT '{LONG}' || id FROM t LIMIT 15")) == 15
+
+
+def test_a_catalog_of_long_texts_is_refused(server, connect):
+    with pytest.raises(StatementFailed) as refused:
+        connect(server).run(f"SELECT '{LONG}' || a.oid FROM pg_type a, pg_type b")
+    assert refused.value.sqlstate == "54000"
+
+
+def test_cursors_together_hold_no_more_than_one_result(server, connect):
+    admin = connect(server)
+    admin.run(f"DECLARE a CURSOR WITH HOLD FOR SELECT '{LONG}' || id FROM t LIMIT 15")
+    with pytest.raises(StatementFailed) as refused:
+        admin.run(f"DECLARE b CURSOR WITH HOLD FOR SELECT '{LONG}' || id FROM t LIMIT 15")
+    assert refused.value.sqlstate == "54000"
+
+
+def test_less_goes_over_http(server, monkeypatch):
+    monkeypatch.setattr(routes, "LARGEST", 1 << 16)
+    app = make_app(server.house, server.keeper, is_encrypted=False)
+    with TestClient(app, client=("127.0.0.1", 1)) as client:
+        client.auth = ("admin", "a long password")
+        statement = f"UPDATE t SET s = '{LONG}' WHERE id < 3 RETURNING s"
+        answer = client.post("/v1/query", json={"statement": statement})
+        assert answer.status_code == 400
+        assert answer.json()["sqlstate"] == "54000"
+        asked = {"statement": "SELECT count(s) FROM t"}
+        assert client.post("/v1/query", json=asked).json()["rows"] == [[0]]
