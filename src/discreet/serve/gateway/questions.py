@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,17 +16,19 @@ from discreet.guard.access.authority import DEFAULT_SCHEMA, Allowance, Privilege
 from discreet.guard.access.decide import budgets_on, privilege_on
 from discreet.policy.answering import Budget
 from discreet.serve.gateway.ciphers import INDEX
+from discreet.serve.gateway.curators import Curators, is_lost
 from discreet.serve.session import Notice
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from sqlglot import exp
 
     from discreet.answer.answer import Answer
-    from discreet.answer.plan import Noise
+    from discreet.answer.plan import Noise, Plan
     from discreet.dp.ledger.book import Ledger
     from discreet.engines.databases.database import Database
     from discreet.engines.engine import ArrowTable
@@ -75,8 +75,7 @@ class Questions:
     ) -> None:
         self._database, self._ledger, self._policy = database, ledger, policy
         self._clock, self._quantum = clock, quantum
-        self._curators: OrderedDict[object, Curator] = OrderedDict()
-        self._lock = threading.Lock()
+        self._curators = Curators(KEPT)
 
     def read(
         self,
@@ -119,19 +118,15 @@ class Questions:
 
     def describe(self, asked: Asked) -> tuple[Field, ...]:
         """Return the columns of the answer; nothing is read or spent."""
-        curator = self._curator(asked)
-        plan, _ = curator.plan(
-            asked.text, epsilon=asked.epsilon, delta=asked.delta, noise=asked.noise
-        )
-        return tuple(Field(item.name, _type(item.type)) for item in curator.shape(plan))
+        with self._curator(asked) as curator:
+            plan, _ = _plan(curator, asked)
+            return tuple(Field(item.name, _type(item.type)) for item in curator.shape(plan))
 
     def explain(self, asked: Asked) -> list[str]:
         """Return what the question would cost and how exact it would be, line by line."""
-        curator = self._curator(asked)
-        plan, text = curator.plan(
-            asked.text, epsilon=asked.epsilon, delta=asked.delta, noise=asked.noise
-        )
-        found = curator.explain(plan, text, confidence=asked.confidence)
+        with self._curator(asked) as curator:
+            plan, text = _plan(curator, asked)
+            found = curator.explain(plan, text, confidence=asked.confidence)
         lines = [price(found)]
         for item in found.expected:
             if item.ranks is not None:
@@ -146,22 +141,21 @@ class Questions:
 
     def ask(self, asked: Asked) -> Answer:
         """Answer the question and charge it; the same one on the same data is free."""
-        curator = self._curator(asked)
-        try:
-            return _ask(curator, asked)
-        except EngineFailed as error:
-            if not _is_lost(curator):  # the words are our own: it cannot be computed
-                raise StatementFailed("22000", str(error)) from None
+        with self._curator(asked) as curator:
+            try:
+                return _ask(curator, asked)
+            except EngineFailed as error:
+                if not is_lost(curator):  # the words are our own: it cannot be computed
+                    raise StatementFailed("22000", str(error)) from None
         # The database went away meanwhile: what was reserved for the question still is.
-        return _ask(self._curator(asked), asked)
+        with self._curator(asked) as curator:
+            return _ask(curator, asked)
 
     def close(self) -> None:
         """Let go of all readers."""
-        with self._lock:
-            while self._curators:
-                self._curators.popitem()[1].leave()
+        self._curators.close()
 
-    def _curator(self, asked: Asked) -> Curator:
+    def _curator(self, asked: Asked) -> AbstractContextManager[Curator]:
         key = (
             asked.payer,
             asked.identity,
@@ -171,27 +165,21 @@ class Questions:
                 for relation in asked.relations
             ),
         )
-        with self._lock:
-            found = self._curators.get(key)
-            if found is not None and _is_lost(found):
-                self._curators.pop(key).leave()
-                found = None
-            if found is None:
-                found = self._open(asked, [version for _, version in key[3]])
-                self._curators[key] = found
-                if len(self._curators) > KEPT:
-                    self._curators.popitem(last=False)[1].leave()
-            self._curators.move_to_end(key)
-            return found
+        versions = [version for _, version in key[3]]
+        return self._curators.lend(key, lambda: self._open(asked, versions))
 
     def _open(self, asked: Asked, versions: list[str]) -> Curator:
         reader = self._database.reader()
-        held = {
-            relation.name: self._held(reader, relation, asked, allowance, version)
-            for relation, allowance, version in zip(
-                asked.relations, asked.allowances, versions, strict=True
-            )
-        }
+        try:
+            held = {
+                relation.name: self._held(reader, relation, asked, allowance, version)
+                for relation, allowance, version in zip(
+                    asked.relations, asked.allowances, versions, strict=True
+                )
+            }
+        except BaseException:
+            reader.close()
+            raise
         return Curator(
             Catalog({name: (lambda item=item: item) for name, item in held.items()}),
             reader,
@@ -267,6 +255,15 @@ def _known(said: Said, asked: Asked) -> Said:
     return replace(said, budget=replace(said.budget, analysts=analysts))
 
 
+def _plan(curator: Curator, asked: Asked) -> tuple[Plan, str]:
+    return curator.plan(
+        asked.text,
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        noise=asked.noise,
+    )
+
+
 def _ask(curator: Curator, asked: Asked) -> Answer:
     return curator.ask(
         asked.text,
@@ -275,10 +272,6 @@ def _ask(curator: Curator, asked: Asked) -> Answer:
         noise=asked.noise,
         confidence=asked.confidence,
     )
-
-
-def _is_lost(curator: Curator) -> bool:
-    return getattr(curator.engine, "is_lost", False)
 
 
 def told(answer: Answer) -> tuple[Notice, ...]:
