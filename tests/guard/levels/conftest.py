@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.guard.levels.world import World
 
+from discreet.engines.databases.duckdb import Limits, ServedDuckDB
 from discreet.engines.databases.opening import open_database
 from discreet.guard.levels.lattice import Lattice
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def memory() -> Iterator[Database]:
     """A DuckDB that all tests share."""
-    database = open_database(None, threads=1)
+    database = ServedDuckDB(None, limits=Limits(threads=1))
     yield database
     database.close()
 

@@ -11,6 +11,7 @@ from tests.guard.levels import model
 from tests.guard.levels.chance import CLEARANCES, CODES, LATTICE, acts, declassification, observed
 from tests.guard.levels.world import World, relation
 
+from discreet.engines.databases.duckdb import Limits, ServedDuckDB
 from discreet.engines.databases.opening import open_database
 from discreet.guard.access.authority import Check
 
@@ -77,7 +78,7 @@ def test_the_model_notices_a_writer_that_writes_down():
 @pytest.fixture(params=["clearance", "key"])
 def tables(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
     """Makes worlds on one DuckDB, for each label that NULL may show."""
-    database = open_database(None, threads=1)
+    database = ServedDuckDB(None, limits=Limits(threads=1))
     made: list[World] = []
 
     def make(**more: Any) -> World:

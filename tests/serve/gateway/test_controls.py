@@ -419,3 +419,24 @@ def test_the_journal_names_the_control_and_the_rule(
         ("allowed", "control seed"),
         ("denied", "control seed: audit"),
     ]
+
+
+def test_who_can_become_a_writer_cannot_ask(admin: Client, eve: Callable[..., Client]) -> None:
+    adversary = eve("size = 4")
+    value(adversary, CROWD)
+    admin.run("CREATE ROLE clerks; GRANT INSERT ON employee TO clerks")
+    admin.run("GRANT clerks TO eve WITH INHERIT FALSE, SET TRUE")
+    assert refusal(adversary, CROWD).sqlstate == "42501"
+
+
+def test_masks_and_row_policies_hold_under_a_control(
+    admin: Client, eve: Callable[..., Client]
+) -> None:
+    adversary = eve("size = 4")
+    admin.run("CREATE MASK pay ON employee (salary) TO analysts USING (0)")
+    assert refusal(adversary, CROWD).sqlstate == "42501"
+    counted = "SELECT count(*) FROM employee WHERE age < 30"
+    value(adversary, counted)
+    admin.run("ALTER TABLE employee ENABLE ROW LEVEL SECURITY")
+    admin.run("CREATE POLICY young ON employee TO analysts USING (age < 25)")
+    assert refusal(adversary, counted).sqlstate == "42501"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -35,6 +36,26 @@ _CLOSED: Mapping[str, exp.Expr] = {
 }
 
 
+@dataclass(frozen=True)
+class Limits:
+    """How much of a machine DuckDB may use; what is None is left to it.
+
+    Attributes:
+        memory: In all, such as `2GB`.
+        threads: How many it may run.
+        spill: How much it may write beside its file, such as `10GB`.
+        result_bytes: Memory of one result; 54000 beyond it.
+    """
+
+    memory: str | None = None
+    threads: int | None = None
+    spill: str | None = None
+    result_bytes: int | None = None
+
+
+_NONE = Limits()
+
+
 class ServedDuckDB:
     """A DuckDB file as the catalog `guarded` of an instance in memory, or a memory of its own.
 
@@ -46,12 +67,9 @@ class ServedDuckDB:
         key: At least 32 bytes that encrypt the file, its log and what spills.
         seals_spill: Encrypt what spills also where the file is not: its tables may hold cells that
             queries open. Without DuckDB's module for it, nothing spills then.
-        memory_limit: How much memory the instance may use, such as `2GB`.
-        threads: How many threads it may use.
+        limits: How much of the machine it may use.
         temp_directory: Where it spills; a private folder that goes away when not given.
-        max_temp: How much it may spill, such as `10GB`.
         patience: Seconds that a writer waits for another one before it fails with 55P03.
-        result_bytes: How much memory one result may take; 54000 beyond it.
     """
 
     name = "duckdb"
@@ -65,19 +83,16 @@ class ServedDuckDB:
         *,
         key: bytes | None = None,
         seals_spill: bool = False,
-        memory_limit: str | None = None,
-        threads: int | None = None,
+        limits: Limits = _NONE,
         temp_directory: Path | None = None,
-        max_temp: str | None = None,
         patience: float = PATIENCE,
-        result_bytes: int | None = None,
     ) -> None:
         self._path = path
         self.seals_spill = seals_spill or key is not None or path is None
-        self._patience, self._result_bytes = patience, result_bytes
+        self._patience, self._limits = patience, limits
         self._spill = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
         self._turn, self._commits = Turn(), Commits()
-        limits = {"memory_limit": memory_limit, "threads": threads}
+        shares = {"memory_limit": limits.memory, "threads": limits.threads}
         settings: dict[str, Any] = {
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -88,16 +103,16 @@ class ServedDuckDB:
             "temp_file_encryption": self.seals_spill,
             # Otherwise a transaction's snapshot of the file begins only when it first touches it.
             "immediate_transaction_mode": True,
-            **{name: value for name, value in limits.items() if value is not None},
+            **{name: value for name, value in shares.items() if value is not None},
         }
         self._root = withheld(lambda: duckdb.connect(":memory:", config=settings))
         try:
-            self._open(key, max_temp)
+            self._open(key)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, key: bytes | None, max_temp: str | None) -> None:
+    def _open(self, key: bytes | None) -> None:
         if self.seals_spill and key is None and self._path is not None:
             try:
                 load_cryptography(self._root)
@@ -107,8 +122,8 @@ class ServedDuckDB:
         # Closing a handle of the file would end DuckDB's lock on it: one stays open for copies.
         self._file = self._path.open("rb") if self._path else None
         self._set("TimeZone", build.text("UTC"))
-        if max_temp is not None:  # as a setting of `connect`, DuckDB would show it and ignore it
-            self._set("max_temp_directory_size", build.text(max_temp))
+        if self._limits.spill is not None:  # as a setting of `connect`, DuckDB would ignore it
+            self._set("max_temp_directory_size", build.text(self._limits.spill))
         for name, value in _CLOSED.items():
             self._set(name, value)
         self.create_schema("public")
@@ -120,7 +135,7 @@ class ServedDuckDB:
             turn=self._turn,
             commits=self._commits,
             patience=self._patience,
-            result_bytes=self._result_bytes,
+            result_bytes=self._limits.result_bytes,
         )
 
     def tables(self) -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.engines.address import POSTGRES, SPARK
-from discreet.engines.databases.duckdb import ServedDuckDB
+from discreet.engines.databases.duckdb import Limits, ServedDuckDB
 from discreet.errors import WrongUsage
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ def open_database(
     key: bytes | None = None,
     seals_spill: bool = False,
     memory_limit: str | None = None,
-    threads: int | None = None,
-    max_temp: str | None = None,
     result_bytes: int | None = None,
 ) -> Database:
     """Return the database at `where`, ready to be served.
@@ -31,8 +29,6 @@ def open_database(
         key: Encrypts a DuckDB file; other places encrypt their files themselves.
         seals_spill: Encrypt what DuckDB spills also where its file is not encrypted.
         memory_limit: How much memory DuckDB may use.
-        threads: How many threads DuckDB may use.
-        max_temp: How much DuckDB may spill to disk.
         result_bytes: How much memory one result may take, 54000 beyond it; Spark has its own
             `spark.driver.maxResultSize`.
 
@@ -58,8 +54,5 @@ def open_database(
         path,
         key=key,
         seals_spill=seals_spill,
-        memory_limit=memory_limit,
-        threads=threads,
-        max_temp=max_temp,
-        result_bytes=result_bytes,
+        limits=Limits(memory=memory_limit, result_bytes=result_bytes),
     )

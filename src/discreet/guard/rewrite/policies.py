@@ -55,6 +55,22 @@ def _applies(authority: Authority, role: str, policy: RowPolicy, right: Right) -
     return any(one == PUBLIC or has_privs_of(authority, role, one) for one in policy.roles)
 
 
+def has_policies(authority: Authority, role: str, relation: Relation) -> bool:
+    """Whether a policy says which rows of a relation `role` reads."""
+    return not is_exempt(authority, role, relation) and any(
+        _applies(authority, role, policy, "SELECT") for policy in relation.policies
+    )
+
+
+def masked_columns(authority: Authority, role: str, relation: Relation) -> frozenset[str]:
+    """Return the columns of which `role` sees a mask only."""
+    return frozenset(
+        column.name
+        for column in relation.columns
+        if mask_of(authority, role, relation, column.name) is not None
+    )
+
+
 def row_condition(
     reading: Reading,
     relation: Relation,

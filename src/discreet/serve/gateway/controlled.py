@@ -13,6 +13,7 @@ from discreet.guard.access.decide import any_privilege, reach
 from discreet.guard.rewrite.authorize import authorize_query, relations_of
 from discreet.guard.rewrite.bind import bind
 from discreet.guard.rewrite.confirm import confirm
+from discreet.guard.rewrite.policies import has_policies, masked_columns
 from discreet.serve.gateway.aggregates import (
     ROWS,
     constants_query,
@@ -144,7 +145,9 @@ def _controls(authority: Authority, role: str, relation: Relation) -> list[Contr
 def _require_askable(session: GatewaySession, relation: Relation) -> None:
     if relation.kind != "table" or relation.multilevel:
         raise StatementFailed("0A000", f'"{relation.name}" has labels: no control applies to it')
-    if any_privilege(session.authority, session.role, relation, _WRITING):
+    # As whatever role the user can become.
+    roles = {session.role, *reach(session.authority, session.user, "use")}
+    if any(any_privilege(session.authority, role, relation, _WRITING) for role in roles):
         # With rows of their own, whoever asks would fill up a crowd of one.
         raise AccessDenied(
             f"permission denied for table {relation.name}",
@@ -157,6 +160,10 @@ def _require_plain(session: GatewaySession, relation: Relation, shape: Shape) ->
     cells = {column.name for column in relation.columns if column.key is not None}
     if cells & {*shape.named(), *_unit(session, relation)}:
         raise _denied(relation, "the question uses an encrypted column")
+    if masked_columns(session.authority, session.role, relation) & shape.named():
+        raise _denied(relation, "the question uses a column that its sender sees a mask of")
+    if has_policies(session.authority, session.role, relation):
+        raise _denied(relation, f"row policies of {relation.name} are for {session.role}")
 
 
 def _denied(relation: Relation, reason: str) -> AccessDenied:

@@ -11,11 +11,19 @@ from discreet.answer.curator import Curator
 from discreet.answer.statement import DIALECT
 from discreet.answer.words import amounts, percent, price, short
 from discreet.engines.databases.database import Field
-from discreet.errors import AccessDenied, EngineFailed, StatementFailed
-from discreet.guard.access.authority import DEFAULT_SCHEMA, Allowance, Privilege
-from discreet.guard.access.decide import budgets_on, privilege_on
+from discreet.errors import EngineFailed, StatementFailed
+from discreet.guard.access.authority import DEFAULT_SCHEMA, Allowance
+from discreet.guard.rewrite.policies import masked_columns
 from discreet.policy.answering import Budget
-from discreet.serve.gateway.ciphers import INDEX
+from discreet.serve.gateway.asking import (
+    allowance_of,
+    cells_of,
+    may_read_others,
+    payer_of,
+    require_all_rows,
+    require_seen,
+    unqualified,
+)
 from discreet.serve.gateway.curators import Curators, is_lost
 from discreet.serve.session import Notice
 from discreet.sql import build
@@ -48,6 +56,8 @@ class Asked:
     """A question that may be answered: its text, what it may cost, and out of whose grant.
 
     `payer` is the role's name; `identity` is who it is, under whatever name, and what the books know.
+    `hidden` are the columns of each relation that the sender sees masks of, and that no question of
+    theirs can name.
     """
 
     text: str
@@ -55,6 +65,7 @@ class Asked:
     payer: str
     identity: str
     allowances: tuple[Allowance | None, ...]
+    hidden: tuple[frozenset[str], ...]
     epsilon: str
     delta: str
     noise: Noise | None
@@ -89,13 +100,16 @@ class Questions:
         if not relations:
             return None
         private = [relation for relation in relations if not self._is_public(relation)]
-        if not private or not _may_read_others(authority, subject, relations, private):
+        if not private or not may_read_others(authority, subject, relations, private):
             return None
-        payer = _payer(authority, subject, private)
+        payer = payer_of(authority, subject, private)
         if payer is None:
             return None
         for relation in private:
             self._require_askable(relation)
+            require_all_rows(authority, subject, relation)
+        hidden = tuple(masked_columns(authority, subject.role, one) for one in relations)
+        require_seen(query, relations, hidden)
         epsilon = variables.get("discreet.epsilon")
         if not epsilon:
             raise StatementFailed(
@@ -105,11 +119,12 @@ class Questions:
             )
         noise = variables.get("discreet.noise") or None
         return Asked(
-            query.sql(dialect=DIALECT, comments=False),
+            unqualified(query).sql(dialect=DIALECT, comments=False),
             tuple(relations),
             payer,
             authority.identity_of(payer) or payer,
-            tuple(_allowance(authority, payer, relation) for relation in relations),
+            tuple(allowance_of(payer, relation) for relation in relations),
+            hidden,
             epsilon,
             variables.get("discreet.delta") or "0",
             noise,  # pyright: ignore[reportArgumentType]
@@ -156,26 +171,25 @@ class Questions:
         self._curators.close()
 
     def _curator(self, asked: Asked) -> AbstractContextManager[Curator]:
+        versions = tuple(self._database.version(one.physical) for one in asked.relations)
         key = (
             asked.payer,
             asked.identity,
             asked.allowances,
-            tuple(
-                (relation.physical, self._database.version(relation.physical))
-                for relation in asked.relations
-            ),
+            asked.relations,
+            asked.hidden,
+            versions,
         )
-        versions = [version for _, version in key[3]]
         return self._curators.lend(key, lambda: self._open(asked, versions))
 
-    def _open(self, asked: Asked, versions: list[str]) -> Curator:
+    def _open(self, asked: Asked, versions: tuple[str, ...]) -> Curator:
         reader = self._database.reader()
         try:
             held = {
-                relation.name: self._held(reader, relation, asked, allowance, version)
-                for relation, allowance, version in zip(
-                    asked.relations, asked.allowances, versions, strict=True
+                relation.name: replace(
+                    self._held(reader, relation, asked, number), version=versions[number]
                 )
+                for number, relation in enumerate(asked.relations)
             }
         except BaseException:
             reader.close()
@@ -190,31 +204,24 @@ class Questions:
             clock=self._clock,
         )
 
-    def _held(
-        self,
-        reader: Any,
-        relation: Relation,
-        asked: Asked,
-        allowance: Allowance | None,
-        version: str,
-    ) -> Held:
+    def _held(self, reader: Any, relation: Relation, asked: Asked, number: int) -> Held:
         opened = reader.table(build.table(*relation.physical), label=relation.name)
-        cells = [column.name for column in relation.columns if column.key is not None]
-        hidden = {*cells, *(name + INDEX for name in cells)}
+        hidden = {*cells_of(relation), *asked.hidden[number]}
         kept = tuple(column for column in opened.columns if column.name not in hidden)
-        said = _known(self._said(relation), asked)
+        said, allowance = _known(self._said(relation), asked), asked.allowances[number]
         if said is not None and allowance is not None:
             whole = said.budget or (self._policy and self._policy.budget) or _WHOLE
             own = Budget(allowance.epsilon, allowance.delta, whole.accounting)
-            said = replace(
-                said, budget=replace(whole, analysts={**whole.analysts, asked.identity: own})
-            )
+            analysts = {**whole.analysts, asked.identity: own}
+            # What the policy calls public is not, once the owner shows some of it only.
+            is_public = self._is_public(relation)
+            said = replace(said, budget=replace(whole, analysts=analysts), public=is_public)
         return Held(
             relation.name,
             replace(opened, columns=kept),
             said,
             account=f"table:{relation.schema}.{relation.name}",
-            version=version,
+            version="",
         )
 
     def _said(self, relation: Relation) -> model.Table | None:
@@ -237,11 +244,22 @@ class Questions:
                 f'questions about "{relation.name}" are not answered: it is a view or has labels',
                 hint="Ask about the table it is made from.",
             )
-        if self._said(relation) is None:
+        said = self._said(relation)
+        if said is None:
             raise StatementFailed(
                 "55000",
                 f'the policy does not say whose rows are in "{relation.name}"',
                 hint="Add the table, its unit and its bounds to the server's policy.",
+            )
+        period = said.unit_period.column if said.unit_period else None
+        whose = {name for name in (said.unit, period) if name is not None}
+        known = {column.name for column in relation.columns if column.key is None}
+        if not whose <= known:
+            # Cells of one person differ from each other: every row would count as another person.
+            raise StatementFailed(
+                "55000",
+                f'the column that tells whose rows are in "{relation.name}" is missing or encrypted',
+                hint="Encrypt other columns, or let the server's policy name another unit.",
             )
 
 
@@ -329,48 +347,3 @@ def _type(kind: Any) -> str:
         (pa.types.is_time, "time"),
     )
     return next((name for test, name in tests if test(kind)), "text")
-
-
-def _may_read_others(
-    authority: Authority, subject: Subject, relations: Sequence[Relation], private: list[Relation]
-) -> bool:
-    """Return whether the sender has SELECT on every public table that is named."""
-    return all(
-        relation in private
-        or privilege_on(authority, subject.role, relation, Privilege.SELECT).allowed
-        for relation in relations
-    )
-
-
-def _payer(authority: Authority, subject: Subject, relations: list[Relation]) -> str | None:
-    """Return the role whose budget pays: one that was granted AGGREGATE on every table named.
-
-    The sender's own grant comes first, then the largest.
-
-    Raises:
-        AccessDenied: Each table may be asked about, but no one grant covers them all.
-    """
-    grants = [dict(budgets_on(authority, subject.role, relation)) for relation in relations]
-    if not all(grants):
-        return None
-    shared = set(grants[0]).intersection(*grants[1:])
-    if not shared:
-        raise AccessDenied(
-            "no single grant of AGGREGATE covers all tables of this question",
-            hint="Ask about one table at a time, or have them granted to one role.",
-        )
-    return min(
-        shared,
-        key=lambda grantee: (grantee != subject.role, -grants[0][grantee].epsilon, grantee),
-    )
-
-
-def _allowance(authority: Authority, payer: str, relation: Relation) -> Allowance | None:
-    found = [
-        entry.budget
-        for entry in relation.acl or ()
-        if entry.grantee == payer and entry.privilege is Privilege.AGGREGATE and entry.budget
-    ]
-    del authority
-    # Two grantors may have given the same role different budgets: the smaller one counts.
-    return min(found, key=lambda budget: (budget.epsilon, budget.delta), default=None)

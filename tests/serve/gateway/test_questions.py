@@ -1,0 +1,128 @@
+"""Questions of those who may only ask: what else the owner said holds for them, too."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+
+import pytest
+
+from discreet.errors import AccessDenied, BudgetExceeded, StatementFailed
+from discreet.guard.vault.keys import Act, create_key
+from discreet.guard.vault.wrapping import parse_wrapping_key
+
+POLICY = """
+tables:
+  visits:
+    source: visits.csv
+    unit: person
+    budget: {epsilon: 8}
+    limits: {rows-per-unit: 3}
+    columns:
+      person: {role: identifier}
+      ward: {role: sensitive, values: [a, b]}
+      cost: {role: sensitive, bounds: [0, 10]}
+  wards:
+    source: wards.csv
+    public: true
+    columns:
+      ward: {role: insensitive}
+      head: {role: insensitive}
+"""
+
+
+@pytest.fixture
+def small(open_server, tmp_path):
+    """A server with a table of people's visits and one that the policy calls public."""
+    rows = [f"{number},{number % 5},{'ab'[number % 2]},{number % 10}" for number in range(30)]
+    (tmp_path / "visits.csv").write_text("\n".join(["id,person,ward,cost", *rows]))
+    (tmp_path / "wards.csv").write_text("ward,head\na,Ann\nb,Ben\n")
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    return open_server(policy=tmp_path / "policy.yaml", epsilon="0.5")
+
+
+@pytest.fixture
+def admin(small, connect):
+    found = connect(small)
+    found.run("CREATE USER ann; CREATE ROLE analysts; GRANT analysts TO ann")
+    found.run("GRANT AGGREGATE ON visits, wards TO analysts WITH BUDGET (EPSILON 1)")
+    return found
+
+
+@pytest.fixture
+def ann(small, connect, admin):
+    return connect(small, "ann")
+
+
+def test_a_new_name_is_no_new_budget(small, connect, admin, ann):
+    admin.run("CREATE USER boss CREATEROLE; GRANT analysts TO boss WITH ADMIN OPTION")
+    ann.run("SET discreet.epsilon = 1")
+    ann.run("SELECT count(*) FROM visits")
+    boss = connect(small, "boss")
+    for old, new in (("analysts", "others"), ("others", "third")):
+        boss.run(f"ALTER ROLE {old} RENAME TO {new}")
+        assert "free" in ann.run("SELECT count(*) FROM visits").notices[0].message
+        with pytest.raises(BudgetExceeded):
+            ann.run("SELECT count(*) FROM visits WHERE ward = 'a'")
+    admin.run("REVOKE ALL ON visits FROM third")
+    admin.run("GRANT AGGREGATE ON visits TO third WITH BUDGET (EPSILON 1)")
+    with pytest.raises(BudgetExceeded):
+        ann.run("SELECT count(*) FROM visits WHERE ward = 'a'")
+
+
+def test_who_has_a_row_policy_cannot_ask_about_the_rows_it_hides(admin, ann):
+    ann.run("SELECT count(*) FROM visits")
+    admin.run("ALTER TABLE visits ENABLE ROW LEVEL SECURITY")
+    admin.run("CREATE POLICY another ON visits TO admin USING (true)")
+    ann.run("SELECT count(*) FROM visits")  # AGGREGATE was granted, and no policy is for them
+    admin.run("CREATE POLICY a_only ON visits TO analysts USING (ward = 'a')")
+    for question in ("SELECT count(*) FROM visits", "SELECT sum(cost) FROM visits"):
+        with pytest.raises(AccessDenied):
+            ann.run(question)
+
+
+def test_a_masked_column_is_in_no_answer(admin, ann):
+    admin.run("CREATE MASK hidden ON visits (ward) TO analysts USING ('x')")
+    for question in (
+        "SELECT ward, count(*) FROM visits GROUP BY ward",
+        "SELECT count(*) FROM visits WHERE ward = 'a'",
+        "SELECT count(*) FROM (SELECT * FROM visits) AS v WHERE v.ward = 'a'",
+        "SELECT w.head, count(*) FROM visits JOIN wards AS w USING (ward) GROUP BY w.head",
+        "SELECT count(*) FROM visits NATURAL JOIN wards",
+    ):
+        with pytest.raises(Exception, match=r"denied|no column|refused") as refused:
+            ann.run(question)
+        assert refused.value.exit_code in (2, 4)
+    assert ann.rows("SELECT count(*) FROM visits")
+
+
+def test_what_the_owner_hides_of_a_public_table_is_public_no_more(admin, ann):
+    joined = "SELECT w.head, count(*) FROM visits AS v JOIN wards AS w ON v.ward = w.ward GROUP BY w.head"
+    admin.run("GRANT SELECT ON wards TO analysts")
+    assert {head for head, _ in ann.rows(joined)} == {"Ann", "Ben"}
+    admin.run("ALTER TABLE wards ENABLE ROW LEVEL SECURITY")
+    with pytest.raises(Exception, match=r"join|unit|refused"):
+        ann.run(joined)
+
+
+def test_an_encrypted_unit_does_not_make_every_row_a_person(small, admin, ann):
+    key = secrets.token_bytes(32)
+    wrapping = parse_wrapping_key(key, where="The test")
+    act = Act(by="admin", at=datetime(2026, 1, 1, tzinfo=UTC))
+    create_key(small.house.control, "k", wrapping, act=act, custody="client")
+    admin.run("SELECT discreet_unlock('k', $1)", key)
+    admin.run("DROP TABLE visits")
+    admin.run("CREATE TABLE visits (id int PRIMARY KEY, person int, ward text, cost int)")
+    admin.run("GRANT AGGREGATE ON visits TO analysts WITH BUDGET (EPSILON 1)")
+    ann.run("SELECT count(*) FROM visits")
+    admin.run("ALTER TABLE visits ALTER COLUMN person SET ENCRYPTED WITH KEY k")
+    admin.run("INSERT INTO visits VALUES (1, 1, 'a', 3), (2, 1, 'a', 3)")
+    with pytest.raises(StatementFailed, match="whose rows"):
+        ann.run("SELECT count(*) FROM visits")
+
+
+def test_the_default_schema_may_be_named(ann):
+    asked = 'SELECT count(*) FROM "public"."visits" WHERE public.visits.cost > 1'
+    assert len(ann.rows(asked)) == 1
+    with pytest.raises(Exception, match="schema"):
+        ann.run("WITH visits AS (SELECT 1 AS x) SELECT count(*) FROM public.visits")
