@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.dp.budget import Budget
 from discreet.dp.ledger.records import Account
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from discreet.answer.plan import Plan
     from discreet.answer.rows import Touch
+    from discreet.dp.ledger.records import Remaining
     from discreet.policy import answering, model
 
 # What a table has for which nobody declared a budget. Above 10 there is little protection left.
@@ -97,3 +98,21 @@ def _in_period(name: str, said: answering.Budget, at: datetime) -> str:
 def budget_of(said: answering.Budget) -> Budget:
     """Return a budget of the policy in exact numbers."""
     return Budget(Fraction(said.epsilon), Fraction(said.delta), said.accounting)
+
+
+def told_remaining(left: list[Remaining]) -> dict[str, Any]:
+    """Return what is left in all, and of each account."""
+    accounts = {
+        item.name: {
+            "epsilon": float(item.epsilon.left),
+            "delta": float(item.delta.left),
+            "spent": float(item.epsilon.spent),
+            "limit": float(item.epsilon.limit),
+        }
+        for item in left
+    }
+    return {
+        "epsilon": min((float(item.epsilon.left) for item in left), default=0.0),
+        "delta": min((float(item.delta.left) for item in left), default=0.0),
+        "accounts": accounts,
+    }

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from discreet.answer import cautions
-from discreet.answer.accounts import DEFAULT, accounts_of
+from discreet.answer.accounts import DEFAULT, accounts_of, told_remaining
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.explain import explain
 from discreet.answer.finish import finish, rehearse, shape
@@ -22,6 +22,7 @@ from discreet.answer.perturb import release
 from discreet.answer.plan import make_plan
 from discreet.answer.resolve import resolve
 from discreet.answer.statement import DIALECT, parse
+from discreet.answer.stopping import Stop
 from discreet.answer.tables import open_catalog
 from discreet.dp.accounting.exact import to_fraction
 from discreet.dp.ledger.book import Ledger
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from discreet.answer.plan import Noise, Plan
     from discreet.answer.question import Question
     from discreet.answer.tables import Reading
-    from discreet.dp.ledger.records import Account, Remaining, Reservation
+    from discreet.dp.ledger.records import Account, Reservation
     from discreet.engines.engine import ArrowSchema
     from discreet.policy.model import Policy
 
@@ -120,7 +121,9 @@ class Curator:
         analyst: str | None = None,
         quantum: float = 0.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        most_rows: int | None = None,
     ) -> None:
+        self._most_rows = most_rows  # of an answer
         self.catalog, self.engine, self.ledger = catalog, engine, ledger
         self.policy, self.analyst = policy, analyst
         self._quantum, self._clock = quantum, clock
@@ -156,6 +159,7 @@ class Curator:
         noise: Noise | None = None,
         confidence: float = 0.95,
         consistent: bool = False,
+        stop: Stop | None = None,
     ) -> Answer:
         """Return a private answer to `question`, and charge it.
 
@@ -168,12 +172,15 @@ class Curator:
             noise: `laplace` or `gaussian`; by default the one with the smaller error.
             confidence: How sure the intervals are.
             consistent: No negative counts.
+            stop: Ends it from another thread.
 
         Raises:
             InvalidQuestion: The text cannot be read, or names what is not there.
             QuestionRefused: There is no private answer to it; nothing was spent.
             BudgetExceeded: Too little is left; nothing was spent.
+            StatementFailed: 57014, it was stopped; asked again, it is not charged again.
         """
+        stop = stop or Stop()
         with self._padded():
             plan, text = self.plan(question, epsilon=epsilon, delta=delta, noise=noise)
             _check_confidence(confidence)
@@ -185,22 +192,23 @@ class Curator:
                 reservation = self.ledger.reserve(
                     accounts, plan.price, key=key, at=at, question=text
                 )
-                told, is_known = self._answered(plan, reservation, consistent=consistent)
+                told, is_known = self._answered(plan, reservation, stop, consistent=consistent)
             left = told_remaining(self.ledger.remaining(accounts))
             return told.with_budget(left, confidence=confidence, cached=is_known)
 
     def _answered(
-        self, plan: Plan, reservation: Reservation, *, consistent: bool
+        self, plan: Plan, reservation: Reservation, stop: Stop, *, consistent: bool
     ) -> tuple[Answer, bool]:
         """Return the answer that the ledger has or gets, and whether it was there."""
         packed = reservation.answer
         is_known = packed is not None
         if packed is None:
-            packed = self.ledger.commit(reservation, self._run(plan, consistent=consistent))
+            packed = self.ledger.commit(reservation, self._run(plan, stop, consistent=consistent))
         if packed == FAILED:
             raise EngineFailed(
                 "The question was charged, but what it computes from noisy numbers failed, such as "
-                "the root of a negative one. Ask for the aggregates, and compute it from these."
+                "the root of a negative one, or has too many rows. Ask for the aggregates, and compute "
+                "it from these."
             )
         told = Answer.unpack(packed)
         if len(packed) < LARGEST_KEPT:
@@ -292,12 +300,20 @@ class Curator:
             for account in accounts
         ]
 
-    def _run(self, plan: Plan, *, consistent: bool) -> bytes:
-        with self._lock:
-            released = _withheld(lambda: self._released(plan, consistent=consistent))
+    def _run(self, plan: Plan, stop: Stop, *, consistent: bool) -> bytes:
+        with stop.turn(self._lock, self.engine, self._home):
             try:
-                finished = _withheld(lambda: finish(plan.question, released, self._home))
+                released = _withheld(lambda: self._released(plan, consistent=consistent))
             except DiscreetError:
+                stop.check()
+                raise
+            stop.check()
+            try:
+                finished = _withheld(
+                    lambda: finish(plan.question, released, self._home, most=self._most_rows)
+                )
+            except DiscreetError:
+                stop.check()
                 # That it failed tells something, too, and is the answer: whoever could ask again
                 # would get other noise for nothing.
                 return FAILED
@@ -351,7 +367,8 @@ class Curator:
 def _keep(place: dict[object, Kept], key: object, value: Kept) -> None:
     """Remember `value`, and forget the oldest one if there are many."""
     while len(place) >= KEPT:
-        place.pop(next(iter(place)))
+        # Others may be at it, too: the list is made in one step.
+        place.pop(next(iter(list(place)), None), None)
     place[key] = value
 
 
@@ -380,21 +397,3 @@ def _said(policy: Any) -> object:
 def _check_confidence(confidence: float) -> None:
     if not 0 < confidence < 1:
         raise InvalidBudget("The confidence must be between 0 and 1, such as 0.95.")
-
-
-def told_remaining(left: list[Remaining]) -> dict[str, Any]:
-    """Return what is left in all, and of each account."""
-    accounts = {
-        item.name: {
-            "epsilon": float(item.epsilon.left),
-            "delta": float(item.delta.left),
-            "spent": float(item.epsilon.spent),
-            "limit": float(item.epsilon.limit),
-        }
-        for item in left
-    }
-    return {
-        "epsilon": min((float(item.epsilon.left) for item in left), default=0.0),
-        "delta": min((float(item.delta.left) for item in left), default=0.0),
-        "accounts": accounts,
-    }

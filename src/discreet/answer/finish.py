@@ -37,8 +37,14 @@ class Finished:
     floors: tuple[float | None, ...] = ()  # below which no value of a column can be
 
 
-def finish(question: Question, released: Mapping[str, Released], home: DuckDB) -> Finished:
-    """Compute the answer from released tables, on a DuckDB that has nothing else."""
+def finish(
+    question: Question,
+    released: Mapping[str, Released],
+    home: DuckDB,
+    *,
+    most: int | None = None,
+) -> Finished:
+    """Compute the answer, of at most so many rows, from released tables, on a DuckDB that has nothing else."""
     plain = _plain_columns(question)
     if plain is not None:
         (only,) = released.values()
@@ -50,10 +56,10 @@ def finish(question: Question, released: Mapping[str, Released], home: DuckDB) -
             if node.name in names and not node.args.get("alias"):
                 node.replace(build.aliased_table(names[node.name], node.name))
         if not question.is_direct or not isinstance(query, exp.Select):
-            table = home.run(query)
+            table = home.run(query, most=most)
             return Finished(_named(table, question.names), (None,) * table.num_columns)
         (found,) = released.values()
-        return _with_errors(question, query, found, home)
+        return _with_errors(question, query, found, home, most=most)
     finally:
         for name in names.values():
             home.drop(name)
@@ -147,7 +153,14 @@ def _number(column: Any) -> Any:
     return column.cast(pa.float64(), safe=False)
 
 
-def _with_errors(question: Question, query: exp.Select, found: Released, home: DuckDB) -> Finished:
+def _with_errors(
+    question: Question,
+    query: exp.Select,
+    found: Released,
+    home: DuckDB,
+    *,
+    most: int | None,
+) -> Finished:
     items = list(query.expressions)
     extra: list[tuple[int, str]] = []
     for index, item in enumerate(items):
@@ -161,7 +174,7 @@ def _with_errors(question: Question, query: exp.Select, found: Released, home: D
         # Rows that are told apart by their errors only would no longer be one.
         query.set("expressions", items)
         extra = []
-    table = home.run(query)
+    table = home.run(query, most=most)
     width = len(items)
     shown = table.select(list(range(width)))
     errors: list[Array | None] = []

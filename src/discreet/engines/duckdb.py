@@ -136,9 +136,15 @@ class DuckDB:
         described = self.execute(query, lambda cursor: cursor.description)
         return [(str(name), str(kind)) for name, kind, *_ in described or []]
 
-    def run(self, query: exp.Query) -> ArrowTable:
-        """Return the whole result: for results known to be small."""
-        return self.execute(query, lambda cursor: cursor.to_arrow_table())
+    def run(self, query: exp.Query, *, most: int | None = None) -> ArrowTable:
+        """Return the whole result: for results known to be small; it fails with more than `most` rows."""
+        if most is None:
+            return self.execute(query, lambda cursor: cursor.to_arrow_table())
+        return self.execute(query, lambda cursor: _bounded(cursor, most))
+
+    def interrupt(self) -> None:
+        """Make what runs now, in another thread, fail."""
+        self._connection.interrupt()
 
     def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
         """Yield the result in order, batch by batch, in bounded memory."""
@@ -301,6 +307,18 @@ class DuckDB:
         item = exp.SetItem(this=exp.EQ(this=exp.var(name), expression=value))
         text = render(exp.Set(expressions=[item]), dialect=self.dialect)
         withheld(lambda: connection.execute(text))
+
+
+def _bounded(cursor: duckdb.DuckDBPyConnection, most: int) -> ArrowTable:
+    reader = cursor.to_arrow_reader(min(most + 1, ROWS_PER_BATCH))
+    batches: list[ArrowBatch] = []
+    while sum(batch.num_rows for batch in batches) <= most:
+        batch = next(reader, None)
+        if batch is None:
+            return pa.Table.from_batches(batches, schema=reader.schema)
+        batches.append(batch)
+    reader.close()
+    raise EngineFailed(f"The result has more than {most:,} rows. Ask for fewer.")
 
 
 def withheld(call: Callable[[], Answer]) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import secrets
 import tempfile
@@ -124,6 +125,11 @@ class PostgreSQL:
     def is_lost(self) -> bool:
         """Whether the server is known to be gone, and with it all that was kept."""
         return self._connection.closed
+
+    def interrupt(self) -> None:
+        """Make what runs now, in another thread, fail."""
+        with contextlib.suppress(psycopg.Error):
+            self._connection.cancel_safe(timeout=5)
 
     def close(self) -> None:
         """End the session, and with it all that was kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 
 import pytest
@@ -119,6 +120,29 @@ def test_an_encrypted_unit_does_not_make_every_row_a_person(small, admin, ann):
     admin.run("INSERT INTO visits VALUES (1, 1, 'a', 3), (2, 1, 'a', 3)")
     with pytest.raises(StatementFailed, match="whose rows"):
         ann.run("SELECT count(*) FROM visits")
+
+
+def test_a_question_is_ended_by_its_time_limit_or_by_a_cancel(ann):
+    groups = ", ".join(f"g AS g{number}" for number in range(12))
+    endless = (
+        "WITH g AS (SELECT cost, count(*) AS n FROM visits GROUP BY cost) "
+        f"SELECT sum(g0.n * g11.n) FROM {groups}"
+    )
+    ann.run("SET discreet.epsilon = 0.1; SET statement_timeout = '200ms'")
+    with pytest.raises(StatementFailed, match="due to statement timeout"):
+        ann.run(endless)
+    ann.run("SET statement_timeout = 0")
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(ann.run, endless)
+        for _ in range(200):
+            ann.session.cancel()
+            if wait([running], 0.05).done:
+                break
+        with pytest.raises(StatementFailed, match="due to user request"):
+            running.result(0)
+    # Charged once, though it was asked twice.
+    told = ann.run("SELECT count(*) FROM visits WHERE ward = 'a'").notices[0].message
+    assert told == "Spent epsilon 0.1. Left: epsilon 0.8."
 
 
 def test_the_default_schema_may_be_named(ann):

@@ -70,7 +70,14 @@ class House:
         self.pending = Pending(database, control)
         self.deadlines = Deadlines()
         self.pulse = Pulse(self)
-        self.questions = Questions(database, ledger, policy, clock=clock, quantum=settings.quantum)
+        self.questions = Questions(
+            database,
+            ledger,
+            policy,
+            clock=clock,
+            quantum=settings.quantum,
+            most_rows=settings.limits.rows,
+        )
         self.defaults: Mapping[str, str] = {
             name: value
             for name, value in (

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from discreet.answer.answer import Answer
     from discreet.answer.plan import Noise, Plan
+    from discreet.answer.stopping import Stop
     from discreet.dp.ledger.book import Ledger
     from discreet.engines.databases.database import Database
     from discreet.engines.engine import ArrowTable
@@ -83,7 +84,9 @@ class Questions:
         *,
         clock: Callable[[], datetime],
         quantum: float = 0.0,
+        most_rows: int | None = None,
     ) -> None:
+        self._most_rows = most_rows
         self._database, self._ledger, self._policy = database, ledger, policy
         self._clock, self._quantum = clock, quantum
         self._curators = Curators(KEPT)
@@ -154,17 +157,17 @@ class Questions:
             )
         return [*lines, *found.cautions]
 
-    def ask(self, asked: Asked) -> Answer:
+    def ask(self, asked: Asked, stop: Stop | None = None) -> Answer:
         """Answer the question and charge it; the same one on the same data is free."""
         with self._curator(asked) as curator:
             try:
-                return _ask(curator, asked)
+                return _ask(curator, asked, stop)
             except EngineFailed as error:
                 if not is_lost(curator):  # the words are our own: it cannot be computed
                     raise StatementFailed("22000", str(error)) from None
         # The database went away meanwhile: what was reserved for the question still is.
         with self._curator(asked) as curator:
-            return _ask(curator, asked)
+            return _ask(curator, asked, stop)
 
     def close(self) -> None:
         """Let go of all readers."""
@@ -202,6 +205,7 @@ class Questions:
             analyst=asked.identity,
             quantum=self._quantum,
             clock=self._clock,
+            most_rows=self._most_rows,
         )
 
     def _held(self, reader: Any, relation: Relation, asked: Asked, number: int) -> Held:
@@ -282,13 +286,14 @@ def _plan(curator: Curator, asked: Asked) -> tuple[Plan, str]:
     )
 
 
-def _ask(curator: Curator, asked: Asked) -> Answer:
+def _ask(curator: Curator, asked: Asked, stop: Stop | None) -> Answer:
     return curator.ask(
         asked.text,
         epsilon=asked.epsilon,
         delta=asked.delta,
         noise=asked.noise,
         confidence=asked.confidence,
+        stop=stop,
     )
 
 

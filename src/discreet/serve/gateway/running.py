@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from discreet.answer.stopping import Stop
 from discreet.errors import AccessDenied, Bug, StatementFailed
 from discreet.guard.access.reach import can_set
 from discreet.guard.rewrite.bind import bind
@@ -106,7 +107,10 @@ def _ask(
     for relation in asked.relations:
         note.read(relation.key, ())
     note.reason = f"AGGREGATE granted to {asked.payer or 'PUBLIC'}"
-    answer = session.house.questions.ask(asked)
+    stop = Stop()
+    with session.stoppable(stop.set):
+        session.require_going()
+        answer = session.house.questions.ask(asked, stop)
     note.price = answer.spent
     note.balance = {name: answer.remaining[name] for name in ("epsilon", "delta")}
     table = typed(answer.to_arrow(), prepared.fields or ())
