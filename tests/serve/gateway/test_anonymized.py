@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import AccessDenied, DiscreetError
+from discreet.errors import AccessDenied, DiscreetError, StatementFailed
+from discreet.release import anonymization
 
 
 @pytest.fixture
@@ -36,3 +38,55 @@ def test_a_release_that_cannot_be_safe_is_not_made(admin):
         admin.run("CREATE ANONYMIZED VIEW all_of_them AS SELECT * FROM patients WITH (k = 3000)")
     with pytest.raises(DiscreetError):
         admin.run("SELECT count(*) FROM all_of_them")
+
+
+@pytest.fixture
+def people(server, connect):
+    """Somebody with a table of forty people."""
+    client = connect(server)
+    client.run("CREATE TABLE people (id int PRIMARY KEY, age int, illness text)")
+    rows = ", ".join(f"({n}, {20 + n % 4}, '{'ab'[n % 2]}')" for n in range(40))
+    client.run(f"INSERT INTO people VALUES {rows}")
+    return client
+
+
+WRONG = (
+    "k = nan, quasi = 'age'",
+    "k = 1e400, quasi = 'age'",
+    "k = 2.5, quasi = 'age'",
+    "k = 2, suppress = nan, quasi = 'age'",
+    "k = 2, method = 'magic', quasi = 'age'",
+    "k = 2",
+)
+
+
+def test_what_a_release_cannot_be_made_with_is_said_in_words_of_sql(people):
+    for options in WRONG:
+        with pytest.raises(StatementFailed) as refused:
+            people.run(f"CREATE ANONYMIZED VIEW v AS SELECT age FROM people WITH ({options})")
+        assert refused.value.sqlstate == "22023"
+        assert "--" not in f"{refused.value} {refused.value.hint}"
+
+
+def test_a_release_has_the_names_of_its_query(people):
+    with pytest.raises(StatementFailed, match="names of its query"):
+        people.run(
+            "CREATE ANONYMIZED VIEW v (a) AS SELECT age FROM people WITH (k = 2, quasi = 'age')"
+        )
+
+
+def test_a_release_is_attacked_together_with_those_of_the_same_people(people, monkeypatch):
+    known, make = [], anonymization.anonymize
+
+    def watched(*arguments, earlier, **options):
+        known.append([pq.read_table(place).column_names for place in earlier])
+        return make(*arguments, earlier=earlier, **options)
+
+    monkeypatch.setattr(anonymization, "anonymize", watched)
+    people.run("CREATE VIEW seen AS SELECT age, illness FROM people")
+    rest = "WITH (k = 2, quasi = 'age', sensitive = 'illness')"
+    people.run(f"CREATE ANONYMIZED VIEW one AS SELECT age, illness FROM seen {rest}")
+    people.run(f"CREATE OR REPLACE ANONYMIZED VIEW one AS SELECT age, illness FROM people {rest}")
+    people.run("CREATE TABLE others AS SELECT * FROM people")
+    people.run(f"CREATE ANONYMIZED VIEW two AS SELECT age, illness FROM others {rest}")
+    assert known == [[], [["age", "illness"]], []]

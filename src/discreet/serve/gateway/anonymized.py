@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
+
+import pyarrow.parquet as pq
 
 from discreet.engines.connect import open_table
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
-from discreet.guard.access.authority import Column
+from discreet.guard.access.authority import DEFAULT_SCHEMA, Column
+from discreet.guard.access.dependents import named_in, parsed
 from discreet.guard.rewrite.authorize import authorize_query
 from discreet.policy import model
 from discreet.serve.gateway import effects
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.engines.engine import ArrowTable
+    from discreet.guard.access.authority import Authority, Name
     from discreet.guard.statements.objects import CreateView
     from discreet.release.release import Release
     from discreet.release.settings import Wishes
@@ -36,6 +41,12 @@ def create(session: GatewaySession, statement: CreateView, note: Note) -> Outcom
     house = session.house
     if not house.database.is_writable:
         raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
+    if statement.columns:  # a release may leave out some, and then names would be of others
+        raise StatementFailed(
+            "0A000",
+            "an anonymized view has the names of its query's columns",
+            hint="Name them there: SELECT zip AS area …",
+        )
     permitted = authorize_query(
         statement.query,
         session.authority,
@@ -47,7 +58,7 @@ def create(session: GatewaySession, statement: CreateView, note: Note) -> Outcom
     for touched in permitted.reads:
         note.read(touched.relation, touched.columns)
     rows = session.work.read().query(permitted.tree, limit=house.settings.limits.rows)
-    base = {touched.relation[1] for touched in permitted.reads}
+    base = {touched.relation for touched in permitted.reads}
     made, table = _release(session, rows, statement.options, base)
     columns = tuple(Column(name, "text") for name in table.column_names)
     applied = apply(
@@ -64,23 +75,32 @@ def create(session: GatewaySession, statement: CreateView, note: Note) -> Outcom
 
 
 def _release(
-    session: GatewaySession, rows: ArrowTable, options: Mapping[str, str], base: set[str]
+    session: GatewaySession, rows: ArrowTable, options: Mapping[str, str], base: set[Name]
 ) -> tuple[Release, ArrowTable]:
     from discreet.release.anonymization import anonymize
 
     policy, name = _policy(session, base, rows.column_names)
+    wishes = wishes_of(options)
+    if policy is None and wishes.quasi is None:
+        raise StatementFailed(
+            "22023",
+            "nothing says which columns outsiders may know",
+            hint="Say it: WITH (k = 5, quasi = 'age, sex, zip', sensitive = 'diagnosis').",
+        )
     with tempfile.TemporaryDirectory(
         prefix="discreet-release-", dir=session.house.scratch
     ) as place:
+        earlier = _earlier(session, base, Path(place))
         output, source = Path(place) / "release.parquet", open_table(rows)
         try:
             made = anonymize(
                 replace(source, label=name or "the query"),
                 policy,
                 output=output,
-                wishes=wishes_of(options),
+                wishes=wishes,
                 table=name,
                 suppressed="drop",
+                earlier=earlier,
             )
         finally:
             source.engine.close()
@@ -95,12 +115,42 @@ def _release(
     return made, type(found).from_arrays(texts, names=found.column_names)
 
 
+def _earlier(session: GatewaySession, base: set[Name], place: Path) -> list[str]:
+    """Write what other anonymized views show of the same tables into files, and return these."""
+    found: list[str] = []
+    for relation in session.authority.relations.values():
+        if relation.kind == "anonymized" and _behind(session.authority, relation.key) & base:
+            columns = [build.column(column.name) for column in relation.columns]
+            query = build.select(*columns, source=build.table(*relation.physical))
+            found.append(str(place / f"earlier{len(found)}.parquet"))
+            pq.write_table(session.work.read().query(query), found[-1])
+    return found
+
+
+def _behind(authority: Authority, name: Name) -> set[Name]:
+    """Return the relations that a view is made of, all the way down."""
+    found: set[Name] = set()
+    waiting = [name]
+    while waiting:
+        relation = authority.relations.get(waiting.pop())
+        if relation is not None and relation.query is not None:
+            fresh = named_in(parsed(relation.query)) - found
+            found |= fresh
+            waiting += fresh
+    return found
+
+
 def _policy(
-    session: GatewaySession, base: set[str], names: list[str]
+    session: GatewaySession, base: set[Name], names: list[str]
 ) -> tuple[model.Policy | None, str | None]:
     """Return what the policy says of the one table that the rows come from, about these columns."""
     policy = session.house.policy
-    known = [name for name in base if policy is not None and name in policy.tables]
+    # The policy means tables of the default schema.
+    known = [
+        name
+        for schema, name in base
+        if schema == DEFAULT_SCHEMA and policy is not None and name in policy.tables
+    ]
     if policy is None or len(base) != 1 or not known:
         return None, None
     table = policy.tables[known[0]]
@@ -127,12 +177,20 @@ def wishes_of(options: Mapping[str, str]) -> Wishes:
         )
     criteria: list[model.Criterion] = []
     if "k" in options:
-        criteria.append(model.KAnonymity(int(_number(options, "k"))))
+        k = _number(options, "k")
+        if k != int(k):
+            raise StatementFailed("22023", '"k" must be a whole number')
+        criteria.append(model.KAnonymity(int(k)))
     if "l" in options:
         criteria.append(model.LDiversity("", _number(options, "l")))
     if "t" in options:
         criteria.append(model.TCloseness("", _number(options, "t")))
     method: Any = options.get("method")
+    methods = get_args(model.Method)
+    if method is not None and method not in methods:
+        raise StatementFailed(
+            "22023", f'there is no method "{method}"', hint=f"It is one of: {', '.join(methods)}."
+        )
     return Wishes(
         quasi=_names(options, "quasi"),
         sensitive=_names(options, "sensitive"),
@@ -149,9 +207,12 @@ def _names(options: Mapping[str, str], name: str) -> list[str] | None:
 
 def _number(options: Mapping[str, str], name: str) -> float:
     try:
-        return float(options[name])
+        found = float(options[name])
     except ValueError:
-        raise StatementFailed("22023", f'"{name}" must be a number') from None
+        found = math.nan
+    if not math.isfinite(found):
+        raise StatementFailed("22023", f'"{name}" must be a number')
+    return found
 
 
 def _store(
