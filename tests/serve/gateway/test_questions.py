@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
 
 from discreet.errors import AccessDenied, BudgetExceeded, StatementFailed
+from discreet.guard.control import Control
 from discreet.guard.vault.keys import Act, create_key
 from discreet.guard.vault.wrapping import parse_wrapping_key
 
@@ -106,11 +108,19 @@ def test_what_the_owner_hides_of_a_public_table_is_public_no_more(admin, ann):
         ann.run(joined)
 
 
-def test_an_encrypted_unit_does_not_make_every_row_a_person(small, admin, ann):
-    key = secrets.token_bytes(32)
-    wrapping = parse_wrapping_key(key, where="The test")
-    act = Act(by="admin", at=datetime(2026, 1, 1, tzinfo=UTC))
-    create_key(small.house.control, "k", wrapping, act=act, custody="client")
+@pytest.fixture
+def key(tmp_path):
+    """The key of a column, made before the server is started."""
+    made = secrets.token_bytes(32)
+    (tmp_path / "data").mkdir()
+    with closing(Control(tmp_path / "data" / "control.sqlite")) as control:
+        act = Act(by="admin", at=datetime(2026, 1, 1, tzinfo=UTC))
+        wrapping = parse_wrapping_key(made, where="The test")
+        create_key(control, "k", wrapping, act=act, custody="client")
+    return made
+
+
+def test_an_encrypted_unit_does_not_make_every_row_a_person(key, admin, ann):
     admin.run("SELECT discreet_unlock('k', $1)", key)
     admin.run("DROP TABLE visits")
     admin.run("CREATE TABLE visits (id int PRIMARY KEY, person int, ward text, cost int)")
