@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,6 +130,16 @@ def _greet(opened: Opened, port: int, web: int | None, *, is_encrypted: bool) ->
     )
     if web is not None:
         scheme = "https" if is_encrypted else "http"
-        lines.append(f"  curl -u {settings.admin} {scheme}://{settings.host}:{web}/healthz")
+        # curl does not trust the certificate that the server made for itself.
+        own = settings.place("tls/server.crt")
+        trust = (
+            f"--cacert {shlex.quote(str(own))} "
+            if is_encrypted and not settings.certificate
+            else ""
+        )
+        lines.append(
+            f"  curl {trust}-u {settings.admin} {scheme}://{settings.host}:{web}/v1/query \\"
+        )
+        lines.append("""    --json '{"statement": "SELECT current_user"}'""")
     for line in lines:
         click.echo(output.harmless(line), err=True)

@@ -30,6 +30,7 @@ class Limits(BaseModel):
     result_bytes: int = Field(default=256 << 20, ge=1 << 20)
     message_bytes: int = Field(default=16 << 20, ge=1024)
     memory: str | None = None
+    process_bytes: int | None = Field(default=None, ge=64 << 20)
     requests_per_minute: int = Field(default=600, ge=1)
 
 

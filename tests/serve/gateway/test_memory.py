@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
+
 import pytest
 from starlette.testclient import TestClient
 
+from discreet.engines.databases.duckdb_connection import DuckDBConnection
 from discreet.errors import StatementFailed
+from discreet.serve.gateway import pressure
 from discreet.serve.http import routes
 from discreet.serve.http.app import make_app
 
 LONG = "x" * 50_000
+NUMBERS = "VALUES " + ", ".join(f"({number})" for number in range(1000))
 
 
 @pytest.fixture
@@ -30,6 +36,7 @@ def server(open_server, connect):
         f"DECLARE c CURSOR WITH HOLD FOR SELECT '{LONG}' || id FROM t",
         f"COPY (SELECT '{LONG}' || id FROM t) TO STDOUT",
     ],
+    ids=["select", "update", "cursor", "copy"],
 )
 def test_a_result_of_long_texts_is_refused(server, connect, statement):
     admin = connect(server)
@@ -53,6 +60,27 @@ def test_cursors_together_hold_no_more_than_one_result(server, connect):
     with pytest.raises(StatementFailed) as refused:
         admin.run(f"DECLARE b CURSOR WITH HOLD FOR SELECT '{LONG}' || id FROM t LIMIT 15")
     assert refused.value.sqlstate == "54000"
+
+
+def test_statements_end_before_the_memory_does(open_server, connect, monkeypatch):
+    admin = connect(open_server())
+    admin.run("CREATE TABLE n (x int)")
+    admin.run(f"INSERT INTO n {NUMBERS}")
+    # Memory that grows without end, once the statement runs.
+    grown = itertools.count(1 << 40, 1 << 39)
+    read = DuckDBConnection.query
+    is_short = threading.Event()
+
+    def query(self, *args, **options):
+        is_short.set()
+        return read(self, *args, **options)
+
+    monkeypatch.setattr(DuckDBConnection, "query", query)
+    monkeypatch.setattr(pressure, "taken", lambda: next(grown) if is_short.is_set() else 0)
+    monkeypatch.setattr(pressure, "_PATIENCE", 0.1)
+    with pytest.raises(StatementFailed) as ended:
+        admin.run("SELECT count(*) FROM n a, n b, n c, n d WHERE a.x < b.x + c.x + d.x")
+    assert ended.value.sqlstate == "53200"
 
 
 def test_less_goes_over_http(server, monkeypatch):

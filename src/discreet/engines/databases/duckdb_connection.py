@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.engines.databases.bounded import bounded
 from discreet.engines.databases.duckdb_failures import duckdb_failure
-from discreet.engines.databases.failures import failed, too_many_bytes, too_many_rows
+from discreet.engines.databases.failures import failed
 from discreet.engines.databases.fields import duckdb_field, fitted, needs_text
 from discreet.engines.databases.texts import (
     physical_tables,
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-# Few enough that one batch of long texts does not fill the memory before it is measured.
-ROWS_PER_BATCH = 8192
 SCRATCH = "temp"  # DuckDB's catalog of what only this connection sees
 
 
@@ -163,7 +162,7 @@ class DuckDBConnection:
         def run() -> ArrowTable:
             result = self._cursor.execute(text)
             types = _described(result)
-            table = self._bounded(result, None)
+            table = bounded(result, limit=None, most=self._result_bytes, length=len(text))
             texts = [place for place, (_, kind) in enumerate(types) if needs_text(kind)]
             for place in texts:  # a write cannot run again with casts
                 cells = [None if cell is None else str(cell) for cell in table[place].to_pylist()]
@@ -220,26 +219,8 @@ class DuckDBConnection:
         if any(needs_text(kind) for _, kind in types):
             text = statement_text(_as_text(query, types), dialect=self.dialect)
             result = self._cursor.execute(text)
-        return fitted(self._bounded(result, limit), [duckdb_field(*item) for item in types])
-
-    def _bounded(self, result: duckdb.DuckDBPyConnection, limit: int | None) -> ArrowTable:
-        most = self._result_bytes
-        if limit is None and most is None:
-            return result.to_arrow_table()
-        reader = result.to_arrow_reader(min((limit or ROWS_PER_BATCH) + 1, ROWS_PER_BATCH))
-        batches: list[Any] = []
-        rows = size = 0
-        for batch in reader:
-            batches.append(batch)
-            rows += batch.num_rows
-            size += batch.nbytes
-            if limit is not None and rows > limit:
-                reader.close()
-                raise too_many_rows(limit)
-            if most is not None and size > most:
-                reader.close()
-                raise too_many_bytes(most)
-        return pa.Table.from_batches(batches, schema=reader.schema)
+        table = bounded(result, limit=limit, most=self._result_bytes, length=len(text))
+        return fitted(table, [duckdb_field(*item) for item in types])
 
     def _write(
         self,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.databases.failures import too_many_bytes, too_many_rows
+from discreet.engines.databases.bounded import bounded
 from discreet.serve.catalog.answers import arranged, fields_of
 from discreet.serve.catalog.parameters import bound, parameter_types
 from discreet.serve.catalog.questions import is_about_catalog
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.guard.access.authority import Authority, Subject
     from discreet.serve.catalog.store import Store
 
-_ROWS = 8192  # of a batch
 _BYTES = 64 << 20  # of a result: nobody has that many tables
 
 
@@ -91,7 +90,7 @@ class Catalog:
         with self._cursor(store) as cursor:
             fields = fields_of(cursor, translated)
             result = cursor.execute(translated.sql)
-            table = result.to_arrow_table() if limit is None else _bounded(result, limit)
+            table = bounded(result, limit=limit, most=_BYTES, length=len(translated.sql))
             return arranged(table, fields, translated)
 
     def interrupt(self) -> None:
@@ -125,20 +124,3 @@ class Catalog:
             with self._lock:
                 self._running.remove(cursor)
             cursor.close()
-
-
-def _bounded(result: Any, limit: int) -> ArrowTable:
-    """Return the rows of a result, if there are not too many."""
-    import pyarrow as pa
-
-    reader = result.to_arrow_reader(min(limit + 1, _ROWS))
-    batches: list[Any] = []
-    for batch in reader:
-        batches.append(batch)
-        if sum(each.nbytes for each in batches) > _BYTES:
-            reader.close()
-            raise too_many_bytes(_BYTES)
-        if sum(each.num_rows for each in batches) > limit:
-            reader.close()
-            raise too_many_rows(limit)
-    return pa.Table.from_batches(batches, schema=reader.schema)

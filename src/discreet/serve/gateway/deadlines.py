@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import logging
 import threading
 import time
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+
+_log = logging.getLogger("discreet.serve")
 
 
 class Deadlines:
@@ -59,8 +62,16 @@ class Deadlines:
                 while self._waiting and self._waiting[0][0] <= now:
                     action = self._actions.pop(heapq.heappop(self._waiting)[1], None)
                     if action is not None:
-                        action()
+                        _act(action)
                 while self._waiting and self._waiting[0][1] not in self._actions:
                     heapq.heappop(self._waiting)
                 pause = self._waiting[0][0] - now if self._waiting else None
                 self._changed.wait(pause)
+
+
+def _act(action: Callable[[], None]) -> None:
+    """Do it; one that fails must not leave all others without an end."""
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001 -- its words may quote data
+        _log.error("a statement could not be ended: %s", type(error).__name__)

@@ -20,6 +20,7 @@ from discreet.guard.rewrite.source import plain_source
 from discreet.serve.gateway.deadlines import Deadlines
 from discreet.serve.gateway.health import Pulse
 from discreet.serve.gateway.pending import Pending
+from discreet.serve.gateway.pressure import Pressure
 from discreet.serve.gateway.questions import Questions
 from discreet.serve.gateway.session import GatewaySession
 
@@ -92,6 +93,7 @@ class House:
         self._lattices: dict[str, Lattice] = {}
         self.counts: Counter[str] = Counter()
         self._scratch = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self.pressure = Pressure(settings.limits.process_bytes, self._relieve)
 
     def open(self, visitor: Visitor, parameters: Mapping[str, str], method: str) -> GatewaySession:
         """Return a session for a visitor whom the door let in."""
@@ -146,6 +148,13 @@ class House:
                 )
             )
 
+    def _relieve(self) -> None:
+        """End what runs: there is not enough memory for it."""
+        with self._lock:
+            known = list(self._sessions.values())
+        for session in known:
+            session.starve()
+
     @property
     def sessions(self) -> int:
         """How many sessions are open."""
@@ -158,6 +167,7 @@ class House:
             session.close()
         self.questions.close()
         self.deadlines.close()
+        self.pressure.close()
         for thing in (self.journal, self.ledger, self.control, self.database):
             thing.close()
         self._scratch.cleanup()

@@ -53,7 +53,7 @@ class GatewaySession:
         self.statements: dict[str, kinds.Prepare] = {}
         self.keys = house.unlocked()
         self.ciphers = house.vault.ciphers(self.keys)
-        self._is_canceled = self._is_late = False
+        self._is_canceled = self._is_late = self._is_starved = self._is_running = False
         self._stop: Callable[[], None] | None = None
         self._subject: Subject | None = None
         self._looked = 0.0
@@ -200,16 +200,23 @@ class GatewaySession:
     ) -> Outcome:
         from discreet.serve.gateway.running import run
 
-        self._is_canceled = self._is_late = False
+        self._is_canceled = self._is_late = self._is_starved = False
+        self._is_running = True
         try:
             with self.house.deadlines.limit(self._seconds, self._end), self.ciphers.told():
                 outcome = run(self, prepared, values, note)
         except StatementFailed as error:
+            if self._is_starved and error.sqlstate == "57014":
+                raise StatementFailed(
+                    "53200", "out of memory", hint="Ask for less at once."
+                ) from None
             if self._is_late and error.sqlstate == "57014":
                 raise StatementFailed(
                     "57014", "canceling statement due to statement timeout"
                 ) from None
             raise
+        finally:
+            self._is_running = False
         if self.ciphers.used and note.reason is None:
             note.reason = f"key {', '.join(sorted(self.ciphers.used))}"
         self._record(prepared.statement.text, note, "allowed", values=values)
@@ -266,6 +273,12 @@ class GatewaySession:
         """Stop what has taken too long."""
         self._is_late = True
         self.cancel()
+
+    def starve(self) -> None:
+        """Stop what runs now, if anything does, since there is no memory left for it."""
+        if self._is_running:
+            self._is_starved = True
+            self.cancel()
 
     def require_going(self) -> None:
         """Refuse to go on with a statement that was canceled."""
