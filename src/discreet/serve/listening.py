@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 GRACE = 5.0  # seconds for statements to end
 RECOVERING = 5.0  # seconds between looks whether another gateway crashed within a definition
+SPARE = 8  # threads, so that health is always told
 
 
 def open_tls(settings: Settings) -> Tls | None:
@@ -108,6 +109,7 @@ async def _keep_recovering(house: House) -> None:
 async def _start_http(opened: Opened, tls: Tls | None) -> tuple[int, Any, asyncio.Task[None]]:
     """Open the HTTP port and return it with the server and its task."""
     import uvicorn
+    from anyio.to_thread import current_default_thread_limiter
 
     from discreet.serve.http.app import make_app
     from discreet.serve.http.patience import patient
@@ -135,6 +137,8 @@ async def _start_http(opened: Opened, tls: Tls | None) -> tuple[int, Any, asynci
         h11_max_incomplete_event_size=64 << 10,
     )
     config.load()
+    # Each request that is let in has a thread: otherwise forty slow ones would stop all others.
+    current_default_thread_limiter().total_tokens = settings.limits.connections + SPARE
     if tls is not None:
         config.ssl = tls.context
     place = _bound(settings.host, settings.http_port or 0)

@@ -108,3 +108,44 @@ def test_slow_statements_of_one_user_leave_places_for_others(web: Web):
         thread.join()
     assert answers.count(429) >= 1
     assert set(answers) <= {408, 429}
+
+
+def test_slow_statements_of_many_users_leave_threads_for_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
+    limits = Limits(requests_per_minute=10_000, connections=100, connections_per_user=100)
+    settings = read_settings(
+        tmp_path / "data", policy=POLICY, port=0, http_port=0, plain=True, limits=limits
+    )
+    starting = served(open_house(settings))
+    web = next(starting)
+    house, is_over = web.opened.house, threading.Event()
+    users = [f"u{number}" for number in range(6)]
+    assert web.ask("; ".join(f"CREATE USER {user}" for user in users), "admin").status_code == 200
+    opening = house.open
+
+    def slowly(visitor, *rest):
+        if visitor.user in users:
+            is_over.wait(30)
+        return opening(visitor, *rest)
+
+    monkeypatch.setattr(house, "open", slowly)
+    tokens = [web.token(user) for user in users]
+    threads = [
+        threading.Thread(target=send, args=(web, token)) for token in tokens for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        time.sleep(1)
+        assert httpx.get(f"{web.url}/healthz", timeout=5).status_code == 200
+        assert web.ask("SELECT 1", "admin").json()["rows"] == [[1]]
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join(30)
+        next(starting, None)
+
+
+def send(web: Web, token: str) -> None:
+    bearer = {"Authorization": f"Bearer {token}"}
+    httpx.post(f"{web.url}/v1/query", json={"statement": "SELECT 1"}, headers=bearer, timeout=30)

@@ -6,6 +6,7 @@ import base64
 import binascii
 from dataclasses import dataclass, field
 from math import ceil
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, HTTPException, Request
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.serve.http.throttle import Throttle
 
 AT_ONCE = 8  # requests of one user, so that threads are left for others
+PASSWORDS_AT_ONCE = 4  # each takes 64 MiB and a third of a second to check
 _bearer = HTTPBearer(auto_error=False, description="A token of `discreet user token`")
 _basic_scheme = HTTPBasic(auto_error=False)
 
@@ -37,6 +39,7 @@ class Desk:
     users: Throttle
     addresses: Throttle
     busy: Places = field(default_factory=lambda: Places(AT_ONCE))
+    checking: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(PASSWORDS_AT_ONCE))
 
 
 def desk_of(request: Request) -> Desk:
@@ -67,7 +70,8 @@ def enter(
     else:
         user, password = _basic(scheme, secret)
         visitor = desk.keeper.recognize(_visitor(request, user))
-        desk.keeper.check_password(visitor, password)
+        with desk.checking:
+            desk.keeper.check_password(visitor, password)
     _slow_down(desk.users, visitor.user)
     if not desk.busy.take(visitor.user):
         raise HTTPException(429, "too many requests at once", headers={"Retry-After": "1"})
