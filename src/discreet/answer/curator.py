@@ -132,7 +132,8 @@ class Curator:
         self._told: dict[object, Answer] = {}
         self._home = DuckDB()
         self._home.close_doors()
-        self._lock = threading.Lock()
+        # The engine's, which may be held for long, and that of `_home`, which mostly is not.
+        self._lock, self._home_lock = threading.Lock(), threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -244,8 +245,7 @@ class Curator:
         found = self._questions.get(question)
         if found is None:
             statement = parse(question)
-            with self._lock:
-                asked = self._resolved(statement)
+            asked = self._resolved(statement)
             found = asked, statement.sql(dialect=DIALECT, normalize=True, comments=False)
             if not self.catalog.has_public:
                 _keep(self._questions, question, found)
@@ -253,8 +253,10 @@ class Curator:
 
     def _resolved(self, statement: exp.Query) -> Question:
         try:
-            asked = resolve(statement, self.catalog)
-            rehearse(asked, self._home)
+            with self._lock:  # public tables are looked at
+                asked = resolve(statement, self.catalog)
+            with self._home_lock:
+                rehearse(asked, self._home)
         except RecursionError:
             pass
         else:
@@ -263,7 +265,7 @@ class Curator:
 
     def shape(self, plan: Plan) -> ArrowSchema:
         """Return the columns that the answer to a plan has; nothing is spent or read."""
-        with self._lock:
+        with self._home_lock:
             return shape(plan.question, self._home)
 
     def explain(
@@ -301,13 +303,13 @@ class Curator:
         ]
 
     def _run(self, plan: Plan, stop: Stop, *, consistent: bool) -> bytes:
-        with stop.turn(self._lock, self.engine, self._home):
+        with stop.turn(self._lock, self.engine):
             try:
                 released = _withheld(lambda: self._released(plan, consistent=consistent))
             except DiscreetError:
                 stop.check()
                 raise
-            stop.check()
+        with stop.turn(self._home_lock, self._home):
             try:
                 finished = _withheld(
                     lambda: finish(plan.question, released, self._home, most=self._most_rows)
