@@ -162,7 +162,7 @@ def password(
     multiple=True,
     metavar="WORD",
     default=("query",),
-    help="What it is good for: query (default), admin.",
+    help="What it is good for: query (default), metrics, admin.",
 )
 @click.option("--days", type=click.IntRange(1, 3650), help="After how many days it ends.")
 @click.option("--label", default="", metavar="TEXT", help="What it is for.")

@@ -204,15 +204,29 @@ def test_a_token_for_queries_makes_no_tokens(web: Web):
 
 
 def test_the_checkpoint_is_a_signed_note(web: Web):
-    with web.client("clerk", "admin") as client:
+    with web.client("admin", "admin") as client:
         assert client.get("/v1/checkpoint").json()["text"].startswith("discreet")
 
 
-def test_health_and_metrics_need_no_login_and_tell_no_names(web: Web):
-    assert httpx.get(f"{web.url}/healthz").json()["status"] == "ok"
-    metrics = httpx.get(f"{web.url}/metrics").text
+def test_health_needs_no_login_and_does_not_tell_what_others_do(web: Web):
+    told = httpx.get(f"{web.url}/healthz").json()
+    assert told["status"] == "ok"
+    assert set(told) == {"status", "parts", "unwitnessed"}
+
+
+def test_metrics_are_for_superusers_and_tell_no_names(web: Web):
+    with web.client("admin", "metrics") as client:
+        metrics = client.get("/metrics").text
+        assert client.post("/v1/query", json={"statement": "SELECT 1"}).status_code == 403
     assert "discreet_sessions" in metrics
     assert "clerk" not in metrics
+
+
+@pytest.mark.parametrize("place", ["/metrics", "/v1/checkpoint"])
+def test_who_is_no_superuser_does_not_learn_how_much_others_do(web: Web, place: str):
+    assert httpx.get(f"{web.url}{place}").status_code == 401
+    with web.client("clerk", "admin") as client:
+        assert client.get(place).status_code == 403
 
 
 def test_wrong_places_and_methods_are_faults(web: Web):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.guard.control.documents import Documents
 
 KIND = "token"
-SCOPES = ("query", "admin")
+SCOPES = ("query", "metrics", "admin")
 _FORM = re.compile(r"discreet_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 _NOBODYS = hashlib.sha256(secrets.token_bytes(32)).hexdigest()
 _USE_IS_NOTED_EACH = timedelta(minutes=1)  # not with each request: that would be a write for a read

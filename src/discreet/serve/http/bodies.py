@@ -92,7 +92,6 @@ class Health(_Body):
     """Whether the server works."""
 
     status: Literal["ok", "failing"]
-    sessions: int
     parts: dict[str, Literal["ok", "failing"]]
     unwitnessed: int
 

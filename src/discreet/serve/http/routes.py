@@ -12,7 +12,7 @@ from discreet.errors import StatementFailed
 from discreet.guard.identity import tokens
 from discreet.result import plain
 from discreet.serve.http import bodies
-from discreet.serve.http.entering import Entered, desk_of
+from discreet.serve.http.entering import Entered, Superuser, desk_of
 
 if TYPE_CHECKING:
     from discreet.guard.identity.door import Visitor
@@ -33,6 +33,15 @@ _FAULTS: dict[int | str, dict[str, Any]] = {
         500: "An error of the server",
         503: "Not now",
     }.items()
+}
+
+# Faults are JSON also where the answer is plain text, for which FastAPI would take a model.
+_FAULTS_OF_TEXT: dict[int | str, dict[str, Any]] = {
+    code: {
+        "description": fault["description"],
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Fault"}}},
+    }
+    for code, fault in _FAULTS.items()
 }
 
 LARGEST = 32 << 20  # bytes of a result, before it is JSON
@@ -90,7 +99,7 @@ def end_token(
 
 
 @router.get("/v1/checkpoint", responses=_FAULTS, summary="The journal's latest checkpoint")
-def checkpoint(request: Request, visitor: Entered) -> bodies.Checkpoint:
+def checkpoint(request: Request, visitor: Superuser) -> bodies.Checkpoint:
     """Return a signed line that proves, kept elsewhere, that the journal was not rewritten."""
     del visitor
     journal = desk_of(request).house.journal
@@ -108,7 +117,6 @@ def health(request: Request) -> bodies.Health:
     found = house.pulse.look()
     told = bodies.Health(
         status="ok" if found.is_well else "failing",
-        sessions=house.sessions,
         parts={name: "ok" if is_well else "failing" for name, is_well in found.parts.items()},
         unwitnessed=found.unwitnessed,
     )
@@ -117,9 +125,15 @@ def health(request: Request) -> bodies.Health:
     return JSONResponse(told.model_dump(), 503)  # pyright: ignore[reportReturnType]
 
 
-@router.get("/metrics", response_class=PlainTextResponse, summary="Numbers for Prometheus")
-def metrics(request: Request) -> str:
+@router.get(
+    "/metrics",
+    responses=_FAULTS_OF_TEXT,
+    response_class=PlainTextResponse,
+    summary="Numbers for Prometheus",
+)
+def metrics(request: Request, visitor: Superuser) -> str:
     """Return how many sessions there are, and what was decided."""
+    del visitor
     house = desk_of(request).house
     lines = ["# TYPE discreet_sessions gauge", f"discreet_sessions {house.sessions}"]
     lines.append("# TYPE discreet_unwitnessed_checkpoints gauge")
