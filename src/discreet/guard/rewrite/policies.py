@@ -12,11 +12,12 @@ from discreet.errors import StatementFailed
 from discreet.guard.access.authority import PUBLIC
 from discreet.guard.access.decide import has_privs_of, is_superuser
 from discreet.guard.access.reach import reach
+from discreet.guard.rewrite.adapt import make_total
 from discreet.guard.rewrite.allowed import check
 from discreet.guard.rewrite.expressions import condition, settle_text
 from discreet.guard.rewrite.joins import relation_fields
 from discreet.guard.rewrite.normal import normalized
-from discreet.guard.rewrite.reading import FALLIBLE, Place, Reading, typed
+from discreet.guard.rewrite.reading import Place, Reading, typed
 from discreet.guard.rewrite.scope import Entry, Scope, visible_fields
 from discreet.sql import build
 
@@ -145,10 +146,10 @@ def row_expression(
         settle_text(inner, holder.this, typed(inner, holder.this, place))
     if entry.is_whole:
         raise StatementFailed("0A000", "a policy cannot name its row as a whole")
-    # What the owner wrote fails for whom it fails: only what the caller wrote must not.
-    for node in holder.walk():
-        node.meta.pop(FALLIBLE, None)
-    return finish(inner, holder).this.pop()
+    finished = finish(inner, holder)
+    # That it failed would tell of a cell that it hides. NULL hides the row, or the masked cell.
+    make_total(finished, reading.dialect)
+    return finished.this.pop()
 
 
 def parsed_expression(text: str) -> exp.Expr:
