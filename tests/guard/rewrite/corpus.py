@@ -14,6 +14,7 @@ SELECT name FROM emp GROUP BY name HAVING max(sal) > 10
 SELECT dept, count(*) FROM emp GROUP BY dept
 SELECT dept, count(*) AS n FROM emp GROUP BY 1 ORDER BY n DESC, 1
 SELECT dept AS d FROM emp GROUP BY d
+SELECT name FROM emp GROUP BY
 SELECT name, rank() OVER (ORDER BY sal) FROM emp
 SELECT name, rank() OVER (PARTITION BY dept ORDER BY name) FROM emp
 SELECT sum(count(*)) OVER () FROM emp GROUP BY dept

@@ -60,6 +60,8 @@ def test_a_session_does_not_go_on_as_another_role_of_the_name_that_it_set(admin,
     with pytest.raises(StatementFailed) as refused:
         alice.run("SELECT id FROM t")
     assert refused.value.sqlstate == "22023"
+    assert alice.run("RESET ROLE").tag == "RESET"
+    assert alice.rows("SELECT current_user") == [("alice",)]
 
 
 def test_a_login_that_was_under_way_is_not_one_of_the_new_user(admin, server):

@@ -124,6 +124,7 @@ SESSION = frozenset({"current_setting", "pg_has_role", "current_database"})
 
 _CALLED = {
     "locks": "FOR UPDATE",
+    "nested": "An array or another nested type",
     "into": "SELECT INTO",
     "sample": "TABLESAMPLE",
     "recursive": "WITH RECURSIVE",
@@ -201,6 +202,8 @@ def _misplaced(node: exp.Expr) -> str | None:
         return node.key.upper()
     if isinstance(node, exp.Select) and "joins" in _given(node) and "from_" not in _given(node):
         return "JOIN"
+    if isinstance(node, exp.Group) and not _given(node):
+        return "GROUP BY"
     if type(node) in _COMPARED and {type(node.this), type(node.expression)} & set(_COMPARED):
         return _COMPARED[type(node)]
     return None

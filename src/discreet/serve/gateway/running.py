@@ -237,7 +237,7 @@ def _set(session: GatewaySession, statement: kinds.SetVariable) -> Outcome:
     if statement.name == "discreet.clearance" and statement.value:
         session.house.require_clearance(session, statement.value)
     session.variables.set(statement.name, statement.value, local=statement.local)
-    return Outcome("SET")
+    return Outcome(_first_word(statement))
 
 
 def _show(session: GatewaySession, statement: kinds.Show) -> Outcome:
@@ -255,7 +255,12 @@ def _set_role(session: GatewaySession, statement: kinds.SetRole) -> Outcome:
     if not can_set(session.authority, session.user, wanted):
         raise AccessDenied(f'permission denied to set role "{wanted}"')
     session.become(wanted)
-    return Outcome("SET")
+    return Outcome(_first_word(statement))
+
+
+def _first_word(statement: kinds.Statement) -> str:
+    """Return SET or RESET, which mean the same for a setting, and are answered alike."""
+    return "RESET" if statement.text.lstrip()[:5].upper() == "RESET" else "SET"
 
 
 def _discard(session: GatewaySession, statement: kinds.Discard) -> Outcome:

@@ -300,8 +300,11 @@ class GatewaySession:
         if role is None or not role.login or role.identity != self._identity:
             raise AccessDenied(f'role "{self.user}" is not permitted to log in', sqlstate="28000")
         acting = self.authority.identity_of(self.role)
-        if acting is None or acting != self._acting:
-            raise StatementFailed("22023", f'role "{self.role}" does not exist')
+        is_lost = acting is None or acting != self._acting
+        if is_lost and not isinstance(statement, (*_HEALING, kinds.SetRole)):
+            raise StatementFailed(
+                "22023", f'role "{self.role}" does not exist', hint="Leave it first: RESET ROLE"
+            )
         if not isinstance(statement, _HEALING):
             self.work.require_usable()
 
