@@ -24,11 +24,12 @@ from discreet.answer.resolve import resolve
 from discreet.answer.statement import DIALECT, parse
 from discreet.answer.stopping import Stop
 from discreet.answer.tables import open_catalog
+from discreet.answer.withholding import withheld
 from discreet.dp.accounting.exact import to_fraction
 from discreet.dp.ledger.book import Ledger
 from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import Bug, DiscreetError, EngineFailed, InvalidBudget, InvalidQuestion
+from discreet.errors import DiscreetError, EngineFailed, InvalidBudget, InvalidQuestion
 from discreet.policy.load import load_policy
 
 if TYPE_CHECKING:
@@ -305,13 +306,13 @@ class Curator:
     def _run(self, plan: Plan, stop: Stop, *, consistent: bool) -> bytes:
         with stop.turn(self._lock, self.engine):
             try:
-                released = _withheld(lambda: self._released(plan, consistent=consistent))
+                released = withheld(lambda: self._released(plan, consistent=consistent))
             except DiscreetError:
                 stop.check()
                 raise
         with stop.turn(self._home_lock, self._home):
             try:
-                finished = _withheld(
+                finished = withheld(
                     lambda: finish(plan.question, released, self._home, most=self._most_rows)
                 )
             except DiscreetError:
@@ -372,20 +373,6 @@ def _keep(place: dict[object, Kept], key: object, value: Kept) -> None:
         # Others may be at it, too: the list is made in one step.
         place.pop(next(iter(list(place)), None), None)
     place[key] = value
-
-
-def _withheld(call: Callable[[], Kept]) -> Kept:
-    """Return `call()`; an unforeseen error becomes one without its words, which may quote data."""
-    try:
-        return call()
-    except DiscreetError:
-        raise
-    except Exception as error:  # noqa: BLE001
-        kind = type(error).__name__
-    raise Bug(
-        f"The question could not be answered ({kind}); what it costs is spent. Please report the "
-        "question and the policy."
-    )
 
 
 def _said(policy: Any) -> object:
