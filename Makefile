@@ -6,7 +6,7 @@ export UV_PYTHON_DOWNLOADS := never
 # Two cores are what CI has; one Spark and one PostgreSQL are shared per worker.
 WORKERS ?= 2
 
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo test soak check format bench lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -39,6 +39,9 @@ system: # what the tests need from Debian: Java for Spark, a browser for reports
 
 test: setup system ## all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+soak: setup system ## all tests, those that take long too, with many more examples
+	DISCREET_EXAMPLES=thorough DISCREET_FUZZ=100000 DISCREET_SOAK=20 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --soak $(ARGS)
 
 check: setup ## format, lint, types, layers, tests with coverage, docs examples
 	$(BIN)/ruff format --check .

@@ -13,7 +13,7 @@ from hypothesis import settings
 from discreet.engines.duckdb import DuckDB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from discreet.engines.engine import Engine
 
@@ -21,6 +21,23 @@ if TYPE_CHECKING:
 settings.register_profile("discreet", deadline=None, max_examples=50)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("DISCREET_EXAMPLES", "discreet"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="run what is marked `soak`, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is marked `soak`, or `soak("spark")` where it runs on Spark, unless it is wanted."""
+    if config.getoption("--soak"):
+        return
+    left = [item for item in items if any(map(_is_here(item), item.iter_markers("soak")))]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in set(left)]
+
+
+def _is_here(item: pytest.Item) -> Callable[[pytest.Mark], bool]:
+    return lambda mark: not mark.args or item.get_closest_marker(mark.args[0]) is not None
 
 
 @pytest.fixture(scope="session")

@@ -74,6 +74,7 @@ def test_every_kind_of_value_is_classed_alike(any_engine, columns):
     assert found == expected
 
 
+@pytest.mark.soak("spark")
 @KINDS
 def test_every_kind_of_value_is_counted_and_ordered_alike(any_engine, columns):
     length = len(next(iter(columns.values())))
@@ -131,7 +132,7 @@ def policy(*criteria: model.Criterion, unit: str | None = None) -> Policy:
     return Policy({"people": model.Table("people", columns, unit=unit, criteria=criteria)})
 
 
-@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("unit", [pytest.param(None, marks=pytest.mark.soak("spark")), "who"])
 def test_criteria_suppressed_rows_and_units_are_judged_alike(any_engine, unit):
     found, expected = both(any_engine, PEOPLE, policy=policy(*CRITERIA, unit=unit))
     assert found == expected
@@ -144,7 +145,7 @@ def test_combinations_and_columns_are_searched_alike(any_engine):
     assert found == expected
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("elsewhere", [pytest.param(False, marks=pytest.mark.soak("spark")), True])
 def test_a_population_is_matched_alike(any_engine, elsewhere):
     population = pa.table(
         {
@@ -177,11 +178,13 @@ def test_a_population_without_rows_is_refused(any_engine):
         discreet.assess(on(any_engine, PEOPLE), quasi=["zip"], against=empty, depth=0)
 
 
+@pytest.mark.soak("spark")
 def test_one_row_is_assessed_alike(any_engine):
     found, expected = both(any_engine, PEOPLE.slice(0, 1), policy=policy(*CRITERIA))
     assert found == expected
 
 
+@pytest.mark.soak("spark")
 def test_a_table_that_is_all_suppressed_is_assessed_alike(any_engine):
     suppressed = PEOPLE.take([5, 10])
     found, expected = both(any_engine, suppressed, policy=policy(*CRITERIA), depth=1)
@@ -198,6 +201,7 @@ def test_columns_may_have_any_name(any_engine):
     assert found == expected
 
 
+@pytest.mark.soak("spark")
 def test_many_wide_columns_share_several_keys_alike(any_engine):
     wide = 2**30
     table = pa.table({f"c{i}": [0, wide, wide, 7, i] for i in range(5)})

@@ -57,8 +57,15 @@ def on(engine, table: pa.Table) -> Table:
     return Table(engine, relation, engine.columns(relation), "people")
 
 
-@pytest.mark.parametrize("method", ["local", "full-domain"])
-@pytest.mark.parametrize("has_notes", [True, False], ids=["notes", "classes"])
+@pytest.mark.parametrize(
+    ("method", "has_notes"),
+    [
+        pytest.param("local", True, id="local-notes"),
+        pytest.param("local", False, id="local-classes", marks=pytest.mark.soak("spark")),
+        pytest.param("full-domain", True, id="full-notes", marks=pytest.mark.soak("spark")),
+        pytest.param("full-domain", False, id="full-classes"),
+    ],
+)
 def test_a_release_is_the_same_file_on_every_engine(any_engine, tmp_path, method, has_notes):
     table = people(has_notes=has_notes)
     wanted = policy(method, has_notes=has_notes, suppress=0.2)
