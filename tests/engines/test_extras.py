@@ -48,6 +48,7 @@ def test_a_missing_library_is_told_with_the_command_that_installs_it(
     assert f"pip install 'discreet[{extra}]'  [missing-extra]" in ran.stderr
 
 
+@pytest.mark.soak
 def test_the_demo_goes_on_without_the_libraries_of_the_report(tmp_path: Path):
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT, "altair", "demo", "place"],

@@ -65,7 +65,7 @@ def large_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("job", ["group", "sort", "stream"])
+@pytest.mark.parametrize("job", ["group", pytest.param("sort", marks=pytest.mark.soak), "stream"])
 def test_a_table_larger_than_memory_is_worked_through(large_file: Path, job: str) -> None:
     assert large_file.stat().st_size > 3 * LIMIT_MEGABYTES * 1e6
     command = [sys.executable, "-c", MEASURED, str(large_file), f"{LIMIT_MEGABYTES}MB", job]

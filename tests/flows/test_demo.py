@@ -76,6 +76,7 @@ def test_the_budget_is_shown_to_refuse(told):
     assert "exit code 4" in told.stdout
 
 
+@pytest.mark.soak
 def test_the_difference_of_two_answers_is_shown_to_drown(story):
     attack = next(
         chapter
@@ -90,6 +91,7 @@ def test_the_difference_of_two_answers_is_shown_to_drown(story):
     assert abs(difference) < 10 * error
 
 
+@pytest.mark.soak
 def test_spending_stays_in_the_folder(place, story):
     typed = discreet("budget", "--ledger", "discreet-demo/ledger.sqlite", "--json", folder=place)
     (account,) = json.loads(typed.stdout)["accounts"]
@@ -121,6 +123,7 @@ def test_a_second_demo_is_refused_without_force(told, place):
     assert again.stdout == ""
 
 
+@pytest.mark.soak
 def test_the_story_as_json_holds_what_each_command_printed(story, place):
     assert story.returncode == 0, story.stderr
     found = json.loads(story.stdout)
