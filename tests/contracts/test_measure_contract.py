@@ -140,6 +140,7 @@ def test_criteria_suppressed_rows_and_units_are_judged_alike(any_engine, unit):
     assert found["people"] == (9 if unit else 12)
 
 
+@pytest.mark.soak("spark")
 def test_combinations_and_columns_are_searched_alike(any_engine):
     found, expected = both(any_engine, PEOPLE, policy=policy(), depth=2)
     assert found == expected
@@ -192,6 +193,7 @@ def test_a_table_that_is_all_suppressed_is_assessed_alike(any_engine):
     assert (found["k"], found["suppressed"]) == (None, 2)
 
 
+@pytest.mark.soak("spark")
 def test_columns_may_have_any_name(any_engine):
     names = ["value", "code", "rows", "size", "unit", "people", "k0", "Group By", "ä\"'`", "t"]
     rows = {name: ["a", "a", "b", "*"] for name in names}

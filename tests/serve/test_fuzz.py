@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.serve.fuzz.world import World
 
-COUNT = int(os.environ.get("DISCREET_FUZZ", "2500"))
+COUNT = int(os.environ.get("DISCREET_FUZZ", "1500"))
 
 
 @pytest.fixture
