@@ -37,8 +37,10 @@ system: # what the tests need from Debian: Java for Spark, a browser for reports
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	fi
 
+# Noise is the operating system's, and processes are killed at random moments: what failed is tried once
+# more. What passes then is listed as RERUN and deserves a look; what fails twice has failed.
 test: setup system ## all tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --reruns 1 -raR --rerun-show-tracebacks $(ARGS)
 
 soak: setup system ## all tests, those that take long too, with many more examples
 	DISCREET_EXAMPLES=thorough DISCREET_FUZZ=100000 DISCREET_SOAK=20 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --soak $(ARGS)
