@@ -65,12 +65,14 @@ def test_the_limit_follows_the_formula(discreet, table):
 
 @pytest.mark.statistics
 def test_private_answers_are_not_solved(discreet, table):
-    """60 questions share epsilon 1: a bit is right with chance 0.51, 34 of 40 with one below 1e-4."""
-    ran = attack(
-        discreet, table, "--epsilon", 1, "--policy", "policy.yaml", "--questions", 60, "--json"
-    )
+    """60 questions share epsilon 1: a bit is right with chance 0.51, 37 of 40 with one below 1e-7.
+
+    Half of them are right by guessing, so that 37 is more than 80 % of what is left to learn.
+    """
+    options = ("--epsilon", 1, "--policy", "policy.yaml", "--questions", 60, "--tolerance", "80%")
+    ran = attack(discreet, table, *options, "--json")
     assert ran.code == 0
-    assert ran.json[0]["correct"] < 34
+    assert ran.json[0]["correct"] < 37
     assert "thrown away" in ran.err
 
 
