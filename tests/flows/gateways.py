@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 import re
+import socket
 import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +34,25 @@ tables:
 PASSING = ("08", "57P", "58", "53300", "40001", "25006")
 
 
+def _free_port() -> int:
+    """Return a port that nobody is given by chance while a gateway is down.
+
+    From 32768 on the system gives ports away: to other tests, and to a client that tries to come back
+    and may so be connected to itself.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+
+
 class Gateway:
     """A server's process; `options` are those of `discreet serve`."""
 
     def __init__(self, data: Path, *options: object) -> None:
         self.data, self._options = data, [str(option) for option in options]
-        self.port = 0
+        self.port = _free_port()
         self.web: int | None = None
         self.start()
 
@@ -76,7 +91,7 @@ class Gateway:
         """Let it end in order."""
         self._process.terminate()
         try:
-            self._process.wait(20)
+            self._process.wait(120)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -87,7 +102,7 @@ def dsn(*gateways: Gateway, user: str = "admin") -> str:
     ports = ",".join(str(gateway.port) for gateway in gateways)
     return (
         f"host={hosts} port={ports} user={user} password={PASSWORD} dbname=discreet "
-        "target_session_attrs=read-write connect_timeout=5 sslmode=disable"
+        "target_session_attrs=read-write connect_timeout=60 sslmode=disable"
     )
 
 
@@ -146,4 +161,4 @@ class Client(threading.Thread):
     def stop(self) -> None:
         """Let it end after what it does now."""
         self.stopping.set()
-        self.join(60)
+        self.join(300)

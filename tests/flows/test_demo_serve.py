@@ -45,7 +45,7 @@ def greeting(folder: Path) -> Iterator[str]:
             break
     yield "".join(lines)
     server.send_signal(signal.SIGINT)
-    server.communicate(timeout=30)
+    server.communicate(timeout=300)
     assert server.returncode == 0
 
 
@@ -62,7 +62,7 @@ def psql(greeting: str, folder: Path) -> Callable[..., subprocess.CompletedProce
             capture_output=True,
             encoding="utf-8",
             check=False,
-            timeout=60,
+            timeout=300,
         )
 
     return typed
@@ -141,7 +141,7 @@ def test_nobody_gets_in_without_the_password(psql, folder):
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 2
     assert 'password authentication failed for user "clerk"' in done.stderr

@@ -55,7 +55,7 @@ class Cluster:
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
             connection.execute("ALTER SYSTEM SET synchronous_commit = 'remote_apply'")
             connection.execute("SELECT pg_reload_conf()")
-            for _ in range(100):
+            for _ in range(2000):
                 found = connection.execute("SELECT sync_state FROM pg_stat_replication").fetchone()
                 if found == ("sync",):
                     return
