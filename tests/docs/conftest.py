@@ -1,10 +1,10 @@
-"""The served hospital that pages connect to: started once, by the first page that wants it."""
+"""The served hospital that pages connect to: started by the first page that wants it."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 DISCREET = Path(sys.executable).parent / "discreet"
+SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -28,30 +29,41 @@ class Served:
     greeting: str
 
 
+class Hospital:
+    """`discreet demo --serve`, one for all pages, until a page fails."""
+
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        self._folders = folders
+        self._started: tuple[subprocess.Popen[str], Served] | None = None
+
+    def open(self) -> Served:
+        """Return the running server; start it if there is none."""
+        if self._started is None:
+            self._started = _start(self._folders.mktemp("served") / "hospital")
+        return self._started[1]
+
+    def close(self) -> None:
+        """Stop it. A page that is tried again after a failure finds no table of its first try."""
+        if self._started is not None:
+            server, _ = self._started
+            self._started = None
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=SECONDS)
+
+
 @pytest.fixture(scope="session")
-def open_hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Served]]:
-    """Return what starts `discreet demo --serve`, at most once."""
-    started: list[tuple[subprocess.Popen[str], Served]] = []
-
-    def start() -> Served:
-        if not started:
-            started.append(_start(tmp_path_factory.mktemp("served") / "hospital"))
-        return started[0][1]
-
-    yield start
-    for server, _ in started:
-        server.send_signal(signal.SIGINT)
-        server.communicate(timeout=60)
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hospital]:
+    """The hospital that pages may open."""
+    made = Hospital(tmp_path_factory)
+    yield made
+    made.close()
 
 
 def _start(folder: Path) -> tuple[subprocess.Popen[str], Served]:
     if shutil.which("psql") is None:
         pytest.skip("psql is not installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
     server = subprocess.Popen(
-        [DISCREET, "demo", str(folder), "--serve", "--port", "0", "--http-port", port],
+        [DISCREET, "demo", str(folder), "--serve", "--port", "0", "--http-port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         encoding="utf-8",
@@ -62,5 +74,8 @@ def _start(folder: Path) -> tuple[subprocess.Popen[str], Served]:
         lines.append(line)
         if "Ctrl-C" in line:
             break
-    assert "Ctrl-C" in lines[-1]
-    return server, Served(folder, f"127.0.0.1:{port}", "".join(lines))
+    greeting = "".join(lines)
+    assert "Ctrl-C" in greeting
+    web = re.search(r"https://(127\.0\.0\.1:\d+)/", greeting)
+    assert web is not None, greeting
+    return server, Served(folder, web[1], greeting)

@@ -36,11 +36,7 @@ import pytest
 from discreet.cli.command import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.docs.conftest import Served
-
-    Hospital = Callable[[], Served]
+    from tests.docs.conftest import Hospital
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
@@ -56,7 +52,7 @@ SERVING = "discreet demo --serve"
 NOT_RUN_AT_MOST = 8
 # `discreet …` runs in this process, where it asks nothing of the shell: most of its time is its start.
 QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\\\]*\"")
-SECONDS = 120
+SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -147,8 +143,8 @@ def missing_lines(shown: list[str], printed: str) -> list[str]:
 class Reader:
     """Does what a reader of one page would do, block by block, in a folder of its own."""
 
-    def __init__(self, page: str, folder: Path, open_hospital: Hospital | None = None) -> None:
-        self.page, self.folder, self.open_hospital = page, folder, open_hospital
+    def __init__(self, page: str, folder: Path, hospital: Hospital | None = None) -> None:
+        self.page, self.folder, self.hospital = page, folder, hospital
         self.environment: dict[str, str] = {}
         self.web = ""
         self.names: dict[str, Any] = {"__name__": "__docs__"}
@@ -193,8 +189,8 @@ class Reader:
         return self.start(text) if arguments is None else self.call(arguments)
 
     def serve(self) -> int:
-        assert self.open_hospital is not None
-        served = self.open_hospital()
+        assert self.hospital is not None
+        served = self.hospital.open()
         (self.folder / "discreet-demo").symlink_to(served.folder)
         self.web, self.printed = served.web, served.greeting
         return 0
@@ -266,7 +262,7 @@ def keep_spending_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_examples_of_a_page_run(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_hospital: Hospital
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hospital: Hospital
 ):
     folder = tmp_path / "hospital"
     shutil.copytree(HOSPITAL, folder)
@@ -274,9 +270,13 @@ def test_the_examples_of_a_page_run(
     keep_spending_in(tmp_path, monkeypatch)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
-    reader = Reader(page.relative_to(ROOT).as_posix(), folder, open_hospital)
-    for block in read_blocks(page.read_text(encoding="utf-8")):
-        reader.follow(block)
+    reader = Reader(page.relative_to(ROOT).as_posix(), folder, hospital)
+    try:
+        for block in read_blocks(page.read_text(encoding="utf-8")):
+            reader.follow(block)
+    except BaseException:
+        hospital.close()
+        raise
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
