@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export UV_PYTHON_DOWNLOADS := never
+# Where it is set, each of the hundreds of processes below compiles every module and every test anew.
+unexport PYTHONDONTWRITEBYTECODE
 # Two cores are what CI has; one Spark and one PostgreSQL are shared per worker.
 WORKERS ?= 2
 
