@@ -145,3 +145,32 @@ def test_cursors_together_hold_no_more_rows_than_one_result(open_server, connect
     with pytest.raises(StatementFailed) as refused:
         admin.run("DECLARE b CURSOR WITH HOLD FOR SELECT x FROM t")
     assert refused.value.sqlstate == "54000"
+
+
+def test_a_view_has_no_mask_that_would_not_hold(server, connect):
+    admin = connect(server)
+    admin.run("CREATE TABLE t (pay int); CREATE VIEW v AS SELECT pay FROM t")
+    with pytest.raises(StatementFailed) as refused:
+        admin.run("CREATE MASK m ON v (pay) TO PUBLIC USING (0)")
+    assert refused.value.sqlstate == "42809"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "POLICY p ON t USING (EXISTS (SELECT 1 FROM friends WHERE name = current_user))",
+        "POLICY p ON t WITH CHECK (EXISTS (SELECT 1 FROM friends WHERE name = current_user))",
+        "MASK m ON t (x) TO u USING ((SELECT max(level) FROM friends))",
+    ],
+)
+def test_nobody_makes_the_table_that_a_rule_was_waiting_for(server, connect, rule):
+    admin = connect(server)
+    admin.run("CREATE USER u; CREATE TABLE t (x int)")
+    with pytest.raises(StatementFailed) as refused:
+        admin.run(f"CREATE {rule}")
+    assert refused.value.sqlstate == "42P01"
+    admin.run("CREATE TABLE friends (name text, level int)")
+    admin.run(f"CREATE {rule}")
+    with pytest.raises(StatementFailed) as refused:
+        admin.run("DROP TABLE friends")
+    assert refused.value.sqlstate == "2BP01"

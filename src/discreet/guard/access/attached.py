@@ -69,8 +69,9 @@ def create_policy(change: Change, statement: CreatePolicy) -> Change:
 
 
 def create_mask(change: Change, statement: CreateMask) -> Change:
-    """CREATE MASK; only the owner."""
+    """CREATE MASK; only the owner, and only of a table: a view shows what its query says."""
     relation = find_owned(change.authority, change.role, statement.relation)
+    need_table(relation)
     mask = replace(statement.mask, roles=_targets(change, statement.mask.roles))
     _need_column(relation, mask.column)
     _need_free(relation.masks, mask.name, "mask", relation)

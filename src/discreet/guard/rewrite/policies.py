@@ -24,7 +24,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.guard.access.authority import Authority, Mask, Relation, RowPolicy
+    from discreet.guard.access.authority import Authority, Mask, Relation, RowPolicy, Subject
 
 Right = Literal["SELECT", "INSERT", "UPDATE", "DELETE"]
 
@@ -150,6 +150,33 @@ def row_expression(
     # That it failed would tell of a cell that it hides. NULL hides the row, or the masked cell.
     make_total(finished, reading.dialect)
     return finished.this.pop()
+
+
+def check_rule(
+    text: str,
+    relation: Relation,
+    authority: Authority,
+    subject: Subject,
+    *,
+    dialect: str,
+    is_condition: bool,
+) -> None:
+    """Refuse an expression of a policy or a mask that names what is not there: when it is defined.
+
+    Else whoever makes the missing relation later would decide who sees what.
+
+    Raises:
+        StatementFailed: As the expression fails: 42P01, 42703, 42804 and so on.
+    """
+    reading = Reading(authority, subject, relation.owner, dialect, has_parameters=False)
+    row_expression(
+        reading,
+        relation,
+        text,
+        handle=reading.handles.new(relation.name),
+        finish=lambda _, tree: tree,  # rights count when it is asked
+        is_condition=is_condition,
+    )
 
 
 def parsed_expression(text: str) -> exp.Expr:

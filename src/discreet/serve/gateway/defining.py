@@ -15,6 +15,7 @@ from discreet.guard.integrity.triggers import check_trigger
 from discreet.guard.journal.redact import redact
 from discreet.guard.levels.declassify import declassify
 from discreet.guard.rewrite.authorize import authorize_condition, authorize_query, relations_of
+from discreet.guard.rewrite.policies import check_rule
 from discreet.guard.statements import objects, rights
 from discreet.serve.gateway import anonymized, credentials, effects, encrypting
 from discreet.serve.gateway.flow import require_level
@@ -76,6 +77,8 @@ def define(session: GatewaySession, statement: Statement, note: Note) -> Outcome
     applied = _applied(session, statement)
     if isinstance(statement, objects.CreateTrigger):
         _check_trigger(session, statement, applied.authority)
+    if isinstance(statement, (objects.CreatePolicy, objects.CreateMask)):
+        _check_rule(session, statement, applied.authority)
     after = effects.carry_out(session, before, applied.authority)
     session.work.change(after)
     session.definitions.append(redact(statement.text))
@@ -125,6 +128,27 @@ def _check_trigger(
         session.subject,
         dialect=session.house.database.dialect,
     )
+
+
+def _check_rule(
+    session: GatewaySession, statement: objects.CreatePolicy | objects.CreateMask, after: Authority
+) -> None:
+    """Refuse a policy or a mask that could not be asked, before anybody reads."""
+    is_mask = isinstance(statement, objects.CreateMask)
+    texts = (
+        (statement.mask.expression,)
+        if is_mask
+        else (statement.policy.using, statement.policy.check)
+    )
+    for text in filter(None, texts):
+        check_rule(
+            text,
+            find_relation(after, session.role, statement.relation),
+            after,
+            session.subject,
+            dialect=session.house.database.dialect,
+            is_condition=not is_mask,
+        )
 
 
 def described(
