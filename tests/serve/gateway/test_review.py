@@ -112,6 +112,19 @@ def test_a_view_tells_nothing_of_schemas_that_its_maker_may_not_use(server, conn
         user.run("CREATE VIEW v AS SELECT * FROM hidden.t")
 
 
+@pytest.mark.parametrize("query", ["SELECT * FROM t", "SELECT s.* FROM t AS s", "TABLE t"])
+def test_a_view_does_not_list_columns_that_its_maker_may_not_know(server, connect, query):
+    admin = connect(server)
+    admin.run("CREATE USER u; GRANT CREATE ON SCHEMA public TO u")
+    admin.run("CREATE TABLE t (id int, pay int); GRANT SELECT (id) ON t TO u")
+    user = connect(server, "u")
+    with pytest.raises(AccessDenied):
+        user.run(f"CREATE VIEW v AS {query}")
+    user.run("CREATE VIEW v AS SELECT id, count(*) AS n FROM t GROUP BY id")
+    admin.run("GRANT UPDATE ON t TO u")
+    user.run(f"CREATE VIEW w AS {query}")
+
+
 def test_a_body_without_a_length_is_not_read(server):
     client = TestClient(make_app(server.house, server.keeper, is_encrypted=True))
     assert client.post("/v1/query", content=iter([b"{", b"}"])).status_code == 413

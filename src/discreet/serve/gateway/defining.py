@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.apply import apply
 from discreet.guard.access.authority import Column, Subject
 from discreet.guard.access.decide import is_officer
-from discreet.guard.access.names import find_relation
+from discreet.guard.access.names import WORDS, find_relation
 from discreet.guard.access.reach import bootstrap
 from discreet.guard.integrity.triggers import check_trigger
 from discreet.guard.journal.redact import redact
@@ -17,19 +19,18 @@ from discreet.guard.levels.declassify import declassify
 from discreet.guard.rewrite.authorize import authorize_condition, authorize_query, relations_of
 from discreet.guard.rewrite.policies import check_rule
 from discreet.guard.statements import objects, rights
+from discreet.serve.catalog.visible import Visible
 from discreet.serve.gateway import anonymized, credentials, effects, encrypting
 from discreet.serve.gateway.flow import require_level
 from discreet.serve.gateway.opening import require_plain
 from discreet.serve.session import Notice, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlglot import exp
+    from collections.abc import Iterable, Mapping
 
     from discreet.engines.databases.database import Field
     from discreet.guard.access.apply import Applied
-    from discreet.guard.access.authority import Authority
+    from discreet.guard.access.authority import Authority, Relation
     from discreet.guard.access.change import Note as Told
     from discreet.guard.statements.statement import Statement
     from discreet.serve.gateway.note import Note
@@ -155,7 +156,9 @@ def described(
     session: GatewaySession, query: exp.Query, names: tuple[str, ...]
 ) -> tuple[Column, ...]:
     """Return the columns of a view's query; as in PostgreSQL, rights count when it is read."""
-    relations_of(query, session.authority, session.subject)  # in schemas that the role may use
+    relations = relations_of(query, session.authority, session.subject)  # in schemas it may use
+    if any(isinstance(star.parent, (exp.Select, exp.Column)) for star in query.find_all(exp.Star)):
+        _require_known(session, relations)
     first = bootstrap(session.authority)
     everything = replace(
         session.authority,
@@ -178,6 +181,18 @@ def described(
         raise StatementFailed("42601", "CREATE VIEW specifies more column names than columns")
     called = [*names, *(field.name for field in fields[len(names) :])]
     return tuple(Column(name, _type(field)) for name, field in zip(called, fields, strict=True))
+
+
+def _require_known(session: GatewaySession, relations: Iterable[Relation]) -> None:
+    """Refuse `*` of what its sender may not know all columns of: the view would list them."""
+    seen = Visible(session.authority, session.role)
+    for relation in relations:
+        if seen.columns(relation) != relation.columns:
+            raise AccessDenied(
+                f"permission denied for {WORDS[relation.kind]} {relation.name}",
+                reason=f"{session.role} has no right on some columns of {relation.name}",
+                hint="Name the columns.",
+            )
 
 
 def _type(field: Field) -> str:
