@@ -97,29 +97,37 @@ class House:
 
     def open(self, visitor: Visitor, parameters: Mapping[str, str], method: str) -> GatewaySession:
         """Return a session for a visitor whom the door let in."""
-        role = self.control.authority().roles.get(visitor.user)
-        with self._lock:
-            mine = sum(session.user == visitor.user for session in self._sessions.values())
-        if role is not None and 0 <= role.connection_limit <= mine and not role.superuser:
-            raise StatementFailed("53300", f'too many connections for role "{visitor.user}"')
         session = GatewaySession(self, visitor, parameters, method)
-        with self._lock:
-            self._sessions[session.id] = session
-        self._write(
-            Event(
-                at=self.clock(),
-                kind="session",
-                session=session.id,
-                user=visitor.user,
-                role=visitor.user,
-                clearance=session.clearance,
-                address=visitor.address,
-                protocol=visitor.protocol,
-                reason=method,
-                detail={"state": "opened"},
+        try:
+            self._seat(session)
+            self._write(
+                Event(
+                    at=self.clock(),
+                    kind="session",
+                    session=session.id,
+                    user=visitor.user,
+                    role=visitor.user,
+                    clearance=session.clearance,
+                    address=visitor.address,
+                    protocol=visitor.protocol,
+                    reason=method,
+                    detail={"state": "opened"},
+                )
             )
-        )
+        except BaseException:
+            self._sessions.pop(session.id, None)  # what never opened is not told to be closed
+            session.close()
+            raise
         return session
+
+    def _seat(self, session: GatewaySession) -> None:
+        """Count a session, unless its user has as many as they may."""
+        role = session.authority.roles.get(session.user)
+        with self._lock:  # over both, so that of two who come at once the second is counted
+            mine = sum(each.user == session.user for each in self._sessions.values())
+            if role is not None and 0 <= role.connection_limit <= mine and not role.superuser:
+                raise StatementFailed("53300", f'too many connections for role "{session.user}"')
+            self._sessions[session.id] = session
 
     def unlocked(self) -> Unlocked:
         """Return the keys that a new session has."""
