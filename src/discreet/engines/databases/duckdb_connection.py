@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
@@ -20,6 +19,7 @@ from discreet.engines.databases.texts import (
     statement_text,
     written_tables,
 )
+from discreet.engines.databases.transacting import Transacting
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 SCRATCH = "temp"  # DuckDB's catalog of what only this connection sees
 
 
-class DuckDBConnection:
+class DuckDBConnection(Transacting):
     """One session on a DuckDB that others share.
 
     Writes are kept as text until the transaction ends: DuckDB has no savepoints, so that going back
@@ -54,26 +54,18 @@ class DuckDBConnection:
         patience: float,
         result_bytes: int | None = None,
     ) -> None:
+        super().__init__()
         self._cursor, self._turn, self._commits = cursor, turn, commits
         self._patience, self._result_bytes = patience, result_bytes
-        self._is_open = self._has_failed = self._is_writer = self._is_read_only = False
+        self._is_writer = self._is_read_only = False
         self._snapshot = 0
         self._read: set[Names] = set()
         self._written: set[Names] | None = set()  # None is: any table
         self._log: list[str] = []
-        self._marks: list[tuple[str, int]] = []
-        self._running = threading.Lock()  # guards the two below
-        self._is_running = self._is_stopped = False
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether `begin` was called and neither `commit` nor `rollback` since."""
-        return self._is_open
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start a transaction: all of it sees one moment, and all of it is kept or nothing."""
-        if self._is_open:
-            raise failed("25001", "there is already a transaction in progress")
+        self._require_closed()
         self._start()
         self._is_open, self._is_read_only = True, read_only
 
@@ -103,7 +95,7 @@ class DuckDBConnection:
 
     def fail(self) -> None:
         """Let nothing but going back be possible in this transaction."""
-        self._has_failed = self._is_open
+        super().fail()
         if self._has_failed and not self._marks:  # nothing of it can stay: others need not wait
             self._undo()
             self._leave()
@@ -173,11 +165,7 @@ class DuckDBConnection:
 
     def interrupt(self) -> None:
         """Make what runs now fail with 57014."""
-        with self._running:
-            if not self._is_running:
-                return
-            self._is_stopped = True
-            self._cursor.interrupt()
+        self._stop(self._cursor.interrupt)
         self._turn.wake()
 
     def close(self) -> None:
@@ -190,20 +178,8 @@ class DuckDBConnection:
 
     def _statement(self, call: Callable[[], Answer]) -> Answer:
         """Run one statement: stoppable, with failures in our words; a failure fails a transaction."""
-        self._require_usable()
-        with self._running:
-            self._is_running, self._is_stopped = True, False
-        try:
-            answer = self._told(call)
-            self._require_going_on()
-        except BaseException:
-            self.fail()
-            raise
-        else:
-            return answer
-        finally:
-            with self._running:
-                self._is_running = False
+        with self._stoppable():
+            return self._told(call)
 
     def _told(self, call: Callable[[], Answer]) -> Answer:
         # Raised after the `except` block: inside it, Python would attach DuckDB's error.
@@ -283,10 +259,10 @@ class DuckDBConnection:
             self._cursor.execute("ROLLBACK")
 
     def _end(self) -> None:
-        self._is_open = self._has_failed = self._is_read_only = False
+        super()._end()
+        self._is_read_only = False
         self._read.clear()
         self._log.clear()
-        self._marks.clear()
         self._leave()
 
     def _enter(self) -> None:
@@ -334,25 +310,6 @@ class DuckDBConnection:
     def _note(self, tree: exp.Expr) -> None:
         if self._is_open:
             self._read |= physical_tables(tree)
-
-    def _require_transaction(self) -> None:
-        if not self._is_open:
-            raise failed("25P01", "there is no transaction in progress")
-
-    def _require_going_on(self) -> None:
-        if self._is_stopped:  # too late for DuckDB, not for us
-            raise failed("57014")
-
-    def _require_usable(self) -> None:
-        if self._has_failed:
-            raise failed("25P02")
-
-    def _find(self, name: str) -> int:
-        for place in reversed(range(len(self._marks))):
-            if self._marks[place][0] == name:
-                return place
-        self.fail()
-        raise failed("3B001", f'savepoint "{name}" does not exist')
 
 
 def _described(result: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:

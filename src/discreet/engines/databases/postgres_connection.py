@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +13,7 @@ from sqlglot import exp
 from discreet.engines.databases.failures import failed, too_many_bytes, too_many_rows
 from discreet.engines.databases.postgres_rows import encoded, postgres_field, read_table
 from discreet.engines.databases.texts import query_text, statement_text
+from discreet.engines.databases.transacting import Transacting
 from discreet.errors import MissingExtra, StatementFailed
 from discreet.sql import build
 from discreet.stores.hosts import parameters_of
@@ -73,7 +73,7 @@ def _behind(fence: Fence, opened: psycopg.Connection[Any]) -> None:
         raise
 
 
-class PostgresConnection:
+class PostgresConnection(Transacting):
     """One session on a PostgreSQL server; a broken connection is renewed between transactions."""
 
     dialect = "postgres"
@@ -81,22 +81,13 @@ class PostgresConnection:
     def __init__(
         self, url: str, fence: Fence | None = None, *, result_bytes: int | None = None
     ) -> None:
+        super().__init__()
         self._url, self._fence, self._result_bytes = url, fence, result_bytes
         self._connection = open_session(url, fence)
-        self._is_open = self._has_failed = False
-        self._marks: list[str] = []
-        self._running = threading.Lock()  # guards the two below
-        self._is_running = self._is_stopped = False
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether `begin` was called and neither `commit` nor `rollback` since."""
-        return self._is_open
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start a transaction: all of it sees one moment, and all of it is kept or nothing."""
-        if self._is_open:
-            raise failed("25001", "there is already a transaction in progress")
+        self._require_closed()
         mode = b" READ ONLY" if read_only else b""
         self._again_if_lost(lambda: self._send(b"BEGIN ISOLATION LEVEL SERIALIZABLE" + mode))
         self._is_open = True
@@ -124,15 +115,11 @@ class PostgresConnection:
             self._undo()
             self._end()
 
-    def fail(self) -> None:
-        """Let nothing but going back be possible in this transaction."""
-        self._has_failed = self._is_open
-
     def savepoint(self, name: str) -> None:
         """Mark this moment of the transaction."""
         self._require_transaction()
         self._statement(lambda: self._send(b"SAVEPOINT " + _quoted(name)))
-        self._marks.append(name)
+        self._marks.append((name, 0))
 
     def release(self, name: str) -> None:
         """Forget a mark, and those after it."""
@@ -193,12 +180,8 @@ class PostgresConnection:
 
     def interrupt(self) -> None:
         """Make what runs now fail with 57014."""
-        with self._running:
-            if not self._is_running:
-                return
-            self._is_stopped = True
-            with contextlib.suppress(psycopg.Error):
-                self._connection.cancel_safe(timeout=5)
+        with contextlib.suppress(psycopg.Error):
+            self._stop(lambda: self._connection.cancel_safe(timeout=5))
 
     def close(self) -> None:
         """End the session; an open transaction is undone."""
@@ -210,23 +193,10 @@ class PostgresConnection:
 
     def _statement(self, call: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
         """Run one statement: stoppable, with failures in our words; a failure fails a transaction."""
-        self._require_usable()
-        with self._running:
-            self._is_running, self._is_stopped = True, False
-        try:
+        with self._stoppable():
             if self._is_open or not is_repeatable:
-                answer = self._told(call)
-            else:
-                answer = self._again_if_lost(call)
-            self._require_going_on()
-        except BaseException:
-            self.fail()
-            raise
-        else:
-            return answer
-        finally:
-            with self._running:
-                self._is_running = False
+                return self._told(call)
+            return self._again_if_lost(call)
 
     def _retried(self, run: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
         """Run one statement; when it is a transaction of its own, again if another one was first."""
@@ -314,29 +284,6 @@ class PostgresConnection:
     def _undo(self) -> None:
         with contextlib.suppress(psycopg.Error):
             self._send(b"ROLLBACK")
-
-    def _end(self) -> None:
-        self._is_open = self._has_failed = False
-        self._marks.clear()
-
-    def _require_transaction(self) -> None:
-        if not self._is_open:
-            raise failed("25P01", "there is no transaction in progress")
-
-    def _require_going_on(self) -> None:
-        if self._is_stopped:  # too late for the server, not for us
-            raise failed("57014")
-
-    def _require_usable(self) -> None:
-        if self._has_failed:
-            raise failed("25P02")
-
-    def _find(self, name: str) -> int:
-        for place in reversed(range(len(self._marks))):
-            if self._marks[place] == name:
-                return place
-        self.fail()
-        raise failed("3B001", f'savepoint "{name}" does not exist')
 
 
 def _failure(error: psycopg.Error) -> StatementFailed:

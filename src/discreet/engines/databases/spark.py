@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -12,6 +11,7 @@ from discreet.engines.databases.database import Field
 from discreet.engines.databases.failures import failed, too_many_rows
 from discreet.engines.databases.fields import fitted
 from discreet.engines.databases.texts import query_text
+from discreet.engines.databases.transacting import Transacting
 from discreet.engines.engine import Kind
 from discreet.engines.spark import Spark, kind_of, start
 from discreet.errors import DiscreetError, StatementFailed
@@ -83,23 +83,15 @@ class ServedSpark:
             self._engine.close()
 
 
-class SparkConnection:
+class SparkConnection(Transacting):
     """One session that reads; transactions are accepted, and see whatever is there."""
 
     dialect = "spark"
 
     def __init__(self, engine: Spark) -> None:
+        super().__init__()
         self._session = engine.session
         self._group = f"discreet-{secrets.token_hex(8)}"
-        self._is_open = self._has_failed = False
-        self._marks: list[str] = []
-        self._running = threading.Lock()
-        self._is_stopped = False
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether `begin` was called and neither `commit` nor `rollback` since."""
-        return self._is_open
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start a block of reads."""
@@ -112,16 +104,11 @@ class SparkConnection:
 
     def rollback(self) -> None:
         """End the block; there is nothing to undo."""
-        self._is_open = self._has_failed = False
-        self._marks.clear()
-
-    def fail(self) -> None:
-        """Let the open block count as failed."""
-        self._has_failed = self._is_open
+        self._end()
 
     def savepoint(self, name: str) -> None:
         """Mark this moment."""
-        self._marks.append(name)
+        self._marks.append((name, 0))
 
     def release(self, name: str) -> None:
         """Forget a mark, and those after it."""
@@ -139,22 +126,18 @@ class SparkConnection:
 
     def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
         """Return the result of a query; 54000 when it has more than `limit` rows."""
-        if self._has_failed:
-            raise failed("25P02")
-        fields = self.describe(query)
-        text = query_text(_plain(query, fields), dialect=self.dialect)
+        with self._stoppable():
+            fields = self.describe(query)
+            text = query_text(_plain(query, fields), dialect=self.dialect)
+            table = self._told(lambda: self._fetch(text, limit))
+            if limit is not None and table.num_rows > limit:
+                raise too_many_rows(limit)
+            return self._told(lambda: fitted(table, fields))
 
-        def run() -> ArrowTable:
-            self._is_stopped = False
-            self._session.sparkContext.setJobGroup(self._group, "discreet", interruptOnCancel=True)
-            frame = self._session.sql(text)
-            return (frame if limit is None else frame.limit(limit + 1)).toArrow()
-
-        table = self._told(run)
-        if limit is not None and table.num_rows > limit:
-            self.fail()
-            raise too_many_rows(limit)
-        return self._told(lambda: fitted(table, fields))
+    def _fetch(self, text: str, limit: int | None) -> ArrowTable:
+        self._session.sparkContext.setJobGroup(self._group, "discreet", interruptOnCancel=True)
+        frame = self._session.sql(text)
+        return (frame if limit is None else frame.limit(limit + 1)).toArrow()
 
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
         """Refuse: nothing is written through Spark."""
@@ -170,19 +153,11 @@ class SparkConnection:
 
     def interrupt(self) -> None:
         """Make what runs now fail with 57014."""
-        with self._running:
-            self._is_stopped = True
-            self._session.sparkContext.cancelJobGroup(self._group)
+        self._stop(lambda: self._session.sparkContext.cancelJobGroup(self._group))
 
     def close(self) -> None:
         """End the session."""
         self.rollback()
-
-    def _find(self, name: str) -> int:
-        if name not in self._marks:
-            self.fail()
-            raise failed("3B001", f'savepoint "{name}" does not exist')
-        return len(self._marks) - 1 - self._marks[::-1].index(name)
 
     def _told(self, call: Callable[[], Any]) -> Any:
         from py4j.protocol import Py4JError

@@ -1,0 +1,81 @@
+"""What connections to all engines share: a transaction that is open or failed, a statement that is stopped."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from discreet.engines.databases.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+
+class Transacting:
+    """Where a connection stands, as `Connection` tells it; how an engine gets there is its own."""
+
+    def __init__(self) -> None:
+        self._is_open = self._has_failed = False
+        self._marks: list[tuple[str, int]] = []  # names, and how much was written before
+        self._running = threading.Lock()  # guards the two below
+        self._is_running = self._is_stopped = False
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether `begin` was called and neither `commit` nor `rollback` since."""
+        return self._is_open
+
+    def fail(self) -> None:
+        """Let nothing but going back be possible in this transaction."""
+        self._has_failed = self._is_open
+
+    def _end(self) -> None:
+        self._is_open = self._has_failed = False
+        self._marks.clear()
+
+    @contextmanager
+    def _stoppable(self) -> Generator[None]:
+        """Let `_stop` reach what runs inside; a failure in there fails the transaction."""
+        self._require_usable()
+        with self._running:
+            self._is_running, self._is_stopped = True, False
+        try:
+            yield
+            self._require_going_on()
+        except BaseException:
+            self.fail()
+            raise
+        finally:
+            with self._running:
+                self._is_running = False
+
+    def _stop(self, interrupt: Callable[[], None]) -> None:
+        """Interrupt what runs now, and only that: the lock keeps the next statement waiting."""
+        with self._running:
+            if self._is_running:
+                self._is_stopped = True
+                interrupt()
+
+    def _require_going_on(self) -> None:
+        if self._is_stopped:  # too late for the engine, not for us
+            raise failed("57014")
+
+    def _require_closed(self) -> None:
+        if self._is_open:
+            raise failed("25001", "there is already a transaction in progress")
+
+    def _require_transaction(self) -> None:
+        if not self._is_open:
+            raise failed("25P01", "there is no transaction in progress")
+
+    def _require_usable(self) -> None:
+        if self._has_failed:
+            raise failed("25P02")
+
+    def _find(self, name: str) -> int:
+        for place in reversed(range(len(self._marks))):
+            if self._marks[place][0] == name:
+                return place
+        self.fail()
+        raise failed("3B001", f'savepoint "{name}" does not exist')
