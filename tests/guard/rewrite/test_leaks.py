@@ -90,9 +90,27 @@ def test_owners_see_what_is_behind_a_mask_and_views_as_their_owner_does(behind_m
 
 
 def test_writes_see_masks_as_well(behind_masks: OnDuckDB):
-    written = "UPDATE emp SET name = name WHERE id = 1 RETURNING id, name"
+    written = "UPDATE emp SET name = 'Anna' WHERE id = 1 RETURNING id, name"
     assert behind_masks.ask("carl", written).rows == ((1.0, "A."),)
     assert (
         behind_masks.ask("carl", "UPDATE emp SET name = 'x' WHERE name = 'Ann' RETURNING id").rows
         == ()
     )
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "UPDATE emp SET name = name",
+        "UPDATE emp AS e SET name = 'was ' || e.name",
+        "UPDATE emp SET name = (SELECT max(m.name) FROM emp AS m WHERE m.name = emp.name)",
+        "INSERT INTO emp (id, name) VALUES (1, 'x') ON CONFLICT (id) DO UPDATE SET name = emp.name",
+    ],
+)
+def test_a_mask_is_never_stored_in_the_place_of_what_it_hides(behind_masks: OnDuckDB, written: str):
+    assert behind_masks.ask("carl", written).sqlstate == "42501"
+
+
+def test_a_value_that_is_inserted_has_no_mask(behind_masks: OnDuckDB):
+    written = "INSERT INTO emp (id, name) VALUES (1, 'Anna') ON CONFLICT (id) DO UPDATE SET name = excluded.name"
+    assert behind_masks.ask("carl", f"{written} RETURNING name").rows == (("A.",),)

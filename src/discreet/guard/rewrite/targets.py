@@ -13,7 +13,7 @@ from discreet.guard.access.decide import any_column_privilege, privilege_on
 from discreet.guard.rewrite.allowed import refused
 from discreet.guard.rewrite.joins import find, relation_fields
 from discreet.guard.rewrite.permitted import Touched
-from discreet.guard.rewrite.policies import is_exempt, row_condition
+from discreet.guard.rewrite.policies import is_exempt, masked_columns, row_condition
 from discreet.guard.rewrite.reading import Place
 from discreet.guard.rewrite.scope import Entry, Scope, folded, visible_fields
 from discreet.guard.rewrite.substitute import column_of
@@ -90,6 +90,19 @@ class Target:
             self.check(Privilege.SELECT, names)
         if self.entry.is_whole:
             raise refused("A row as a value", "Name its columns.")
+
+    def check_kept(self, values: Iterable[exp.Expr]) -> None:
+        """Refuse new values that are made of masked cells: the mask would be stored for good."""
+        reading = self.reading
+        hidden = masked_columns(reading.authority, reading.role, self.relation)
+        named = (column for value in values for column in value.find_all(exp.Column))
+        found = {column.name for column in named if column.table == self.entry.handle} & hidden
+        if found:
+            raise AccessDenied(
+                f'a new value cannot be made of column "{min(found)}" of table {self.relation.name}',
+                reason="a mask is for them, and would be stored in the place of the column",
+                hint="You see a mask of it, which would be stored. Set values that you know.",
+            )
 
     def row_rule(
         self,

@@ -171,6 +171,7 @@ class _Writing:
         returning = read_returning(target, tree.args.get("returning"))
         target.check(Privilege.UPDATE, assignments)
         target.check_reads(self.substitution)
+        target.check_kept(assignments.values())
         self.substitution.check_all(self.reading)
         rights: list[Right] = ["UPDATE", "SELECT"] if target.entry.used else ["UPDATE"]
         rule = target.row_rule(self.substitution, rights)
@@ -298,6 +299,7 @@ class _Writing:
         if conflict is None or conflict.assignments is None:
             return
         self.target.check(Privilege.UPDATE, conflict.assignments)
+        self.target.check_kept(conflict.assignments.values())
         if self.target.row_rule(self.substitution, ["UPDATE"]) is not None:
             raise refused(
                 "ON CONFLICT DO UPDATE of a table with row policies", "Use INSERT and UPDATE."
