@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.errors import StatementFailed
+from discreet.errors import StatementFailed, StoreFailed
 from discreet.guard.identity import accounts
 
 
@@ -66,3 +66,17 @@ def test_a_password_that_was_undone_is_not_kept(server, connect):
     assert accounts.get_account(documents, "bob") == before
     admin.run("BEGIN; SAVEPOINT s; DROP ROLE bob; ROLLBACK TO s; COMMIT")
     assert accounts.get_account(documents, "bob") == before
+
+
+def test_a_backup_that_the_journal_cannot_take_leaves_no_file(server, connect, monkeypatch):
+    def fail(_: object) -> None:
+        raise StoreFailed("The journal is full.")
+
+    admin, backups = connect(server), server.house.settings.place("backups")
+    with monkeypatch.context() as broken:
+        broken.setattr(server.house.journal, "record", fail)
+        with pytest.raises(StoreFailed):
+            admin.run("SELECT discreet_backup('one')")
+    assert not list(backups.iterdir())
+    admin.run("SELECT discreet_backup('one')")
+    assert [path.name for path in backups.iterdir()] == ["one"]

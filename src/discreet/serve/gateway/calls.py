@@ -98,6 +98,8 @@ def _backup(session: GatewaySession, arguments: Sequence[object], note: Note) ->
         write_backup(house.settings.data, target, at=house.clock(), database=house.database)
     except OutputRefused:
         raise StatementFailed("58030", "the backup could not be written") from None
+    # What the journal cannot take did not happen.
+    session.work.if_undone(lambda: target.unlink(missing_ok=True))
     return f"backups/{target.name}"
 
 

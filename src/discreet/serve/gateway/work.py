@@ -56,6 +56,7 @@ class Work:
         self._base = 0
         self._marks: list[_Mark] = []
         self._after: list[Callable[[], None]] = []
+        self._instead: list[Callable[[], None]] = []
 
     @property
     def transaction(self) -> Transaction:
@@ -132,6 +133,10 @@ class Work:
         """Do something once the transaction is kept, such as removing a file."""
         self._after.append(action)
 
+    def if_undone(self, action: Callable[[], None]) -> None:
+        """Do something if the transaction is not kept, such as removing a file that it made."""
+        self._instead.append(action)
+
     def begin(self, *, read_only: bool = False) -> bool:
         """Start a transaction of the user's; return whether there was one already."""
         was_open = self._kind == "explicit"
@@ -177,8 +182,11 @@ class Work:
         finally:
             if self._restore is not None:
                 self._restore()
+            instead = self._instead
             self._after.clear()
             self._end()
+            for action in instead:
+                action()
 
     def start_block(self) -> None:
         """Let what follows be one transaction, unless the user has begun one."""
@@ -247,4 +255,5 @@ class Work:
     def _end(self) -> None:
         self._kind, self._pending, self._restore = "none", None, None
         self._has_failed = self._has_written = False
+        self._instead = []
         self._marks.clear()
