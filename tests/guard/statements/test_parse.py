@@ -28,7 +28,7 @@ def one(text: str) -> Statement:
         ("BEGIN", kinds.Begin()),
         ("begin work", kinds.Begin()),
         ("BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY", kinds.Begin(read_only=True)),
-        ("START TRANSACTION READ WRITE, NOT DEFERRABLE", kinds.Begin()),
+        ("START TRANSACTION READ WRITE, NOT DEFERRABLE", kinds.Begin(read_only=False)),
         ("COMMIT", kinds.Commit()),
         ("END TRANSACTION AND NO CHAIN", kinds.Commit()),
         ("ROLLBACK", kinds.Rollback()),

@@ -86,9 +86,9 @@ class CloseCursor(Statement):
 
 @dataclass(frozen=True)
 class Begin(Statement):
-    """BEGIN or START TRANSACTION."""
+    """BEGIN or START TRANSACTION; `read_only` is None when it does not say."""
 
-    read_only: bool = False
+    read_only: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,18 @@ def begin(cursor: Cursor) -> kinds.Begin:
     """Read BEGIN [WORK | TRANSACTION] modes; the word itself was read."""
     if not cursor.take("work"):
         cursor.take("transaction")
-    return kinds.Begin(read_only=modes(cursor).get("read_only") == "on")
+    return _begun(cursor)
 
 
 def start(cursor: Cursor) -> kinds.Begin:
     """Read START TRANSACTION modes."""
     cursor.need("transaction")
-    return kinds.Begin(read_only=modes(cursor).get("read_only") == "on")
+    return _begun(cursor)
+
+
+def _begun(cursor: Cursor) -> kinds.Begin:
+    said = modes(cursor).get("read_only")
+    return kinds.Begin(read_only=None if said is None else said == "on")
 
 
 def modes(cursor: Cursor) -> dict[str, str]:

@@ -94,6 +94,7 @@ def _at_clearance(session: GatewaySession, permitted: PermittedWrite) -> levels.
 
 def truncate(session: GatewaySession, statement: Truncate) -> Outcome:
     """Empty tables."""
+    session.variables.require_writes("TRUNCATE TABLE")
     relations = [
         find_relation(session.authority, session.role, written) for written in statement.relations
     ]

@@ -64,6 +64,7 @@ _TAGS: Mapping[type[Statement], str] = {
 def define(session: GatewaySession, statement: Statement, note: Note) -> Outcome:
     """Carry out a definition within the session's transaction."""
     note.kind = "grant" if isinstance(statement, _OF_RIGHTS) else "definition"
+    session.variables.require_writes(_tag(statement))
     match statement:
         case objects.Declassify():
             return _declassify(session, statement, note)
@@ -239,6 +240,8 @@ def _tag(statement: Statement) -> str:
             return f"DROP {statement.kind.upper()}"
         case rights.GrantSystem():
             return "REVOKE" if statement.revoke else "GRANT"
+        case objects.Declassify():
+            return "DECLASSIFY"
         case _:
             return _TAGS.get(type(statement), "OK")
 

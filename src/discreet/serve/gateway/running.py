@@ -19,6 +19,7 @@ from discreet.serve.gateway.parameters import as_query
 from discreet.serve.gateway.plans import Call, Change, Controlled, Inner, Private, Rows, System
 from discreet.serve.gateway.preparing import renewed
 from discreet.serve.gateway.questions import told, typed
+from discreet.serve.gateway.variables import READ_ONLY
 from discreet.serve.session import Notice, Outcome
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def _planned(
             table = controlled.ask(session, plan, values, note)
             return _rows(prepared, table, note, (controlled.WARNING,))
         case Change():
+            session.variables.require_writes(plan.permitted.kind)
             names = [touched.relation for touched in plan.permitted.reads]
             session.work.require_same([*names, plan.permitted.relation.key])
             return changing.change(session, prepared, plan, values, note)
@@ -191,7 +193,9 @@ def _explain(
 
 
 def _begin(session: GatewaySession, statement: kinds.Begin) -> Outcome:
-    was_open = session.work.begin(read_only=statement.read_only)
+    was_open = session.work.begin(read_only=bool(statement.read_only))
+    if not was_open:
+        session.variables.begin(read_only=statement.read_only)
     warning = Notice("WARNING", "there is already a transaction in progress", "25001")
     return Outcome("BEGIN", notices=(warning,) if was_open else ())
 
@@ -237,6 +241,8 @@ def _set(session: GatewaySession, statement: kinds.SetVariable) -> Outcome:
     if statement.name == "discreet.clearance" and statement.value:
         session.house.require_clearance(session, statement.value)
     session.variables.set(statement.name, statement.value, local=statement.local)
+    if session.work.is_read_only and session.variables.get(READ_ONLY) == "off":
+        raise StatementFailed("25001", "a transaction that began as READ ONLY stays so")
     return Outcome(_first_word(statement))
 
 

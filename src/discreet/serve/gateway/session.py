@@ -192,7 +192,7 @@ class GatewaySession:
             else:
                 self.work.fail()
             if self.work.is_idle:
-                self.definitions = []
+                self.end_transaction()
             raise
 
     def _run(

@@ -21,6 +21,7 @@ DEFAULTS: Mapping[str, str] = {
     "client_encoding": "UTF8",
     "client_min_messages": "notice",
     "DateStyle": "ISO, MDY",
+    "default_transaction_deferrable": "off",
     "default_transaction_isolation": "serializable",
     "default_transaction_read_only": "off",
     "extra_float_digits": "1",
@@ -36,6 +37,7 @@ DEFAULTS: Mapping[str, str] = {
     "standard_conforming_strings": "on",
     "statement_timeout": "0",
     "TimeZone": "UTC",
+    "transaction_deferrable": "off",
     "transaction_isolation": "serializable",
     "transaction_read_only": "off",
     "discreet.clearance": "",
@@ -49,6 +51,9 @@ _FIXED = {
     *("integer_datetimes", "max_identifier_length"),
     *("server_encoding", "server_version", "server_version_num"),
 }
+# What a transaction is: what BEGIN or SET TRANSACTION said, else what its session's are by default.
+_OF_TRANSACTION = {"transaction_deferrable", "transaction_isolation", "transaction_read_only"}
+READ_ONLY = "transaction_read_only"
 # Settings of PostgreSQL that drivers and dumps set, and that change nothing here.
 _IGNORED = {
     "check_function_bodies",
@@ -65,11 +70,15 @@ _IGNORED = {
     "xmloption",
 }
 REPORTED = (
-    *("application_name", "client_encoding", "DateStyle", "integer_datetimes", "IntervalStyle"),
+    *("application_name", "client_encoding", "DateStyle", "default_transaction_read_only"),
+    *("integer_datetimes", "IntervalStyle"),
     *("server_encoding", "server_version", "standard_conforming_strings", "TimeZone"),
 )
 _SPELLED = {name.lower(): name for name in DEFAULTS}
 _DISTANCE = re.compile(r"(?:GMT|UTC)([+-])(\d{1,2})(?::?00)?", re.ASCII | re.IGNORECASE)
+_DURATION = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*(us|ms|s|min|h|d)?", re.ASCII)
+_UNITS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000, "ms": 1}  # in milliseconds
+_LONGEST = 2**31 - 1  # milliseconds
 _ON = {"on", "true", "yes", "1"}
 _OFF = {"off", "false", "no", "0"}
 
@@ -89,6 +98,8 @@ class Variables:
             StatementFailed: 42704, there is no such setting.
         """
         spelled = _spelled(name)
+        if spelled in _OF_TRANSACTION and spelled not in self._local:
+            spelled = f"default_{spelled}"
         for place in (self._local, self._values, self.defaults, DEFAULTS):
             if spelled in place:
                 return place[spelled]
@@ -99,20 +110,23 @@ class Variables:
         spelled = _spelled(name)
         if spelled in _FIXED:
             raise StatementFailed("55P02", f'parameter "{spelled}" cannot be changed')
-        place = self._local if local else self._values
+        is_transaction = spelled in _OF_TRANSACTION
+        if is_transaction and value is None:
+            raise StatementFailed("0A000", f'parameter "{spelled}" cannot be reset')
+        place = self._local if local or is_transaction else self._values
         if value is None:
             self._local.pop(spelled, None)
             place.pop(spelled, None)
             return
         check = _CHECKS.get(spelled)
         place[spelled] = check(spelled, value) if check else value
-        if not local:
+        if place is self._values:
             self._local.pop(spelled, None)
 
     def reset(self) -> None:
-        """Forget everything that was set."""
+        """Forget everything that was set, but for what the transaction is."""
         self._values.clear()
-        self._local.clear()
+        self._local = {name: self._local[name] for name in _OF_TRANSACTION & self._local.keys()}
 
     def remembered(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return what is set now, for `restore`."""
@@ -121,6 +135,16 @@ class Variables:
     def restore(self, remembered: tuple[dict[str, str], dict[str, str]]) -> None:
         """Make everything what it was."""
         self._values, self._local = dict(remembered[0]), dict(remembered[1])
+
+    def begin(self, *, read_only: bool | None) -> None:
+        """Hold on to whether a transaction only reads; None is what the session's do by default."""
+        said = self.get(READ_ONLY) if read_only is None else "on" if read_only else "off"
+        self._local[READ_ONLY] = said
+
+    def require_writes(self, what: str) -> None:
+        """Refuse to change anything in a transaction that only reads."""
+        if self.get(READ_ONLY) == "on":
+            raise StatementFailed("25006", f"cannot execute {what} in a read-only transaction")
 
     def end_transaction(self) -> None:
         """Forget what was set for the transaction only."""
@@ -133,14 +157,12 @@ class Variables:
     @property
     def timeout(self) -> float | None:
         """How many seconds a statement of this session may take; None when it does not say."""
-        milliseconds = int(self.get("statement_timeout"))
-        return milliseconds / 1000 if milliseconds else None
+        return (_milliseconds(self.get("statement_timeout")) or 0) / 1000 or None
 
     @property
     def idle_in_transaction(self) -> float | None:
         """For how many seconds it may be idle in a transaction; None when it does not say."""
-        milliseconds = int(self.get("idle_in_transaction_session_timeout"))
-        return milliseconds / 1000 if milliseconds else None
+        return (_milliseconds(self.get("idle_in_transaction_session_timeout")) or 0) / 1000 or None
 
     @property
     def is_lenient(self) -> bool:
@@ -184,14 +206,23 @@ def _share(name: str, value: str) -> str:
     return value
 
 
-def _milliseconds(name: str, value: str) -> str:
-    text = value.strip().lower()
-    for unit, factor in (("ms", 1), ("min", 60_000), ("s", 1000), ("h", 3_600_000)):
-        if text.endswith(unit) and text.removesuffix(unit).strip().isdigit():
-            return str(int(text.removesuffix(unit)) * factor)
-    if not text.isdigit():
+def _milliseconds(text: str) -> int | None:
+    found = _DURATION.fullmatch(text.strip().lower())
+    if found is None:
+        return None
+    factor = Decimal("0.001") if found[2] == "us" else Decimal(_UNITS[found[2] or "ms"])
+    return int((Decimal(found[1]) * factor).to_integral_value())
+
+
+def _duration(name: str, value: str) -> str:
+    """Return how PostgreSQL shows a time: as a whole number of the largest unit."""
+    milliseconds = _milliseconds(value)
+    if milliseconds is None or milliseconds > _LONGEST:
         raise _refused(name, value)
-    return text
+    if not milliseconds:
+        return "0"
+    unit = next(unit for unit, factor in _UNITS.items() if milliseconds % factor == 0)
+    return f"{milliseconds // _UNITS[unit]}{unit}"
 
 
 def _one_of(*words: str) -> Callable[[str, str], str]:
@@ -246,9 +277,14 @@ _CHECKS: Mapping[str, Callable[[str, str], str]] = {
     "discreet.epsilon": _amount,
     "discreet.lenient": _switch,
     "discreet.noise": _one_of("", "laplace", "gaussian"),
-    "idle_in_transaction_session_timeout": _milliseconds,
+    "default_transaction_deferrable": _switch,
+    "default_transaction_read_only": _switch,
+    "idle_in_transaction_session_timeout": _duration,
     "IntervalStyle": _only("postgres", "default"),
+    "lock_timeout": _duration,
     "standard_conforming_strings": _only("on", "true", "yes", "1"),
-    "statement_timeout": _milliseconds,
+    "statement_timeout": _duration,
     "TimeZone": _zone,
+    "transaction_deferrable": _switch,
+    "transaction_read_only": _switch,
 }

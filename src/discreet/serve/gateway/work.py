@@ -51,6 +51,7 @@ class Work:
         self._seen = current()
         self._kind: Literal["none", "implicit", "explicit"] = "none"
         self._has_failed = self._has_written = False
+        self.is_read_only = False  # on the engine, so that nothing can change that
         self._pending: Authority | None = None
         self._start: Authority | None = None
         self._base = 0
@@ -128,6 +129,7 @@ class Work:
     def _begin(self, *, read_only: bool = False) -> None:
         self._start = self._current()  # before the snapshot, so that it is no newer
         self.connection.begin(read_only=read_only)
+        self.is_read_only = read_only
 
     def after_commit(self, action: Callable[[], None]) -> None:
         """Do something once the transaction is kept, such as removing a file."""
@@ -254,6 +256,6 @@ class Work:
 
     def _end(self) -> None:
         self._kind, self._pending, self._restore = "none", None, None
-        self._has_failed = self._has_written = False
+        self._has_failed = self._has_written = self.is_read_only = False
         self._instead = []
         self._marks.clear()
