@@ -44,7 +44,7 @@ def test_who_waits_for_a_turn_can_be_stopped():
         waiting = pool.submit(lambda: stop.turn(lock).__enter__())
         stop.set()
         with pytest.raises(StatementFailed) as stopped:
-            waiting.result(10)
+            waiting.result(60)
     assert stopped.value.sqlstate == "57014"
     assert lock.locked()
 
@@ -53,7 +53,7 @@ def test_an_engine_is_stopped_until_it_stops():
     lock, stop, engine = threading.Lock(), Stop(), Busy()
     with stop.turn(lock, engine):
         stop.set()
-        assert engine.done.wait(10)
+        assert engine.done.wait(60)
     assert not lock.locked()
 
 

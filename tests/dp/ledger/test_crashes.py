@@ -34,7 +34,7 @@ def soak(place: str, **options: int) -> dict[str, int]:
         cwd=ROOT,
         capture_output=True,
         encoding="utf-8",
-        timeout=200,
+        timeout=900,
         check=False,
     )
     assert done.stdout, done.stderr

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 from tests.engines.databases.place import failing
+from tests.insisting import insisting
 
 from discreet.errors import StatementFailed
 from discreet.sql import build
@@ -242,14 +242,11 @@ def test_transfers_at_once_conserve_money(place: Place, session: Session) -> Non
 
 
 def test_cancel_stops_a_query(session: Session) -> None:
-    threading.Timer(0.3, session.connection.interrupt).start()
-    started = time.monotonic()
-    with failing("57014"):
+    with failing("57014"), insisting(session.connection.interrupt):
         session.rows(
             "WITH n AS (SELECT * FROM generate_series(1, 100000) AS g(i)) "
             "SELECT count(*) FROM n AS a, n AS b WHERE a.i * b.i = 7"
         )
-    assert time.monotonic() - started < 20
     assert session.one("SELECT count(*) FROM account") == 2
 
 
@@ -432,5 +429,5 @@ def _at_once(place: Place, actions: list[Callable[[Session], None]]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(300)
     assert not failures

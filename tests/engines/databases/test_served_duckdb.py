@@ -15,6 +15,7 @@ import duckdb
 import pytest
 from sqlglot import exp, parse_one
 from tests.engines.databases.place import Place, failing
+from tests.insisting import insisting
 
 from discreet.engines.databases import duckdb_file
 from discreet.engines.databases.duckdb import Limits, ServedDuckDB
@@ -345,8 +346,7 @@ def test_a_waiting_writer_can_be_cancelled() -> None:
         session.do("CREATE TABLE t (a INT)")
         session.connection.begin()
         session.do("INSERT INTO t VALUES (1)")
-        threading.Timer(0.2, other.connection.interrupt).start()
-        with failing("57014"):
+        with failing("57014"), insisting(other.connection.interrupt):
             other.do("INSERT INTO t VALUES (2)")
 
 

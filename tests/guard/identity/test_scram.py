@@ -258,8 +258,8 @@ def test_libpq_logs_in_and_binds_the_channel(
             dbname="x",
             sslmode="require",
             channel_binding=binding,
-            connect_timeout=5,
+            connect_timeout=60,
         ).close()
-    server.join(10)
+    server.join(60)
     assert server.is_right == is_right
     assert server.mechanism == {"require": scram.MECHANISM_PLUS}.get(binding, scram.MECHANISM)

@@ -70,7 +70,7 @@ def test_money_is_conserved_by_many_at_once(house: House, bank: Guest) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(300)
     assert not broken
     assert bank.rows("SELECT sum(balance), min(balance) >= 0 FROM account") == [(300, True)]
 
@@ -93,7 +93,7 @@ def test_single_writes_with_triggers_never_conflict(house: House, bank: Guest) -
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(300)
     assert bank.rows("SELECT balance FROM account WHERE id = 1") == [(100 + states.count("kept"),)]
     if house.database.name == "duckdb":
         assert states.count("kept") == 20

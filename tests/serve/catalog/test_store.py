@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import Timer
 
 import duckdb
 import pytest
+from tests.insisting import insisting
 from tests.serve.catalog.example import AUTHORITY, client, hospital, parsed
 
 from discreet.errors import StatementFailed
@@ -74,8 +74,7 @@ def test_a_long_question_can_be_interrupted():
     heavy = parsed(
         "SELECT count(*) FROM pg_attribute a, pg_attribute b, pg_attribute c WHERE a.attname || b.attname < c.attname"
     )
-    Timer(0.5, asked.catalog.interrupt).start()
-    with pytest.raises(StatementFailed) as failure:
+    with pytest.raises(StatementFailed) as failure, insisting(asked.catalog.interrupt):
         asked.catalog.run(heavy)
     assert failure.value.sqlstate == "57014"
 

@@ -63,7 +63,7 @@ def whole(folder: Path) -> Iterator[Served]:
         yield Served("127.0.0.1", int(found[1]), "admin", password, "discreet", authority)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 @pytest.fixture(scope="session", params=[bare, whole], ids=lambda each: each.__name__)

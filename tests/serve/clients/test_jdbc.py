@@ -30,7 +30,7 @@ def lines(server: Served, people: str) -> list[str]:
         ["java", "-XX:TieredStopAtLevel=1", "-cp", str(DRIVER), str(source), *arguments],
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -23,7 +23,7 @@ def told(server: Served, people: str, node_modules: Path) -> dict[str, Any]:
         ["node", str(script), *arguments, str(server.authority)],
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         check=False,
         env={**os.environ, "NODE_PATH": str(node_modules / "node_modules"), "TZ": "UTC"},
     )

@@ -22,7 +22,7 @@ def psql(
         input=text,
         capture_output=True,
         encoding="utf-8",
-        timeout=30,
+        timeout=120,
         check=False,
     )
 

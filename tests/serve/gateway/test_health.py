@@ -15,7 +15,8 @@ from discreet.serve.http.app import make_app
 
 
 @pytest.fixture
-def web(server) -> TestClient:
+def web(server, monkeypatch) -> TestClient:
+    monkeypatch.setattr(health, "WITHIN", 60.0)  # a busy machine is no failing part
     return TestClient(make_app(server.house, server.keeper, is_encrypted=False))
 
 
@@ -48,7 +49,7 @@ def test_a_part_that_hangs_is_down_and_is_asked_once(server, web: TestClient, mo
 
     def hang() -> None:
         asked.append(1)
-        go_on.wait(20)
+        go_on.wait(120)
 
     server.house.pulse._looks["ledger"] = hang
     assert [web.get("/healthz").status_code for _ in range(3)] == [503, 503, 503]

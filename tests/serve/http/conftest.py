@@ -15,6 +15,7 @@ import pytest
 from discreet.guard.identity.accounts import set_password
 from discreet.guard.identity.door import Visitor
 from discreet.guard.identity.tokens import create_token
+from discreet.serve.gateway import health
 from discreet.serve.listening import listen
 from discreet.serve.settings import Limits, read_settings
 from discreet.serve.starting import open_house
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.serve.starting import Opened
 
 PASSWORD = "correct horse battery"
+PATIENCE = 60.0  # seconds that only a broken server takes, however busy the machine is
 POLICY = Path(str(files("discreet") / "data" / "hospital" / "policy.yaml"))
 RIGHTS = """
 CREATE USER clerk; CREATE USER analyst; CREATE USER other; CREATE ROLE staff; GRANT staff TO clerk;
@@ -56,7 +58,7 @@ class Web:
     def client(self, user: str = "clerk", *scopes: str) -> httpx.Client:
         """Return a client that has a token."""
         bearer = {"Authorization": f"Bearer {self.token(user, *scopes)}"}
-        return httpx.Client(base_url=self.url, headers=bearer, timeout=30)
+        return httpx.Client(base_url=self.url, headers=bearer, timeout=PATIENCE)
 
     def ask(self, statement: str, user: str = "clerk", **more: Any) -> httpx.Response:
         """Send SQL as a user."""
@@ -69,6 +71,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     """The hospital over HTTP, with room for many requests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
+        patch.setattr(health, "WITHIN", PATIENCE)
         limits = Limits(requests_per_minute=100_000, connections=40, connections_per_user=30)
         settings = read_settings(
             tmp_path_factory.mktemp("web") / "data",
@@ -101,9 +104,9 @@ def served(opened: Opened) -> Iterator[Web]:
         target=lambda: loop.run_until_complete(listen(opened, None, ready=ready, stop=stop))
     )
     thread.start()
-    assert is_open.wait(20)
+    assert is_open.wait(PATIENCE)
     yield Web(opened, ports[0])
     loop.call_soon_threadsafe(stop.set)
-    thread.join(20)
+    thread.join(PATIENCE)
     loop.close()
     house.close()

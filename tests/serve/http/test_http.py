@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from tests.serve.http.conftest import PASSWORD
+from tests.serve.http.conftest import PASSWORD, PATIENCE
 
 from discreet.errors import StoreFailed
 from discreet.guard.journal.reading import Wanted
@@ -24,7 +24,7 @@ def test_rows_come_back_with_names_and_types(web: Web):
 
 def test_name_and_password_are_enough(web: Web):
     body = {"statement": "SELECT current_user"}
-    found = httpx.post(f"{web.url}/v1/query", json=body, auth=("clerk", PASSWORD))
+    found = httpx.post(f"{web.url}/v1/query", json=body, auth=("clerk", PASSWORD), timeout=PATIENCE)
     assert found.json()["rows"] == [["clerk"]]
     assert found.headers["cache-control"] == "no-store"
 
@@ -41,7 +41,9 @@ def test_name_and_password_are_enough(web: Web):
     ],
 )
 def test_others_stay_outside(web: Web, given: dict[str, str]):
-    found = httpx.post(f"{web.url}/v1/query", json={"statement": "SELECT 1"}, headers=given)
+    found = httpx.post(
+        f"{web.url}/v1/query", json={"statement": "SELECT 1"}, headers=given, timeout=PATIENCE
+    )
     assert found.status_code == 401
     assert "WWW-Authenticate" in found.headers
     assert found.json()["sqlstate"].startswith("28")
@@ -50,7 +52,9 @@ def test_others_stay_outside(web: Web, given: dict[str, str]):
 def test_wrong_password_and_unknown_user_are_told_the_same(web: Web):
     body = {"statement": "SELECT 1"}
     found = [
-        httpx.post(f"{web.url}/v1/query", json=body, auth=(user, "wrong")).json()["sqlstate"]
+        httpx.post(f"{web.url}/v1/query", json=body, auth=(user, "wrong"), timeout=PATIENCE).json()[
+            "sqlstate"
+        ]
         for user in ("clerk", "stranger")
     ]
     assert found[0] == found[1]
@@ -157,10 +161,10 @@ def test_tokens_are_made_listed_and_ended(web: Web):
         assert made.json()["token"] not in str(listed)
         bearer = {"Authorization": f"Bearer {made.json()['token']}"}
         body = {"statement": "SELECT current_user"}
-        asked = httpx.post(f"{web.url}/v1/query", json=body, headers=bearer)
+        asked = httpx.post(f"{web.url}/v1/query", json=body, headers=bearer, timeout=PATIENCE)
         assert asked.json()["rows"] == [["other"]]
         assert client.delete(f"/v1/tokens/{made.json()['id']}").status_code == 204
-        again = httpx.post(f"{web.url}/v1/query", json=body, headers=bearer)
+        again = httpx.post(f"{web.url}/v1/query", json=body, headers=bearer, timeout=PATIENCE)
         assert again.status_code == 401
         assert client.delete(f"/v1/tokens/{made.json()['id']}").status_code == 404
 
@@ -209,7 +213,7 @@ def test_the_checkpoint_is_a_signed_note(web: Web):
 
 
 def test_health_needs_no_login_and_does_not_tell_what_others_do(web: Web):
-    told = httpx.get(f"{web.url}/healthz").json()
+    told = httpx.get(f"{web.url}/healthz", timeout=PATIENCE).json()
     assert told["status"] == "ok"
     assert set(told) == {"status", "parts", "unwitnessed"}
 
@@ -224,13 +228,16 @@ def test_metrics_are_for_superusers_and_tell_no_names(web: Web):
 
 @pytest.mark.parametrize("place", ["/metrics", "/v1/checkpoint"])
 def test_who_is_no_superuser_does_not_learn_how_much_others_do(web: Web, place: str):
-    assert httpx.get(f"{web.url}{place}").status_code == 401
+    assert httpx.get(f"{web.url}{place}", timeout=PATIENCE).status_code == 401
     with web.client("clerk", "admin") as client:
         assert client.get(place).status_code == 403
 
 
 def test_wrong_places_and_methods_are_faults(web: Web):
-    for found in (httpx.get(f"{web.url}/nothing"), httpx.get(f"{web.url}/v1/query")):
+    for found in (
+        httpx.get(f"{web.url}/nothing", timeout=PATIENCE),
+        httpx.get(f"{web.url}/v1/query", timeout=PATIENCE),
+    ):
         assert found.status_code in (404, 405)
         assert set(found.json()) == {"sqlstate", "message", "detail", "hint"}
 

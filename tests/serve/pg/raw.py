@@ -18,6 +18,8 @@ GSSENC_REQUEST = struct.pack("!ii", 8, 1234 << 16 | 5680)
 SYNC = b"S\0\0\0\4"
 FLUSH = b"H\0\0\0\4"
 TERMINATE = b"X\0\0\0\4"
+# Seconds that only a broken server takes, however busy the machine is; any limit of its own is longer.
+PATIENCE = 50.0
 
 
 def packet(kind: bytes, body: bytes = b"") -> bytes:
@@ -104,7 +106,7 @@ class Message:
 class Raw:
     """A connection of bare messages."""
 
-    def __init__(self, served: Served, *, timeout: float = 10) -> None:
+    def __init__(self, served: Served, *, timeout: float = PATIENCE) -> None:
         if served.host.startswith("/"):
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.settimeout(timeout)
@@ -163,7 +165,7 @@ class Raw:
 
 
 @contextlib.contextmanager
-def knocking(served: Served, *, timeout: float = 10) -> Iterator[Raw]:
+def knocking(served: Served, *, timeout: float = PATIENCE) -> Iterator[Raw]:
     raw = Raw(served, timeout=timeout)
     try:
         yield raw

@@ -123,12 +123,12 @@ def serving(
         else:
             served.host, served.port = await server.start(host, 0)
 
-    asyncio.run_coroutine_threadsafe(start(), loop).result(10)
+    asyncio.run_coroutine_threadsafe(start(), loop).result(60)
     try:
         yield served
     finally:
-        asyncio.run_coroutine_threadsafe(served.server.stop(0.2), loop).result(20)
+        asyncio.run_coroutine_threadsafe(served.server.stop(0.2), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(5)
+        thread.join(60)
         loop.close()
         database.close()

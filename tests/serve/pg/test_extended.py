@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
+import time
 
 import pytest
 from tests.serve.pg.raw import (
     FLUSH,
+    PATIENCE,
     SYNC,
     Raw,
     bind,
@@ -308,11 +310,8 @@ def test_terminate_ends_the_session(served: Served):
         session = served.sessions[-1]
         raw.send(packet(b"X"))
         assert raw.is_closed()
-    for _ in range(100):
-        if session.is_closed:
-            break
-        import time
-
+    until = time.monotonic() + PATIENCE
+    while not session.is_closed and time.monotonic() < until:
         time.sleep(0.02)
     assert session.is_closed
 

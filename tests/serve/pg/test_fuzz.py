@@ -100,19 +100,20 @@ def play(raw: Raw, data: bytes) -> bool:
 
 
 def connect(served: Served, chance: random.Random) -> Raw:
-    raw = Raw(served, timeout=2)
+    raw = Raw(served)
     if chance.random() < 0.25:
         play(raw, mutated(chance, [chance.choice(STARTS)]))
         if chance.random() < 0.5:
             play(raw, chance.randbytes(chance.randint(1, 2000)))
     else:
         raw.login()
+    raw.socket.settimeout(2)
     return raw
 
 
 def test_nothing_that_is_sent_brings_the_server_down(caplog: pytest.LogCaptureFixture):
     chance = random.Random(6)
-    limits = Limits(auth_timeout=1, message_timeout=1, max_waiting=50)
+    limits = Limits(message_timeout=1, max_waiting=50)
     with serving(limits=limits) as served, inside(served) as witness:
         raw: Raw | None = None
         for case in range(CASES):

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from tests.insisting import insisting
 from tests.serve.pg.raw import (
+    PATIENCE,
     SYNC,
     Raw,
     bind,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 5) -> bool:
+def wait_for(condition: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if condition():
@@ -63,11 +65,8 @@ def cancel(served: Served, key: bytes) -> None:
 def test_what_runs_is_canceled_by_whoever_has_the_key(served: Served, raw: Raw):
     raw.send(query("sleep"))
     assert wait_for(lambda: "sleep" in served.sessions[-1].ran)
-    time.sleep(0.1)
-    began = time.monotonic()
-    cancel(served, raw.key)
-    assert failure(raw.until("Z")) == "57014"
-    assert time.monotonic() - began < 5
+    with insisting(lambda: cancel(served, raw.key)):
+        assert failure(raw.until("Z")) == "57014"
     assert rows(raw.ask(query("select 1"))) == [[b"1"]]
 
 
@@ -81,9 +80,9 @@ def test_a_wrong_key_cancels_nothing(served: Served, raw: Raw):
     raw.socket.settimeout(0.3)
     with pytest.raises(TimeoutError):
         raw.message()
-    raw.socket.settimeout(10)
-    cancel(served, raw.key)
-    assert failure(raw.until("Z")) == "57014"
+    raw.socket.settimeout(PATIENCE)
+    with insisting(lambda: cancel(served, raw.key)):
+        assert failure(raw.until("Z")) == "57014"
 
 
 def test_canceling_who_is_idle_does_nothing(served: Served, raw: Raw):
@@ -150,7 +149,6 @@ def test_who_waits_at_the_door_in_crowds_pushes_out_their_own():
 
 def test_who_says_nothing_for_too_long_is_sent_away():
     with serving(limits=Limits(idle_timeout=0.3)) as served, inside(served) as raw:
-        assert rows(raw.ask(query("select 1"))) == [[b"1"]]
         assert raw.until("E")[-1].fields["C"] == "57P05"
         assert raw.is_closed()
 
@@ -168,11 +166,9 @@ def test_who_holds_a_transaction_open_and_says_nothing_is_sent_away():
 
 def test_a_message_that_never_ends_is_not_waited_for():
     with serving(limits=Limits(message_timeout=0.3)) as served, inside(served) as raw:
-        whole, began = query("select 1"), time.monotonic()
-        raw.send(whole[:3])
+        raw.send(query("select 1")[:3])
         assert raw.until("E")[-1].fields["C"] == "08P01"
         assert raw.is_closed()
-        assert time.monotonic() - began < 5
 
 
 def test_drops_of_bytes_do_not_hold_a_message_open():
@@ -198,9 +194,7 @@ def test_a_slow_reader_holds_no_worker_and_little_memory():
             raw.send(query("select repeat('x', 1000) from range(20000)"))
         time.sleep(0.5)
         with inside(served) as quick:
-            began = time.monotonic()
             assert rows(quick.ask(query("select 1"))) == [[b"1"]]
-            assert time.monotonic() - began < 2
         buffered = [
             connection._wire.transport.get_write_buffer_size()
             for connection in served.server._connections
@@ -214,8 +208,8 @@ def test_who_does_not_read_at_all_is_sent_away(monkeypatch: pytest.MonkeyPatch):
     with serving(limits=Limits(write_timeout=0.3)) as served, inside(served) as raw:
         session = served.sessions[-1]
         raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        raw.send(query("select repeat('x', 1000) from range(50000)"))
         (connection, *_) = served.server._connections
+        raw.send(query("select repeat('x', 1000) from range(50000)"))
         assert wait_for(lambda: session.is_closed)
         assert wait_for(lambda: connection._wire.transport.get_write_buffer_size() == 0)
 
@@ -242,8 +236,8 @@ def test_statements_of_others_do_not_wait_for_a_long_one():
         with inside(served) as quick:
             assert rows(quick.ask(query("select 1"))) == [[b"1"]]
         for raw in busy:
-            cancel(served, raw.key)
-            assert failure(raw.until("Z")) == "57014"
+            with insisting(lambda raw=raw: cancel(served, raw.key)):
+                assert failure(raw.until("Z")) == "57014"
 
 
 def test_many_clients_at_once_each_get_their_own_answer():
@@ -273,7 +267,7 @@ def test_a_server_that_stops_tells_who_is_idle_and_ends_what_runs():
         assert wait_for(lambda: "sleep" in sessions[-1].ran)
         future = asyncio.run_coroutine_threadsafe(served.server.stop(0.2), served.loop)
         assert idle.until("E")[-1].fields["C"] == "57P01"
-        future.result(10)
+        future.result(PATIENCE)
         assert all(session.is_closed for session in sessions)
         with pytest.raises(OSError):  # noqa: PT011 - refused
             Raw(served)

@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+_AGAIN = 0.5  # seconds until what does not end is told so again
+
 _log = logging.getLogger("discreet.serve")
 
 
 class Deadlines:
-    """Calls an action when what runs inside `limit` takes longer than it may."""
+    """Calls an action when what runs inside `limit` takes longer than it may, until it ends.
+
+    Once is not enough: an engine between two queries has nothing to interrupt, and runs the next one.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[tuple[float, int]] = []
@@ -60,9 +65,10 @@ class Deadlines:
             while self._is_open:
                 now = time.monotonic()
                 while self._waiting and self._waiting[0][0] <= now:
-                    action = self._actions.pop(heapq.heappop(self._waiting)[1], None)
-                    if action is not None:
-                        _act(action)
+                    number = heapq.heappop(self._waiting)[1]
+                    if number in self._actions:
+                        _act(self._actions[number])
+                        heapq.heappush(self._waiting, (time.monotonic() + _AGAIN, number))
                 while self._waiting and self._waiting[0][1] not in self._actions:
                     heapq.heappop(self._waiting)
                 pause = self._waiting[0][0] - now if self._waiting else None
