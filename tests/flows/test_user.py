@@ -155,7 +155,7 @@ def test_a_token_is_shown_once_listed_and_revoked(clinic: Path, discreet: Discre
     door = _door(control, clinic)
     assert door.check_token(Visitor("", **VISITOR), text).user == "admin"
     (told,) = discreet("user", "token", "clinic", "admin", "--list", "--json").json["tokens"]
-    assert text.rpartition("_")[2] not in str(told)
+    assert text.split("_", 2)[2] not in str(told)
     assert (told["label"], told["scopes"]) == ("bi", ["query"])
     assert "bi" in discreet("user", "token", "clinic", "admin", "--list").out
     wrong = discreet("user", "token", "clinic", "admin", "--revoke", "nothing")
@@ -180,7 +180,7 @@ def test_what_is_done_to_users_is_in_the_journal_without_secrets(clinic: Path, d
         f"revoke token {told['id']} of admin",
         "set the password of admin",
     ]
-    assert text.rpartition("_")[2] not in str(found)
+    assert text.split("_", 2)[2] not in str(found)
 
 
 def test_certificates_are_mapped_and_forgotten(clinic: Path, discreet: Discreet):

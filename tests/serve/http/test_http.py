@@ -186,7 +186,7 @@ def test_tokens_are_in_the_journal_before_they_are_good_and_their_secrets_are_no
         ("clerk", "http", f"make token {made['id']}"),
         ("clerk", "http", f"revoke token {made['id']}"),
     ]
-    assert made["token"].rpartition("_")[2] not in str(told)
+    assert made["token"].split("_", 2)[2] not in str(told)
     assert "lost" not in labels
 
 
