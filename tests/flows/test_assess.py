@@ -397,7 +397,11 @@ def test_a_stopped_run_cleans_up(folder: Path, number: signal.Signals, code: int
     place = folder / "temporary"
     place.mkdir()
     with subprocess.Popen(
-        [DISCREET, "assess", "big.parquet", "--quasi", "a,b", "--sensitive", "c"],
+        # Tests that run in the background of a shell ignore SIGINT, and so would what they start.
+        [
+            *("env", "--default-signal", DISCREET),
+            *("assess", "big.parquet", "--quasi", "a,b", "--sensitive", "c"),
+        ],
         env={**os.environ, "TMPDIR": str(place)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -406,7 +410,7 @@ def test_a_stopped_run_cleans_up(folder: Path, number: signal.Signals, code: int
         while not list(place.iterdir()) and running.poll() is None:
             time.sleep(0.02)
         running.send_signal(number)
-        out, err = running.communicate(timeout=120)
+        out, err = running.communicate(timeout=600)
     assert (running.returncode, out) == (code, "")
     assert err.strip() == "Stopped."
     assert list(place.iterdir()) == []
