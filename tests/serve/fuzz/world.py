@@ -134,7 +134,7 @@ def make_world(folder: Path, seed: int = 6) -> World:
         control=":memory:",
         ledger=":memory:",
         journal=":memory:",
-        limits=Limits(rows=2000, statement_seconds=3),
+        limits=Limits(rows=2000, statement_seconds=30),
     )
     world = World(open_house(settings), canaries)
     admin = world.session("admin")
