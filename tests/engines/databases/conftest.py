@@ -22,7 +22,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """Each kind of database in turn, with a schema of its own."""
     schema = f"s{secrets.token_hex(4)}"
     if request.param == "duckdb":
-        database: Any = ServedDuckDB(None, patience=5)
+        database: Any = ServedDuckDB(None, patience=60)
     else:
         from discreet.engines.databases.postgres import ServedPostgres
 

@@ -23,7 +23,7 @@ PLACES = ("duckdb", pytest.param("postgresql", marks=pytest.mark.postgres))
 def house(request: pytest.FixtureRequest) -> Iterator[House]:
     schema = f"s{secrets.token_hex(4)}"
     if request.param == "duckdb":
-        database: Any = ServedDuckDB(None, patience=5)
+        database: Any = ServedDuckDB(None, patience=60)
     else:
         from discreet.engines.databases.postgres import ServedPostgres
 
