@@ -45,7 +45,8 @@ test: setup system ## all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --reruns 1 -raR --rerun-show-tracebacks $(ARGS)
 
 soak: setup system ## all tests, those that take long too, with many more examples
-	DISCREET_EXAMPLES=thorough DISCREET_FUZZ=100000 DISCREET_SOAK=20 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --soak $(ARGS)
+	DISCREET_EXAMPLES=thorough DISCREET_FUZZ=100000 DISCREET_QUERIES=400 DISCREET_SOAK=20 \
+	  $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --soak $(ARGS)
 
 check: setup ## format, lint, types, layers, tests with coverage, docs examples
 	$(BIN)/ruff format --check .

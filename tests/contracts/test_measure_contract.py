@@ -173,6 +173,7 @@ def test_a_table_without_rows_is_refused(any_engine):
         discreet.assess(on(any_engine, empty), policy(*CRITERIA))
 
 
+@pytest.mark.soak("spark")
 def test_a_population_without_rows_is_refused(any_engine):
     empty = on(any_engine, PEOPLE.slice(0, 0), "population")
     with pytest.raises(EmptySource):

@@ -260,7 +260,15 @@ def keep_spending_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISCREET_LEDGER", str(folder / "ledger.sqlite"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+# One worker reads all pages that need a server, so that one server is started.
+SERVED = pytest.mark.xdist_group("served pages")
+READ = [
+    pytest.param(page, marks=[SERVED] if f"$ {SERVING}" in page.read_text("utf-8") else [])
+    for page in PAGES
+]
+
+
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_examples_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hospital: Hospital
 ):

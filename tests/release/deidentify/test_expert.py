@@ -44,6 +44,7 @@ def judged(table: Any, output: Path | None = None, **choices: Any) -> Determinat
     return determine_source(table, POLICY, output, choices=ExpertChoices(**choices))
 
 
+@pytest.mark.soak("spark")
 def test_the_residual_risk_is_that_of_the_smallest_class_on_any_engine(any_engine: Engine):
     table = open_table(people(5, 20), engine=any_engine)
     found = judged(table)

@@ -66,7 +66,14 @@ def whole(folder: Path) -> Iterator[Served]:
         process.wait(60)
 
 
-@pytest.fixture(scope="session", params=[bare, whole], ids=lambda each: each.__name__)
+# All clients of a server are of one worker, so that it is started once, and they are compiled once.
+SERVERS = [
+    pytest.param(bare, marks=pytest.mark.xdist_group("clients of the protocol")),
+    pytest.param(whole, marks=pytest.mark.xdist_group("clients of everything")),
+]
+
+
+@pytest.fixture(scope="session", params=SERVERS, ids=lambda each: each.__name__)
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,21 +61,6 @@ def open_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     yield start
     for item in opened:
         item.house.close()
-
-
-@pytest.fixture(scope="session")
-def first_start(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return what makes the folder of a server that was started once; a copy starts much quicker."""
-
-    @cache
-    def make(policy: Path | None) -> Path:
-        data = tmp_path_factory.mktemp("first") / "data"
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
-            open_house(read_settings(data, port=0, policy=policy)).house.close()
-        return data
-
-    return make
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from dataclasses import dataclass
 from importlib.resources import files
@@ -21,7 +22,7 @@ from discreet.serve.settings import Limits, read_settings
 from discreet.serve.starting import open_house
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from discreet.serve.starting import Opened
 
@@ -67,14 +68,18 @@ class Web:
 
 
 @pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+def web(
+    first_start: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Web]:
     """The hospital over HTTP, with room for many requests."""
+    data = tmp_path_factory.mktemp("web") / "data"
+    shutil.copytree(first_start(POLICY), data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
         patch.setattr(health, "WITHIN", PATIENCE)
         limits = Limits(requests_per_minute=100_000, connections=40, connections_per_user=30)
         settings = read_settings(
-            tmp_path_factory.mktemp("web") / "data",
+            data,
             policy=POLICY,
             port=0,
             http_port=0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import shutil
 import socket
 import threading
 import time
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
+def small(
+    first_start: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Web]:
     """A server with little patience and few places."""
+    shutil.copytree(first_start(POLICY), tmp_path / "data")
     monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
     monkeypatch.setattr(patience, "IDLE", 1.0)
     monkeypatch.setattr(patience, "BODY", 1.0)
@@ -122,7 +126,8 @@ def test_slow_statements_of_one_user_leave_places_for_others(web: Web):
     assert set(answers) <= {408, 429}
 
 
-def test_slow_statements_of_many_users_leave_threads_for_others(tmp_path, monkeypatch):
+def test_slow_statements_of_many_users_leave_threads_for_others(first_start, tmp_path, monkeypatch):
+    shutil.copytree(first_start(POLICY), tmp_path / "data")
     monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
     monkeypatch.setattr(health, "WITHIN", PATIENCE)
     limits = Limits(requests_per_minute=10_000, connections=100, connections_per_user=100)

@@ -1,0 +1,30 @@
+"""The folder of a server that was started before: much quicker to start than an empty one."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from discreet.serve.settings import read_settings
+from discreet.serve.starting import open_house
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return what makes the folder of a server that was started once, to be copied."""
+
+    @cache
+    def make(policy: Path | None) -> Path:
+        data = tmp_path_factory.mktemp("first") / "data"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
+            open_house(read_settings(data, port=0, policy=policy)).house.close()
+        return data
+
+    return make
