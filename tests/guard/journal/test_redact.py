@@ -140,3 +140,28 @@ def test_why_it_failed_names_what_was_no_secret():
     said = {"statement": "SELECT agee FROM t", "reason": 'column "agee" does not exist'}
     failed = event(decision="failed", sqlstate="42703", **said)
     assert AuditPolicy().apply(failed, lambda text: "hashed") == failed
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("SELECT max('Ada') FROM t", "The maximum of 'Ada' is not defined: it is text."),
+        ("SELECT sum(x = 'O''Ada') FROM t", "The sum of x = 'O''Ada' is refused."),
+        ("SET TimeZone = 'Ada'", 'invalid value for parameter "TimeZone": "Ada"'),
+        ("SELECT current_setting('Ada.X')", 'unrecognized configuration parameter "ada.x"'),
+        ("SELECT $$Ada$$::regclass", 'relation "Ada" does not exist'),
+    ],
+)
+@pytest.mark.parametrize("detail", ["redacted", "hash"])
+def test_why_it_failed_quotes_no_literal(detail, statement: str, reason: str):
+    failed = event(statement=statement, decision="failed", sqlstate="0A000", reason=reason)
+    found = AuditPolicy(default=detail).apply(failed, lambda text: "hashed")
+    assert "ada" not in f"{found.statement} {found.reason}".lower()
+    assert AuditPolicy(default="full").apply(failed, lambda text: "hashed").reason == reason
+
+
+def test_nobody_hides_by_a_literal_which_right_was_missing():
+    said = {"statement": "SELECT 'eve' FROM t", "reason": "eve has no SELECT on t"}
+    denied = event(decision="denied", sqlstate="42501", **said)
+    found = AuditPolicy().apply(denied, lambda text: "hashed")
+    assert (found.statement, found.reason) == ("SELECT ? FROM t", "eve has no SELECT on t")

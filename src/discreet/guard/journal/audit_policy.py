@@ -10,6 +10,7 @@ from discreet.guard.journal.redact import (
     may_hold_secret,
     redact,
     unquoted,
+    without_literals,
     without_secrets,
 )
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.guard.journal.event import Event
 
 _SYNTAX = "42601"
+_DENIED = "42501"  # the reason is the rule that denied it, and quotes nothing
 _NO_COLUMN = "42703"  # a text in double quotes, as other databases take them, is a column here
 
 Detail = Literal["full", "redacted", "hash"]
@@ -48,7 +50,7 @@ class AuditPolicy:
     """The first rule that matches decides how a statement's text is kept.
 
     Guarantee: every event is recorded, whatever the rules. Of logins and of what was denied or failed,
-    the text is kept at least without its literals. Texts that may hold a password or a key never keep
+    the text is kept at least without its literals, and so is why it failed. Texts that may hold a password or a key never keep
     their literals, and what is said of why they failed quotes nothing of them.
     """
 
@@ -76,6 +78,8 @@ class AuditPolicy:
         detail = self.detail(event)
         if detail == "full":
             return replace(event, statement=without_secrets(event.statement))
+        if event.decision != "allowed" and event.sqlstate != _DENIED:
+            event = replace(event, reason=without_literals(event.reason, event.statement))
         if detail == "hash":
             return replace(event, statement=fingerprint(event.statement))
         hide_quoted = is_misread or event.detail.get("discreet.lenient") == "on"

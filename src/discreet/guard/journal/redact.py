@@ -79,6 +79,27 @@ def unquoted(reason: str | None) -> str | None:
     return None if reason is None else _QUOTED.sub(_MORE, reason)
 
 
+def without_literals(reason: str | None, statement: str) -> str | None:
+    """Return why a statement failed without the literals that it has and that may be quoted there.
+
+    >>> without_literals("The sum of 'Ada' is not defined.", "SELECT sum('Ada') FROM t")
+    'The sum of … is not defined.'
+    """
+    tokens = _tokens(statement)
+    if reason is None or tokens is None:
+        return unquoted(reason)
+    writing, gone = _Redacting(hide_quoted=False), set[str]()
+    for token in tokens:
+        written = statement[token.start : token.end + 1]
+        if writing.add(written, token.start):
+            gone |= {written, token.text, token.text.replace("'", "''")}
+    # Names that were folded are in there, too.
+    for text in sorted(gone - {""}, key=len, reverse=True):
+        whole = rf"(?<![\w.]){re.escape(text)}(?!\w)"
+        reason = re.sub(whole, _MORE, reason, flags=re.IGNORECASE)
+    return reason
+
+
 def leading(statement: str) -> str:
     """Return the keywords that a text starts with, at most three."""
     words: list[str] = []
@@ -101,12 +122,12 @@ class _Redacting:
         self._hide_words = False
         self._before, self._end, self._is_gone = "", 0, False
 
-    def add(self, text: str, start: int) -> None:
-        """Go on by one token, or by `?` in its place."""
+    def add(self, text: str, start: int) -> bool:
+        """Go on by one token, or by `?` in its place; return whether that was done."""
         is_adjacent = start == self._end
         self._end = start + len(text)
         if is_adjacent and self._is_gone and _is_wordlike(text):
-            return  # the end of something that sqlglot does not take for one literal: 1_000
+            return True  # the end of something that sqlglot does not take for one literal: 1_000
         if self.parts and not is_adjacent:
             self.parts.append(" ")
         is_parameter = is_adjacent and self._before == "$" and text.isdigit()
@@ -114,6 +135,7 @@ class _Redacting:
         self.parts.append(_GONE if self._is_gone else text)
         self._before = text
         self._hide_words |= text.lower() in _PASSWORDS
+        return self._is_gone
 
     def _is_literal(self, text: str) -> bool:
         if text.startswith('"'):

@@ -79,6 +79,7 @@ _DISTANCE = re.compile(r"(?:GMT|UTC)([+-])(\d{1,2})(?::?00)?", re.ASCII | re.IGN
 _DURATION = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*(us|ms|s|min|h|d)?", re.ASCII)
 _UNITS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000, "ms": 1}  # in milliseconds
 _LONGEST = 2**31 - 1  # milliseconds
+_SAID = 100  # letters of a value that are said again
 _ON = {"on", "true", "yes", "1"}
 _OFF = {"off", "false", "no", "0"}
 
@@ -253,7 +254,7 @@ def _zone(name: str, value: str) -> str:
     wanted = f"etc/gmt{distance[1]}{int(distance[2])}" if distance else value.lower()
     found = _zones().get(wanted)
     if found is None:
-        raise _refused(name, value[:100])
+        raise _refused(name, value if len(value) <= _SAID else "…")
     return found
 
 
