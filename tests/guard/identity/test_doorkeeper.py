@@ -254,6 +254,23 @@ def test_mapped_names_replace_the_common_name(house: House, tmp_path: Path):
 # Tokens
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (Rule("reject", users=("alice",)), Rule("auto")),
+        (Rule("reject", protocols=("http",)), Rule("auto")),
+        (Rule("certificate", networks=("192.0.2.0/24",)), Rule("auto")),
+        (Rule("auto", users=("bob",)),),
+    ],
+)
+def test_a_token_opens_no_door_that_the_rules_keep_shut(house: House, rules: tuple[Rule, ...]):
+    text, _ = create_token(house.documents, "alice", now=START)
+    visitor = house.visitor("", protocol="http")
+    assert refusal(house.door(rules=rules).check_token, visitor, text)[0] == "28000"
+    assert house.told[-1].reason.startswith("the rules say")
+    assert house.door().check_token(visitor, text).user == "alice"
+
+
 def test_a_token_stands_for_its_user(house: House):
     text, token = create_token(house.documents, "alice", now=START, scopes=("query",))
     visitor = house.visitor("", protocol="http")

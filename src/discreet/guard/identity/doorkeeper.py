@@ -115,6 +115,9 @@ class Doorkeeper:
         role = None if found is None else self._authority().role_of(found.user)
         user = "" if role is None else role.name
         why_not = "no such token" if found is None else self._why_not(user, now=now)
+        method = self._method(replace(visitor, user=user))
+        if method in ("certificate", "reject"):  # rules are for tokens, too
+            why_not = why_not or f"the rules say {method}"
         if found is None and not is_blocked:
             self._lockout.fail_address(visitor.address, now=now)
         if found is None or why_not or is_blocked:
