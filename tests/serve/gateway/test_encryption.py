@@ -467,6 +467,14 @@ def test_the_journal_tells_who_used_a_key_and_not_the_key(lent):
     assert (event.user, event.reason, event.decision) == ("admin", f"key {KEY}", "allowed")
 
 
+def test_a_key_in_the_place_of_its_name_does_not_enter_the_journal(lent):
+    opened, client = lent
+    refused(client, "SELECT discreet_unlock($1, $2)", CLIENT.hex(), KEY)
+    *_, failed = (item.event for item in opened.house.journal.entries())
+    assert (failed.kind, failed.decision) == ("key", "failed")
+    assert CLIENT.hex() not in str(failed)
+
+
 def test_a_table_with_encrypted_columns_gets_no_labels(admin):
     admin.run("SECURITY LABEL FOR mls ON DATABASE IS 'U < S'")
     admin.run("SECURITY LABEL FOR mls ON ROLE admin IS 'S'")

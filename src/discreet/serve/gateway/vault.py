@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from discreet.engines.databases.duckdb import ServedDuckDB
-from discreet.errors import StatementFailed, WrongUsage
+from discreet.errors import StatementFailed
 from discreet.guard.vault.functions import Functions
 from discreet.guard.vault.keys import KIND, Act, get_key
 from discreet.guard.vault.secrets import FILE_KEY, database_key, open_secrets
@@ -75,10 +75,10 @@ class Vault:
 
     def has_key(self, key_id: str) -> bool:
         """Whether there is a key that was not destroyed."""
-        try:
-            return get_key(self._plain, key_id).state == "active"
-        except WrongUsage:
-            return False
+        return self._is_known(key_id) and get_key(self._plain, key_id).state == "active"
+
+    def _is_known(self, key_id: str) -> bool:
+        return self._plain.get(KIND, key_id) is not None
 
     def require_cells(self, session: GatewaySession) -> None:
         """Refuse encrypted columns where nothing can be written."""
@@ -96,7 +96,8 @@ class Vault:
     def unlock(self, session: GatewaySession, name: str, secret: object, note: Note) -> None:
         """Take a client's key into its session's memory."""
         key_id = _key_of(session, name)
-        note.reason = f"key {key_id}"
+        # What is no key's name may be the key itself, given in the wrong place.
+        note.reason = f"key {key_id}" if self._is_known(key_id) else "there is no such key"
         if not isinstance(secret, (str, bytes)):
             raise StatementFailed("22023", "a key is 32 bytes or 64 hexadecimal digits")
         session.keys.unlock(key_id, secret)
