@@ -187,3 +187,24 @@ def test_nobody_makes_the_table_that_a_rule_was_waiting_for(server, connect, rul
     with pytest.raises(StatementFailed) as refused:
         admin.run("DROP TABLE friends")
     assert refused.value.sqlstate == "2BP01"
+
+
+def test_an_accent_in_a_name_gets_nobody_past_a_rule(server, connect):
+    admin = connect(server)
+    admin.run("CREATE USER u; CREATE TABLE Écoles (id int PRIMARY KEY, État int CHECK (État >= 0))")
+    admin.run(
+        "INSERT INTO Écoles VALUES (1, 1), (2, 1), (3, 2), (4, 2); GRANT SELECT (id) ON Écoles TO u"
+    )
+    admin.run("CREATE CONTROL c ON Écoles TO u WITH (size = 2)")
+    user = connect(server, "u")
+    assert user.rows("SELECT count(*) FROM Écoles WHERE État = 1") == [(2,)]
+    assert user.rows("SELECT conname FROM pg_constraint WHERE contype = 'c'") == []
+    admin.run("CREATE MASK m ON Écoles (État) TO u USING (0)")
+    for name in ("État", "ÉTAT", '"État"'):
+        with pytest.raises(AccessDenied):
+            user.run(f"SELECT count(*) FROM Écoles WHERE {name} = 1")
+    admin.run("CREATE TABLE t (x int)")
+    admin.run("CREATE POLICY p ON t USING (EXISTS (SELECT 1 FROM ÉCOLES))")
+    with pytest.raises(StatementFailed) as refused:
+        admin.run("DROP TABLE Écoles")
+    assert refused.value.sqlstate == "2BP01"

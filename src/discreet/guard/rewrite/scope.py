@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
+from discreet.guard.statements.cursor import fold
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -15,14 +16,12 @@ if TYPE_CHECKING:
 
     from discreet.guard.access.authority import Relation
 
-_UPPER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
-
 
 def folded(name: exp.Expr | None) -> str:
     """Return a name as PostgreSQL folds it: lower case, unless it was quoted."""
     if not isinstance(name, exp.Identifier):
         return ""
-    return str(name.this) if name.args.get("quoted") else str(name.this).translate(_UPPER)
+    return str(name.this) if name.args.get("quoted") else fold(str(name.this))
 
 
 @dataclass(frozen=True)

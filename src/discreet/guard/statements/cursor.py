@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import StatementFailed
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from discreet.guard.statements.statement import Written
 
     T = TypeVar("T")
+
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 Kind = Literal["word", "name", "string", "number", "symbol", "end"]
 
@@ -112,6 +115,15 @@ class Word:
     end: int  # after the last character
 
 
+def fold(name: str) -> str:
+    """Return an unquoted name as PostgreSQL folds it: of letters, only those of ASCII.
+
+    >>> fold("ÉCOLE")
+    'École'
+    """
+    return name.translate(_LOWER)
+
+
 def words_of(text: str) -> list[Word]:
     """Return the words of a text, in PostgreSQL's way of reading, without a closing semicolon.
 
@@ -143,7 +155,7 @@ def _words(kind: str, value: str, text: str, start: int, end: int) -> list[Word]
         return [Word("number", written, start, end)]
     if written[:1].isalpha() or written[:1] == "_":
         parts = written.split()  # such as PRIMARY KEY, which is one token there
-        return [Word("word", part.lower(), start, end) for part in parts]
+        return [Word("word", fold(part), start, end) for part in parts]
     return [Word("symbol", written, start, end)]
 
 

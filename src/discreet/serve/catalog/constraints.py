@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from discreet.guard.rewrite.scope import folded
 from discreet.serve.catalog.standard import reserved_words
 
 if TYPE_CHECKING:
@@ -117,10 +118,7 @@ def _mentioned(condition: str, relation: Relation) -> tuple[str, ...] | None:
     except SqlglotError:
         return None
     # Every word counts, also one that names the whole row.
-    words = {
-        node.name if node.args.get("quoted") else node.name.lower()
-        for node in tree.find_all(exp.Identifier)
-    }
+    words = {folded(node) for node in tree.find_all(exp.Identifier)}
     if relation.name in words:
         return tuple(column.name for column in relation.columns)
     return tuple(column.name for column in relation.columns if column.name in words)

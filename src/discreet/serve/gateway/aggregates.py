@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.guard.rewrite.scope import folded
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -119,8 +120,7 @@ def _used(tree: exp.Expr) -> set[str]:
 
 
 def _name(column: exp.Column) -> str:
-    identifier = column.this
-    return column.name if getattr(identifier, "quoted", False) else column.name.lower()
+    return folded(column.this)
 
 
 def _aggregated(tree: exp.Expr) -> str | None:

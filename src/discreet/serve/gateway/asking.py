@@ -10,6 +10,7 @@ from discreet.errors import AccessDenied
 from discreet.guard.access.authority import DEFAULT_SCHEMA, Privilege
 from discreet.guard.access.decide import budgets_on, privilege_on
 from discreet.guard.rewrite.policies import has_policies
+from discreet.guard.rewrite.scope import folded
 from discreet.serve.gateway.ciphers import INDEX
 
 if TYPE_CHECKING:
@@ -58,15 +59,11 @@ def unqualified(query: exp.Query) -> exp.Query:
     commons = {common.alias.lower() for common in found.find_all(exp.CTE)}
     for node in list(found.find_all(exp.Table, exp.Column)):
         schema, called = node.args.get("db"), node.name if isinstance(node, exp.Table) else ""
-        is_default = schema is not None and _folded(schema) == DEFAULT_SCHEMA
+        is_default = schema is not None and folded(schema) == DEFAULT_SCHEMA
         # Without its schema, a table would be taken for what the question calls the same.
         if is_default and not node.args.get("catalog") and called.lower() not in commons:
             node.set("db", None)
     return found
-
-
-def _folded(identifier: exp.Expr) -> str:
-    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
 
 
 def allowance_of(payer: str, relation: Relation) -> Allowance | None:
