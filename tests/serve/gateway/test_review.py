@@ -103,6 +103,47 @@ def test_a_new_right_does_not_show_what_was_there_before_it(server, connect):
     assert user.rows("SELECT x FROM secret") == []
 
 
+@pytest.mark.parametrize(
+    ("right", "question"),
+    [
+        ("GRANT readers TO u", "SELECT x FROM t"),
+        ("GRANT readers TO u WITH INHERIT FALSE", "SET ROLE readers; SELECT x FROM t"),
+        ("GRANT readers TO u", "CREATE TABLE mine AS SELECT x FROM t"),
+        ("ALTER ROLE u BYPASSRLS", "SELECT x FROM t"),
+        ("GRANT readers TO maker", "SELECT x FROM v"),
+        ("GRANT USAGE ON SCHEMA s TO u", "SELECT x FROM s.t"),
+    ],
+)
+def test_who_becomes_more_is_not_shown_what_was_there_before(server, connect, right, question):
+    admin = connect(server)
+    admin.run("CREATE ROLE readers; CREATE USER u; CREATE ROLE maker; CREATE SCHEMA s")
+    admin.run("CREATE TABLE s.t AS SELECT 42 AS x; CREATE TABLE t AS SELECT 42 AS x")
+    admin.run("ALTER TABLE t ENABLE ROW LEVEL SECURITY")
+    admin.run("CREATE POLICY p ON t TO readers USING (true); CREATE VIEW v AS SELECT x FROM t")
+    admin.run("ALTER VIEW v OWNER TO maker; GRANT SELECT ON t TO readers")
+    admin.run("GRANT SELECT ON t, s.t, v TO u; GRANT CREATE ON SCHEMA public TO u")
+    user = connect(server, "u")
+    user.run("BEGIN; SELECT 1")
+    admin.run(f"DELETE FROM t; DELETE FROM s.t; {right}")
+    with pytest.raises(StatementFailed) as stopped:
+        user.run(question)
+    assert stopped.value.sqlstate == "40001"
+    user.run("ROLLBACK")
+    assert user.run(question).tag == "SELECT 0"
+
+
+def test_who_is_cleared_for_more_is_not_shown_what_was_there_before(labeled, server, connect):
+    low = connect(server, "low")
+    low.run("BEGIN; SELECT id FROM m")
+    connect(server, "high").run("DELETE FROM m")
+    labeled.run("SECURITY LABEL FOR mls ON ROLE low IS 'TS'")
+    with pytest.raises(StatementFailed) as stopped:
+        low.run("SELECT id FROM m")
+    assert stopped.value.sqlstate == "40001"
+    low.run("ROLLBACK")
+    assert low.rows("SELECT id FROM m") == []
+
+
 def test_a_view_tells_nothing_of_schemas_that_its_maker_may_not_use(server, connect):
     admin = connect(server)
     admin.run("CREATE USER u; GRANT CREATE ON SCHEMA public TO u")

@@ -71,6 +71,15 @@ def reach(authority: Authority, role: str, kind: Edge) -> tuple[str, ...]:
     return tuple(found)
 
 
+def standing(authority: Authority, role: str) -> tuple[object, ...]:
+    """Return all that a role has by who it is: whom it inherits from and may become, and what those are.
+
+    Equal for two authorities, it gives the role nothing in the one that it has not in the other.
+    """
+    ways = [frozenset(reach(authority, role, kind)) for kind in ("inherit", "set")]
+    return (*ways, {name: authority.roles.get(name) for name in frozenset.union(*ways)})
+
+
 def has_privs_of(authority: Authority, role: str, of: str) -> bool:
     """Whether `role` has what `of` has without doing anything for it: through inheriting memberships."""
     return role == of or is_superuser(authority, role) or of in reach(authority, role, "inherit")

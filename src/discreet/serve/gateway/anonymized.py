@@ -55,6 +55,7 @@ def create(session: GatewaySession, statement: CreateView, note: Note) -> Outcom
         source=house.source(session),
     )
     require_level(session, permitted.reads)
+    session.require_same(permitted.reads)
     for touched in permitted.reads:
         note.read(touched.relation, touched.columns)
     rows = session.work.read().query(permitted.tree, limit=house.settings.limits.rows)

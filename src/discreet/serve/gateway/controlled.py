@@ -108,7 +108,7 @@ def ask(
     controls = _controls(session.authority, session.role, relation)
     note.kind, note.reason = "question", f"control {', '.join(plan.controls)}"
     note.read(relation.key, shape.named())
-    session.work.require_same([relation.key])
+    session.require_same((), relation.key)
     connection = session.work.read()
     if not connection.in_transaction:  # whom it is about and what is answered are of one moment
         connection.begin()

@@ -226,6 +226,7 @@ def _fill(session: GatewaySession, statement: Statement, note: Note) -> int | No
     )
     require_plain(session, permitted.tree)
     require_level(session, permitted.reads)
+    session.require_same(permitted.reads)
     for touched in permitted.reads:
         note.read(touched.relation, touched.columns)
     relation = find_relation(session.authority, session.role, statement.relation)

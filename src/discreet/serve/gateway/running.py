@@ -68,7 +68,7 @@ def _planned(
     plan = prepared.plan
     match plan:
         case Rows():
-            session.work.require_same(touched.relation for touched in plan.permitted.reads)
+            session.require_same(plan.permitted.reads)
             return _rows(prepared, read_rows(session, plan, values), note)
         case System():
             catalog = session.house.catalog(session.authority, session.subject)
@@ -83,8 +83,7 @@ def _planned(
             return _rows(prepared, table, note, (controlled.WARNING,))
         case Change():
             session.variables.require_writes(plan.permitted.kind)
-            names = [touched.relation for touched in plan.permitted.reads]
-            session.work.require_same([*names, plan.permitted.relation.key])
+            session.require_same(plan.permitted.reads, plan.permitted.relation.key)
             return changing.change(session, prepared, plan, values, note)
         case Call():
             return calls.call(session, prepared, plan, values, note)

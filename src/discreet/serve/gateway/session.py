@@ -17,12 +17,13 @@ from discreet.serve.gateway.variables import REPORTED, Variables
 from discreet.serve.gateway.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from discreet.engines.databases.database import Connection
-    from discreet.guard.access.authority import Authority
+    from discreet.guard.access.authority import Authority, Name
     from discreet.guard.identity.door import Visitor
+    from discreet.guard.rewrite.permitted import Touched
     from discreet.guard.statements.statement import Statement
     from discreet.serve.gateway.cursors import Cursor
     from discreet.serve.gateway.house import House
@@ -284,6 +285,12 @@ class GatewaySession:
         """Refuse to go on with a statement that was canceled."""
         if self._is_canceled:
             raise StatementFailed("57014", "canceling statement due to user request")
+
+    def require_same(self, reads: Iterable[Touched], *others: Name) -> None:
+        """Refuse to look at what the user, or whose view it is, got a right to since it began."""
+        touched = list(reads)
+        names = [*(one.relation for one in touched), *others]
+        self.work.require_same(names, {self.user, *(one.as_role for one in touched)})
 
     def close(self) -> None:
         """End the session."""

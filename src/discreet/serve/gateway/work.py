@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import StatementFailed
+from discreet.guard.access.reach import standing
 from discreet.guard.control.versions import conflict
 
 if TYPE_CHECKING:
@@ -96,15 +97,21 @@ class Work:
         if self._pending is not None and self._seen.version != self._base:
             raise conflict()
 
-    def require_same(self, names: Iterable[Name]) -> None:
-        """Refuse to look at relations that were defined or granted anew since the transaction began.
+    def require_same(self, names: Iterable[Name], roles: Iterable[str]) -> None:
+        """Refuse to look at relations with rights that are newer than the transaction.
 
-        Its snapshot may be older than the right: it would show what was there before.
+        Its snapshot may be older than the right: it would show what was there before. Rights are
+        those on relations and their schemas, and what `roles` are, reach and are cleared for.
         """
         if self._start is None or self._start is self._seen or not self.connection.in_transaction:
             return
-        before, now = self._start.relations, self._seen.relations
-        if any(before.get(name) != now.get(name) for name in names):
+        before, now, names = self._start, self._seen, list(names)
+        schemas = {schema for schema, _ in names}
+        if (
+            any(before.relations.get(name) != now.relations.get(name) for name in names)
+            or any(before.schemas.get(name) != now.schemas.get(name) for name in schemas)
+            or any(standing(before, role) != standing(now, role) for role in roles)
+        ):
             raise conflict()
 
     def change(self, authority: Authority) -> None:
