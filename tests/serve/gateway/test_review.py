@@ -249,3 +249,14 @@ def test_an_accent_in_a_name_gets_nobody_past_a_rule(server, connect):
     with pytest.raises(StatementFailed) as refused:
         admin.run("DROP TABLE Écoles")
     assert refused.value.sqlstate == "2BP01"
+
+
+def test_a_plan_names_no_table_that_only_owners_of_views_and_policies_know(server, connect):
+    admin = connect(server)
+    admin.run("CREATE USER u; CREATE TABLE base (x int); CREATE TABLE t (x int)")
+    admin.run("CREATE VIEW v AS SELECT x FROM base; GRANT SELECT ON v, t TO u")
+    admin.run("ALTER TABLE t ENABLE ROW LEVEL SECURITY")
+    admin.run("CREATE POLICY p ON t USING (x IN (SELECT x FROM base))")
+    query = "EXPLAIN SELECT x FROM v UNION SELECT x FROM t"
+    assert connect(server, "u").rows(query)[1:] == [("Reads public.t",), ("Reads public.v",)]
+    assert ("Reads public.base",) in admin.rows(query)

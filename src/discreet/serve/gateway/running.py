@@ -185,8 +185,10 @@ def _explain(
         # An engine's plan tells how many rows there are that nobody may see.
         lines = ["The plan of the engine is not shown."]
         if isinstance(inner, (Rows, Change)):
-            names = sorted(".".join(touched.relation) for touched in inner.permitted.reads)
-            lines += [f"Reads {name}" for name in dict.fromkeys(names)]
+            # What views and policies read as their owners is the owners' to know.
+            reads = (one for one in inner.permitted.reads if one.as_role == session.role)
+            names = sorted({".".join(touched.relation) for touched in reads})
+            lines += [f"Reads {name}" for name in names]
     table = pa.table({"lines": pa.array(lines, pa.string())})
     return Outcome("EXPLAIN", prepared.fields, table)
 
