@@ -207,6 +207,18 @@ def test_a_token_for_queries_makes_no_tokens(web: Web):
         assert client.get("/v1/checkpoint").status_code == 403
 
 
+def test_who_was_refused_without_a_statement_is_in_the_journal_too(web: Web):
+    with web.client("clerk") as client:
+        client.get("/v1/checkpoint")
+    with web.client("clerk", "admin") as client:
+        client.get("/v1/checkpoint")
+    refused = web.opened.house.journal.entries(Wanted(kind="setting", decision="denied"))
+    assert [(entry.event.user, entry.event.reason) for entry in refused][-2:] == [
+        ("clerk", "this token has no scope 'admin'"),
+        ("clerk", "only superusers may know what everybody does"),
+    ]
+
+
 def test_the_checkpoint_is_a_signed_note(web: Web):
     with web.client("admin", "admin") as client:
         assert client.get("/v1/checkpoint").json()["text"].startswith("discreet")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.guard.identity.door import Visitor
     from discreet.guard.identity.doorkeeper import Verdict
     from discreet.guard.journal import Journal
+    from discreet.guard.journal.event import Decision
     from discreet.guard.rewrite.permitted import PermittedWrite
     from discreet.guard.vault.session_keys import Unlocked
     from discreet.policy import model
@@ -338,13 +339,14 @@ class House:
             )
         )
 
-    def record_act(self, visitor: Visitor, what: str) -> None:
-        """Write down what a visitor does without a statement, before it is done."""
-        self.counts["allowed"] += 1
+    def record_act(self, visitor: Visitor, what: str, decision: Decision = "allowed") -> None:
+        """Write down what a visitor does without a statement, before it is done, or may not do."""
+        self.counts[decision] += 1
         self._write(
             Event(
                 at=self.clock(),
                 kind="setting",
+                decision=decision,
                 user=visitor.user,
                 role=visitor.user,
                 address=visitor.address,

@@ -66,9 +66,9 @@ def enter(
     if scheme.lower() == "bearer":
         found = desk.keeper.check_token(_visitor(request, ""), secret.strip())
         needed = _NEEDED.get(request.url.path, "admin")
-        if not {needed, "admin"} & set(found.scopes):
-            raise AccessDenied(f"this token has no scope '{needed}'")
         visitor = desk.keeper.recognize(_visitor(request, found.user))
+        if not {needed, "admin"} & set(found.scopes):
+            raise _denied(desk, visitor, f"this token has no scope '{needed}'")
     else:
         user, password = _basic(scheme, secret)
         visitor = desk.keeper.recognize(_visitor(request, user))
@@ -92,13 +92,20 @@ def enter_as_superuser(request: Request, visitor: Entered) -> Visitor:
     Raises:
         AccessDenied: they are no superuser.
     """
-    role = desk_of(request).house.control.authority().roles.get(visitor.user)
+    desk = desk_of(request)
+    role = desk.house.control.authority().roles.get(visitor.user)
     if role is None or not role.superuser:
-        raise AccessDenied("only superusers may know what everybody does")
+        raise _denied(desk, visitor, "only superusers may know what everybody does")
     return visitor
 
 
 Superuser = Annotated[Visitor, Depends(enter_as_superuser)]
+
+
+def _denied(desk: Desk, visitor: Visitor, words: str) -> AccessDenied:
+    """Return a refusal that the journal knows of."""
+    desk.house.record_act(visitor, words, "denied")
+    return AccessDenied(words)
 
 
 def _visitor(request: Request, user: str) -> Visitor:
