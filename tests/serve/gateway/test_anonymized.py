@@ -75,14 +75,20 @@ def test_a_release_has_the_names_of_its_query(people):
         )
 
 
-def test_a_release_is_attacked_together_with_those_of_the_same_people(people, monkeypatch):
-    known, make = [], anonymization.anonymize
+@pytest.fixture
+def known(monkeypatch):
+    """What each release that is made is attacked together with: the columns of earlier ones."""
+    found, make = [], anonymization.anonymize
 
     def watched(*arguments, earlier, **options):
-        known.append([pq.read_table(place).column_names for place in earlier])
+        found.append([pq.read_table(place).column_names for place in earlier])
         return make(*arguments, earlier=earlier, **options)
 
     monkeypatch.setattr(anonymization, "anonymize", watched)
+    return found
+
+
+def test_a_release_is_attacked_together_with_those_of_the_same_people(people, known):
     people.run("CREATE VIEW seen AS SELECT age, illness FROM people")
     rest = "WITH (k = 2, quasi = 'age', sensitive = 'illness')"
     people.run(f"CREATE ANONYMIZED VIEW one AS SELECT age, illness FROM seen {rest}")
@@ -90,3 +96,20 @@ def test_a_release_is_attacked_together_with_those_of_the_same_people(people, mo
     people.run("CREATE TABLE others AS SELECT * FROM people")
     people.run(f"CREATE ANONYMIZED VIEW two AS SELECT age, illness FROM others {rest}")
     assert known == [[], [["age", "illness"]], []]
+
+
+def test_a_release_that_was_dropped_or_replaced_is_not_forgotten(people, known):
+    rest = "WITH (k = 2, quasi = 'age', sensitive = 'illness')"
+    people.run("CREATE VIEW seen AS SELECT age, illness FROM people")
+    people.run(f"CREATE ANONYMIZED VIEW one AS SELECT age, illness FROM seen {rest}")
+    people.run("BEGIN; DROP VIEW one; ROLLBACK")
+    people.run("CREATE ANONYMIZED VIEW two AS SELECT age FROM people WITH (k = 2, quasi = 'age')")
+    people.run("DROP VIEW seen CASCADE; DROP VIEW two")
+    people.run(f"CREATE ANONYMIZED VIEW one AS SELECT age, illness FROM people {rest}")
+    people.run(f"CREATE OR REPLACE ANONYMIZED VIEW one AS SELECT age, illness FROM people {rest}")
+    both = ["age", "illness"]
+    assert known[:2] == [[], [both]]
+    assert [sorted(columns) for columns in known[2:]] == [
+        [["age"], both],
+        [["age"], both, both],
+    ]

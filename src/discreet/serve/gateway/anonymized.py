@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,9 @@ from discreet.engines.connect import open_table
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
 from discreet.guard.access.authority import DEFAULT_SCHEMA, Column
-from discreet.guard.access.dependents import named_in, parsed
 from discreet.guard.rewrite.authorize import authorize_query
 from discreet.policy import model
-from discreet.serve.gateway import effects
+from discreet.serve.gateway import effects, withdrawn
 from discreet.serve.gateway.flow import require_level
 from discreet.serve.session import Notice, Outcome
 from discreet.sql import build
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.engines.engine import ArrowTable
-    from discreet.guard.access.authority import Authority, Name
+    from discreet.guard.access.authority import Name
     from discreet.guard.statements.objects import CreateView
     from discreet.release.release import Release
     from discreet.release.settings import Wishes
@@ -117,27 +117,11 @@ def _release(
 
 
 def _earlier(session: GatewaySession, base: set[Name], place: Path) -> list[str]:
-    """Write what other anonymized views show of the same tables into files, and return these."""
+    """Write what other anonymized views show or showed of the same tables into files, and return these."""
     found: list[str] = []
-    for relation in session.authority.relations.values():
-        if relation.kind == "anonymized" and _behind(session.authority, relation.key) & base:
-            columns = [build.column(column.name) for column in relation.columns]
-            query = build.select(*columns, source=build.table(*relation.physical))
-            found.append(str(place / f"earlier{len(found)}.parquet"))
-            pq.write_table(session.work.read().query(query), found[-1])
-    return found
-
-
-def _behind(authority: Authority, name: Name) -> set[Name]:
-    """Return the relations that a view is made of, all the way down."""
-    found: set[Name] = set()
-    waiting = [name]
-    while waiting:
-        relation = authority.relations.get(waiting.pop())
-        if relation is not None and relation.query is not None:
-            fresh = named_in(parsed(relation.query)) - found
-            found |= fresh
-            waiting += fresh
+    for query in withdrawn.earlier(session, base):
+        found.append(str(place / f"earlier{len(found)}.parquet"))
+        pq.write_table(session.work.read().query(query), found[-1])
     return found
 
 
@@ -227,10 +211,12 @@ def _store(
     schema, name = statement.relation[0] or "public", statement.relation[1]
     relation = after.relations[schema, name]
     effects.create_schema(session, effects.ANONYMIZED)
-    # Names may hold dots: the length tells where the first one ends.
-    stored_as = f"{len(schema)}.{schema}.{name}"
+    replaced = session.authority.relations.get((schema, name))
+    if replaced is not None:
+        withdrawn.remember(session, session.authority, replaced)
+    # A name of its own: the rows of earlier ones stay where they are.
+    stored_as = f"release {secrets.token_hex(8)}"
     physical = effects.physical_names(session, effects.ANONYMIZED, stored_as)
-    effects.drop(session, physical)
     stored = replace(relation, physical=physical, columns=columns, kind="anonymized")
     effects.create_plain(session, stored)
     effects.fill(session, stored, effects.values(table))

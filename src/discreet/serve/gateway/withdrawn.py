@@ -1,0 +1,60 @@
+"""Anonymized views that were shown: whoever saved one can compose it with a later one, so none is forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.guard.access.dependents import named_in, parsed
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlglot import exp
+
+    from discreet.guard.access.authority import Authority, Name, Relation
+    from discreet.serve.gateway.session import GatewaySession
+
+_KIND = "withdrawn release"
+
+
+def remember(session: GatewaySession, authority: Authority, relation: Relation) -> None:
+    """Keep where the rows of a view are that is dropped or replaced, and whom they are about.
+
+    It is kept before the transaction is: if that is undone, the view is found twice, and read once.
+    """
+    body = {
+        "physical": list(relation.physical),
+        "columns": [column.name for column in relation.columns],
+        "base": sorted(list(name) for name in _behind(authority, relation.key)),
+    }
+    session.house.control.put(_KIND, ".".join(relation.physical), body)
+
+
+def earlier(session: GatewaySession, base: set[Name]) -> Iterator[exp.Query]:
+    """Return the rows of every anonymized view of these tables that is or was shown, as queries."""
+    authority, found = session.authority, dict[tuple[str, ...], list[str]]()
+    for relation in authority.relations.values():
+        if relation.kind == "anonymized" and _behind(authority, relation.key) & base:
+            found[relation.physical] = [column.name for column in relation.columns]
+    there = set(session.house.database.tables())
+    for body in session.house.control.documents(_KIND).values():
+        physical = tuple(body["physical"])
+        if physical in there and {tuple(name) for name in body["base"]} & base:
+            found.setdefault(physical, body["columns"])
+    for physical, names in found.items():
+        columns = [build.column(name) for name in names]
+        yield build.select(*columns, source=build.table(*physical))
+
+
+def _behind(authority: Authority, name: Name) -> set[Name]:
+    """Return the relations that a view is made of, all the way down."""
+    found: set[Name] = set()
+    waiting = [name]
+    while waiting:
+        relation = authority.relations.get(waiting.pop())
+        if relation is not None and relation.query is not None:
+            fresh = named_in(parsed(relation.query)) - found
+            found |= fresh
+            waiting += fresh
+    return found
