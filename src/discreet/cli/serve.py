@@ -98,7 +98,7 @@ def serve(settings: Settings) -> None:
     from discreet.serve.starting import open_house
 
     tls = open_tls(settings)
-    opened = open_house(settings)
+    opened = open_house(settings, show_password=lambda made: _show(settings.admin, made))
     try:
         asyncio.run(
             listen(
@@ -111,15 +111,17 @@ def serve(settings: Settings) -> None:
         opened.house.close()
 
 
+def _show(admin: str, password: str) -> None:
+    click.echo(output.harmless(f"First start. The password of {admin}, shown this once:"), err=True)
+    click.echo(f"  {password}", err=True)
+
+
 def _greet(opened: Opened, port: int, web: int | None, *, is_encrypted: bool) -> None:
     """Say how to connect."""
     settings = opened.house.settings
     lines: list[str] = []
     if opened.imported:
         lines.append(f"Loaded from the policy: {', '.join(opened.imported)}.")
-    if opened.password is not None:
-        lines.append(f"First start. The password of {settings.admin}, shown this once:")
-        lines.append(f"  {opened.password}")
     if settings.key_file is None and settings.database is None:
         lines.append("! Data are not encrypted at rest. Make a key: discreet key create --help")
     mode = "require" if is_encrypted else "disable"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import os
 import signal
 import socket
 from typing import TYPE_CHECKING, Any
@@ -162,7 +164,10 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _taken(host: str, port: int, error: OSError, *, option: str) -> OutputRefused:
-    reason = error.strerror or "it cannot be used"
+    # What asyncio says of a port that is taken has the address in it once more.
+    code = error.errno or 0
+    is_known = code in errno.errorcode
+    reason = os.strerror(code) if is_known else error.strerror or "it cannot be used"
     return OutputRefused(
         f"Port {port} of {host} cannot be listened to: {reason}. Choose another one with {option}."
     )

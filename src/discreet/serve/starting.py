@@ -15,7 +15,7 @@ from discreet.dp.ledger.book import Ledger
 from discreet.engines.address import POSTGRES, SPARK
 from discreet.engines.connect import open_table
 from discreet.engines.databases.opening import open_database
-from discreet.errors import OutputRefused, WrongUsage
+from discreet.errors import OutputRefused, SourceNotFound, StatementFailed, WrongUsage
 from discreet.guard.access.authority import Column, Relation
 from discreet.guard.access.initial import initial_authority
 from discreet.guard.control import Control
@@ -35,6 +35,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from discreet.engines.databases.database import Database
     from discreet.policy import model
     from discreet.serve.settings import Settings
 
@@ -43,20 +44,26 @@ PASSWORD = "DISCREET_ADMIN_PASSWORD"  # noqa: S105 (the name of a variable)
 
 @dataclass(frozen=True)
 class Opened:
-    """A house with its door; `password` is the administrator's, if it was made just now."""
+    """A house with its door, and the tables of the policy that were brought in just now."""
 
     house: House
     keeper: Doorkeeper
-    password: str | None = None
     imported: tuple[str, ...] = ()
 
 
 def open_house(
-    settings: Settings, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    settings: Settings,
+    *,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    show_password: Callable[[str], None] = lambda _: None,
 ) -> Opened:
     """Open what lies in the server's folder; what is missing is made.
 
+    `show_password` is called with the administrator's if it was made up here: at once, since nobody
+    could log in if what comes after it fails.
+
     Raises:
+        SourceNotFound: The database cannot be reached.
         WrongUsage: Settings contradict each other or what is there.
         StoreFailed: A store cannot be used.
         InvalidKey: The data are encrypted under another key.
@@ -65,17 +72,9 @@ def open_house(
     policy = load_policy(settings.policy) if settings.policy else None
     control = Control(settings.control or settings.place("control.sqlite"))
     vault = Vault(control, settings.key_file, at=clock())
-    is_embedded = settings.database is None
-    database = open_database(
-        settings.database or settings.place("data.duckdb"),
-        key=vault.file_key(settings.place("data.duckdb")) if is_embedded else None,
-        seals_spill=is_embedded and vault.has_keys,
-        memory_limit=settings.limits.memory,
-        result_bytes=settings.limits.result_bytes,
-    )
     house = House(
         settings,
-        database=database,
+        database=_open_database(settings, vault),
         control=control,
         journal=_open_journal(settings, clock),
         ledger=Ledger(settings.ledger or settings.place("ledger.sqlite")),
@@ -84,16 +83,34 @@ def open_house(
         clock=clock,
     )
     try:
-        return _furnished(house)
+        return _furnished(house, show_password)
     except BaseException:
         house.close()
         raise
 
 
-def _furnished(house: House) -> Opened:
+def _open_database(settings: Settings, vault: Vault) -> Database:
+    is_embedded = settings.database is None
+    try:
+        return open_database(
+            settings.database or settings.place("data.duckdb"),
+            key=vault.file_key(settings.place("data.duckdb")) if is_embedded else None,
+            seals_spill=is_embedded and vault.has_keys,
+            memory_limit=settings.limits.memory,
+            result_bytes=settings.limits.result_bytes,
+        )
+    except StatementFailed:
+        pass  # said to whoever sends statements, and there is none yet
+    raise SourceNotFound(
+        "The database that is to be served cannot be reached. Is it running, and are host, port, user "
+        "and password in its URL right?"
+    )
+
+
+def _furnished(house: House, show_password: Callable[[str], None]) -> Opened:
     """Bring a house that was opened to where it can be entered."""
     house.recover()
-    password = _first_start(house)
+    _first_start(house, show_password)
     imported = _import_tables(house)
     keeper = Doorkeeper(
         house.vault.documents,
@@ -102,7 +119,7 @@ def _furnished(house: House) -> Opened:
         settings=_door(house.settings),
         clock=house.clock,
     )
-    return Opened(house, keeper, password, imported)
+    return Opened(house, keeper, imported)
 
 
 def _make_folder(data: Path) -> None:
@@ -145,11 +162,11 @@ def _door(settings: Settings) -> DoorSettings:
     return DoorSettings(directory=Directory(**fields, reader_password=password))
 
 
-def _first_start(house: House) -> str | None:
-    """Make the administrator if there is nobody yet; return the password if it was made up here."""
+def _first_start(house: House, show_password: Callable[[str], None]) -> None:
+    """Make the administrator if there is nobody yet; show the password if it was made up here."""
     authority = house.control.authority()
     if authority.roles:
-        return None
+        return
     admin = house.settings.admin
     given = os.environ.get(PASSWORD)
     password = given or secrets.token_urlsafe(18)
@@ -162,7 +179,8 @@ def _first_start(house: House) -> str | None:
         statement="first start",
         at=house.clock(),
     )
-    return None if given else password
+    if not given:
+        show_password(password)
 
 
 def _tell(house: House, what: str) -> None:
