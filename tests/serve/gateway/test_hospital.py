@@ -108,3 +108,16 @@ def test_a_statement_that_takes_too_long_is_ended_in_the_words_of_postgresql(peo
     with pytest.raises(StatementFailed, match="due to statement timeout") as ended:
         admin.run("SELECT count(*) FROM visits AS a, visits AS b, visits AS c")
     assert ended.value.sqlstate == "57014"
+
+
+def test_all_settings_are_shown_with_their_values(server, connect):
+    admin = connect(server)
+    admin.run("SET statement_timeout = 5000")
+    shown = admin.rows("SHOW ALL")
+    assert ("statement_timeout", "5s", "") in shown
+    assert [name.lower() for name, *_ in shown] == sorted(name.lower() for name, *_ in shown)
+
+
+def test_a_function_is_refused_by_the_name_that_was_written(server, connect):
+    with pytest.raises(StatementFailed, match="function generate_series is not supported"):
+        connect(server).run("SELECT generate_series(1, 3)")

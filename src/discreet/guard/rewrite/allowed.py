@@ -228,7 +228,12 @@ def _unknown(node: exp.Expr) -> StatementFailed:
     """Return why a node is refused, in the words of whoever wrote it as far as they are known."""
     if isinstance(node, exp.Func):
         name = node.sql_name().lower()
-        known = {"group_concat": "string_agg", "rand": "random", "time_to_str": "to_char"}
+        known = {
+            "exploding_generate_series": "generate_series",
+            "group_concat": "string_agg",
+            "rand": "random",
+            "time_to_str": "to_char",
+        }
         name = known.get(name, name)
         return refused(f"function {name}", REFUSED.get(name))
     words: dict[type[exp.Expr], str] = {

@@ -21,6 +21,7 @@ from discreet.serve.gateway.flow import require_level
 from discreet.serve.gateway.opening import decide_rows, require_writable
 from discreet.serve.gateway.parameters import as_query
 from discreet.serve.gateway.plans import Basis, Call, Change, Inner, Private, Rows, System
+from discreet.serve.gateway.variables import SHOWN
 from discreet.serve.session import Prepared
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def prepare(
         case kinds.Explain():
             return _explain(session, statement, declared, note)
         case kinds.Show():
-            return Prepared(statement, (), (Field(statement.name, "text"),))
+            names = SHOWN if statement.name == "all" else (statement.name,)
+            return Prepared(statement, (), tuple(Field(name, "text") for name in names))
         case kinds.Fetch():
             cursor = session.cursors.get(statement.name)
             is_told = cursor is not None and not statement.move

@@ -118,7 +118,8 @@ class Questions:
             raise StatementFailed(
                 "22023",
                 "the question has no price",
-                hint="Say what it may cost first: SET discreet.epsilon = 0.1",
+                hint="You may ask for aggregates, such as count(*), and say first what one may cost: "
+                "SET discreet.epsilon = 0.1",
             )
         noise = variables.get("discreet.noise") or None
         return Asked(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet.answer.stopping import Stop
+from discreet.engines.databases.database import Field
 from discreet.errors import AccessDenied, Bug, StatementFailed
 from discreet.guard.access.reach import can_set
 from discreet.guard.rewrite.bind import bind
@@ -19,7 +20,7 @@ from discreet.serve.gateway.parameters import as_query
 from discreet.serve.gateway.plans import Call, Change, Controlled, Inner, Private, Rows, System
 from discreet.serve.gateway.preparing import renewed
 from discreet.serve.gateway.questions import told, typed
-from discreet.serve.gateway.variables import READ_ONLY
+from discreet.serve.gateway.variables import READ_ONLY, SHOWN
 from discreet.serve.session import Notice, Outcome
 
 if TYPE_CHECKING:
@@ -248,11 +249,12 @@ def _set(session: GatewaySession, statement: kinds.SetVariable) -> Outcome:
 
 
 def _show(session: GatewaySession, statement: kinds.Show) -> Outcome:
-    from discreet.engines.databases.database import Field
-
-    value = session.variables.get(statement.name)
-    table = pa.table({statement.name: pa.array([value], pa.string())})
-    return Outcome("SHOW", (Field(statement.name, "text"),), table)
+    is_all = statement.name == "all"
+    names = SHOWN if is_all else (statement.name,)
+    rows = session.variables.shown() if is_all else [(session.variables.get(statement.name),)]
+    columns = [pa.array(cells, pa.string()) for cells in zip(*rows, strict=True)]
+    fields = tuple(Field(name, "text") for name in names)
+    return Outcome("SHOW", fields, pa.table(columns, names=list(names)))
 
 
 def _set_role(session: GatewaySession, statement: kinds.SetRole) -> Outcome:

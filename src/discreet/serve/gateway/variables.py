@@ -74,6 +74,7 @@ REPORTED = (
     *("integer_datetimes", "IntervalStyle"),
     *("server_encoding", "server_version", "standard_conforming_strings", "TimeZone"),
 )
+SHOWN = ("name", "setting", "description")  # the columns of SHOW ALL
 _SPELLED = {name.lower(): name for name in DEFAULTS}
 _DISTANCE = re.compile(r"(?:GMT|UTC)([+-])(\d{1,2})(?::?00)?", re.ASCII | re.IGNORECASE)
 _DURATION = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*(us|ms|s|min|h|d)?", re.ASCII)
@@ -150,6 +151,10 @@ class Variables:
     def end_transaction(self) -> None:
         """Forget what was set for the transaction only."""
         self._local.clear()
+
+    def shown(self) -> list[tuple[str, str, str]]:
+        """Return what SHOW ALL shows; what each means is in the documentation."""
+        return [(name, self.get(name), "") for name in sorted(DEFAULTS, key=str.lower)]
 
     def all(self) -> dict[str, str]:
         """Return every setting by its name in lower case."""
