@@ -8,6 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from discreet.errors import StatementFailed, StoreFailed
+from discreet.serve.settings import read_settings
+from discreet.serve.starting import open_house
+
+
+def fail(_: object) -> None:
+    """Be a journal that takes nothing."""
+    raise StoreFailed("The journal is full.")
 
 
 @pytest.fixture
@@ -44,12 +51,21 @@ def test_a_place_is_free_again_when_its_session_ends(admin, server, connect):
 def test_a_session_that_the_journal_cannot_take_is_not_open(
     admin, server, connect, monkeypatch: pytest.MonkeyPatch
 ):
-    def fail(_: object) -> None:
-        raise StoreFailed("The journal is full.")
-
     with monkeypatch.context() as broken:
         broken.setattr(server.house.journal, "record", fail)
         with pytest.raises(StoreFailed):
             connect(server, "one")
     assert server.house.sessions == 1
     connect(server, "one")
+
+
+def test_a_server_that_ends_without_its_journal_lets_go_of_its_data(tmp_path, connect, monkeypatch):
+    settings = read_settings(tmp_path / "data", port=0)
+    first = open_house(settings)
+    connect(first)
+    connect(first)
+    monkeypatch.setattr(first.house.journal, "record", fail)
+    with pytest.raises(StoreFailed):
+        first.house.close()
+    assert first.house.sessions == 0
+    open_house(settings).house.close()

@@ -6,7 +6,7 @@ import logging
 import tempfile
 import threading
 from collections import Counter, OrderedDict
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -170,16 +170,16 @@ class House:
         return len(self._sessions)
 
     def close(self) -> None:
-        """End all sessions and let go of everything."""
-        for session in list(self._sessions.values()):
-            session.cancel()
-            session.close()
-        self.questions.close()
-        self.deadlines.close()
-        self.pressure.close()
-        for thing in (self.journal, self.ledger, self.control, self.database):
-            thing.close()
-        self._scratch.cleanup()
+        """End all sessions and let go of everything; what fails keeps nothing else open."""
+        with ExitStack() as last:  # goes from the end to the beginning
+            last.callback(self._scratch.cleanup)
+            for thing in (self.database, self.control, self.ledger, self.journal):
+                last.callback(thing.close)
+            for watch in (self.pressure, self.deadlines, self.questions):
+                last.callback(watch.close)
+            for session in list(self._sessions.values()):
+                last.callback(session.close)
+                last.callback(session.cancel)
 
     def recover(self) -> bool:
         """Keep the rights of a definition that a crash cut off from its rows; return whether one was."""
