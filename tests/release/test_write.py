@@ -253,7 +253,9 @@ def test_a_release_that_is_stopped_leaves_a_whole_file(tmp_path, how):
     place = tmp_path / "a.parquet"
     write(PEOPLE, place)
     process = subprocess.Popen(
-        [sys.executable, "-c", FOREVER, str(place), "-"], stderr=subprocess.DEVNULL
+        # Tests that run in the background of a shell ignore SIGINT, and so would what they start.
+        ["env", "--default-signal", sys.executable, "-c", FOREVER, str(place), "-"],
+        stderr=subprocess.DEVNULL,
     )
     while process.poll() is None and not list(tmp_path.glob(".discreet-*.unfinished")):
         time.sleep(0.01)
