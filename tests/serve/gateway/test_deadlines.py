@@ -32,3 +32,34 @@ def test_what_heard_nothing_the_first_time_is_told_again():
 
     with closing(Deadlines()) as deadlines, deadlines.limit(0.01, stop):
         assert ended.wait(60)
+
+
+def test_an_action_that_takes_long_keeps_only_its_own_statement_waiting():
+    acting, may_end, order = threading.Event(), threading.Event(), []
+
+    def end_slowly() -> None:
+        acting.set()
+        may_end.wait(60)
+        order.append("ended")
+
+    def run() -> None:
+        with deadlines.limit(0.001, end_slowly):
+            acting.wait(60)
+        order.append("next statement")
+
+    def run_beside() -> None:
+        with deadlines.limit(60, end_slowly):
+            pass
+
+    with closing(Deadlines()) as deadlines:
+        slow = threading.Thread(target=run)
+        slow.start()
+        assert acting.wait(60)
+        other = threading.Thread(target=run_beside)
+        other.start()
+        other.join(60)
+        is_stuck = other.is_alive()
+        may_end.set()
+        slow.join(60)
+    assert not is_stuck
+    assert order == ["ended", "next statement"]

@@ -27,6 +27,7 @@ class Deadlines:
     def __init__(self) -> None:
         self._waiting: list[tuple[float, int]] = []
         self._actions: dict[int, Callable[[], None]] = {}
+        self._acting: int | None = None  # whose action runs now
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._is_open = True
@@ -45,34 +46,46 @@ class Deadlines:
             is_next = not self._waiting or self._waiting[0][0] > time.monotonic() + seconds
             heapq.heappush(self._waiting, (time.monotonic() + seconds, number))
             if is_next:
-                self._changed.notify()
+                self._changed.notify_all()
         try:
             yield
         finally:
-            # Without this lock the action could hit the statement after the one it was meant for.
             with self._changed:
                 self._actions.pop(number, None)
+                # Otherwise it could hit the statement after the one it was meant for.
+                self._changed.wait_for(lambda: self._acting != number)
 
     def close(self) -> None:
         """Stop watching."""
         with self._changed:
             self._is_open = False
-            self._changed.notify()
+            self._changed.notify_all()
         self._thread.join(timeout=5)
 
     def _watch(self) -> None:
+        while (action := self._next()) is not None:
+            _act(action)  # without the lock: ending one may take seconds, and nobody else waits
+            with self._changed:
+                self._acting = None
+                self._changed.notify_all()
+
+    def _next(self) -> Callable[[], None] | None:
+        """Wait for the next action that is due; None at the end."""
         with self._changed:
             while self._is_open:
                 now = time.monotonic()
-                while self._waiting and self._waiting[0][0] <= now:
+                while self._waiting and self._is_over(*self._waiting[0], now):
                     number = heapq.heappop(self._waiting)[1]
-                    if number in self._actions:
-                        _act(self._actions[number])
-                        heapq.heappush(self._waiting, (time.monotonic() + _AGAIN, number))
-                while self._waiting and self._waiting[0][1] not in self._actions:
-                    heapq.heappop(self._waiting)
-                pause = self._waiting[0][0] - now if self._waiting else None
-                self._changed.wait(pause)
+                    action = self._actions.get(number)
+                    if action is not None:
+                        heapq.heappush(self._waiting, (now + _AGAIN, number))
+                        self._acting = number
+                        return action
+                self._changed.wait(self._waiting[0][0] - now if self._waiting else None)
+        return None
+
+    def _is_over(self, until: float, number: int, now: float) -> bool:
+        return until <= now or number not in self._actions
 
 
 def _act(action: Callable[[], None]) -> None:
