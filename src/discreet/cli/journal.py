@@ -317,6 +317,8 @@ def _wanted(given: dict[str, Any]) -> Wanted:
 
 
 def _print_verdict(verdict: Verdict) -> None:
+    from discreet.measure.describe import counted
+
     to = output.console()
     kept = f"entries {verdict.first:,} to {verdict.entries:,}"
     if verdict.first > verdict.entries:
@@ -329,7 +331,8 @@ def _print_verdict(verdict: Verdict) -> None:
             output.print_sentence(to, f"  - {fault}")
     output.print_sentence(
         to,
-        f"Signed: {verdict.signed:,} entries, by {verdict.checkpoints:,} checkpoints here and "
+        f"Signed: {counted(verdict.signed, 'entry', 'entries')}, by "
+        f"{counted(verdict.checkpoints, 'checkpoint', 'checkpoints')} here and "
         f"{verdict.outside:,} from elsewhere.",
     )
     for caution in verdict.cautions:

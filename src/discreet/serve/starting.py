@@ -27,7 +27,6 @@ from discreet.guard.journal import Event, Journal
 from discreet.guard.journal.audit_policy import AuditPolicy
 from discreet.guard.journal.keys import load_signing_key, make_signing_key
 from discreet.policy.load import load_policy
-from discreet.serve.gateway.effects import prefix
 from discreet.serve.gateway.house import House
 from discreet.serve.gateway.vault import Vault
 from discreet.sql import build
@@ -219,7 +218,7 @@ def _import_tables(house: House) -> tuple[str, ...]:
 
 def _import_table(house: House, table: model.Table) -> Relation:
     database, name = house.database, table.name.lower()
-    physical = (*prefix(database), "public", name)
+    physical = (*database.prefix, "public", name)
     is_file = table.source is None or not table.source.startswith((*POSTGRES, SPARK))
     if is_file and database.name == "duckdb":
         # A table that is there was loaded, whole, by a start that did not end.

@@ -16,12 +16,10 @@ from discreet.serve.gateway import withdrawn
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.engines.databases.database import Database
     from discreet.engines.engine import ArrowTable
     from discreet.guard.access.authority import Authority, Relation
     from discreet.serve.gateway.session import GatewaySession
 
-CATALOG = "guarded"  # what DuckDB calls the file that is served
 ANONYMIZED = "anonymized"  # the schema of tables behind anonymized views
 
 
@@ -66,17 +64,12 @@ def drop(session: GatewaySession, names: tuple[str, ...]) -> None:
 
 def physical_names(session: GatewaySession, schema: str, name: str) -> tuple[str, ...]:
     """Return what a relation is called on the engine."""
-    return (*prefix(session.house.database), schema, name)
-
-
-def prefix(database: Database) -> tuple[str, ...]:
-    """Return what stands before the schema in physical names."""
-    return (CATALOG,) if database.name == "duckdb" else ()
+    return (*session.house.database.prefix, schema, name)
 
 
 def create_schema(session: GatewaySession, name: str) -> None:
     """Make a space of names on the engine, if there is none."""
-    outer = [exp.to_identifier(word, quoted=True) for word in prefix(session.house.database)]
+    outer = [exp.to_identifier(word, quoted=True) for word in session.house.database.prefix]
     place = exp.Table(db=exp.to_identifier(name, quoted=True), catalog=outer[0] if outer else None)
     tree = exp.Create(this=place, kind="SCHEMA", exists=True)
     session.work.write().execute(tree)
