@@ -83,14 +83,18 @@ class File:
         with closing(
             sqlite3.connect(self._path, isolation_level=None, timeout=_WAIT_SECONDS)
         ) as raw:
+            # At one moment: another process may just be making the tables.
+            raw.execute("BEGIN")
             application = raw.execute("PRAGMA application_id").fetchone()[0]
             written = raw.execute("PRAGMA user_version").fetchone()[0]
+            has_tables = raw.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
+            raw.execute("COMMIT")
             if application == self._book.application:
                 self._refuse_newer(written)
                 if self._path.stat().st_size <= _CHECKED_BYTES:
                     self._refuse_damage(raw)
                 return False
-            if application or written or raw.execute("SELECT 1 FROM sqlite_master").fetchone():
+            if application or written or has_tables:
                 raise self._book.failed(
                     f"{self.name} is another program's database, not a {self._book.noun}. Name "
                     "another file."
