@@ -101,20 +101,7 @@ class House:
         session = GatewaySession(self, visitor, parameters, method)
         try:
             self._seat(session)
-            self._write(
-                Event(
-                    at=self.clock(),
-                    kind="session",
-                    session=session.id,
-                    user=visitor.user,
-                    role=visitor.user,
-                    clearance=session.clearance,
-                    address=visitor.address,
-                    protocol=visitor.protocol,
-                    reason=method,
-                    detail={"state": "opened"},
-                )
-            )
+            self._tell(session, "opened", clearance=session.clearance, reason=method)
         except BaseException:
             self._sessions.pop(session.id, None)  # what never opened is not told to be closed
             session.close()
@@ -144,18 +131,31 @@ class House:
         with self._lock:
             known = self._sessions.pop(session.id, None)
         if known is not None:
-            self._write(
-                Event(
-                    at=self.clock(),
-                    kind="session",
-                    session=session.id,
-                    user=session.user,
-                    role=session.role,
-                    address=session.visitor.address,
-                    protocol=session.visitor.protocol,
-                    detail={"state": "closed"},
-                )
+            self._tell(session, "closed")
+
+    def _tell(
+        self,
+        session: GatewaySession,
+        state: str,
+        *,
+        clearance: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Write down that a session begins or ends."""
+        self._write(
+            Event(
+                at=self.clock(),
+                kind="session",
+                session=session.id,
+                user=session.user,
+                role=session.role,
+                clearance=clearance,
+                address=session.visitor.address,
+                protocol=session.visitor.protocol,
+                reason=reason,
+                detail={"state": state},
             )
+        )
 
     def _relieve(self) -> None:
         """End what runs: there is not enough memory for it."""
