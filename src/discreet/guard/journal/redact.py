@@ -93,11 +93,13 @@ def without_literals(reason: str | None, statement: str) -> str | None:
         written = statement[token.start : token.end + 1]
         if writing.add(written, token.start):
             gone |= {written, token.text, token.text.replace("'", "''")}
-    # Names that were folded are in there, too.
-    for text in sorted(gone - {""}, key=len, reverse=True):
-        whole = rf"(?<![\w.]){re.escape(text)}(?!\w)"
-        reason = re.sub(whole, _MORE, reason, flags=re.IGNORECASE)
-    return reason
+    # Names that were folded are in there, too. Only what is quoted: a statement may have many literals.
+    said = reason.lower()
+    quoted = {text for text in gone if text and text.lower() in said}
+    if not quoted:
+        return reason
+    any_of = "|".join(re.escape(text) for text in sorted(quoted, key=len, reverse=True))
+    return re.sub(rf"(?<![\w.])(?:{any_of})(?!\w)", _MORE, reason, flags=re.IGNORECASE)
 
 
 def leading(statement: str) -> str:
