@@ -7,6 +7,7 @@ import pytest
 
 from discreet.errors import AccessDenied, DiscreetError, StatementFailed
 from discreet.release import anonymization
+from discreet.serve.gateway import withdrawn
 
 
 @pytest.fixture
@@ -113,3 +114,18 @@ def test_a_release_that_was_dropped_or_replaced_is_not_forgotten(people, known):
         [["age"], both],
         [["age"], both, both],
     ]
+
+
+def test_what_a_release_was_made_of_is_not_what_its_view_is_made_of_later(server, connect):
+    admin = connect(server)
+    admin.run("CREATE TABLE people (id int PRIMARY KEY, age int, illness text)")
+    rows = ", ".join(f"({number}, {20 + number // 4}, 'i{number % 4}')" for number in range(40))
+    admin.run(
+        f"INSERT INTO people VALUES {rows}; CREATE VIEW seen AS SELECT age, illness FROM people"
+    )
+    options = "WITH (k = 2, quasi = 'age', sensitive = 'illness')"
+    admin.run(f"CREATE ANONYMIZED VIEW first AS SELECT age, illness FROM seen {options}")
+    admin.run("CREATE OR REPLACE VIEW seen AS SELECT 1 AS age, 'a' AS illness")
+    for _ in range(2):
+        assert len(list(withdrawn.earlier(admin.session, {("public", "people")}))) == 1
+        admin.run("DROP VIEW IF EXISTS first")

@@ -211,15 +211,13 @@ def _store(
     schema, name = statement.relation[0] or "public", statement.relation[1]
     relation = after.relations[schema, name]
     effects.create_schema(session, effects.ANONYMIZED)
-    replaced = session.authority.relations.get((schema, name))
-    if replaced is not None:
-        withdrawn.remember(session, session.authority, replaced)
     # A name of its own: the rows of earlier ones stay where they are.
     stored_as = f"release {secrets.token_hex(8)}"
     physical = effects.physical_names(session, effects.ANONYMIZED, stored_as)
     stored = replace(relation, physical=physical, columns=columns, kind="anonymized")
     effects.create_plain(session, stored)
     effects.fill(session, stored, effects.values(table))
-    relations = {**after.relations, stored.key: stored}
-    session.work.change(replace(after, relations=relations))
+    known = replace(after, relations={**after.relations, stored.key: stored})
+    withdrawn.remember(session, known, stored)
+    session.work.change(known)
     session.definitions.append(statement.text)

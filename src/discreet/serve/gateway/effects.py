@@ -12,7 +12,6 @@ from discreet.errors import StatementFailed
 from discreet.guard.integrity.create import create_table
 from discreet.guard.levels import physical as levels
 from discreet.guard.levels.change import check_labels
-from discreet.serve.gateway import withdrawn
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -92,9 +91,7 @@ def _drop_tables(session: GatewaySession, before: Authority, after: Authority) -
     order = {relation.physical: relation for relation in before.relations.values()}
     gone.sort(key=lambda names: -len(order[names].foreign_keys))
     for names in gone:
-        if order[names].kind == ANONYMIZED:
-            withdrawn.remember(session, before, order[names])
-        elif order[names].writable:
+        if order[names].writable and order[names].kind != ANONYMIZED:  # see withdrawn.py
             drop(session, names)
 
 

@@ -19,9 +19,9 @@ _KIND = "withdrawn release"
 
 
 def remember(session: GatewaySession, authority: Authority, relation: Relation) -> None:
-    """Keep where the rows of a view are that is dropped or replaced, and whom they are about.
+    """Keep where the rows of a new view are, and whom they are about, whatever becomes of its name.
 
-    It is kept before the transaction is: if that is undone, the view is found twice, and read once.
+    It is kept before the transaction is: if that is undone, there are no such rows.
     """
     body = {
         "physical": list(relation.physical),
