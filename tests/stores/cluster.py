@@ -35,6 +35,7 @@ class Cluster:
         self.standby = f"postgresql://postgres@/postgres?host={self._sockets}"
         self.url = f"postgresql://postgres@/postgres?host={first},{self._sockets}"
         self._first = first
+        self._returned = False
 
     def start_standby(self) -> None:
         """Copy the primary and follow it; commits wait for the copy from now on."""
@@ -81,8 +82,18 @@ class Cluster:
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
             connection.execute("SELECT pg_reload_conf()")
 
+    def return_primary(self) -> None:
+        """Start the old primary again, which knows nothing of the promotion, and takes writes."""
+        options = f'-h "" -k {self._first} -c synchronous_standby_names='
+        self._run(
+            "pg_ctl", "-D", self._primary_data, "start", "-w", "-l", "/dev/null", "-o", options
+        )
+        self._returned = True
+
     def stop(self) -> None:
         """End what still runs."""
+        if self._returned:
+            self._run("pg_ctl", "-D", self._primary_data, "-m", "immediate", "stop")
         if self._standby_data.exists():
             self._control("stop", "-m", "immediate")
         self._server.cleanup()

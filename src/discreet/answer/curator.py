@@ -31,6 +31,7 @@ from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import DiscreetError, EngineFailed, InvalidBudget, InvalidQuestion
 from discreet.policy.load import load_policy
+from discreet.stores.timelines import state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -105,8 +106,7 @@ def ledger_place(source: object) -> str | Path:
         return named
     if not isinstance(source, (str, Path)):
         return ":memory:"
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "discreet" / "ledger.sqlite"
+    return state_folder() / "ledger.sqlite"
 
 
 class Curator:

@@ -20,6 +20,7 @@ from discreet.engines.render import analyze_table, drop_table, rename_table, ren
 from discreet.errors import EngineFailed, MissingExtra, SourceNotFound
 from discreet.sql import build
 from discreet.stores.hosts import parameters_of
+from discreet.stores.primary import EARLIER_PRIMARY, connect_primary
 
 try:
     import psycopg
@@ -291,11 +292,15 @@ def _connect(url: str) -> psycopg.Connection[Any]:
         said: dict[str, Any] = {**parameters_of(url), "options": options}
         if said.get("target_session_attrs") == "read-write":
             said["target_session_attrs"] = "primary"  # we only read there, which libpq would see
-        return psycopg.connect(**said, autocommit=True)
+        return connect_primary(said, autocommit=True)
     except psycopg.Error as error:
         state = error.sqlstate or type(error).__name__
     except ValueError:
         state = "no URL"
+    if state == EARLIER_PRIMARY:
+        raise SourceNotFound(
+            f"{_where(url)} is an earlier primary: another server was promoted since. Name that one."
+        )
     raise SourceNotFound(
         f"Cannot connect to {_where(url)} ({state}). Check host, port, database and user; the "
         "password comes from PGPASSWORD, PGPASSFILE or the URL."

@@ -30,6 +30,7 @@ from discreet.policy.load import load_policy
 from discreet.serve.gateway.house import House
 from discreet.serve.gateway.vault import Vault
 from discreet.sql import build
+from discreet.stores import timelines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +69,7 @@ def open_house(
         InvalidKey: The data are encrypted under another key.
     """
     _make_folder(settings.data)
+    timelines.TIMELINES.remember_in(settings.place(timelines.FILE))
     policy = load_policy(settings.policy) if settings.policy else None
     control = Control(settings.control or settings.place("control.sqlite"))
     vault = Vault(control, settings.key_file, at=clock())

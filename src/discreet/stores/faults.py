@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from discreet.stores.primary import EARLIER_PRIMARY
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -31,11 +33,13 @@ _MEANINGS = {
     "25006": "the server only reads. Name the primary server",
     "42501": "this user may not write there. Grant the rights to create and change tables",
     "42": "its tables are not as discreet wrote them. {restore}",
+    EARLIER_PRIMARY: "only an earlier primary can be reached: another server was promoted since. Start "
+    "that one, or let this one follow it, and {again}",
     "28": "the server does not let this user in. Check user and password",
     "3D": "there is no such database. Create it",
 }
 # A server that ended, is starting, was demoted, or chose this transaction as a deadlock's victim.
-_PASSING = ("08", "57P01", "57P02", "57P03", "57P05", "25006", "40001", "40P01")
+_PASSING = ("08", "57P01", "57P02", "57P03", "57P05", "25006", "40001", "40P01", EARLIER_PRIMARY)
 
 
 class Named(Exception):

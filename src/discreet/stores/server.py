@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Engine, create_engine, func, inspect, select
 
 from discreet.errors import MissingExtra
-from discreet.stores.fence import Fence
 from discreet.stores.hosts import parameters_of
+from discreet.stores.primary import connect_primary
 
 if TYPE_CHECKING:
     from discreet.stores.book import Book
@@ -33,7 +33,6 @@ class Server:
                 f"The address of the {book.noun} cannot be read. Write it as "
                 "postgresql://user@host/database."
             ) from None
-        self._fence = Fence()
         self.name = f"in database '{self._parameters.get('dbname', '')}' on PostgreSQL"
 
     def engine(self) -> Engine:
@@ -68,9 +67,7 @@ class Server:
             self._book.create(connection)
 
     def _connect(self) -> Any:
-        import psycopg
-
-        raw = psycopg.connect(**self._parameters)
+        raw = connect_primary(self._parameters)
         try:
             self._prepare_connection(raw)
         except BaseException:
@@ -84,5 +81,4 @@ class Server:
             if cursor.fetchone()[0] in _WEAK:
                 cursor.execute("SET synchronous_commit = on")
             cursor.execute("SET lock_timeout = '30s'")
-        self._fence.check(raw)
         raw.commit()

@@ -14,7 +14,6 @@ from discreet.engines.databases.postgres_connection import PostgresConnection
 from discreet.engines.postgres import PostgreSQL
 from discreet.errors import SourceNotFound
 from discreet.sql import build
-from discreet.stores.fence import Fence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,14 +55,14 @@ class ServedPostgres:
     prefix: tuple[str, ...] = ()
 
     def __init__(self, url: str, *, result_bytes: int | None = None) -> None:
-        self._url, self._fence, self._result_bytes = url, Fence(), result_bytes
-        self._own = PostgresConnection(url, self._fence)
+        self._url, self._result_bytes = url, result_bytes
+        self._own = PostgresConnection(url)
         self._lock = threading.Lock()
         self._versions: dict[tuple[str, ...], tuple[str, str]] = {}
 
     def connect(self) -> PostgresConnection:
         """Return a connection for one session."""
-        return PostgresConnection(self._url, self._fence, result_bytes=self._result_bytes)
+        return PostgresConnection(self._url, result_bytes=self._result_bytes)
 
     def tables(self) -> list[tuple[str, ...]]:
         """Return the physical names of what is there, outermost first."""

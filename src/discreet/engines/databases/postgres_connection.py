@@ -17,6 +17,7 @@ from discreet.engines.databases.transacting import Transacting
 from discreet.errors import MissingExtra, StatementFailed
 from discreet.sql import build
 from discreet.stores.hosts import parameters_of
+from discreet.stores.primary import connect_primary
 
 try:
     import psycopg
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.engines.databases.database import Field
     from discreet.engines.engine import ArrowTable
-    from discreet.stores.fence import Fence
 
 Answer = TypeVar("Answer")
 
@@ -50,27 +50,14 @@ _SETTINGS = {
 _OURS = {"42501": "XX000", "28000": "08006", "28P01": "08006", "3D000": "08006"}
 
 
-def open_session(url: str, fence: Fence | None = None) -> psycopg.Connection[Any]:
+def open_session(url: str) -> psycopg.Connection[Any]:
     """Return a connection, to the host that writes, with the settings that trees are written for."""
     options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
     try:
-        said: dict[str, Any] = {**parameters_of(url), "options": options}
-        opened = psycopg.connect(**said, autocommit=True)
-        if fence is not None:
-            _behind(fence, opened)
+        return connect_primary({**parameters_of(url), "options": options}, autocommit=True)
     except (psycopg.Error, ValueError):
         pass
-    else:
-        return opened
     raise failed("08006", "the database cannot be reached")
-
-
-def _behind(fence: Fence, opened: psycopg.Connection[Any]) -> None:
-    try:
-        fence.check(opened)
-    except BaseException:
-        opened.close()
-        raise
 
 
 class PostgresConnection(Transacting):
@@ -78,12 +65,10 @@ class PostgresConnection(Transacting):
 
     dialect = "postgres"
 
-    def __init__(
-        self, url: str, fence: Fence | None = None, *, result_bytes: int | None = None
-    ) -> None:
+    def __init__(self, url: str, *, result_bytes: int | None = None) -> None:
         super().__init__()
-        self._url, self._fence, self._result_bytes = url, fence, result_bytes
-        self._connection = open_session(url, fence)
+        self._url, self._result_bytes = url, result_bytes
+        self._connection = open_session(url)
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start a transaction: all of it sees one moment, and all of it is kept or nothing."""
@@ -279,7 +264,7 @@ class PostgresConnection(Transacting):
 
     def _renew_if_lost(self) -> None:
         if self._connection.closed:
-            self._connection = open_session(self._url, self._fence)
+            self._connection = open_session(self._url)
 
     def _undo(self) -> None:
         with contextlib.suppress(psycopg.Error):

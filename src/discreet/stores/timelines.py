@@ -1,0 +1,92 @@
+"""The newest timeline seen of each PostgreSQL cluster, kept where a restart finds it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError
+from discreet.writing import write_private
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FILE = "timelines.json"
+FIRST = 1  # the timeline of a server that was never promoted: every cluster begins with it
+
+
+def state_folder() -> Path:
+    """Return the folder in which this user's state is kept when no other place is named."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "discreet"
+
+
+class Timelines:
+    """Remembers the newest timeline of each cluster, by the cluster's system identifier.
+
+    A server that was the primary before another was promoted is on an earlier timeline, and has
+    missed what was written since.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._newest: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def remember_in(self, file: Path) -> None:
+        """Keep the timelines in `file` from now on."""
+        with self._lock:
+            self._file = file
+
+    def newest(self, cluster: str) -> int:
+        """Return the newest timeline seen of a cluster, by this process or an earlier one."""
+        with self._lock:
+            known = self._newest.get(cluster, FIRST)
+            return max(known, _read(self._place()).get(cluster, FIRST))
+
+    def see(self, cluster: str, timeline: int) -> None:
+        """Remember a timeline, unless a newer one is known."""
+        with self._lock:
+            if timeline <= self._newest.get(cluster, FIRST):
+                return
+            self._newest[cluster] = timeline
+            _merge(self._place(), cluster, timeline)
+
+    def _place(self) -> Path:
+        return self._file or state_folder() / FILE
+
+
+# Which timeline is the newest is a fact about a cluster, the same for every part of a process.
+TIMELINES = Timelines()
+
+
+def _read(file: Path) -> Mapping[str, int]:
+    try:
+        read = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(read, dict):
+        return {}
+    return {str(name): value for name, value in read.items() if isinstance(value, int)}
+
+
+def _merge(file: Path, cluster: str, timeline: int) -> None:
+    """Write a timeline to the file; a folder that cannot be written leaves it to the memory."""
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        known = dict(_read(file))
+        known[cluster] = max(timeline, known.get(cluster, FIRST))
+        write_private(file, json.dumps(known, sort_keys=True).encode(), may_exist=True)
+    except (OSError, DiscreetError):
+        return
+    finally:
+        os.close(lock)
