@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,3 +92,10 @@ def test_labels_follow_the_order_of_the_codes_and_tell_them_apart(pairs):
     ranked = {pair: rank for rank, pair in enumerate(sorted(set(pairs)))}
     assert labels.tolist() == [ranked[pair] for pair in pairs]
     assert count == len(ranked)
+
+
+@pytest.mark.parametrize("bound", [1, 1024, 1025, 2**40, 2**61])
+def test_no_keys_have_no_numbers_whatever_bounds_them(bound):
+    numbers, count = number(np.array([], dtype=np.int64), bound)
+    assert (numbers.tolist(), count) == ([], 0)
+    assert label([(np.array([], dtype=np.int32), bound)])[1] == 0

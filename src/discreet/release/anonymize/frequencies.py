@@ -112,11 +112,13 @@ def total(labels: NDArray[np.int64], weights: NDArray[np.int64], count: int) -> 
 
 def number(keys: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], int]:
     """Return `keys`, all below `bound`, renumbered from 0 in their order, and how many there are."""
+    if not len(keys):  # whatever the bound: none of the ways below has a last place to read then
+        return keys.astype(np.int64, copy=True), 0
     if bound <= _DENSE * len(keys) + 1024:
         seen = np.zeros(bound, dtype=np.int64)
         seen[keys] = 1
         places = np.cumsum(seen)
-        return places[keys] - 1, int(places[-1]) if bound else 0
+        return places[keys] - 1, int(places[-1])
     bits = len(keys).bit_length()
     if bound >= _KEY_LIMIT >> bits:
         known, labels = np.unique(keys, return_inverse=True)
