@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Self
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.answer.finish import Finished
     from discreet.engines.engine import ArrowTable
-
-_META = b"discreet.answer"
 
 
 @dataclass(frozen=True)
@@ -120,45 +117,6 @@ class Answer(Result):
             for values, errors in zip(self.rows, self.error, strict=True)
         ]
         return f"<table><tr>{head}</tr>{''.join(lines)}</table>"
-
-    def pack(self) -> bytes:
-        """Return the answer as bytes that the ledger keeps."""
-        told = {
-            "spent": plain(self.spent),
-            "noise": self.noise,
-            "cautions": list(self.cautions),
-            "floors": list(self._floors),
-        }
-        # Names may repeat those of the errors: only their places count.
-        columns = [*self._table.columns, *self._errors.columns]
-        fields = [
-            pa.field(name, column.type)
-            for name, column in zip(
-                (*self._table.column_names, *self._errors.column_names), columns, strict=True
-            )
-        ]
-        schema = pa.schema(fields, {_META: json.dumps(told).encode()})
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, schema) as writer:
-            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
-        return sink.getvalue().to_pybytes()
-
-    @classmethod
-    def unpack(cls, packed: bytes) -> Self:
-        """Return the answer that `pack` made bytes of."""
-        both = pa.ipc.open_stream(packed).read_all()
-        told = json.loads(both.schema.metadata[_META])
-        both = both.replace_schema_metadata(None)
-        width = both.num_columns // 2
-        told["cautions"] = tuple(told["cautions"])
-        floors = tuple(told.pop("floors", ()))
-        return cls(
-            remaining={},
-            _table=both.select(list(range(width))),
-            _errors=both.select(list(range(width, 2 * width))),
-            _floors=floors,
-            **told,
-        )
 
     def with_budget(self, remaining: Mapping[str, Any], *, confidence: float, cached: bool) -> Self:
         """Return the answer with what is left of the budgets now, and intervals as sure as asked."""

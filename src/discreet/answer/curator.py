@@ -1,4 +1,4 @@
-"""The curator: reserve, look, add noise, commit, tell — in this order and no other."""
+"""The curator: reserve, look, add noise, commit, compute, tell — in this order and no other."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from discreet.answer.accounts import DEFAULT, accounts_of, told_remaining
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.explain import explain
 from discreet.answer.finish import finish, rehearse, shape
-from discreet.answer.perturb import release
+from discreet.answer.perturb import release, run_queries
 from discreet.answer.plan import make_plan
+from discreet.answer.released import pack_released, unpack_released
 from discreet.answer.resolve import resolve
 from discreet.answer.statement import DIALECT, parse
 from discreet.answer.stopping import Stop
@@ -34,14 +35,13 @@ from discreet.policy.load import load_policy
 from discreet.stores.timelines import state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator
     from decimal import Decimal
     from fractions import Fraction
 
     from sqlglot import exp
 
     from discreet.answer.explain import Explanation
-    from discreet.answer.perturb import Released
     from discreet.answer.plan import Noise, Plan
     from discreet.answer.question import Question
     from discreet.answer.tables import Reading
@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 
 KEPT = 256  # plans and answers in memory; the ledger has all answers
 LARGEST_KEPT = 1 << 20  # bytes
-FAILED = b"failed"  # stands in the ledger for an answer that could not be computed
+FAILED = b"failed"  # stands in the ledger for noise that could not be drawn
+LAYOUT = 2  # of what the ledger keeps of a question: another one is another question
 Kept = TypeVar("Kept")
 
 
@@ -131,7 +132,8 @@ class Curator:
         self._questions: dict[object, tuple[Question, str]] = {}
         self._plans: dict[object, tuple[Plan, str]] = {}
         self._told: dict[object, Answer] = {}
-        self._home = DuckDB()
+        # One thread: the same released tables give the same rows in the same order each time.
+        self._home = DuckDB(threads=1)
         self._home.close_doors()
         # The engine's, which may be held for long, and that of `_home`, which mostly is not.
         self._lock, self._home_lock = threading.Lock(), threading.Lock()
@@ -201,18 +203,17 @@ class Curator:
     def _answered(
         self, plan: Plan, reservation: Reservation, stop: Stop, *, consistent: bool
     ) -> tuple[Answer, bool]:
-        """Return the answer that the ledger has or gets, and whether it was there."""
+        """Return the answer to what the ledger has or gets, and whether it was there."""
         packed = reservation.answer
         is_known = packed is not None
         if packed is None:
-            packed = self.ledger.commit(reservation, self._run(plan, stop, consistent=consistent))
+            packed = self._release(plan, reservation, stop, consistent=consistent)
         if packed == FAILED:
             raise EngineFailed(
-                "The question was charged, but what it computes from noisy numbers failed, such as "
-                "the root of a negative one, or has too many rows. Ask for the aggregates, and compute "
-                "it from these."
+                "The question was charged, but noise could not be added to what it counts. Ask for "
+                "fewer groups or aggregates."
             )
-        told = Answer.unpack(packed)
+        told = self._finish(plan, packed, stop)
         if len(packed) < LARGEST_KEPT:
             _keep(self._told, reservation.key, told)
         return told, is_known
@@ -303,49 +304,77 @@ class Curator:
             for account in accounts
         ]
 
-    def _run(self, plan: Plan, stop: Stop, *, consistent: bool) -> bytes:
+    def _release(
+        self, plan: Plan, reservation: Reservation, stop: Stop, *, consistent: bool
+    ) -> bytes:
+        """Return the released tables that the ledger keeps: those of whoever was first.
+
+        The queries can be stopped, and asked again they return the same. From the first random number
+        until the ledger has all of them nothing stops, and a failure is kept in their place:
+        otherwise time or failure would tell something about noise that is drawn anew the next time.
+        """
         with stop.turn(self._lock, self.engine):
             try:
-                released = withheld(lambda: self._released(plan, consistent=consistent))
+                exact = withheld(lambda: [run_queries(leaf, self.engine) for leaf in plan.leaves])
             except DiscreetError:
                 stop.check()
                 raise
+        try:
+            source = system_noise()
+            packed = pack_released(
+                {
+                    leaf.leaf.name: release(
+                        leaf, found, noise=source, kind=plan.noise, consistent=consistent
+                    )
+                    for leaf, found in zip(plan.leaves, exact, strict=True)
+                }
+            )
+        except Exception:  # noqa: BLE001 -- its words may quote people
+            packed = FAILED
+        except BaseException:
+            self.ledger.commit(reservation, FAILED)
+            raise
+        return self.ledger.commit(reservation, packed)
+
+    def _finish(self, plan: Plan, packed: bytes, stop: Stop) -> Answer:
+        """Return the answer that follows from released tables, which everybody may know.
+
+        It may be stopped, fail or take long: the next time it starts from the same tables.
+        """
         with stop.turn(self._home_lock, self._home):
             try:
                 finished = withheld(
-                    lambda: finish(plan.question, released, self._home, most=self._most_rows)
+                    lambda: finish(
+                        plan.question, unpack_released(packed), self._home, most=self._most_rows
+                    )
                 )
             except DiscreetError:
                 stop.check()
-                # That it failed tells something, too, and is the answer: whoever could ask again
-                # would get other noise for nothing.
-                return FAILED
-        spent = {"epsilon": float(plan.price.epsilon or 0), "delta": float(plan.price.delta)}
-        made = make_answer(
-            finished,
-            spent=spent,
-            noise=plan.noise,
-            cautions=cautions.of(plan, self.policy),
-        )
-        return made.pack()
-
-    def _released(self, plan: Plan, *, consistent: bool) -> Mapping[str, Released]:
-        source = system_noise()
-        return {
-            leaf.leaf.name: release(
-                leaf, self.engine, noise=source, kind=plan.noise, consistent=consistent
+                finished = None
+        if finished is None:
+            raise EngineFailed(
+                "The question was charged, but what it computes from noisy numbers failed, such as "
+                "the root of a negative one, or has too many rows. Ask for the aggregates, and compute "
+                "it from these."
             )
-            for leaf in plan.leaves
-        }
+        spent = {"epsilon": float(plan.price.epsilon or 0), "delta": float(plan.price.delta)}
+        return make_answer(
+            finished, spent=spent, noise=plan.noise, cautions=cautions.of(plan, self.policy)
+        )
 
     def _key(self, text: str, plan: Plan, accounts: list[Account], *, options: list[object]) -> str:
         """Return what tells this question from all that must be paid for separately."""
         tables = {
-            touch.held.account: [touch.held.version, _said(touch.held.policy)]
+            touch.held.account: [
+                touch.held.version,
+                _said(touch.held.policy),
+                [[column.name, column.kind] for column in touch.held.table.columns],
+            ]
             for leaf in plan.leaves
             for touch in leaf.leaf.rows.touches
         }
         told = [
+            LAYOUT,
             text,
             str(plan.epsilon),
             str(plan.delta),

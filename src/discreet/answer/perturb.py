@@ -43,11 +43,25 @@ class Released:
     shifts: int
 
 
-def release(
-    plan: LeafPlan, engine: Engine, *, noise: Noise, kind: str, consistent: bool
-) -> Released:
-    """Run the queries of a leaf, add noise, and return what may be told."""
+@dataclass(frozen=True)
+class Exact:
+    """What the queries of a leaf returned, before any noise: nobody is told it."""
+
+    groups: Groups
+    sums: Mapping[str, list[Array]]
+    probes: Mapping[Aggregate, ArrowTable]
+
+
+def run_queries(plan: LeafPlan, engine: Engine) -> Exact:
+    """Run all queries of a leaf. Nothing here is random, so that it can be stopped and run again."""
     groups, sums = _exact(plan, engine)
+    probes = {probe.aggregate: engine.run(probe.query) for probe in (*plan.distincts, *plan.ranks)}
+    return Exact(groups, sums, probes)
+
+
+def release(plan: LeafPlan, exact: Exact, *, noise: Noise, kind: str, consistent: bool) -> Released:
+    """Add noise to the exact numbers of a leaf, and return what may be told."""
+    groups, sums = exact.groups, exact.sums
     size = groups.size if plan.leaf.keys else 1
     noisy = {
         item.block.name: _with_noise(sums[item.block.name], item, noise, kind)
@@ -67,7 +81,7 @@ def release(
         item.block.name: noise_deviation(float(item.scale), kind) / one[item.block.name]
         for item in plan.blocks
     }
-    probes = _probes(plan, engine, groups, size, noise, kind)
+    probes = _probes(plan, exact.probes, groups, size, noise, kind)
     return _told(plan, groups, noisy, probes, deviation, consistent=consistent)
 
 
@@ -130,20 +144,25 @@ class _Probed:
 
 
 def _probes(
-    plan: LeafPlan, engine: Engine, groups: Groups, size: int, noise: Noise, kind: str
+    plan: LeafPlan,
+    raws: Mapping[Aggregate, ArrowTable],
+    groups: Groups,
+    size: int,
+    noise: Noise,
+    kind: str,
 ) -> dict[Aggregate, _Probed]:
     """Return what the queries beside the main one tell."""
     found: dict[Aggregate, _Probed] = {}
     has_keys = bool(plan.leaf.keys)
     for probe in plan.distincts:
-        raw = engine.run(probe.query)
+        raw = raws[probe.aggregate]
         places = groups.positions(raw) if has_keys else np.zeros(raw.num_rows, np.int64)
         draw = noise.laplace if kind == "laplace" else noise.gaussian
         exact = _scattered(_column(raw, ROWS), places, size)
         deviation = noise_deviation(float(probe.scale), kind)
         found[probe.aggregate] = _Probed(exact + draw(probe.scale, size), deviation)
     for probe in plan.ranks:
-        raw = engine.run(probe.query)
+        raw = raws[probe.aggregate]
         places = groups.positions(raw) if has_keys else np.zeros(raw.num_rows, np.int64)
         found[probe.aggregate] = _Probed(_chosen(probe, raw, places, size, plan, noise), None)
     return found

@@ -101,7 +101,7 @@ class DuckDB:
     name = "duckdb"
     dialect = "duckdb"
 
-    def __init__(self, *, memory_limit: str | None = None) -> None:
+    def __init__(self, *, memory_limit: str | None = None, threads: int | None = None) -> None:
         # What spills is cell values: the folder is readable by its owner only and goes away.
         self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
         settings: dict[str, str | bool | int | float | list[str]] = {
@@ -113,6 +113,8 @@ class DuckDB:
         }
         if memory_limit is not None:
             settings |= _within(memory_limit)
+        if threads is not None:
+            settings["threads"] = threads
         self._connection = withheld(lambda: duckdb.connect(":memory:", config=settings))
         self._registered: dict[str, object] = {}
         self._count = 0

@@ -1,0 +1,39 @@
+"""Released tables as bytes: what the ledger keeps of a question, so that its noise is drawn once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from discreet.answer.perturb import Released
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAME, _SHIFTS = b"discreet.leaf", b"discreet.shifts"
+
+
+def pack_released(released: Mapping[str, Released]) -> bytes:
+    """Return the released table of every leaf as bytes: Arrow streams, one after the other."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    for name, leaf in released.items():
+        metadata = {_NAME: name.encode(), _SHIFTS: str(leaf.shifts).encode()}
+        table = leaf.table.replace_schema_metadata(metadata)
+        with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+            writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def unpack_released(packed: bytes) -> dict[str, Released]:
+    """Return the released tables that `pack_released` made bytes of."""
+    source = pa.BufferReader(packed)
+    found: dict[str, Released] = {}
+    while source.tell() < len(packed):
+        table = pa.ipc.open_stream(source).read_all()
+        told = table.schema.metadata
+        found[told[_NAME].decode()] = Released(
+            table.replace_schema_metadata(None), int(told[_SHIFTS])
+        )
+    return found
