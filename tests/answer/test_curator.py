@@ -15,7 +15,7 @@ from tests.answer.curators import NOON, hold, without_noise
 
 import discreet
 from discreet.answer import curator as room
-from discreet.answer.curator import ledger_place
+from discreet.answer.ledgers import ledger_place
 from discreet.errors import BudgetExceeded, Bug, DiscreetError, InvalidBudget, UnknownColumn
 
 if TYPE_CHECKING:

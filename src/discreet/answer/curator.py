@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import threading
 import time
 from contextlib import contextmanager
@@ -18,6 +15,8 @@ from discreet.answer.accounts import DEFAULT, accounts_of, told_remaining
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.explain import explain
 from discreet.answer.finish import finish, rehearse, shape
+from discreet.answer.keying import key_of
+from discreet.answer.ledgers import open_ledger
 from discreet.answer.perturb import release, run_queries
 from discreet.answer.plan import make_plan
 from discreet.answer.released import pack_released, unpack_released
@@ -27,12 +26,10 @@ from discreet.answer.stopping import Stop
 from discreet.answer.tables import open_catalog
 from discreet.answer.withholding import withheld
 from discreet.dp.accounting.exact import to_fraction
-from discreet.dp.ledger.book import Ledger
 from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import DiscreetError, EngineFailed, InvalidBudget, InvalidQuestion
 from discreet.policy.load import load_policy
-from discreet.stores.timelines import state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -45,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.answer.plan import Noise, Plan
     from discreet.answer.question import Question
     from discreet.answer.tables import Reading
+    from discreet.dp.ledger.book import Ledger
     from discreet.dp.ledger.records import Account, Reservation
     from discreet.engines.engine import ArrowSchema
     from discreet.policy.model import Policy
@@ -54,7 +52,6 @@ if TYPE_CHECKING:
 KEPT = 256  # plans and answers in memory; the ledger has all answers
 LARGEST_KEPT = 1 << 20  # bytes
 FAILED = b"failed"  # stands in the ledger for noise that could not be drawn
-LAYOUT = 2  # of what the ledger keeps of a question: another one is another question
 Kept = TypeVar("Kept")
 
 
@@ -90,24 +87,10 @@ def open_curator(
     """
     found = load_policy(policy) if isinstance(policy, (str, Path)) else policy
     catalog, engine = open_catalog(source, found, table=table, reading=reading)
-    place = ledger if ledger is not None else ledger_place(source)
-    if ledger is None and isinstance(place, Path):
-        # The folder of this user's state; one that somebody named must be there.
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    book = Ledger(place)
+    book = open_ledger(ledger, source)
     return Curator(
         catalog, engine, book, policy=found, analyst=analyst, quantum=quantum, clock=clock
     )
-
-
-def ledger_place(source: object) -> str | Path:
-    """Return where spending is kept when nobody says: every asker of this user shares it."""
-    named = os.environ.get("DISCREET_LEDGER")
-    if named:
-        return named
-    if not isinstance(source, (str, Path)):
-        return ":memory:"
-    return state_folder() / "ledger.sqlite"
 
 
 class Curator:
@@ -190,7 +173,7 @@ class Curator:
             _check_confidence(confidence)
             at = self._clock()
             accounts = self._accounts(plan, at)
-            key = self._key(text, plan, accounts, options=[noise, consistent])
+            key = key_of(text, plan, accounts, analyst=self.analyst, options=[noise, consistent])
             told, is_known = self._told.get(key), True
             if told is None:
                 reservation = self.ledger.reserve(
@@ -362,29 +345,6 @@ class Curator:
             finished, spent=spent, noise=plan.noise, cautions=cautions.of(plan, self.policy)
         )
 
-    def _key(self, text: str, plan: Plan, accounts: list[Account], *, options: list[object]) -> str:
-        """Return what tells this question from all that must be paid for separately."""
-        tables = {
-            touch.held.account: [
-                touch.held.version,
-                _said(touch.held.policy),
-                [[column.name, column.kind] for column in touch.held.table.columns],
-            ]
-            for leaf in plan.leaves
-            for touch in leaf.leaf.rows.touches
-        }
-        told = [
-            LAYOUT,
-            text,
-            str(plan.epsilon),
-            str(plan.delta),
-            self.analyst,
-            options,
-            sorted(tables.items()),
-            sorted(account.name for account in accounts),
-        ]
-        return hashlib.sha256(json.dumps(told, default=str).encode()).hexdigest()
-
     @contextmanager
     def _padded(self) -> Generator[None]:
         """Let what happens inside end only at a multiple of the quantum, also when it fails."""
@@ -402,14 +362,6 @@ def _keep(place: dict[object, Kept], key: object, value: Kept) -> None:
         # Others may be at it, too: the list is made in one step.
         place.pop(next(iter(list(place)), None), None)
     place[key] = value
-
-
-def _said(policy: Any) -> object:
-    """Return what a policy says of a table that can change an answer."""
-    if policy is None:
-        return None
-    columns = [[c.name, c.bounds, c.values, c.references] for c in policy.columns]
-    return [policy.unit, policy.unit_period, policy.limits, columns]
 
 
 def _check_confidence(confidence: float) -> None:

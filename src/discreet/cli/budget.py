@@ -53,7 +53,7 @@ def command(
     """Show what each budget has spent and what is left of it."""
     from pathlib import Path
 
-    from discreet.answer.curator import ledger_place
+    from discreet.answer.ledgers import ledger_place
     from discreet.dp.ledger.book import Ledger
     from discreet.errors import SourceNotFound
 

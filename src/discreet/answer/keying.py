@@ -1,0 +1,54 @@
+"""What tells a question from all others that must be paid for separately."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.answer.plan import Plan
+    from discreet.dp.ledger.records import Account
+
+LAYOUT = 2  # of what the ledger keeps of a question: another one is another question
+
+
+def key_of(
+    text: str,
+    plan: Plan,
+    accounts: Sequence[Account],
+    *,
+    analyst: str | None,
+    options: Sequence[object],
+) -> str:
+    """Return the key of a question in the ledger: another one wherever the answer may be another."""
+    tables = {
+        touch.held.account: [
+            touch.held.version,
+            _said(touch.held.policy),
+            [[column.name, column.kind] for column in touch.held.table.columns],
+        ]
+        for leaf in plan.leaves
+        for touch in leaf.leaf.rows.touches
+    }
+    told = [
+        LAYOUT,
+        text,
+        str(plan.epsilon),
+        str(plan.delta),
+        analyst,
+        options,
+        sorted(tables.items()),
+        sorted(account.name for account in accounts),
+    ]
+    return hashlib.sha256(json.dumps(told, default=str).encode()).hexdigest()
+
+
+def _said(policy: Any) -> object:
+    """Return what a policy says of a table that can change an answer."""
+    if policy is None:
+        return None
+    columns = [[c.name, c.bounds, c.values, c.references] for c in policy.columns]
+    return [policy.unit, policy.unit_period, policy.limits, columns]

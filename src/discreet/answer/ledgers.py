@@ -1,0 +1,28 @@
+"""Which ledger a question is charged in when nobody names one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from discreet.dp.ledger.book import Ledger
+from discreet.stores.timelines import state_folder
+
+
+def open_ledger(ledger: Path | str | None, source: object) -> Ledger:
+    """Return the ledger at a place, or the default one of a source."""
+    place = ledger if ledger is not None else ledger_place(source)
+    if ledger is None and isinstance(place, Path):
+        # The folder of this user's state; one that somebody named must be there.
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Ledger(place)
+
+
+def ledger_place(source: object) -> str | Path:
+    """Return where spending is kept when nobody says: every asker of this user shares it."""
+    named = os.environ.get("DISCREET_LEDGER")
+    if named:
+        return named
+    if not isinstance(source, (str, Path)):
+        return ":memory:"
+    return state_folder() / "ledger.sqlite"
