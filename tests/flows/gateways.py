@@ -82,6 +82,11 @@ class Gateway:
             if found := re.search(r"http://[^:]+:(\d+)/", line):
                 self.web = int(found[1])
 
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
     def kill(self) -> None:
         """End it at once."""
         self._process.kill()

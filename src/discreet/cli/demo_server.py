@@ -100,9 +100,11 @@ def open_server(
 def serve_hospital(folder: Path, *, ports: Ports, anew: bool) -> None:
     """Serve the hospital in `folder` until stopped; what was served before goes on, unless `anew`."""
     from discreet.serve.listening import listen, open_tls
+    from discreet.serve.process import protect
     from discreet.serve.settings import read_settings
     from discreet.serve.starting import open_house
 
+    protect()
     if anew or not (folder / PEOPLE).exists():
         _forget(folder)
     settings = read_settings(_prepare(folder), port=ports[0], http_port=ports[1])

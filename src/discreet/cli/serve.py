@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,18 +88,25 @@ def command(data: Path, policy: Path | None, **flags: Any) -> None:
     administrator's password is shown once (or taken from DISCREET_ADMIN_PASSWORD). More settings
     are read from server.yaml in the folder.
     """
+    from discreet.serve.process import overwrite_freed_memory
     from discreet.serve.settings import read_settings
 
+    overwrite_freed_memory()
     serve(read_settings(data, policy=policy, **flags))
 
 
 def serve(settings: Settings) -> None:
     """Open the house and listen until stopped."""
     from discreet.serve.listening import listen, open_tls
+    from discreet.serve.process import protect
     from discreet.serve.starting import open_house
 
+    protect()
     tls = open_tls(settings)
     opened = open_house(settings, show_password=lambda made: _show(settings.admin, made))
+    # What the program itself consists of is not searched each time a session ends.
+    gc.collect()
+    gc.freeze()
     try:
         asyncio.run(
             listen(

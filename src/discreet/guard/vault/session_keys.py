@@ -61,7 +61,10 @@ class Unlocked:
         """
         try:
             wrapping = parse_wrapping_key(secret, where="The parameter")
-            opened = open_key(self._documents, key_id, wrapping)
+            try:
+                opened = open_key(self._documents, key_id, wrapping)
+            finally:
+                wrapping.wipe()
         except (InvalidKey, WrongUsage):
             raise StatementFailed("28000", "the key does not unlock anything here") from None
         self.lock(key_id)

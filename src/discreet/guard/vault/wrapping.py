@@ -25,13 +25,19 @@ HOW_TO_MAKE_ONE = "Make one with: (umask 077; openssl rand -hex 32 > FILE)"
 
 @dataclass(frozen=True)
 class WrappingKey:
-    """A secret of 256 bits; neither its text nor its fingerprint gives it away."""
+    """A secret of 256 bits in a buffer that can be wiped; its text and fingerprint do not disclose it."""
 
-    secret: bytes = field(repr=False)
+    secret: bytes | bytearray = field(repr=False, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "secret", bytearray(self.secret))  # a copy that `wipe` may change
         if len(self.secret) != KEY_BYTES or len(set(self.secret)) < _LEAST_DISTINCT:
             raise InvalidKey(f"A key is {KEY_BYTES} random bytes. {HOW_TO_MAKE_ONE}")
+
+    def wipe(self) -> None:
+        """Overwrite the secret; nothing can be done with the key afterwards."""
+        if isinstance(self.secret, bytearray):
+            self.secret[:] = bytes(KEY_BYTES)
 
     @property
     def fingerprint(self) -> str:

@@ -130,6 +130,7 @@ class House:
         """Note that a session ended."""
         with self._lock:
             known = self._sessions.pop(session.id, None)
+        self.pressure.forget()
         if known is not None:
             self._tell(session, "closed")
 

@@ -1,11 +1,13 @@
-"""When the server's memory runs out, statements end, and not the server."""
+"""The server's memory: when it runs out, statements end, and what ended sessions held is forgotten."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MOMENT = 0.1  # seconds between two looks
+_FORGETTING = 1.0  # seconds between two searches for what ended sessions left behind
 _PATIENCE = 2.0  # seconds for statements to end before others are, too
 _GROWTH = 1.05  # more than is left after statements ended, before others end, too
 _SHARE = 0.8  # of the memory there is, unless told otherwise
@@ -34,9 +37,14 @@ class Pressure:
         self._most = most or int(_there_is() * _SHARE)
         self._relieve = relieve
         self._ended = threading.Event()
+        self._has_garbage = False
         self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
         if _TAKEN.exists():
             self._thread.start()
+
+    def forget(self) -> None:
+        """Have what an ended session held collected soon: trees of statements hold their values in cycles."""
+        self._has_garbage = True
 
     def close(self) -> None:
         """Stop watching."""
@@ -45,8 +53,13 @@ class Pressure:
             self._thread.join(timeout=5)
 
     def _watch(self) -> None:
-        bearable = self._most
+        bearable, collected = self._most, 0.0
         while not self._ended.wait(_MOMENT):
+            if self._has_garbage and time.monotonic() - collected > _FORGETTING:
+                self._has_garbage = False
+                gc.collect()
+                give_back()
+                collected = time.monotonic()
             now = taken()
             if now <= self._most:
                 bearable = self._most

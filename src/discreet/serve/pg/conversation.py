@@ -297,7 +297,8 @@ class Conversation:
         if self._in_block or not is_alone:
             self._open_block()
         portal.has_run = True
-        outcome = self._run(prepared, portal.values)
+        values, portal.values = portal.values, ()  # nobody needs them once it ran
+        outcome = self._run(prepared, values)
         if fields := _fields(prepared):
             require_same(fields, outcome.fields or ())
         yield from map(notice_response, outcome.notices)
