@@ -256,7 +256,7 @@ def test_a_plan_names_no_table_that_only_owners_of_views_and_policies_know(serve
     admin.run("CREATE USER u; CREATE TABLE base (x int); CREATE TABLE t (x int)")
     admin.run("CREATE VIEW v AS SELECT x FROM base; GRANT SELECT ON v, t TO u")
     admin.run("ALTER TABLE t ENABLE ROW LEVEL SECURITY")
-    admin.run("CREATE POLICY p ON t USING (x IN (SELECT x FROM base))")
+    admin.run("CREATE POLICY p ON t USING (x IN (SELECT x FROM v))")
     query = "EXPLAIN SELECT x FROM v UNION SELECT x FROM t"
     assert connect(server, "u").rows(query)[1:] == [("Reads public.t",), ("Reads public.v",)]
     assert ("Reads public.base",) in admin.rows(query)

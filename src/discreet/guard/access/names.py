@@ -39,13 +39,17 @@ def find_schema(authority: Authority, name: str) -> Schema:
     return authority.schemas[name]
 
 
-def look_up(authority: Authority, role: str, written: Written) -> Relation | None:
+def look_up(authority: Authority, role: str | None, written: Written) -> Relation | None:
     """Return the relation, or None when there is none by that name that `role` may know of.
+
+    Without a role, USAGE of schemas does not matter: it was needed when the name was written.
 
     Raises:
         StatementFailed: 3F000 when a schema is named that is not there, 42501 when it may not be used.
     """
     schema, name = written
+    if role is None:
+        return authority.relations.get((schema or DEFAULT_SCHEMA, name))
     if schema is None:
         if not schema_privilege(authority, role, DEFAULT_SCHEMA, Privilege.USAGE):
             return None
@@ -62,7 +66,7 @@ def dotted(written: Written) -> str:
     return ".".join(part for part in written if part is not None)
 
 
-def find_relation(authority: Authority, role: str, written: Written) -> Relation:
+def find_relation(authority: Authority, role: str | None, written: Written) -> Relation:
     """Return a relation, or fail with 42P01."""
     found = look_up(authority, role, written)
     if found is None:

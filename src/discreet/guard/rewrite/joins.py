@@ -166,7 +166,8 @@ def find(reading: Reading, schema: str | None, name: str) -> Relation:
     """Return the relation that a name stands for, or fail with 42P01."""
     if schema is not None and schema not in reading.authority.schemas:
         raise StatementFailed("42P01", f'relation "{schema}.{name}" does not exist')
-    return find_relation(reading.authority, reading.role, (schema, name))
+    role = None if reading.is_stored else reading.role
+    return find_relation(reading.authority, role, (schema, name))
 
 
 def _derived(reading: Reading, node: exp.Expr, query: exp.Expr, around: Scope) -> Entry:

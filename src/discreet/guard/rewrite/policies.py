@@ -102,13 +102,19 @@ def row_condition(
             if policy.permissive == permissive
         ]
         return [
-            exp.Paren(this=row_expression(reading, relation, text, handle=handle, finish=finish))
+            exp.Paren(
+                this=row_expression(
+                    reading, relation, text, role=reading.role, handle=handle, finish=finish
+                )
+            )
             for text in texts
             if text is not None
         ]
 
-    allowed = [exp.Paren(this=build.any_of(conditions(permissive=True)))]
-    return build.all_of(allowed + conditions(permissive=False))
+    allowed = conditions(permissive=True)
+    if not allowed:
+        return exp.false()  # what restrictive ones ask does not matter, as in PostgreSQL
+    return build.all_of([exp.Paren(this=build.any_of(allowed)), *conditions(permissive=False)])
 
 
 def row_expression(
@@ -116,28 +122,24 @@ def row_expression(
     relation: Relation,
     text: str,
     *,
+    role: str,
     handle: str,
     finish: Callable[[Reading, exp.Expr], exp.Expr],
     is_condition: bool = True,
+    is_stored: bool = True,
 ) -> exp.Expr:
     """Return an expression over a row of a relation, as its owner wrote it.
 
-    The row is named `handle`. Other relations are read with the owner's rights, while current_user
+    The row is named `handle`. Other relations are read with the rights of `role`, while current_user
     stays who asks.
     """
     step = ("policy", relation.key)
-    if step in reading.trail:
+    holder = exp.Where(this=parsed_expression(text))
+    if step in reading.trail and holder.find(exp.Query) is not None:
         raise StatementFailed(
             "42P17", f'infinite recursion detected in policy for relation "{relation.name}"'
         )
-    inner = replace(
-        reading,
-        role=relation.owner,
-        entries=[],
-        has_parameters=False,
-        trail=(*reading.trail, step),
-    )
-    holder = exp.Where(this=parsed_expression(text))
+    inner = replace(reading.stored(role, step), is_stored=is_stored)
     entry = Entry(relation.name, handle, relation_fields(relation), relation, relation.schema)
     place = Place(Scope(entries=[entry], columns=visible_fields(entry)), "policy expressions")
     if is_condition:
@@ -173,9 +175,11 @@ def check_rule(
         reading,
         relation,
         text,
+        role=relation.owner,
         handle=reading.handles.new(relation.name),
         finish=lambda _, tree: tree,  # rights count when it is asked
         is_condition=is_condition,
+        is_stored=False,
     )
 
 

@@ -48,9 +48,12 @@ class Place:
 class Reading:
     """One statement, or one view or policy, as it is read.
 
-    `role` is whose rights count; `subject` is who asks, which is what current_user tells. `trail` are
-    the relations whose views and policies are being read, outermost first. `passing` is what of the
-    session, beside who it is, became part of the statement: the time, or settings.
+    `role` is whose rights count here; `subject` is who asks, which is what current_user tells.
+    `invoker` is whose rights count in the statement itself, and again in every `security_invoker` view,
+    however deep it lies in views of others. `is_stored` says that what is read was defined earlier:
+    USAGE of schemas was needed then. `trail` are the relations whose views and policies are being read,
+    outermost first. `passing` is what of the session, beside who it is, became part of the statement:
+    the time, or settings.
     """
 
     authority: Authority
@@ -63,10 +66,26 @@ class Reading:
     inferred: dict[int, str] = field(default_factory=dict[int, str])
     highest: int = 0
     has_parameters: bool = True
+    invoker: str = ""
+    is_stored: bool = False
     trail: tuple[tuple[str, Name], ...] = ()
     passing: set[str] = field(
         default_factory=set[str]
     )  # what was told that may change: one for all
+
+    def __post_init__(self) -> None:
+        self.invoker = self.invoker or self.role
+
+    def stored(self, role: str, step: tuple[str, Name]) -> Reading:
+        """Return how a view, policy or mask that is part of this is read: with the rights of `role`."""
+        return replace(
+            self,
+            role=role,
+            entries=[],
+            has_parameters=False,
+            is_stored=True,
+            trail=(*self.trail, step),
+        )
 
     def query(self, tree: exp.Expr, scope: Scope) -> list[Field]:
         """Read a query that stands in an expression and return its columns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp, parse_one
@@ -169,6 +169,7 @@ class Substitution:
             reading,
             relation,
             mask.expression,
+            role=relation.owner,
             handle=handle,
             finish=self.finish,
             is_condition=False,
@@ -176,16 +177,16 @@ class Substitution:
         return exp.Paren(this=masked)
 
     def _view(self, reading: Reading, relation: Relation, entry: Entry) -> exp.Query:
-        role = reading.role if relation.security_invoker else relation.owner
-        if len(reading.trail) >= DEEPEST or ("view", relation.key) in reading.trail:
+        # As PostgreSQL does: whoever asks, not the owner of the view around it.
+        role = reading.invoker if relation.security_invoker else relation.owner
+        step = ("view", relation.key)
+        if step in reading.trail:
+            raise StatementFailed(
+                "42P17", f'infinite recursion detected in rules for relation "{relation.name}"'
+            )
+        if len(reading.trail) >= DEEPEST:
             raise StatementFailed("54001", "views are nested too deeply")
-        inner = replace(
-            reading,
-            role=role,
-            entries=[],
-            has_parameters=False,
-            trail=(*reading.trail, ("view", relation.key)),
-        )
+        inner = reading.stored(role, step)
         tree = view_query(relation)
         fields = read_finished(inner, tree, Scope())
         if len(fields) != len(relation.columns):

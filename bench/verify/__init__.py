@@ -1,0 +1,1 @@
+"""Programs that verify what the product promises, on many random cases."""
