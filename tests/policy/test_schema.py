@@ -96,7 +96,9 @@ def test_numbers_are_numbers_to_an_editor() -> None:
     definitions = policy_schema()["$defs"]
     assert definitions["WrittenKAnonymity"]["properties"]["k"]["type"] == "integer"
     assert definitions["WrittenHierarchy"]["properties"]["intervals"]["items"] == {"type": "number"}
-    assert "number" in definitions["WrittenColumn"]["properties"]["values"]["items"]["type"]
+    plain, named = definitions["WrittenColumn"]["properties"]["values"]["anyOf"]
+    assert "number" in plain["items"]["type"]
+    assert set(named["properties"]) == {"public", "drafted"}
 
 
 def test_no_key_may_be_null() -> None:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from discreet.answer.expressions.numbers import real
 from discreet.answer.expressions.translate import condition, translate
-from discreet.answer.rows import is_number
+from discreet.answer.rows import DECLARE_BOUNDS, is_number
 from discreet.engines.engine import Kind
 from discreet.errors import NoBounds, QuestionRefused
 
@@ -224,10 +224,10 @@ def _column(column: exp.Column, rows: Rows) -> Typed:
 
 
 def _unbounded(ask: Ask, argument: exp.Expr, rows: Rows) -> str:
-    names = sorted({f"'{rows.place(column)[1]}'" for column in argument.find_all(exp.Column)})
+    names = sorted({rows.named(column) for column in argument.find_all(exp.Column)})
     text = argument.sql(dialect="duckdb")
     return (
         f"The {ask} of {text} is refused: nobody declared the bounds of {', '.join(names)}, and one "
-        "person could change the answer without limit. Add `bounds: [low, high]` to the column in "
-        f"the policy, or clamp it in the question: least(greatest({text}, low), high)."
+        f"person could change the answer without limit. {DECLARE_BOUNDS} Or clamp it in the "
+        f"question: least(greatest({text}, low), high)."
     )

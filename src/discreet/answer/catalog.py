@@ -66,9 +66,9 @@ class Held:
         )
 
     def bounds(self, name: str) -> tuple[Fraction, Fraction] | None:
-        """Return what the policy says a number lies between."""
+        """Return what the policy says a number lies between; what is only drafted is not said."""
         said = self.policy.column(name) if self.policy else None
-        if said is None or said.bounds is None:
+        if said is None or said.bounds is None or "bounds" in said.drafted:
             return None
         return Fraction(said.bounds[0]), Fraction(said.bounds[1])
 
@@ -98,13 +98,16 @@ class Catalog:
 
 
 def public_values(column: model.Column, kind: Kind) -> tuple[object, ...] | None:
-    """Return the public domain of a column as values of its kind, or None when there is none."""
-    if column.values is not None:
+    """Return the public domain of a column as values of its kind, or None when there is none.
+
+    What was drafted from the data is no public domain until the custodian confirms it.
+    """
+    if column.values is not None and "values" not in column.drafted:
         read = [_read(value, kind) for value in column.values]
         return None if any(value is None for value in read) else tuple(read)
     if kind is Kind.BOOLEAN:
         return (False, True)
-    if kind is Kind.INTEGER and column.bounds is not None:
+    if kind is Kind.INTEGER and column.bounds is not None and "bounds" not in column.drafted:
         low, high = column.bounds
         if high - low < WIDEST_RANGE:
             return tuple(range(int(low.to_integral_value("ROUND_CEILING")), int(high) + 1))

@@ -50,5 +50,8 @@ def _said(policy: Any) -> object:
     """Return what a policy says of a table that can change an answer."""
     if policy is None:
         return None
-    columns = [[c.name, c.bounds, c.values, c.references] for c in policy.columns]
+    columns = [
+        [c.name, c.bounds, c.values, c.references, sorted(c.drafted), c.has_private_bounds]
+        for c in policy.columns
+    ]
     return [policy.unit, policy.unit_period, policy.limits, columns]

@@ -14,7 +14,7 @@ from discreet.answer.derive import Item, Selection
 from discreet.answer.expressions.translate import condition, translate
 from discreet.answer.expressions.typed import Typed
 from discreet.answer.question import Leaf, aggregate_name, key_name
-from discreet.answer.rows import constant, is_number
+from discreet.answer.rows import DECLARE_BOUNDS, constant, is_number
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, NoBounds, QuestionRefused
 from discreet.sql import build
@@ -295,8 +295,7 @@ def _summable(node: exp.Expr, argument: Typed) -> exp.Expr:
     if argument.low is None or argument.high is None:
         raise NoBounds(
             f"{node.sql(dialect='duckdb')} per person is refused: nobody declared the bounds of its "
-            "argument. Add `bounds: [low, high]` to the column in the policy, or clamp it in the "
-            "question with least and greatest."
+            f"argument. {DECLARE_BOUNDS} Or clamp it in the question with least and greatest."
         )
     far = max(abs(argument.low), abs(argument.high))
     number = exp.cast(argument.tree.copy(), exp.DataType.Type.DOUBLE)

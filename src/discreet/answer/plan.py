@@ -122,8 +122,10 @@ def make_plan(
     if slips and not delta:
         raise QuestionRefused(
             "The values of a grouping key are not public, so that a rare one could tell who is in "
-            "the table. List them as `values:` of the column in the policy, or allow a small "
-            "chance of it with --delta 1e-6: then groups of few people are left out."
+            "the table. List them as `values: {public: […]}` of the column in the policy (where `init` "
+            "wrote `drafted`, check that they are known without the data and change that word to "
+            "`public`), or allow a small chance of it with --delta 1e-6: then groups of few people are "
+            "left out."
         )
     kinds: list[Noise] = [noise] if noise else (["laplace", "gaussian"] if delta else ["laplace"])
     plans = [_with_noise(question, epsilon, delta, slips, kind) for kind in kinds]

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from discreet.answer.catalog import Held
     from discreet.answer.expressions.typed import Typed
 
+# What the custodian can do; the same words whether or not something was drafted from the data.
+DECLARE_BOUNDS = (
+    "In the policy write `bounds: {public: [low, high]}` with numbers that are known without the data "
+    "(where `init` wrote `drafted`, check the numbers and change that word to `public`), or "
+    "`bounds: private` to have them found for a share of epsilon."
+)
 Range = tuple[Fraction | None, Fraction | None]
 Place = tuple[str, str]  # alias of a table and name of a column
 
@@ -94,6 +100,14 @@ class Rows:
                 f"Column '{name}' is in several tables: {tables}. Write the table before it."
             )
         return found[0]
+
+    def named(self, column: exp.Column) -> str:
+        """Return what a column is called, and where the policy speaks of it."""
+        alias, name = self.place(column)
+        held = next((touch.held for touch in self.touches if touch.alias == alias), None)
+        said = held.policy.column(name) if held and held.policy else None
+        line = f" (line {said.line} of the policy)" if said and said.line else ""
+        return f"'{name}'{line}"
 
     def resolve(self, column: exp.Column) -> Typed:
         """Return the column as it is."""

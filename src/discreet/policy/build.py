@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from discreet.policy import model
 from discreet.policy.answering import Budget, Limits, UnitPeriod
@@ -14,10 +14,12 @@ from discreet.policy.hierarchies.tree import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from decimal import Decimal
     from pathlib import Path
 
     from discreet.policy.answer import WrittenBudget, WrittenLimits, WrittenUnit
     from discreet.policy.document import Document, Place
+    from discreet.policy.domain import Stated
     from discreet.policy.hierarchy import Hierarchy
     from discreet.policy.release import WrittenRelease
     from discreet.policy.schema import (
@@ -103,11 +105,18 @@ def build_policy(
 def _column(
     name: str, *, written: WrittenColumn, hierarchy: Hierarchy | None, line: int
 ) -> model.Column:
+    # Both are validated to what is stated, with its origin.
+    bounds: Stated[tuple[Decimal, Decimal]] | None = cast("Any", written.bounds)
+    values: Stated[tuple[str, ...]] | None = cast("Any", written.values)
+    stated = {"bounds": bounds, "values": values}
+    drafted = (key for key, found in stated.items() if found and found.origin == "drafted")
     return model.Column(
         name,
         written.role,
-        bounds=written.bounds,
-        values=None if written.values is None else tuple(written.values),
+        bounds=bounds.held if bounds else None,
+        values=values.held if values else None,
+        drafted=cast("Any", frozenset(drafted)),
+        has_private_bounds=bounds is not None and bounds.origin == "private",
         hierarchy=hierarchy,
         references=None if written.references is None else split_reference(written.references),
         line=line,

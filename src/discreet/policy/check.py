@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidHierarchy, SourceNotFound, did_you_mean
 from discreet.policy.build import build_hierarchy, split_reference
+from discreet.policy.domain import unwrap
 from discreet.policy.hierarchies.calendar import PERIODS
 from discreet.policy.hierarchies.values import NUMBER
 from discreet.policy.model import Role
@@ -197,7 +198,7 @@ def _check_step(name: str, column: str, *, table: Sketch, place: Place, faults: 
     if not _is_listed(column, table=table, place=place, faults=faults) or name not in _NUMERIC:
         return
     written = table.columns[column]
-    values = written.get("values")
+    values = unwrap(written.get("values"))
     is_list = isinstance(values, list)
     has_words = is_list and not all(isinstance(v, str) and NUMBER.fullmatch(v) for v in values)
     if has_words or "calendar" in _mapping(written.get("hierarchy")):

@@ -31,7 +31,9 @@ class Column:
     """One column's role and what is publicly known of its values.
 
     `values` lists the public domain in its natural order; `bounds` are public limits, as text was
-    written in the policy, so that no precision is lost.
+    written in the policy, so that no precision is lost. What `drafted` names was proposed from the
+    data and confirmed by nobody: it may guide a release, and is not public. With
+    `has_private_bounds` questions find bounds themselves, for a share of epsilon.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Column:
     values: tuple[str, ...] | None = None
     hierarchy: Hierarchy | None = None
     references: tuple[str, str] | None = None  # (table, column) a foreign key points to
+    drafted: frozenset[Literal["bounds", "values"]] = frozenset()
+    has_private_bounds: bool = False
     line: int | None = field(default=None, compare=False)
 
 

@@ -18,9 +18,10 @@ from pydantic_core import ErrorDetails
 from discreet.policy.answer import Partitions, WrittenBudget, WrittenLimits, WrittenUnit
 from discreet.policy.attacking import ATTACKS, DEFAULT
 from discreet.policy.hierarchies.calendar import Period
+from discreet.policy.domain import ORIGINS, WrittenBounds, WrittenValues
 from discreet.policy.model import Distance, DiversityKind, Role
 from discreet.policy.release import Tolerance, WrittenRelease
-from discreet.policy.written import Name, Number, Words, Written
+from discreet.policy.written import Name, Number, Written
 
 Periods = Annotated[list[Period], Field(min_length=1)]
 
@@ -111,11 +112,17 @@ class WrittenColumn(Written):
     """What an outsider can do with a column, and what is publicly known of its values."""
 
     role: Role = Field(description="What an outsider can do with the column.")
-    bounds: tuple[Number, Number] | None = Field(
-        None, description="The smallest and largest possible number, known without the data."
+    bounds: WrittenBounds | None = Field(
+        None,
+        description="The smallest and largest possible number, known without the data: [low, high]. "
+        "{drafted: [low, high]} is a proposal from the data, which questions do not use until "
+        "`drafted` is changed to `public`; `private` lets questions find bounds for a share of epsilon.",
     )
-    values: Words | None = Field(
-        None, description="All possible values in their natural order, known without the data."
+    values: WrittenValues | None = Field(
+        None,
+        description="All possible values in their natural order, known without the data. "
+        "{drafted: […]} is a proposal from the data, which questions do not use until `drafted` is "
+        "changed to `public`.",
     )
     hierarchy: WrittenHierarchy | None = None
     references: str | None = Field(
@@ -128,22 +135,6 @@ class WrittenColumn(Written):
     @classmethod
     def _may_be_short(cls, written: Any) -> Any:
         return {"role": written} if isinstance(written, str) else written
-
-    @field_validator("bounds")
-    @classmethod
-    def _has_bounds_in_order(cls, bounds: tuple[Decimal, Decimal]) -> tuple[Decimal, Decimal]:
-        low, high = bounds
-        if low > high:
-            raise ValueError(f"lower bound {low} is above upper bound {high}. Swap them.")
-        return bounds
-
-    @field_validator("values")
-    @classmethod
-    def _has_distinct_values(cls, values: list[str]) -> list[str]:
-        for index, value in enumerate(values):
-            if value in values[:index]:
-                raise ValueError(f"value '{value}' is listed twice. Keep one of them.")
-        return values
 
 
 People = Annotated[int, Field(ge=1, description="The fewest people in a class.")]
@@ -356,6 +347,7 @@ def policy_schema() -> dict[str, Any]:
         "anyOf": [share, {"type": "object", "propertyNames": names, "additionalProperties": share}],
         "description": tolerance["description"],
     }
+    _add_origins(definitions["WrittenColumn"]["properties"])
     columns = table["columns"]
     role = definitions["WrittenColumn"]["properties"]["role"]
     columns["additionalProperties"] = {"anyOf": [role, columns["additionalProperties"]]}
@@ -365,6 +357,21 @@ def policy_schema() -> dict[str, Any]:
         "title": "discreet policy",
         "$defs": {**definitions, "TreeGroup": {"anyOf": [_LEAVES, _TREE]}},
     }
+
+
+def _add_origins(column: dict[str, Any]) -> None:
+    """Let bounds and values be written under the word that says where they come from."""
+    for key, words in (("bounds", [{"const": "private"}]), ("values", [])):
+        description = column[key].pop("description")
+        plain = column[key]
+        named = {
+            "type": "object",
+            "properties": dict.fromkeys(ORIGINS, plain),
+            "additionalProperties": False,
+            "minProperties": 1,
+            "maxProperties": 1,
+        }
+        column[key] = {"anyOf": [plain, named, *words], "description": description}
 
 
 _NUMBER: dict[str, Any] = {"type": "number"}

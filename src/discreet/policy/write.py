@@ -154,10 +154,14 @@ def step_value(step: Step) -> dict[str, Any]:
 def column_value(column: Column) -> dict[str, Any]:
     """Return what the policy file says of `column`, as plain dicts, lists, numbers and text."""
     value: dict[str, Any] = {"role": column.role.value}
-    if column.bounds is not None:
-        value["bounds"] = [yaml_number(bound) for bound in column.bounds]
+    if column.has_private_bounds:
+        value["bounds"] = "private"
+    elif column.bounds is not None:
+        bounds = [yaml_number(bound) for bound in column.bounds]
+        value["bounds"] = {"drafted": bounds} if "bounds" in column.drafted else bounds
     if column.values is not None:
-        value["values"] = list(column.values)
+        values = list(column.values)
+        value["values"] = {"drafted": values} if "values" in column.drafted else values
     if column.hierarchy is not None:
         value["hierarchy"] = column.hierarchy.to_yaml_value()
     if column.references is not None:

@@ -103,10 +103,10 @@ def _numbers(counts: ColumnStatistics, guess: Guess) -> Domain:
         return Domain(notes=("no bounds: no finite number was found",))
     low, high = extremes[0], extremes[1]
     if guess.meaning == "age" and low >= 0 and high <= 120:
-        bounds, note = (Decimal(0), Decimal(120)), "bounds are public knowledge: ages of people"
+        bounds, note = (Decimal(0), Decimal(120)), "bounds that hold for ages of people"
     else:
         bounds = round_outward(low, high)
-        note = "bounds are rounded outward from the data: put limits that are public knowledge"
+        note = "bounds are rounded outward from the data: put limits that are known without it"
     if guess.role is not Role.QUASI_IDENTIFIER:
         return Domain(bounds=bounds, notes=(note,))
     steps = nested_steps(*bounds, is_whole=counts.kind is Kind.INTEGER)

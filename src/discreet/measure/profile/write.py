@@ -22,7 +22,9 @@ _PLAIN = re.compile(r"(?:[.]{0,2}/)*[A-Za-z_][A-Za-z0-9_./-]*|0|-?[1-9][0-9]*")
 _SPECIAL = ("y", "n", "yes", "no", "true", "false", "on", "off", "null")
 _HEADER = (
     "Drafted by `discreet init` from all rows. Every role is a guess, with its reason: correct what "
-    "is wrong. Nothing here quotes a rare value; bounds and values must be public knowledge."
+    "is wrong. Nothing here quotes a rare value. Bounds and values come from the data, so that questions "
+    "do not use them: where they are known without the data, change `drafted` to `public`; otherwise "
+    "write `bounds: private`, or leave out the values."
 )
 
 
@@ -66,9 +68,9 @@ def _column(column: ColumnDraft) -> Iterator[str]:
     if column.references:
         parts["references"] = ".".join(column.references)
     if domain.bounds:
-        parts["bounds"] = list(domain.bounds)
+        parts["bounds"] = {"drafted": list(domain.bounds)}
     if domain.values:
-        parts["values"] = list(domain.values)
+        parts["values"] = {"drafted": list(domain.values)}
     if domain.hierarchy:
         parts["hierarchy"] = domain.hierarchy
     yield f"      {_scalar(guess.column)}: {_flow(parts)}"
