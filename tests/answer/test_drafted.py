@@ -52,7 +52,8 @@ def test_bounds_that_init_drafted_from_the_data_are_refused(asked: str) -> None:
 def test_one_word_of_the_custodian_confirms_them(asked: str) -> None:
     confirmed = _draft(PEOPLE).replace("drafted", "public")
     with hold({"people": PEOPLE}, confirmed) as curator:
-        assert curator.plan(f"SELECT {asked} FROM people", epsilon=1)
+        plan, _ = curator.plan(f"SELECT {asked} FROM people", epsilon=1)
+    assert plan.price.epsilon == 1
 
 
 def test_values_that_init_drafted_from_the_data_are_no_public_groups() -> None:
@@ -71,12 +72,15 @@ def test_whole_numbers_within_drafted_bounds_are_no_public_groups() -> None:
 
 def test_truth_values_are_public_whatever_was_drafted() -> None:
     with hold({"people": PEOPLE}, _draft(PEOPLE)) as curator:
-        assert curator.plan("SELECT well, count(*) FROM people GROUP BY well", epsilon=1)
+        plan, _ = curator.plan("SELECT well, count(*) FROM people GROUP BY well", epsilon=1)
+    assert plan.leaves[0].domain is not None
 
 
 def test_bounds_of_the_question_itself_need_no_confirmation() -> None:
     with hold({"people": PEOPLE}, _draft(PEOPLE)) as curator:
-        assert curator.plan("SELECT avg(age) FROM people WHERE age BETWEEN 0 AND 99", epsilon=1)
+        question = "SELECT avg(age) FROM people WHERE age BETWEEN 0 AND 99"
+        plan, _ = curator.plan(question, epsilon=1)
+    assert plan.price.epsilon == 1
 
 
 @pytest.mark.parametrize("asked", [*OF_BOUNDS, "sum(s) FROM (SELECT salary AS s FROM people) q --"])
@@ -95,9 +99,11 @@ def test_sums_within_a_person_are_refused_in_the_same_words(written: str) -> Non
         f"salary: {{role: sensitive, {written}}}}}}}}}"
     )
     question = "SELECT avg(t) FROM (SELECT sex, sum(salary) AS t FROM people GROUP BY sex) q"
-    with hold({"people": PEOPLE}, policy) as curator:
-        with pytest.raises(NoBounds, match="change that word to `public`"):
-            curator.plan(question, epsilon=1)
+    with (
+        hold({"people": PEOPLE}, policy) as curator,
+        pytest.raises(NoBounds, match="change that word to `public`"),
+    ):
+        curator.plan(question, epsilon=1)
 
 
 def test_a_confirmation_is_another_question() -> None:

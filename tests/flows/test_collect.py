@@ -99,6 +99,17 @@ def test_the_values_may_come_from_the_policy(town: Path, folder: Path, discreet)
     assert json.loads((folder / "r.csv.json").read_text())["values"] == list(VALUES)
 
 
+def test_values_that_were_drafted_from_the_data_are_refused(town: Path, folder: Path, discreet):
+    (folder / "policy.yaml").write_text(
+        "tables:\n  town:\n    columns:\n"
+        "      ill: {role: sensitive, values: {drafted: [flu, cold, hiv]}}\n"
+    )
+    ask = (town, "--column", "ill", "--epsilon", "1", "--policy", "policy.yaml")
+    ran = discreet("collect", *ask, "-o", "r.csv")
+    assert ran.code == 2
+    assert "change that word to `public`" in ran.err
+
+
 def test_several_rows_of_one_person_are_refused(folder: Path, discreet):
     (folder / "visits.csv").write_text("id,ill\n1,flu\n1,flu\n2,cold\n")
     (folder / "policy.yaml").write_text(

@@ -68,9 +68,8 @@ class Held:
     def bounds(self, name: str) -> tuple[Fraction, Fraction] | None:
         """Return what the policy says a number lies between; what is only drafted is not said."""
         said = self.policy.column(name) if self.policy else None
-        if said is None or said.bounds is None or "bounds" in said.drafted:
-            return None
-        return Fraction(said.bounds[0]), Fraction(said.bounds[1])
+        bounds = said.public_bounds if said else None
+        return None if bounds is None else (Fraction(bounds[0]), Fraction(bounds[1]))
 
 
 @dataclass(frozen=True)
@@ -102,13 +101,13 @@ def public_values(column: model.Column, kind: Kind) -> tuple[object, ...] | None
 
     What was drafted from the data is no public domain until the custodian confirms it.
     """
-    if column.values is not None and "values" not in column.drafted:
-        read = [_read(value, kind) for value in column.values]
+    if column.public_values is not None:
+        read = [_read(value, kind) for value in column.public_values]
         return None if any(value is None for value in read) else tuple(read)
     if kind is Kind.BOOLEAN:
         return (False, True)
-    if kind is Kind.INTEGER and column.bounds is not None and "bounds" not in column.drafted:
-        low, high = column.bounds
+    if kind is Kind.INTEGER and column.public_bounds is not None:
+        low, high = column.public_bounds
         if high - low < WIDEST_RANGE:
             return tuple(range(int(low.to_integral_value("ROUND_CEILING")), int(high) + 1))
     return None

@@ -185,12 +185,14 @@ def _design(choices: dict[str, Any], described: model.Table | None) -> Protocol:
     values: tuple[str, ...] | None = choices["values"]
     if values is None and described is not None:
         values = next(
-            (item.values for item in described.columns if item.name == choices["column"]), None
+            (item.public_values for item in described.columns if item.name == choices["column"]),
+            None,
         )
     if values is None:
         raise WrongUsage(
             "What values are possible must be public, and is not read from the data. List them with "
-            "--values, or as `values:` of the column in a policy."
+            "--values, or as `values:` of the column in a policy (where `init` wrote `drafted`, check "
+            "them and change that word to `public`)."
         )
     return design(values, epsilon=choices["epsilon"], method=choices["method"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import WrapValidator
@@ -11,6 +10,8 @@ from pydantic import WrapValidator
 from discreet.policy.written import Number, Words
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from pydantic import ValidatorFunctionWrapHandler
 
 Origin = Literal["public", "drafted", "private"]

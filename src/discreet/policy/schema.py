@@ -1,6 +1,5 @@
 """The policy file as it is written: what keys there are, and what each may hold."""
 
-from decimal import Decimal
 from types import UnionType
 from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
@@ -17,8 +16,8 @@ from pydantic_core import ErrorDetails
 
 from discreet.policy.answer import Partitions, WrittenBudget, WrittenLimits, WrittenUnit
 from discreet.policy.attacking import ATTACKS, DEFAULT
-from discreet.policy.hierarchies.calendar import Period
 from discreet.policy.domain import ORIGINS, WrittenBounds, WrittenValues
+from discreet.policy.hierarchies.calendar import Period
 from discreet.policy.model import Distance, DiversityKind, Role
 from discreet.policy.release import Tolerance, WrittenRelease
 from discreet.policy.written import Name, Number, Written
