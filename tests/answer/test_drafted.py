@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold
 
+from discreet.answer.keying import key_of
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.errors import NoBounds, QuestionRefused
@@ -113,7 +114,7 @@ def test_a_confirmation_is_another_question() -> None:
     for text in (_draft(PEOPLE), _draft(PEOPLE).replace("drafted", "public")):
         with hold({"people": PEOPLE}, text) as curator:
             plan, asked = curator.plan(question, epsilon=1, delta="1e-6")
-            keys.append(curator._key(asked, plan, [], options=[]))
+            keys.append(key_of(asked, plan, [], analyst=None, options=[]))
     assert keys[0] != keys[1]
 
 
