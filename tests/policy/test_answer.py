@@ -15,9 +15,10 @@ from jsonschema import Draft202012Validator
 from discreet.errors import InvalidPolicy
 from discreet.policy.answering import Budget, Limits, Parts, UnitPeriod
 from discreet.policy.hierarchies.calendar import PERIODS
+from discreet.policy.json_schema import policy_schema
 from discreet.policy.load import parse_policy
 from discreet.policy.model import Column, Policy, Role, Table
-from discreet.policy.schema import known_keys, policy_schema
+from discreet.policy.schema import known_keys
 from discreet.policy.write import policy_value, write_policy
 
 FULL = """\

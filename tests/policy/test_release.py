@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from discreet.errors import InvalidPolicy
+from discreet.policy.json_schema import policy_schema
 from discreet.policy.load import parse_policy
 from discreet.policy.model import (
     STEPS,
@@ -32,7 +33,7 @@ from discreet.policy.model import (
     Table,
     TopCode,
 )
-from discreet.policy.schema import known_keys, policy_schema
+from discreet.policy.schema import known_keys
 from discreet.policy.write import write_policy
 
 HEAD = """\

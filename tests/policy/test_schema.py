@@ -11,8 +11,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from discreet.errors import InvalidPolicy
+from discreet.policy.json_schema import policy_schema
 from discreet.policy.load import parse_policy
-from discreet.policy.schema import known_keys, policy_schema
+from discreet.policy.schema import known_keys
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from discreet.answer.expressions.typed import Typed
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, did_you_mean
+from discreet.policy.domain import declared_bounds, declared_values
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Held:
     def bounds(self, name: str) -> tuple[Fraction, Fraction] | None:
         """Return what the policy says a number lies between; what is only drafted is not said."""
         said = self.policy.column(name) if self.policy else None
-        bounds = said.public_bounds if said else None
+        bounds = declared_bounds(said) if said else None
         return None if bounds is None else (Fraction(bounds[0]), Fraction(bounds[1]))
 
 
@@ -101,13 +102,14 @@ def public_values(column: model.Column, kind: Kind) -> tuple[object, ...] | None
 
     What was drafted from the data is no public domain until the custodian confirms it.
     """
-    if column.public_values is not None:
-        read = [_read(value, kind) for value in column.public_values]
+    values, bounds = declared_values(column), declared_bounds(column)
+    if values is not None:
+        read = [_read(value, kind) for value in values]
         return None if any(value is None for value in read) else tuple(read)
     if kind is Kind.BOOLEAN:
         return (False, True)
-    if kind is Kind.INTEGER and column.public_bounds is not None:
-        low, high = column.public_bounds
+    if kind is Kind.INTEGER and bounds is not None:
+        low, high = bounds
         if high - low < WIDEST_RANGE:
             return tuple(range(int(low.to_integral_value("ROUND_CEILING")), int(high) + 1))
     return None

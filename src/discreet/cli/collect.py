@@ -181,11 +181,12 @@ def _described(table: Table, choices: dict[str, Any]) -> model.Table | None:
 def _design(choices: dict[str, Any], described: model.Table | None) -> Protocol:
     """Return the protocol; the values come from the command or the policy, never from the data."""
     from discreet.dp.local.protocol import design
+    from discreet.policy.domain import declared_values
 
     values: tuple[str, ...] | None = choices["values"]
     if values is None and described is not None:
         values = next(
-            (item.public_values for item in described.columns if item.name == choices["column"]),
+            (declared_values(item) for item in described.columns if item.name == choices["column"]),
             None,
         )
     if values is None:

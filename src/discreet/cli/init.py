@@ -32,7 +32,7 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
         return
     import json
 
-    from discreet.policy.schema import policy_schema
+    from discreet.policy.json_schema import policy_schema
 
     click.echo(json.dumps(policy_schema(), indent=2, ensure_ascii=False))
     ctx.exit()

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from pydantic import ValidatorFunctionWrapHandler
 
+    from discreet.policy.model import Column
+
 Origin = Literal["public", "drafted", "private"]
 Held = TypeVar("Held")
 # The words under which bounds and values may stand; a plain list is public.
@@ -72,3 +74,13 @@ def _check_keys(written: Any, example: str) -> None:
 
 WrittenBounds = Annotated[tuple[Number, Number], WrapValidator(_bounds)]
 WrittenValues = Annotated[Words, WrapValidator(_values)]
+
+
+def declared_bounds(column: Column) -> tuple[Decimal, Decimal] | None:
+    """Return the bounds that hold whatever the data; None where the data proposed them."""
+    return None if "bounds" in column.drafted else column.bounds
+
+
+def declared_values(column: Column) -> tuple[str, ...] | None:
+    """Return the values that are possible whatever the data; None where the data proposed them."""
+    return None if "values" in column.drafted else column.values

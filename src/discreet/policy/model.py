@@ -46,16 +46,6 @@ class Column:
     has_private_bounds: bool = False
     line: int | None = field(default=None, compare=False)
 
-    @property
-    def public_bounds(self) -> tuple[Decimal, Decimal] | None:
-        """The bounds that hold whatever the data, None where the data proposed them."""
-        return None if "bounds" in self.drafted else self.bounds
-
-    @property
-    def public_values(self) -> tuple[str, ...] | None:
-        """The values that are possible whatever the data, None where the data proposed them."""
-        return None if "values" in self.drafted else self.values
-
 
 @dataclass(frozen=True)
 class KAnonymity:

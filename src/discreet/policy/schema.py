@@ -15,8 +15,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from discreet.policy.answer import Partitions, WrittenBudget, WrittenLimits, WrittenUnit
-from discreet.policy.attacking import ATTACKS, DEFAULT
-from discreet.policy.domain import ORIGINS, WrittenBounds, WrittenValues
+from discreet.policy.domain import WrittenBounds, WrittenValues
 from discreet.policy.hierarchies.calendar import Period
 from discreet.policy.model import Distance, DiversityKind, Role
 from discreet.policy.release import Tolerance, WrittenRelease
@@ -325,80 +324,3 @@ def _required(annotation: Any) -> Any:
     while get_origin(annotation) in (Annotated, Union, UnionType):
         annotation = get_args(annotation)[0]
     return annotation
-
-
-def policy_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a policy file, for editors."""
-    schema = _without_null(WrittenPolicy.model_json_schema(by_alias=True))
-    definitions = schema["$defs"]
-    hierarchy = definitions["WrittenHierarchy"]["properties"]
-    hierarchy["tree"] |= _TREE
-    hierarchy["cuts"]["items"] = {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER}]}
-    table = definitions["WrittenTable"]["properties"]
-    column = definitions["WrittenUnit"]["properties"]["column"]
-    table["unit"] = {
-        "anyOf": [column, {"$ref": table["unit"].pop("$ref")}],
-        "description": table["unit"]["description"],
-    }
-    tolerance = table["tolerance"]
-    share, names = tolerance["additionalProperties"], {"enum": [*ATTACKS, DEFAULT]}
-    table["tolerance"] = {
-        "anyOf": [share, {"type": "object", "propertyNames": names, "additionalProperties": share}],
-        "description": tolerance["description"],
-    }
-    _add_origins(definitions["WrittenColumn"]["properties"])
-    columns = table["columns"]
-    role = definitions["WrittenColumn"]["properties"]["role"]
-    columns["additionalProperties"] = {"anyOf": [role, columns["additionalProperties"]]}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "discreet policy",
-        "$defs": {**definitions, "TreeGroup": {"anyOf": [_LEAVES, _TREE]}},
-    }
-
-
-def _add_origins(column: dict[str, Any]) -> None:
-    """Let bounds and values be written under the word that says where they come from."""
-    for key, words in (("bounds", [{"const": "private"}]), ("values", [])):
-        description = column[key].pop("description")
-        plain = column[key]
-        named = {
-            "type": "object",
-            "properties": dict.fromkeys(ORIGINS, plain),
-            "additionalProperties": False,
-            "minProperties": 1,
-            "maxProperties": 1,
-        }
-        column[key] = {"anyOf": [plain, named, *words], "description": description}
-
-
-_NUMBER: dict[str, Any] = {"type": "number"}
-_TREE: dict[str, Any] = {
-    "type": "object",
-    "minProperties": 1,
-    "additionalProperties": {"$ref": "#/$defs/TreeGroup"},
-}
-_LEAVES: dict[str, Any] = {
-    "type": "array",
-    "minItems": 1,
-    "items": {"anyOf": [{"type": ["string", "number", "boolean"]}, _TREE]},
-}
-
-
-def _without_null(schema: Any) -> Any:
-    """Return `schema` without the null that pydantic allows where a key may be left out."""
-    if isinstance(schema, list):
-        return [_without_null(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {key: _without_null(item) for key, item in schema.items() if (key, item) != _NO_DEFAULT}
-    choices = kept.get("anyOf", [])
-    if {"type": "null"} not in choices:
-        return kept
-    choices = [item for item in choices if item != {"type": "null"}]
-    choice = choices[0] if len(choices) == 1 else {"anyOf": choices}
-    return {**choice, **{key: item for key, item in kept.items() if key != "anyOf"}}
-
-
-_NO_DEFAULT = ("default", None)
