@@ -12,7 +12,7 @@ from discreet import errors
 from discreet.cli.command import VERBS, cli
 from discreet.errors import DiscreetError
 from discreet.measure.criteria.verdicts import NAMES
-from discreet.policy.schema import policy_schema
+from discreet.policy.json_schema import policy_schema
 from discreet.serve.gateway.variables import DEFAULTS
 from discreet.serve.settings import Audit, Directory, Limits, Settings
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.policy.json_schema import policy_schema
 from discreet.policy.model import STEPS, Release
-from discreet.policy.schema import policy_schema
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 STEPS_PAGE = (REFERENCE / "steps.md").read_text("utf-8")
