@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 from discreet.answer.catalog import Catalog, Held
 from discreet.engines import files
 from discreet.engines.address import POSTGRES, SPARK, take_parameter, without_password
-from discreet.engines.connect import list_tables, open_table
+from discreet.engines.connect import list_tables, names_its_table, open_table
 from discreet.errors import UnknownColumn, did_you_mean
 from discreet.measure.subject import select_table
 
@@ -43,7 +43,8 @@ def open_catalog(
     """Return the tables and the engine that they are all on."""
     if _is_database(source) and table is None and take_parameter(str(source), "table")[1] is None:
         return _of_database(str(source), policy)
-    main = open_table(source, table=table, **(reading or {}))
+    within = None if names_its_table(source) else table
+    main = open_table(source, table=within, **(reading or {}))
     name = _name(source, main, table)
     said = select_table(policy, label=main.label, name=table) if policy else None
     openers: dict[str, Callable[[], Held]] = {}

@@ -88,7 +88,7 @@ def opened_table(
         return
     opened = open_table(
         source,
-        table=None if _names_its_table(source) else table,
+        table=None if names_its_table(source) else table,
         delimiter=delimiter,
         encoding=encoding,
         memory_limit=memory_limit,
@@ -99,7 +99,8 @@ def opened_table(
         opened.engine.close()
 
 
-def _names_its_table(source: object) -> bool:
+def names_its_table(source: object) -> bool:
+    """Return whether a source is one table, so that `table` says only which of the policy's it is."""
     return isinstance(source, str) and (
         source.startswith("spark:") or ("://" in source and "table=" in source)
     )

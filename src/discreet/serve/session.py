@@ -99,6 +99,10 @@ class Session(Protocol):
         """Run it with Python values for its parameters (None, bool, int, float, Decimal, str, bytes, date …)."""
         ...
 
+    def check(self, prepared: Prepared) -> None:
+        """Refuse to hand out more rows of a statement that has run, if it is no longer permitted."""
+        ...
+
     def start_block(self) -> None:
         """Open an implicit transaction, unless one is open: until `finish_block` all or nothing."""
         ...

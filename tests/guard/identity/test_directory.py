@@ -308,3 +308,16 @@ def test_a_password_in_clear_is_never_asked_without_tls(house: House, slapd: Dir
     door = house.door(rules=(Rule("ldap"),), directory=slapd)
     with pytest.raises(LoginFailed, match="TLS"):
         door.knock(house.visitor(is_encrypted=False))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "local"])
+def test_a_password_of_the_directory_is_not_taken_in_clear_on_loopback(
+    house: House, slapd: Directory, address: str
+):
+    leave_to_directory(house.documents, "alice")
+    door = house.door(directory=slapd)
+    near = house.visitor(is_encrypted=False, is_local=True, address=address)
+    for ask in (lambda: door.knock(near), lambda: door.check_password(near, "correct horse")):
+        with pytest.raises(LoginFailed, match="under TLS only"):
+            ask()
+    assert [(each.is_admitted, each.reason) for each in house.told] == [(False, "no TLS")] * 2

@@ -251,7 +251,8 @@ def test_a_value_is_looked_up_under_all_versions():
 def employees(tmp_path: Path):
     connection = duckdb.connect(str(tmp_path / "data.db"))
     cells = encrypt(VALUES, key=KEY, place=PLACE, rows=[IDS])
-    stored = pa.table({"id": IDS, "sin": cells})
+    index = blind_index(VALUES, key=KEY, place=PLACE)
+    stored = pa.table({"id": IDS, "sin": cells, "sin_index": index})
     connection.execute("CREATE TABLE employee AS SELECT * FROM stored")
     connection.execute("CHECKPOINT")
     del stored
@@ -283,7 +284,7 @@ def test_a_query_opens_cells_by_a_function_nobody_can_guess(employees, functions
     slot = functions.add(KEY, place=PLACE, kind=pa.string())
     # The name is ours, of letters and digits.
     found = employees.execute(
-        f"SELECT {functions.open_text}({slot.number}, sin, id) AS s, count(*) FROM employee "
+        f"SELECT {functions.open_text}({slot.number}, sin, sin_index, id) AS s, count(*) FROM employee "
         "GROUP BY s ORDER BY s"
     ).fetchall()
     assert found == [("", 1), ("046-454-286", 2), ("Zoë\0\x80", 1), (None, 1)]
@@ -297,13 +298,17 @@ def test_a_slot_that_was_removed_opens_nothing(employees, functions):
     slot = functions.add(KEY, place=PLACE, kind=pa.string())
     functions.remove(slot)
     with pytest.raises(duckdb.Error):
-        employees.execute(f"SELECT {functions.open_text}({slot.number}, sin, id) FROM employee")
+        employees.execute(
+            f"SELECT {functions.open_text}({slot.number}, sin, sin_index, id) FROM employee"
+        )
 
 
 def test_a_locked_slot_says_how_to_unlock_it(employees, functions):
     slot = functions.add(locked(SIN), place=PLACE, kind=pa.string())
     with pytest.raises(duckdb.Error):
-        employees.execute(f"SELECT {functions.open_text}({slot.number}, sin, id) FROM employee")
+        employees.execute(
+            f"SELECT {functions.open_text}({slot.number}, sin, sin_index, id) FROM employee"
+        )
     assert slot.failure is not None
     assert slot.failure.sqlstate == "42501"
     assert slot.failure.hint == f"Unlock it: SELECT discreet_unlock('{SIN}', $1)"
@@ -316,7 +321,7 @@ def test_a_moved_cell_fails_the_query_and_no_value_is_told(employees, functions)
     )
     with pytest.raises(duckdb.Error) as caught:
         employees.execute(
-            f"SELECT {functions.open_text}({slot.number}, sin, id) FROM employee"
+            f"SELECT {functions.open_text}({slot.number}, sin, sin_index, id) FROM employee"
         ).fetchall()
     assert slot.failure is not None
     assert slot.failure.sqlstate == "22000"
@@ -327,7 +332,7 @@ def test_cells_that_are_not_asked_for_are_not_opened(employees, functions):
     slot = functions.add(KEY, place=PLACE, kind=pa.string())
     employees.execute("UPDATE employee SET sin = 'x'::BLOB WHERE id = 3")
     query = (
-        f"SELECT id FROM (SELECT id, {functions.open_text}({slot.number}, sin, id) AS s "
+        f"SELECT id FROM (SELECT id, {functions.open_text}({slot.number}, sin, sin_index, id) AS s "
         "FROM employee) WHERE id = 1 AND s = '046-454-286'"
     )
     assert employees.execute(query).fetchall() == [(1,)]
@@ -341,7 +346,7 @@ def test_a_query_locks_values_and_finds_them_by_their_index(employees, functions
         f"{functions.index}({number}, 5.25) AS amount_index FROM employee"
     )
     found = employees.execute(
-        f"SELECT id, {functions.open_text}({number}, amount, id)::DECIMAL(10, 2) FROM pay "
+        f"SELECT id, {functions.open_text}({number}, amount, amount_index, id)::DECIMAL(10, 2) FROM pay "
         f"WHERE amount_index = {functions.index}({number}, 5.25) ORDER BY id"
     ).fetchall()
     assert found == [(each, Decimal("5.25")) for each in range(1, 6)]

@@ -409,6 +409,29 @@ def test_a_cell_that_was_moved_on_the_disk_is_noticed(lent, open_server, connect
     assert again.rows("SELECT count(*) FROM employee") == [(3,)]
 
 
+def test_an_index_that_was_copied_from_another_row_is_noticed(lent, open_server, connect, tmp_path):
+    opened, client = lent
+    (physical,) = (r.physical for r in client.session.authority.relations.values())
+    opened.house.close()
+    with duckdb.connect(str(tmp_path / "data" / "data.duckdb")) as thief:
+        name = ".".join(physical[1:])
+        copied = thief.execute(f"SELECT sin__index FROM {name} WHERE id = 3").fetchone()
+        thief.execute(f"UPDATE {name} SET sin__index = ? WHERE id = 1", copied)
+    again = connect(open_server())
+    again.run("SELECT discreet_unlock('employee.sin', $1)", CLIENT)
+    for text in (
+        "SELECT sin FROM employee",
+        "SELECT max(sin) FROM employee",
+        "SELECT sin FROM employee WHERE id = 1",
+        "SELECT id FROM employee WHERE sin = 'x'",
+        "UPDATE employee SET name = sin WHERE id = 1",
+        "DELETE FROM employee WHERE sin = 'x'",
+    ):
+        failure = refused(again, text)
+        assert (failure.sqlstate, str(failure)) == ("22000", UNREADABLE)
+    assert again.rows("SELECT sin FROM employee WHERE id = 3") == [("x",)]
+
+
 def test_a_server_that_may_spill_values_encrypts_no_column(open_server, connect, tmp_path):
     opened = open_server()
     wrapping = parse_wrapping_key(CLIENT, where="here")

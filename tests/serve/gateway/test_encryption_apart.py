@@ -87,6 +87,22 @@ def test_values_are_read_and_written_as_ever(admin, database):
     assert b"046-454".hex() not in content
 
 
+def test_an_index_that_was_changed_in_the_database_is_noticed(admin, database):
+    (relation,) = (r for r in admin.session.authority.relations.values() if r.name == "employee")
+    with psycopg.connect(database[0], autocommit=True) as thief:
+        table = sql.Identifier(*relation.physical)
+        for change in (
+            "UPDATE {0} SET sin__index = (SELECT sin__index FROM {0} WHERE id = 3) WHERE id = 1",
+            "UPDATE {0} SET sin__index = '\\x00' WHERE id = 1",
+            "UPDATE {0} SET sin__index = NULL WHERE id = 1",
+        ):
+            thief.execute(sql.SQL(change).format(table))
+            for text in ("SELECT max(sin) FROM employee", "SELECT sin FROM employee WHERE id = 1"):
+                failure = refused(admin, text)
+                assert (failure.sqlstate, str(failure)) == ("22000", UNREADABLE)
+    assert admin.rows("SELECT sin FROM employee WHERE sin = 'x'") == [("x",)]
+
+
 def test_without_the_key_only_the_other_columns_can_be_used(served, admin, connect):
     other = connect(served)
     assert other.rows("SELECT id, name FROM employee ORDER BY id")[0] == (1, "Ann")

@@ -198,6 +198,9 @@ class PlainSession:
         finally:
             self._lock.release()
 
+    def check(self, prepared: Prepared) -> None:
+        self._require_usable(prepared.statement)
+
     def start_block(self) -> None:
         if not self.block:
             self.block = "implicit"

@@ -78,6 +78,7 @@ class Doorkeeper:
         if method in ("certificate", "reject"):
             raise self._refuse(visitor, method, f"the rules say {method}")
         if self._is_asked_by_directory(visitor.user, method):
+            self._require_encrypted(visitor)
             return AskPassword(lambda password: self._check_directory(visitor, password))
         return AskScram(_Exchange(self, visitor))
 
@@ -92,6 +93,7 @@ class Doorkeeper:
         if method in ("certificate", "reject"):
             raise self._refuse(visitor, method, f"the rules say {method}")
         if self._is_asked_by_directory(visitor.user, method):
+            self._require_encrypted(visitor)
             return self._check_directory(visitor, password)
         account = self._account(visitor.user)
         is_right = self._is_password_of(account, visitor.user, password)
@@ -154,6 +156,18 @@ class Doorkeeper:
         raise LoginFailed(
             "this server takes connections under TLS only (sslmode=require)", sqlstate="28000"
         )
+
+    def _require_encrypted(self, visitor: Visitor) -> None:
+        """Refuse to ask for a directory's password without TLS, from this machine, too.
+
+        It comes in clear, and opens more than this server.
+        """
+        if not visitor.is_encrypted:
+            self._tell(visitor, "ldap", is_admitted=False, reason="no TLS")
+            raise LoginFailed(
+                "passwords of the directory are taken under TLS only (sslmode=require)",
+                sqlstate="28000",
+            )
 
     def _certified(self, visitor: Visitor, *, is_required: bool) -> Admitted | None:
         """Let a visitor in whose certificate is theirs; None if a password may do instead."""

@@ -151,6 +151,31 @@ def blind_indexes(values: Array, *, key: OpenKey, place: Place) -> list[Array]:
     ]
 
 
+def verify_index(values: Array, indexes: Array, *, key: OpenKey, place: Place) -> None:
+    """Refuse values that do not have the blind index beside them, under any version of the key.
+
+    A value determines its index, so that an index that was changed, or copied from another row, is
+    noticed when its cell is opened.
+
+    Raises:
+        StatementFailed: 22000, an index belongs to another value.
+    """
+    import pyarrow as pa
+
+    stored = indexes.cast(pa.binary()).to_pylist()
+    expected = [each.to_pylist() for each in blind_indexes(values, key=key, place=place)]
+    for found, *known in zip(stored, *expected, strict=True):
+        if found not in known:
+            raise unreadable()
+
+
+def decode(texts: Array, kind: ArrowType) -> Array:
+    """Return opened texts as values of their own type."""
+    import pyarrow as pa
+
+    return _decoded(texts.cast(pa.binary()), kind)
+
+
 def unreadable() -> StatementFailed:
     """Return the one refusal for all cells that do not open."""
     return StatementFailed("22000", "an encrypted value cannot be read with this key")

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import InvalidKey, StatementFailed
-from discreet.guard.vault.columns import blind_index, decrypt, encrypt, unreadable
+from discreet.guard.vault.columns import (
+    blind_index,
+    decode,
+    decrypt,
+    encrypt,
+    unreadable,
+    verify_index,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,19 +120,22 @@ class Functions:
         return call
 
 
-def _opened_text(slot: Slot, cells: Array, *rows: Array) -> Array:
+def _opened_text(slot: Slot, cells: Array, indexes: Array, *rows: Array) -> Array:
     import pyarrow as pa
 
-    # All values but times are kept as texts, which the query casts to their type.
-    returns = slot.kind if pa.types.is_time(slot.kind) else pa.string()
-    opened = decrypt(cells, key=slot.opened, place=slot.place, rows=rows, returns=returns)
-    return opened.cast(pa.string())
+    texts = decrypt(cells, key=slot.opened, place=slot.place, rows=rows, returns=pa.string())
+    values = decode(texts, slot.kind)
+    verify_index(values, indexes, key=slot.opened, place=slot.place)
+    # The query casts texts to their type; those of times are numbers, which it cannot.
+    return values.cast(pa.string()) if pa.types.is_time(slot.kind) else texts
 
 
-def _opened_bytes(slot: Slot, cells: Array, *rows: Array) -> Array:
+def _opened_bytes(slot: Slot, cells: Array, indexes: Array, *rows: Array) -> Array:
     import pyarrow as pa
 
-    return decrypt(cells, key=slot.opened, place=slot.place, rows=rows, returns=pa.binary())
+    values = decrypt(cells, key=slot.opened, place=slot.place, rows=rows, returns=pa.binary())
+    verify_index(values, indexes, key=slot.opened, place=slot.place)
+    return values
 
 
 def _locked(slot: Slot, values: Array, *rows: Array) -> Array:

@@ -76,10 +76,10 @@ class Ciphers:
         """Return the value of an encrypted column of the row called `of`."""
         slot = self._slot(relation, column, column.key)
         rows = [build.column(name, of=of) for name in relation.primary_key]
-        cell = build.column(column.name, of=of)
+        cell = build.column(column.name, of=of), build.column(column.name + INDEX, of=of)
         if column.type == "bytea":
-            return self._call(self._functions.open_bytes, slot, cell, *rows)
-        text = self._call(self._functions.open_text, slot, cell, *rows)
+            return self._call(self._functions.open_bytes, slot, *cell, *rows)
+        text = self._call(self._functions.open_text, slot, *cell, *rows)
         return exp.Cast(this=text, to=column_type(column, DIALECT))
 
     def sealed(

@@ -6,18 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
+from discreet.serve.gateway.note import Note
+from discreet.serve.gateway.preparing import still_permitted
 from discreet.serve.session import Outcome
 
 if TYPE_CHECKING:
     from discreet.engines.databases.database import Field
     from discreet.engines.engine import ArrowTable
     from discreet.guard.statements.statement import CloseCursor, Fetch
+    from discreet.serve.gateway.session import GatewaySession
+    from discreet.serve.session import Prepared
 
 
 @dataclass
 class Cursor:
-    """A result and how far it was read."""
+    """A result, the query that it came from, and how far it was read."""
 
+    prepared: Prepared
     fields: tuple[Field, ...]
     table: ArrowTable
     hold: bool = False
@@ -36,11 +41,20 @@ def keep(
     cursors[name] = cursor
 
 
-def fetch(cursors: dict[str, Cursor], statement: Fetch) -> Outcome:
-    """Return the next rows of a cursor."""
-    cursor = cursors.get(statement.name)
+def fetch(session: GatewaySession, statement: Fetch) -> Outcome:
+    """Return the next rows of a cursor, as long as its query is permitted as it was.
+
+    PostgreSQL hands out what a cursor holds whatever was revoked since. Here a REVOKE counts for open
+    cursors, too, held ones included.
+    """
+    cursor = session.cursors.get(statement.name)
     if cursor is None:
         raise StatementFailed("34000", f'cursor "{statement.name}" does not exist')
+    try:
+        cursor.prepared = still_permitted(session, cursor.prepared, Note())
+    except StatementFailed:
+        del session.cursors[statement.name]
+        raise
     left = cursor.table.num_rows - cursor.place
     wanted = left if statement.count is None else statement.count
     if wanted < 0:

@@ -87,6 +87,30 @@ def renewed(session: GatewaySession, prepared: Prepared, note: Note) -> Prepared
     return again
 
 
+def still_permitted(session: GatewaySession, prepared: Prepared, note: Note) -> Prepared:
+    """Return a statement that has run, decided by the rights of now: more of its rows may be handed out.
+
+    Raises:
+        AccessDenied: its sender may no longer read what it read, or sees other rows or masks by now.
+    """
+    plan: Any = prepared.plan
+    if not hasattr(plan, "basis") or plan.basis.authority is session.authority:
+        return prepared
+    again = prepare(session, prepared.statement, prepared.parameters, note)
+    if isinstance(again.plan, Inner):  # that of a cursor is inside its declaration
+        again = again.plan.prepared
+    if _decision(again.plan) != _decision(plan):
+        raise AccessDenied(
+            "rights have changed since these rows were read", hint="Run the query again."
+        )
+    return again
+
+
+def _decision(plan: object) -> tuple[object, ...]:
+    """Return what decides which rows and values a plan shows."""
+    return (type(plan), plan.permitted.tree if isinstance(plan, Rows) else None)
+
+
 def basis(session: GatewaySession) -> Basis:
     """Return what decisions of this session rest on now."""
     return Basis(session.authority, session.role, session.clearance, session.keys.handles)

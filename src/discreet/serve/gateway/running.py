@@ -154,7 +154,7 @@ def _around(
             if statement.name in session.cursors:
                 raise StatementFailed("42P03", f'cursor "{statement.name}" already exists')
             inner = _planned(session, plan.prepared, values, note)
-            cursor = cursors.Cursor(inner.fields or (), inner.table, statement.hold)
+            cursor = cursors.Cursor(plan.prepared, inner.fields or (), inner.table, statement.hold)
             limits = session.house.settings.limits
             cursors.keep(
                 session.cursors,
@@ -308,7 +308,7 @@ _ACTIONS: Mapping[type[kinds.Statement], Callable[[GatewaySession, Any], Outcome
     kinds.SetRole: _set_role,
     kinds.Discard: _discard,
     kinds.Prepare: _prepare,
-    kinds.Fetch: lambda session, statement: cursors.fetch(session.cursors, statement),
+    kinds.Fetch: cursors.fetch,
     kinds.CloseCursor: lambda session, statement: cursors.close(session.cursors, statement),
     kinds.Truncate: changing.truncate,
 }

@@ -177,6 +177,16 @@ class GatewaySession:
             time.sleep(secrets.randbelow(4 << attempt) / 1000)
         return self._run_once(prepared, values, owns=owns)
 
+    def check(self, prepared: Prepared) -> None:
+        """Refuse to hand out more rows of a statement that has run, if it is no longer permitted."""
+        from discreet.serve.gateway.preparing import still_permitted
+
+        note = Note()
+        with self._told(prepared.statement.text, note):
+            self.look()
+            self._require_welcome(prepared.statement)
+            still_permitted(self, prepared, note)
+
     def _run_once(self, prepared: Prepared, values: Sequence[object], *, owns: bool) -> Outcome:
         note = Note()
         if owns:

@@ -288,6 +288,8 @@ class Conversation:
                 "25P02",
                 "current transaction is aborted, commands ignored until end of transaction block",
             )
+        else:
+            self.session.check(portal.prepared)
         yield from self._hand_out(portal, _fields(portal.prepared), most)
 
     def _start(self, portal: Portal, prepared: Prepared, is_alone: bool) -> Iterator[bytes]:
