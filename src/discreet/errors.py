@@ -172,10 +172,24 @@ class OutputRefused(DiscreetError):
     exit_code = 2
 
 
+class UnprotectedFile(DiscreetError):
+    """Others on this machine can read or change a file or folder that is for its owner only."""
+
+    code = "unprotected-file"
+    exit_code = 2
+
+
 class InvalidKey(DiscreetError):
     """A secret key is missing, too short, readable by everyone, or not the one that is needed."""
 
     code = "invalid-key"
+    exit_code = 2
+
+
+class KeyInUse(DiscreetError):
+    """A version of a key is not destroyed, because cells or backups need it."""
+
+    code = "key-in-use"
     exit_code = 2
 
 

@@ -1,15 +1,76 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all, and private ones for their owner only."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shlex
+import stat
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from discreet.errors import OutputRefused
+from discreet.errors import OutputRefused, UnprotectedFile
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+@contextmanager
+def private_files() -> Generator[None]:
+    """Let this process make every file and folder for its owner only, whichever library makes it."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and the folders above it that are missing, for their owner only.
+
+    Raises:
+        OutputRefused: it cannot be made.
+        UnprotectedFile: it was there, and others can read or change it.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        # `parents=True` would make those above with the default mode.
+        for path in reversed(missing):
+            path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or "it cannot be made"
+        raise OutputRefused(f"The folder {folder} cannot be used: {reason}.") from None
+    require_private(folder)
+
+
+def require_private(path: Path, *, may_be_read: bool = False) -> None:
+    """Refuse a file or folder that others can change or, unless `may_be_read`, read.
+
+    Raises:
+        UnprotectedFile: they can; the message shows the command that ends it.
+    """
+    if os.name != "posix":
+        return
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # what is not there, whoever opens it will say
+    if mode & (_WRITABLE_BY_OTHERS if may_be_read else _OTHERS):
+        raise _unprotected(path, mode)
+
+
+def _unprotected(path: Path, mode: int) -> UnprotectedFile:
+    what = "folder" if stat.S_ISDIR(mode) else "file"
+    act = "change" if mode & _WRITABLE_BY_OTHERS else "read"
+    wanted = "700" if stat.S_ISDIR(mode) else "600"
+    return UnprotectedFile(
+        f"Others on this machine can {act} the {what} {path} (mode {stat.S_IMODE(mode):04o}). Find "
+        f"out whether somebody did, then run: chmod {wanted} {shlex.quote(str(path))}"
+    )
 
 
 def require_writable(path: Path, *, may_exist: bool = True) -> None:

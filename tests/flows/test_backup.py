@@ -19,6 +19,7 @@ from discreet.dp.ledger import Account, Ledger
 from discreet.guard.control import Control
 from discreet.guard.journal import Event, Journal
 from discreet.guard.journal.reading import Wanted
+from discreet.writing import make_private_folder, private_files
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 PAYER = Account("table", Budget(Fraction(10)))
@@ -38,9 +39,13 @@ def spent(clinic: Path) -> Fraction:
 @pytest.fixture
 def clinic(folder: Path) -> Path:
     """A server's folder as it is after a stop."""
-    data = folder / "clinic"
-    (data / "keys").mkdir(parents=True)
-    (data / "tls").mkdir()
+    with private_files():
+        return _make_clinic(folder / "clinic")
+
+
+def _make_clinic(data: Path) -> Path:
+    make_private_folder(data / "keys")
+    (data / "tls").mkdir(mode=0o700)
     (data / "keys" / "server.key").write_bytes(b"secret")
     (data / "tls" / "server.pem").write_text("certificate", "utf-8")
     (data / "server.yaml").write_text("port: 5433\n", "utf-8")
@@ -95,8 +100,8 @@ def test_everything_comes_back_in_another_folder(discreet, backed_up: Path, fold
 def test_the_journal_tells_of_backups_and_of_going_back(discreet, backed_up: Path):
     assert discreet("restore", "clinic.backup", "elsewhere").code == 0
     for place, told in (
-        ("clinic", ["back up to clinic.backup"]),
-        ("elsewhere", ["back up to clinic.backup", "restored from clinic.backup as of "]),
+        ("clinic", [f"back up to {backed_up}"]),
+        ("elsewhere", [f"back up to {backed_up}", "restored from clinic.backup as of "]),
     ):
         journal = Journal(backed_up.with_name(place) / "journal.sqlite")
         found = [entry.event.reason or "" for entry in journal.entries(Wanted(kind="backup"))]

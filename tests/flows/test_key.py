@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.guard.control import Control
+from discreet.guard.identity.door import Visitor
 from discreet.guard.journal import Journal
 from discreet.guard.vault.keys import open_key
 from discreet.guard.vault.wrapping import read_wrapping_key
+from discreet.serve.settings import read_settings
+from discreet.serve.starting import open_house
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.flows.conftest import Discreet
+
+ENCRYPT = "ALTER TABLE t ALTER COLUMN sin SET ENCRYPTED WITH KEY 't.sin'"
 
 
 @pytest.fixture
@@ -65,7 +71,96 @@ def test_no_command_shows_a_key(clinic: Path, discreet: Discreet):
 def test_a_key_is_rotated_and_its_old_versions_destroyed(clinic: Path, discreet: Discreet):
     discreet("key", "create", "clinic", "a.b")
     assert "1 retired, 2 active" in discreet("key", "rotate", "clinic", "a.b").out
-    assert "1 destroyed, 2 active" in discreet("key", "rotate", "clinic", "a.b", "--finish").out
+    finish = ("key", "rotate", "clinic", "a.b", "--finish", "--yes")
+    assert "1 destroyed, 2 active" in discreet(*finish).out
+    assert "1 destroyed, 2 active" in discreet(*finish).out
+
+
+@pytest.fixture
+def served(clinic: Path, discreet: Discreet, monkeypatch) -> Callable[..., None]:
+    """Return how statements are run by the server in the folder, which stops afterwards."""
+    monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
+
+    def run(*statements: str) -> None:
+        opened = open_house(read_settings(clinic, port=0))
+        try:
+            visitor = Visitor("admin", "127.0.0.1", is_local=True, is_encrypted=True)
+            session = opened.house.open(visitor, {}, "test")
+            for statement in statements:
+                session.run(session.prepare(session.split(statement)[0]))
+            session.close()
+        finally:
+            opened.house.close()
+
+    discreet("key", "create", "clinic", "t.sin")
+    run(
+        "CREATE TABLE t (id integer PRIMARY KEY, sin text)",
+        ENCRYPT,
+        "INSERT INTO t VALUES (1, 'a'), (2, NULL), (3, 'c')",
+    )
+    discreet("key", "rotate", "clinic", "t.sin")
+    return run
+
+
+def test_a_rotation_is_not_finished_while_a_cell_needs_the_old_version(
+    served, clinic: Path, discreet: Discreet
+):
+    served("INSERT INTO t VALUES (4, 'd')")
+    refused = discreet("key", "rotate", "clinic", "t.sin", "--finish", "--yes")
+    assert (refused.code, refused.error) == (2, "key-in-use")
+    assert "2 cells of public.t.sin need the retired versions" in refused.err
+    assert "ALTER TABLE public.t ALTER COLUMN sin SET ENCRYPTED WITH KEY 't.sin'" in refused.err
+    assert [each["state"] for each in listed(discreet)["t.sin"]["versions"]] == [
+        "retired",
+        "active",
+    ]
+    served(ENCRYPT)
+    assert discreet("key", "rotate", "clinic", "t.sin", "--finish", "--yes").code == 0
+    served("UPDATE t SET sin = 'z' WHERE sin = 'a'")
+
+
+def test_a_rotation_is_not_finished_while_a_backup_needs_the_old_version(
+    served, clinic: Path, discreet: Discreet
+):
+    assert discreet("backup", "clinic", "-o", "old.backup").code == 0
+    served(ENCRYPT, "SELECT discreet_backup('new.backup')")
+    finish = ("key", "rotate", "clinic", "t.sin", "--finish", "--yes")
+    refused = discreet(*finish)
+    assert refused.error == "key-in-use"
+    assert f"1 backups hold cells under the retired versions of 't.sin': {clinic.parent}" in (
+        refused.err
+    )
+    assert discreet(*finish, "--leave-backups").code == 0
+
+
+def test_a_backup_that_cannot_be_looked_into_counts_as_needing_the_key(
+    served, clinic: Path, discreet: Discreet
+):
+    served(ENCRYPT, "SELECT discreet_backup('new.backup')")
+    (clinic / "backups" / "new.backup").write_bytes(b"?")
+    finish = ("key", "rotate", "clinic", "t.sin", "--finish", "--yes")
+    assert discreet(*finish).error == "key-in-use"
+    (clinic / "backups" / "new.backup").unlink()
+    assert discreet(*finish).code == 0
+
+
+def test_a_rotation_is_not_finished_where_cells_cannot_be_counted(
+    served, clinic: Path, discreet: Discreet
+):
+    served(ENCRYPT)
+    (clinic / "data.duckdb").rename(clinic.with_name("moved"))
+    refused = discreet("key", "rotate", "clinic", "t.sin", "--finish", "--yes")
+    assert refused.error == "key-in-use"
+    assert "--database URL" in refused.err
+
+
+def test_finishing_a_rotation_asks(clinic: Path, discreet: Discreet, monkeypatch):
+    discreet("key", "create", "clinic", "a.b")
+    discreet("key", "rotate", "clinic", "a.b")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert discreet("key", "rotate", "clinic", "a.b", "--finish").code != 0
+    assert listed(discreet)["a.b"]["versions"][0]["state"] == "retired"
+    assert discreet("key", "rotate", "clinic", "a.b", "--yes").error == "wrong-usage"
 
 
 def test_the_servers_own_keys_are_neither_made_nor_rotated_by_hand(clinic, discreet: Discreet):
@@ -107,6 +202,7 @@ def test_the_servers_key_is_changed_and_everything_still_opens(clinic: Path, dis
     new = read_wrapping_key(path)
     assert new != old
     assert not path.with_name("master.key.new").exists()
+    assert read_wrapping_key(path.with_name(f"master.key.{old.fingerprint}")) == old
     control = Control(clinic / "control.sqlite")
     open_key(control, "a.b", new).close()
     control.close()

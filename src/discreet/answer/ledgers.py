@@ -7,6 +7,7 @@ from pathlib import Path
 
 from discreet.dp.ledger.book import Ledger
 from discreet.stores.timelines import state_folder
+from discreet.writing import make_private_folder
 
 
 def open_ledger(ledger: Path | str | None, source: object) -> Ledger:
@@ -14,7 +15,7 @@ def open_ledger(ledger: Path | str | None, source: object) -> Ledger:
     place = ledger if ledger is not None else ledger_place(source)
     if ledger is None and isinstance(place, Path):
         # The folder of this user's state; one that somebody named must be there.
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(place.parent)
     return Ledger(place)
 
 

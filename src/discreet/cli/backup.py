@@ -9,7 +9,7 @@ import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
-from discreet.cli.served import record_in
+from discreet.cli.served import BACKED_UP, record_in
 
 EXAMPLES = """\b
 Examples:
@@ -38,7 +38,7 @@ def command(folder: Path, target: Path, as_json: bool) -> None:
     """
     from discreet.serve.backup import write_backup
 
-    record_in(folder, "backup", f"back up to {target}")
+    record_in(folder, "backup", f"{BACKED_UP}{target.absolute()}")
     made = write_backup(folder, target, at=datetime.now(UTC))
     if as_json:
         output.print_json(made)

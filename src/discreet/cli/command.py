@@ -15,6 +15,7 @@ import click
 
 from discreet.cli.output import harmless
 from discreet.errors import Bug, DiscreetError, WrongUsage, did_you_mean
+from discreet.writing import private_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,9 @@ VERBS = {
     "backup": "Copy a server's data, books and keys into one file",
     "restore": "Put a backup back, without forgetting what was spent",
 }
+
+# What these verbs write is for other people; what all others write is for their owner only.
+PUBLISHING = ("assess", "check", "anonymize", "deidentify", "epsilon", "attack", "collect")
 
 HELP = """\b
 discreet stands between sensitive data and the people who want it.
@@ -83,6 +87,8 @@ class Verbs(click.Group):
         """Return the verb's command, importing its module."""
         if cmd_name not in VERBS:
             ctx.fail(f"There is no verb '{cmd_name}'.{did_you_mean(cmd_name, VERBS)}")
+        if cmd_name not in PUBLISHING:
+            ctx.with_resource(private_files())  # until the command ends
         command: click.Command = import_module(f"discreet.cli.{cmd_name}").command
         return command
 

@@ -16,6 +16,7 @@ import yaml
 from discreet.cli import output
 from discreet.cli.demo import refuse_to_replace, write_hospital
 from discreet.errors import OutputRefused
+from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,7 +148,7 @@ def _prepare(folder: Path) -> Path:
     from discreet.guard.vault.wrapping import new_wrapping_key
 
     place = folder / SERVER
-    place.mkdir(mode=0o700, exist_ok=True)
+    make_private_folder(place)
     if not (folder / KEY).exists():
         new_wrapping_key(folder / KEY)
     settings = {

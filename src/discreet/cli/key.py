@@ -15,7 +15,6 @@ from discreet.cli.served import (
     Served,
     data_argument,
     key_file_option,
-    make_folder,
     opened,
 )
 from discreet.errors import WrongUsage
@@ -88,6 +87,7 @@ def create(data: Path, name: str | None, key_file: Path | None, client_key: Path
 
 def _create_own(data: Path, key_file: Path | None) -> None:
     from discreet.guard.vault.wrapping import new_wrapping_key
+    from discreet.serve.folder import make_folder
 
     place = data / OWN_KEY if key_file is None else key_file
     make_folder(data)
@@ -128,23 +128,69 @@ def list_(data: Path, as_json: bool) -> None:
 @key_file_option
 @client_key_option
 @click.option(
-    "--finish", is_flag=True, help="Destroy retired versions: all cells were encrypted anew."
+    "--finish", is_flag=True, help="Destroy retired versions, once no cell or backup needs them."
 )
+@click.option("--database", metavar="URL", help="With --finish: what is served, if not DIR's own.")
+@click.option("--leave-backups", is_flag=True, help="With --finish: older backups keep their copy.")
+@click.option("--yes", is_flag=True, help="With --finish: do not ask.")
 def rotate(
-    data: Path, name: str, key_file: Path | None, client_key: Path | None, finish: bool
+    data: Path,
+    name: str,
+    key_file: Path | None,
+    client_key: Path | None,
+    finish: bool,
+    database: str | None,
+    leave_backups: bool,
+    yes: bool,
 ) -> None:
-    """Make a new version of a key: it encrypts from now on, and the old ones only decrypt."""
-    from discreet.guard.vault.keys import end_rotation, rotate_key
+    """Make a new version of a key: it encrypts from now on, and the old ones only decrypt.
 
+    With --finish the old ones are destroyed, after all cells were encrypted anew. An embedded
+    database must not be served meanwhile: its cells are counted.
+    """
+    from discreet.guard.vault.keys import rotate_key
+
+    if not finish and (database or leave_backups or yes):
+        raise WrongUsage("--database, --leave-backups and --yes go with --finish. Add it.")
     with opened(data, key_file) as served:
         if finish:
-            served.record("key", f"end the rotation of key {name}")
-            record = end_rotation(served.control, name, act=served.act)
+            record = _finish(served, name, database, leave_backups=leave_backups, yes=yes)
         else:
             served.record("key", f"rotate key {name}")
             wrapping = _wrapping(served, client_key)
             record = rotate_key(served.control, name, wrapping, act=served.act)
     click.echo(output.harmless(f"Key '{name}': {_versions(record)}."))
+
+
+def _finish(
+    served: Served, name: str, database: str | None, *, leave_backups: bool, yes: bool
+) -> KeyRecord:
+    """Destroy the retired versions of a key that nothing needs."""
+    from discreet.guard.vault.keys import end_rotation, get_key
+    from discreet.serve.cells import Data, refuse_in_use
+    from discreet.serve.gateway.vault import Vault
+
+    record = get_key(served.control, name)
+    retired = [each.number for each in record.versions if each.state == "retired"]
+    if not retired:
+        return record
+    settings = served.settings.model_copy(update={"database": database} if database else {})
+    vault = Vault(served.control, served.key_file, at=served.act.at)
+    refuse_in_use(
+        Data(settings, served.control, vault),
+        name,
+        retired,
+        backups=[] if leave_backups else served.backups(),
+    )
+    if not yes:
+        told = ", ".join(map(str, retired))
+        click.confirm(
+            output.harmless(f"Destroy version {told} of key '{name}', for good?"),
+            abort=True,
+            err=True,
+        )
+    served.record("key", f"end the rotation of key {name}")
+    return end_rotation(served.control, name, act=served.act)
 
 
 @command.command()
@@ -196,11 +242,18 @@ def rewrap(data: Path, key_file: Path | None, new_key_file: Path | None) -> None
         served.record("key", f"wrap all keys by {new.fingerprint}")
         changed = rewrap_keys(served.control, old, new)
     if new_key_file is None:
-        beside.replace(old_path)
+        kept = old_path.with_name(f"{old_path.name}.{old.fingerprint}")
+        old_path.rename(kept)
+        beside.rename(old_path)
+    else:
+        kept = old_path
     found = new_key_file or old_path
     told = f"{len(changed)} keys are wrapped by {new.fingerprint}, which is in {found}."
     click.echo(output.harmless(told))
-    click.echo("! Restart the server. Destroy copies of the old key: they open backups.", err=True)
+    click.echo("! Restart the server.", err=True)
+    if kept != found:
+        told = f"! The old key is in {kept}: backups need it. Destroy it when none is left."
+        click.echo(output.harmless(told), err=True)
 
 
 def _wrapping(served: Served, client_key: Path | None) -> WrappingKey:

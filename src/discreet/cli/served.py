@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.guard.vault.wrapping import WrappingKey
     from discreet.serve.settings import Settings
 
+BACKED_UP = "back up to "  # how the journal tells of a backup, before its place
 OWN_KEY = Path("keys") / "master.key"
 
 data_argument = click.argument(
@@ -61,16 +62,39 @@ class Served:
         key = None if self.key_file is None else self.key()
         return open_secrets(self.control, key, act=self.act)
 
+    def backups(self) -> list[Path]:
+        """Return the backups that are in the folder, or where the journal says that they were written."""
+        own = self.settings.place("backups")
+        found = sorted(path for path in own.glob("*") if path.is_file()) if own.is_dir() else []
+        return [*found, *(path for path in _told_backups(self.settings) if path.is_file())]
+
     def record(self, kind: str, what: str) -> None:
         """Tell the journal before anything is done; what is done before the first start is in it, too."""
         _record(self.settings, self.act, kind, what)
 
 
+def _told_backups(settings: Settings) -> list[Path]:
+    from discreet.guard.journal import Journal
+    from discreet.guard.journal.reading import Wanted
+
+    place = settings.journal or settings.place("journal.sqlite")
+    if isinstance(place, Path) and not place.is_file():
+        return []
+    journal = Journal(place)
+    try:
+        told = [entry.event.reason or "" for entry in journal.entries(Wanted(kind="backup"))]
+    finally:
+        journal.close()
+    return [Path(what.removeprefix(BACKED_UP)) for what in told if what.startswith(BACKED_UP)]
+
+
 def record_in(data: Path, kind: str, what: str) -> None:
     """Tell the journal of a server's folder, if there is one, what is done to the folder as a whole."""
     from discreet.guard.vault.keys import Act
+    from discreet.serve.folder import require_protected
     from discreet.serve.settings import read_settings
 
+    require_protected(data)
     settings = read_settings(data)
     if settings.journal or settings.place("journal.sqlite").is_file():
         _record(settings, Act(_who(), datetime.now(UTC)), kind, what)
@@ -92,6 +116,7 @@ def opened(data: Path, key_file: Path | None = None, *, make: bool = False) -> G
     """Open a server's folder; with `make`, one that is not there is made."""
     from discreet.guard.control import Control
     from discreet.guard.vault.keys import Act
+    from discreet.serve.folder import make_folder, require_protected
     from discreet.serve.settings import read_settings
 
     settings = read_settings(data)
@@ -103,6 +128,8 @@ def opened(data: Path, key_file: Path | None = None, *, make: bool = False) -> G
         )
     if make:
         make_folder(data)
+    else:
+        require_protected(data)
     act = Act(_who(), datetime.now(UTC))
     control = Control(place)
     try:
@@ -119,18 +146,6 @@ def _key_file(settings: Settings, key_file: Path | None) -> Path | None:
         return settings.data / settings.key_file
     own = settings.place(str(OWN_KEY))
     return own if own.exists() else None
-
-
-def make_folder(data: Path) -> None:
-    """Make a server's folder, which nobody else can look into."""
-    from discreet.errors import OutputRefused
-
-    try:
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (data / "keys").mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        reason = error.strerror or "it cannot be made"
-        raise OutputRefused(f"The folder {data} cannot be used: {reason}.") from None
 
 
 def _who() -> str:

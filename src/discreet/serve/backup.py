@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LockedSource, OutputRefused, SourceNotFound, UnreadableSource
 from discreet.result import Result
+from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Collection, Generator
     from datetime import datetime
 
     from discreet.engines.databases.duckdb import ServedDuckDB
@@ -121,7 +122,7 @@ def restore(
         )
     made = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     try:
-        made.mkdir(mode=0o700, parents=True)
+        make_private_folder(made)
         _unpack(file, made)
         with _unused(folder / DATA):
             _settle_ledger(folder / LEDGER, made / LEDGER, keep=keep_ledger, force=force)
@@ -266,9 +267,20 @@ def _manifest(archive: tarfile.TarFile, file: Path) -> dict[str, Any]:
     return manifest
 
 
-def _unpack(file: Path, made: Path) -> None:
+def unpack_some(file: Path, made: Path, names: Collection[str]) -> None:
+    """Put those of the named files that a backup holds into a folder.
+
+    Raises:
+        UnreadableSource: it is no backup, or is damaged.
+    """
+    _unpack(file, made, names)
+
+
+def _unpack(file: Path, made: Path, names: Collection[str] | None = None) -> None:
     with _opened(file) as archive:
         for name, digest in _manifest(archive, file)["files"].items():
+            if names is not None and name not in names:
+                continue
             read = archive.extractfile(name)
             path = made / name
             is_inside = path.parent == made or (path.parent.parent == made and name[0] != ".")

@@ -14,6 +14,7 @@ from discreet.errors import DiscreetError, OutputRefused, WrongUsage
 from discreet.serve.pg.limits import Limits
 from discreet.serve.pg.server import PgServer
 from discreet.serve.pg.tls import load, make_certificate
+from discreet.writing import make_private_folder, require_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -48,9 +49,10 @@ def open_tls(settings: Settings) -> Tls | None:
         folder = settings.place("tls")
         certificate, key = folder / "server.crt", folder / "server.key"
         if not certificate.exists():
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(folder)
             names = list(dict.fromkeys((settings.host, "localhost", "127.0.0.1")))
             certificate, key = make_certificate(folder, names=names)
+    require_private(key)
     return load(certificate, key, client_authorities=settings.client_ca)
 
 

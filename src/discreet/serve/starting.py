@@ -15,7 +15,7 @@ from discreet.dp.ledger.book import Ledger
 from discreet.engines.address import POSTGRES, SPARK
 from discreet.engines.connect import open_table
 from discreet.engines.databases.opening import open_database
-from discreet.errors import OutputRefused, SourceNotFound, StatementFailed, WrongUsage
+from discreet.errors import SourceNotFound, StatementFailed, WrongUsage
 from discreet.guard.access.authority import Column, Relation
 from discreet.guard.access.initial import initial_authority
 from discreet.guard.control import Control
@@ -27,10 +27,12 @@ from discreet.guard.journal import Event, Journal
 from discreet.guard.journal.audit_policy import AuditPolicy
 from discreet.guard.journal.keys import load_signing_key, make_signing_key
 from discreet.policy.load import load_policy
+from discreet.serve.folder import make_folder
 from discreet.serve.gateway.house import House
 from discreet.serve.gateway.vault import Vault
 from discreet.sql import build
 from discreet.stores import timelines
+from discreet.writing import require_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,11 +66,12 @@ def open_house(
 
     Raises:
         SourceNotFound: The database cannot be reached.
+        UnprotectedFile: Others can read the folder, or change something in it.
         WrongUsage: Settings contradict each other or what is there.
         StoreFailed: A store cannot be used.
         InvalidKey: The data are encrypted under another key.
     """
-    _make_folder(settings.data)
+    make_folder(settings.data)
     timelines.TIMELINES.remember_in(settings.place(timelines.FILE))
     policy = load_policy(settings.policy) if settings.policy else None
     control = Control(settings.control or settings.place("control.sqlite"))
@@ -123,15 +126,6 @@ def _furnished(house: House, show_password: Callable[[str], None]) -> Opened:
     return Opened(house, keeper, imported)
 
 
-def _make_folder(data: Path) -> None:
-    try:
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (data / "keys").mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        reason = error.strerror or "it cannot be made"
-        raise OutputRefused(f"The folder {data} cannot be used: {reason}.") from None
-
-
 def _open_journal(settings: Settings, clock: Callable[[], datetime]) -> Journal:
     private, public = settings.place("keys/journal.key"), settings.place("keys/journal.pub")
     key = load_signing_key(private) if private.exists() else make_signing_key(private, public)
@@ -153,6 +147,7 @@ def _door(settings: Settings) -> DoorSettings:
         return DoorSettings()
     password = ""
     if said.reader_password_file is not None:
+        require_private(said.reader_password_file)
         try:
             password = said.reader_password_file.read_text("utf-8").strip()
         except OSError:

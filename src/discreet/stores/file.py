@@ -14,6 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
 
 from discreet.stores.faults import Named, failure
+from discreet.writing import require_private
 
 if TYPE_CHECKING:
     from discreet.stores.book import Book
@@ -49,6 +50,7 @@ class File:
             is_new = self._inspect()
         except sqlite3.Error as error:
             raise failure(self._book, self.name, error) from None
+        self._refuse_others()
         if is_new:
             writing = engine.connect().execution_options(writes=True)
             with writing as connection, connection.begin():
@@ -68,6 +70,8 @@ class File:
         try:
             os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
+            if self._path.is_file() and not self._path.stat().st_size:
+                self._path.chmod(0o600)  # it holds nothing yet
             return
         except OSError:
             raise failure(self._book, self.name, Named("SQLITE_CANTOPEN")) from None
@@ -77,6 +81,11 @@ class File:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+    def _refuse_others(self) -> None:
+        # SQLite gives its logs the mode that the file has.
+        for ending in ("", "-wal", "-shm"):
+            require_private(self._path.with_name(self._path.name + ending))
 
     def _inspect(self) -> bool:
         """Return whether the file is still empty; refuse it if it is no book of this format."""

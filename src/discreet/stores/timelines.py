@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
-from discreet.writing import write_private
+from discreet.writing import make_private_folder, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +77,7 @@ def _read(file: Path) -> Mapping[str, int]:
 def _merge(file: Path, cluster: str, timeline: int) -> None:
     """Write a timeline to the file; a folder that cannot be written leaves it to the memory."""
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(file.parent)
         lock = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
         return

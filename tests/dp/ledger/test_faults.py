@@ -204,7 +204,7 @@ def test_a_file_that_may_only_be_read_fails_closed():
         ledger = Ledger(path)
         spend(ledger, "a")
         ledger.close()
-        path.chmod(0o444)
+        path.chmod(0o400)
         Path(folder).chmod(0o555)
 
         def work() -> str:

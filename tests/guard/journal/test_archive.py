@@ -46,7 +46,7 @@ def test_a_segment_holds_entries_checkpoint_and_manifest_that_nobody_may_write(a
     names = sorted(path.name for path in folder.iterdir())
     base = "journal-000000000001-000000000025"
     assert names == [f"{base}.checkpoint", f"{base}.jsonl", f"{base}.manifest.json"]
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o444}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o400}
     lines = (folder / f"{base}.jsonl").read_text("ascii").splitlines()
     assert len(lines) == 25
     assert json.loads(lines[3])["rows"] == 3

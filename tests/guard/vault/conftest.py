@@ -28,7 +28,7 @@ def raw_bytes(folder: Path) -> bytes:
 
 @pytest.fixture
 def documents(tmp_path: Path) -> Iterator[Control]:
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data").mkdir(mode=0o700)
     control = Control(tmp_path / "data" / "control.sqlite")
     yield control
     control.close()

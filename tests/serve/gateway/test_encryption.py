@@ -14,6 +14,7 @@ from discreet.errors import AccessDenied, InvalidKey, StatementFailed
 from discreet.guard.control import Control
 from discreet.guard.vault.keys import Act, create_key, destroy_key, end_rotation, rotate_key
 from discreet.guard.vault.wrapping import new_wrapping_key, parse_wrapping_key
+from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +50,7 @@ def make_table(client):
 @pytest.fixture
 def served(open_server, tmp_path):
     """A server with a key of its own, and the key of a column in its custody."""
-    (tmp_path / "data" / "keys").mkdir(parents=True)
+    make_private_folder(tmp_path / "data" / "keys")
     wrapping = new_wrapping_key(tmp_path / "data" / "keys" / "master.key")
     opened = open_server()
     create_key(opened.house.control, KEY, wrapping, act=ACT)
@@ -66,7 +67,7 @@ def admin(served, connect):
 @pytest.fixture
 def lent(open_server, connect, tmp_path):
     """A server without a key, and one who lends the key of a column to the session."""
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data").mkdir(mode=0o700)
     control = Control(tmp_path / "data" / "control.sqlite")
     wrapping = parse_wrapping_key(CLIENT, where="The test")
     create_key(control, KEY, wrapping, act=ACT, custody="client")

@@ -112,7 +112,7 @@ def test_what_the_owner_hides_of_a_public_table_is_public_no_more(admin, ann):
 def key(tmp_path):
     """The key of a column, made before the server is started."""
     made = secrets.token_bytes(32)
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data").mkdir(mode=0o700)
     with closing(Control(tmp_path / "data" / "control.sqlite")) as control:
         act = Act(by="admin", at=datetime(2026, 1, 1, tzinfo=UTC))
         wrapping = parse_wrapping_key(made, where="The test")

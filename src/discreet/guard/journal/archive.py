@@ -221,7 +221,7 @@ def _manifest(segment: Segment, checkpoint: Checkpoint) -> dict[str, Any]:
 def _write_once(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)  # of a run that ended before its manifest
     write_whole(path, text)
-    path.chmod(0o444)
+    path.chmod(0o400)
 
 
 def _read_manifest(path: Path) -> Segment:

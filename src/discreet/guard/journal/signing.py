@@ -107,7 +107,7 @@ def stored(connection: Connection) -> list[Checkpoint]:
 
 
 def _append(path: Path, note: str) -> None:
-    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(opened, "ab", buffering=0) as file:
         file.write(note.encode())
         os.fsync(file.fileno())

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.errors import StatementFailed
-from discreet.guard.vault.opened import TAG_BYTES
+from discreet.guard.vault.opened import TAG_BYTES, VERSION_BYTES, tag_of
 from discreet.guard.vault.wrapping import framed
 
 if TYPE_CHECKING:
@@ -121,6 +121,21 @@ def is_current(cells: Array, *, key: OpenKey) -> list[bool | None]:
     """Tell of each cell whether the active version encrypted it, for re-encryption after a rotation."""
     head = FORMAT + key.encrypting()[0]
     return [None if cell is None else cell[:_HEAD] == head for cell in cells.to_pylist()]
+
+
+def versions_in(cells: Array, key_id: str) -> dict[int, int]:
+    """Count the cells under each version of a key; the key itself is not needed for that."""
+    import pyarrow.compute as pc
+
+    start, length = len(FORMAT), TAG_BYTES - VERSION_BYTES
+    named = tag_of(key_id, 0)[:length]
+    heads: Any = pc
+    counted = heads.value_counts(heads.binary_slice(cells, start, _HEAD)).to_pylist()
+    return {
+        int.from_bytes(each["values"][length:], "big"): each["counts"]
+        for each in counted
+        if each["values"] is not None and each["values"][:length] == named
+    }
 
 
 def blind_index(values: Array, *, key: OpenKey, place: Place) -> Array:

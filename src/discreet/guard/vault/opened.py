@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 TAG_BYTES = 8
+VERSION_BYTES = 2  # the last of them
 
 
 def tag_of(key_id: str, version: int) -> bytes:
     """Return the eight bytes by which a cell names the key and the version it needs."""
-    return hashlib.sha256(key_id.encode()).digest()[:6] + version.to_bytes(2, "big")
+    named = hashlib.sha256(key_id.encode()).digest()[: TAG_BYTES - VERSION_BYTES]
+    return named + version.to_bytes(VERSION_BYTES, "big")
 
 
 class OpenKey:

@@ -12,6 +12,7 @@ from discreet.engines.databases.duckdb import ServedDuckDB
 from discreet.errors import AccessDenied, Bug, OutputRefused, StatementFailed
 from discreet.serve.backup import write_backup
 from discreet.serve.session import Outcome
+from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +91,7 @@ def _backup(session: GatewaySession, arguments: Sequence[object], note: Note) ->
             hint="Use the backup of your database, and `discreet backup` for the folder.",
         )
     folder = house.settings.place("backups")
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_private_folder(folder)
     target = folder / str(arguments[0])
     if target.exists():
         raise StatementFailed("58P02", "a backup of this name exists already")

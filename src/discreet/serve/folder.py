@@ -1,0 +1,45 @@
+"""The folder of a server: only its owner may look into it or change what the server believes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.writing import make_private_folder, require_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SECRET_FOLDERS = ("keys", "tls", "backups")
+_PUBLIC = (".crt", ".pub")  # halves of keys that anybody may have
+_SECRET = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".duckdb")
+
+
+def make_folder(data: Path) -> None:
+    """Make a server's folder, or refuse one that others can look into.
+
+    Raises:
+        OutputRefused: it cannot be made.
+        UnprotectedFile: others can read or change it, or something in it.
+    """
+    make_private_folder(data)
+    make_private_folder(data / "keys")
+    require_protected(data)
+
+
+def require_protected(data: Path) -> None:
+    """Refuse a server's folder if others can read it, or change anything in it.
+
+    Raises:
+        UnprotectedFile: they can; the message shows the command that ends it.
+    """
+    if not data.is_dir():
+        return
+    require_private(data)
+    for path in sorted(data.rglob("*")):
+        if not path.is_symlink():
+            require_private(path, may_be_read=not _is_secret(path, data))
+
+
+def _is_secret(path: Path, data: Path) -> bool:
+    first = path.relative_to(data).parts[0]
+    return path.suffix not in _PUBLIC and (first in _SECRET_FOLDERS or path.name.endswith(_SECRET))
