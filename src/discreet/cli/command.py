@@ -87,10 +87,17 @@ class Verbs(click.Group):
         """Return the verb's command, importing its module."""
         if cmd_name not in VERBS:
             ctx.fail(f"There is no verb '{cmd_name}'.{did_you_mean(cmd_name, VERBS)}")
-        if cmd_name not in PUBLISHING:
-            ctx.with_resource(private_files())  # until the command ends
         command: click.Command = import_module(f"discreet.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb that is to run; its files are private unless it publishes."""
+        found = super().resolve_command(ctx, args)
+        if found[0] not in PUBLISHING:
+            ctx.with_resource(private_files())  # until the command ends
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""
