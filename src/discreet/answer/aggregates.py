@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.answer.expressions.labels import label
 from discreet.answer.expressions.numbers import real
 from discreet.answer.expressions.translate import condition, translate
 from discreet.answer.rows import DECLARE_BOUNDS, is_number
@@ -154,7 +155,7 @@ def _count(node: exp.Count, when: exp.Expr | None, rows: Rows) -> Aggregate:
             raise QuestionRefused("count(DISTINCT …) takes one expression. Concatenate them.")
         if rows.names_unit(argument.expressions[0]) and when is None:
             return Aggregate(Ask.COUNT_UNITS)
-        typed = translate(argument.expressions[0], rows.resolve)
+        typed = label(translate(argument.expressions[0], rows.resolve))
         return Aggregate(Ask.COUNT_DISTINCT, _when(typed, when, rows))
     if argument is None or isinstance(argument, exp.Star):
         return (

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
+from discreet.answer.expressions.numbers import real
 from discreet.answer.expressions.translate import translate
 from discreet.answer.rows import Range, Rows, is_number
+from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
 from discreet.sql import build
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 UNIT = "discreet_unit_"  # names that no question can have: they are not in any scope
 RANK = "discreet_rank"
+_SIDE = "discreet_side"
 _Number = TypeVar("_Number", int, Fraction)
 
 
@@ -102,13 +105,20 @@ def union(first: Selection, second: Selection) -> Selection:
             "Both sides of UNION ALL must be about the same kind of unit: both by id, or both by row."
         )
     _require_same_people(first.rows, second.rows)
-    items = tuple(
-        _both(
-            one,
-            other,
-            is_unit=first.rows.is_unit(one.typed.tree) and second.rows.is_unit(other.typed.tree),
+    if first.rows.forms != second.rows.forms:
+        raise QuestionRefused(
+            "Both sides of UNION ALL are about people whose ids are of different kinds: "
+            f"{' per '.join(first.rows.forms)} and {' per '.join(second.rows.forms)}. An engine would "
+            "make one of them the other, where people become one. Store them in one type."
         )
+    units = [
+        first.rows.is_unit(one.typed.tree) and second.rows.is_unit(other.typed.tree)
         for one, other in zip(first.items, second.items, strict=True)
+    ]
+    first, second = (_without_decimals(side, units) for side in (first, second))
+    items = tuple(
+        _both(one, other, is_unit=is_unit)
+        for one, other, is_unit in zip(first.items, second.items, units, strict=True)
     )
     left, right = (_without_rank(side).query for side in (first, second))
     rows = replace(
@@ -138,6 +148,28 @@ def _named_unit(held: Held) -> str:
     said = held.policy.column(held.unit or "") if held.policy else None
     name = said.references[1] if said and said.references else held.unit or ""
     return name.casefold()
+
+
+def _without_decimals(selection: Selection, units: Sequence[bool]) -> Selection:
+    """Return decimals as doubles, but for units: one of another width might not fit, and fail."""
+    kinds = [item.typed.kind for item in selection.items]
+    if not any(
+        kind is Kind.DECIMAL and not is_unit for kind, is_unit in zip(kinds, units, strict=True)
+    ):
+        return selection
+    rows = selection.as_rows(_SIDE)
+    columns = rows.scope[_SIDE]
+    return select(
+        rows,
+        [
+            replace(item, typed=columns[item.name] if is_unit else _held(columns[item.name]))
+            for item, is_unit in zip(selection.items, units, strict=True)
+        ],
+    )
+
+
+def _held(typed: Typed) -> Typed:
+    return real(typed) if typed.kind is Kind.DECIMAL else typed
 
 
 def _without_rank(selection: Selection) -> Selection:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.answer.aggregates import is_aggregate
+from discreet.answer.columns import read_from
 from discreet.answer.derive import value_of
+from discreet.answer.expressions.labels import label
 from discreet.answer.expressions.translate import translate
 from discreet.answer.expressions.typed import CALENDAR, MANY, Typed, domain
 from discreet.engines.engine import Kind
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.answer.rows import Rows
 
 MOST_GROUPINGS = 64
+_PUBLIC = "discreet_public"
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,12 @@ def _position(item: exp.Expr, keys: list[Key], select: exp.Select, rows: Rows) -
 
 
 def _typed(written: exp.Expr, rows: Rows) -> Typed:
+    """Return a key's value, in one form; the unit stays as it is, so that it still says whose a row is."""
+    found = _valued(written, rows)
+    return found if rows.names_unit(written) else replace(label(found), values=found.values)
+
+
+def _valued(written: exp.Expr, rows: Rows) -> Typed:
     """Return a key's value; one computed from a bounded number has public values when it is clamped."""
     typed = value_of(written, rows)
     if typed.kind is Kind.OTHER:
@@ -162,9 +171,10 @@ def _public_values(column: exp.Column, rows: Rows) -> tuple[object, ...] | None:
     held = rows.publics.get(column.table)
     if held is None or rows.resolve(column).kind is Kind.OTHER:
         return None
-    wanted = build.column(column.name)
-    query = build.select(wanted, source=held.table.relation.copy()).distinct(copy=False)
-    query = build.ordered(query, [wanted]).limit(MANY + 1, copy=False)
+    # In the form that groups are called by, which is what people's rows are compared with.
+    wanted = build.named(label(held.columns(_PUBLIC)[column.name]).tree, "v")
+    query = build.select(wanted, source=read_from(held, _PUBLIC)).distinct(copy=False)
+    query = build.ordered(query, [build.column("v")]).limit(MANY + 1, copy=False)
     found = [
         value for (value,) in zip(*held.table.engine.run(query).to_pydict().values(), strict=True)
     ]

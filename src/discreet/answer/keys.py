@@ -31,6 +31,7 @@ TYPES = {
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP: pa.timestamp("us"),
     Kind.REAL: pa.float64(),
+    Kind.TIME: pa.time64("us"),
 }
 
 

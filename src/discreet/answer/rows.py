@@ -46,8 +46,8 @@ class Touch:
 class Rows:
     """A selection of rows that nobody has aggregated yet.
 
-    `unit` says whose a row is; when empty, each row is a person. A row of a protected table may
-    appear in `fan` rows, as far as anybody counts: more are 2, too, where a unit bounds them.
+    `unit` says whose a row is, in one of the `forms` that tell people apart exactly; when empty, each
+    row is a person. A row of a protected table may appear in `fan` rows, as far as anybody counts: more are 2, too, where a unit bounds them.
     `bounds` are public limits that numbers are clamped to before they are summed. `rank` numbers
     the rows of each unit by chance. `is_single` says that each unit has one row at most.
     `has_children` says that some rows are also protected one by one, by a table whose rows are
@@ -57,6 +57,7 @@ class Rows:
     frame: exp.Select
     scope: Mapping[str, Mapping[str, Typed]]
     unit: tuple[exp.Expr, ...] = ()
+    forms: tuple[str, ...] = ()
     touches: tuple[Touch, ...] = ()
     limits: Limits = field(default_factory=Limits)
     bounds: Mapping[Place, Range] = field(default_factory=dict[Place, Range])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.answer.columns import identifier_form, read_from, require_identifier
 from discreet.answer.expressions.translate import condition, translate
 from discreet.answer.rows import Rows, Touch, joined_limits
 from discreet.engines.engine import Kind
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.answer.expressions.typed import Typed
 
     Scope = Mapping[str, Mapping[str, Typed]]
+    Pair = tuple[exp.Expr, exp.Expr]
 
 # Kinds whose values are equal in a comparison only when they are one.
 _DISTINCT = (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP)
@@ -29,7 +31,7 @@ _DISTINCT = (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP)
 def scan(held: Held, alias: str) -> Rows:
     """Return all rows of a table, called `alias` in the question."""
     columns = held.columns(alias)
-    frame = exp.Select().from_(build.aliased_table(held.table.relation, alias))
+    frame = exp.Select().from_(read_from(held, alias))
     if held.is_public:
         return Rows(frame, {alias: columns}, publics={alias: held})
     bounds = {(alias, name): found for name in columns if (found := held.bounds(name)) is not None}
@@ -47,24 +49,28 @@ def scan(held: Held, alias: str) -> Rows:
 def _owned(rows: Rows, held: Held, alias: str) -> Rows:
     """Return `rows` with their unit; rows that are nobody's are left out."""
     unit = build.column(held.unit or "", of=alias)
+    form = require_identifier(held, held.unit or "")
     rows = rows.where(exp.Not(this=build.is_null(unit.copy())))
     period = held.policy.unit_period if held.policy else None
     if period is None:
-        return replace(rows, unit=(unit,))
+        return replace(rows, unit=(unit,), forms=(form,))
     trunc = exp.TimestampTrunc(
         this=build.column(period.column, of=alias), unit=exp.var(period.period.upper())
     )
-    start = translate(trunc, rows.resolve).tree
+    found = translate(trunc, rows.resolve)
+    start = found.tree
     # What has no date is in no period: NULL equals nothing, not even the same person's NULL.
     rows = rows.where(exp.Not(this=build.is_null(start.copy())))
-    return replace(rows, unit=(unit, start))
+    # A person's month is no person's year, also where both begin on the same day.
+    return replace(rows, unit=(unit, start), forms=(form, f"{period.period} as {found.kind.value}"))
 
 
 def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
     """Return the joined rows; whose they are stays told, or the question is refused."""
     scope = {**left.scope, **(_optional(right.scope) if side else right.scope)}
     merged = Rows(exp.Select(), scope, hidden=left.hidden)
-    equalities = list(_equalities(merged.qualified(on))) if on is not None else []
+    conditions = list(_conditions(merged.qualified(on))) if on is not None else []
+    equalities = [(one.this, one.expression) for one in conditions if isinstance(one, exp.EQ)]
     if not equalities:
         raise QuestionRefused(
             "A join without an equality pairs everybody with everybody. Write JOIN … ON a.x = b.y."
@@ -74,11 +80,17 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
             f"{side or 'This'} JOIN makes rows that belong to nobody. Write the protected table "
             "first and use JOIN or LEFT JOIN."
         )
-    unit, limits = _unit_of(left, right, equalities)
+    unit, limits, same = _unit_of(left, right, equalities)
     table, filters = _joined(right)
-    total = condition(merged.qualified(on or exp.true()), merged.resolve)
+    # What says whose the rows are is compared as it is: nothing may make two people one.
+    total = [
+        exp.EQ(this=merged.resolve(one.this).tree, expression=merged.resolve(one.expression).tree)
+        if isinstance(one, exp.EQ) and (one.this, one.expression) in same
+        else condition(one, merged.resolve)
+        for one in conditions
+    ]
     # Conditions of the right side decide what can be matched, not which rows of the left remain.
-    joined = exp.Join(this=table, on=build.all_of([total, *filters]), side=side or None)
+    joined = exp.Join(this=table, on=build.all_of([*total, *filters]), side=side or None)
     frame = left.frame.copy()
     frame.append("joins", joined)
     if side and unit != left.unit:
@@ -92,6 +104,7 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
         frame,
         scope,
         unit=unit,
+        forms=left.forms or right.forms,
         touches=(*left.touches, *right.touches),
         limits=limits,
         bounds={**left.bounds, **right.bounds},
@@ -123,26 +136,39 @@ def _joined(rows: Rows) -> tuple[exp.Expr, list[exp.Expr]]:
 
 
 def _unit_of(
-    left: Rows, right: Rows, equalities: list[tuple[exp.Expr, exp.Expr]]
-) -> tuple[tuple[exp.Expr, ...], Limits]:
+    left: Rows, right: Rows, equalities: list[Pair]
+) -> tuple[tuple[exp.Expr, ...], Limits, list[Pair]]:
+    """Return whose the joined rows are, their limits, and the equalities that say so."""
     if left.is_public or right.is_public:
         public, private = (left, right) if left.is_public else (right, left)
         if not private.is_public:
             _require_unique(public, private, equalities)
-        return private.unit, private.limits
+        return private.unit, private.limits, []
     if len(left.unit) > 1 or len(right.unit) > 1:
         raise QuestionRefused(
             "Tables whose unit is a person in a period cannot be joined with protected tables: "
             "one person's row there touches every period. Ask about each table alone."
         )
-    turned = [*equalities, *((other, one) for one, other in equalities)]
-    if any(left.is_unit(one) and right.is_unit(other) for one, other in turned):
-        return left.unit, joined_limits(left.limits, right.limits)
+    same = [
+        pair
+        for pair in equalities
+        if any(left.is_unit(a) and right.is_unit(b) for a, b in (pair, pair[::-1]))
+    ]
+    if same:
+        _require_one_form(left.forms, right.forms)
+        return left.unit, joined_limits(left.limits, right.limits), same
     for child, parent in ((left, right), (right, left)):
         # A row that belongs to one row of the other table belongs to the person of that row.
         is_child = not child.unit and parent.unit
-        if is_child and any(_refers(child, one, parent, other) for one, other in turned):
-            return parent.unit, parent.limits
+        if not is_child:
+            continue
+        same = [
+            pair
+            for pair in equalities
+            if any(_refers(child, a, parent, b) for a, b in (pair, pair[::-1]))
+        ]
+        if same:
+            return parent.unit, parent.limits, same
     raise _nobodys(left, right)
 
 
@@ -178,12 +204,30 @@ def _refers(child: Rows, a: exp.Expr, parent: Rows, b: exp.Expr) -> bool:
         return False
     policy = child.touches[0].held.policy
     said = policy.column(a.name) if policy else None
-    return said is not None and said.references == (parent.touches[0].held.name, b.name)
+    if said is None or said.references != (parent.touches[0].held.name, b.name):
+        return False
+    forms = [
+        identifier_form(rows.touches[0].held, column.name)
+        for rows, column in ((child, a), (parent, b))
+    ]
+    _require_one_form(*((form,) for form in forms))
+    return True
 
 
-def _require_unique(
-    public: Rows, private: Rows, equalities: list[tuple[exp.Expr, exp.Expr]]
-) -> None:
+def _require_one_form(first: tuple[str | None, ...], second: tuple[str | None, ...]) -> None:
+    """Refuse ids of different kinds: engines would compare them as doubles, where people become one."""
+    if first == second and None not in first:
+        return
+    words = " and ".join(
+        str(forms[0] or "of a kind without exact ids") for forms in (first, second)
+    )
+    raise QuestionRefused(
+        f"The ids that say whose the rows are, are {words}, and cannot be compared exactly. Store "
+        "them in one type: as whole numbers, as texts, or as decimals of one scale."
+    )
+
+
+def _require_unique(public: Rows, private: Rows, equalities: list[Pair]) -> None:
     """Refuse a public table that could multiply people's rows; it is public, so it may be looked at."""
     keys = [
         side
@@ -227,12 +271,12 @@ def _public_table(rows: Rows) -> Held:
     return next(iter(rows.publics.values()))
 
 
-def _equalities(on: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    """Yield both sides of each equality that must hold."""
+def _conditions(on: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield each condition that must hold."""
     if isinstance(on, exp.Paren):
-        yield from _equalities(on.this)
+        yield from _conditions(on.this)
     elif isinstance(on, exp.And):
-        yield from _equalities(on.this)
-        yield from _equalities(on.expression)
-    elif isinstance(on, exp.EQ):
-        yield on.this, on.expression
+        yield from _conditions(on.this)
+        yield from _conditions(on.expression)
+    else:
+        yield on

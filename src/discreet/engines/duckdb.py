@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
-from discreet.engines.render import drop_table, render
+from discreet.engines.render import byte_order, drop_table, render
 from discreet.errors import EngineFailed, OutputRefused, WrongUsage
 from discreet.sql import build
 
@@ -27,6 +27,8 @@ Answer = TypeVar("Answer")
 ROWS_PER_BATCH = 122_880  # DuckDB's own row group, so that a batch is one vectorized hand-over
 _BYTES_PER_THREAD = 125e6  # what DuckDB's guide asks for
 
+_OURS = "discreet_"  # how names begin that an engine gives
+
 _DISK_ERRORS = (
     errno.ENOSPC,
     errno.EFBIG,
@@ -37,6 +39,9 @@ _DISK_ERRORS = (
     errno.EIO,
 )
 
+_FINE = "TIMESTAMP_NS"
+_FAR = ("TIMESTAMP_S", "TIMESTAMP_MS")  # they reach farther than microseconds do
+_ENDS = ("290307-01-01 (BC) 00:00:00", "294246-12-31 23:59:59")
 _KINDS: Mapping[str, Kind] = {
     "BOOLEAN": Kind.BOOLEAN,
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Kind.INTEGER),
@@ -65,6 +70,19 @@ def _plain_type(type_name: str) -> str | None:
     if kind is Kind.OTHER or (kind is Kind.TEXT and type_name != "VARCHAR"):
         return "TEXT"
     return "TIMESTAMP" if type_name.startswith("TIMESTAMP_") else None
+
+
+def _as_plain(name: str, kind: str, to: str) -> exp.Expr:
+    """Return a column as another type; moments that do not fit it are the first or the last that do."""
+    column = build.column(name)
+    if kind not in _FAR:
+        return exp.cast(column, to)
+    ends = [exp.cast(build.text(end), exp.DataType.build(kind, dialect="duckdb")) for end in _ENDS]
+    ifs = [
+        exp.If(this=test(this=column.copy(), expression=end), true=end.copy())
+        for test, end in zip((exp.LT, exp.GT), ends, strict=True)
+    ]
+    return exp.cast(exp.Case(ifs=ifs, default=column), to)
 
 
 def _all_whole(column: exp.Column) -> exp.Expr:
@@ -130,7 +148,7 @@ class DuckDB:
 
     def columns(self, relation: exp.Table) -> tuple[Column, ...]:
         """Return the columns of `relation` in their order."""
-        return tuple(Column(name, kind_of(kind)) for name, kind in self.types(relation))
+        return tuple(Column(name, kind_of(kind), kind) for name, kind in self.types(relation))
 
     def types(self, relation: exp.Table) -> list[tuple[str, str]]:
         """Return the columns of `relation` with DuckDB's own type names."""
@@ -233,22 +251,32 @@ class DuckDB:
     def table(self, relation: exp.Table, *, label: str) -> Table:
         """Return `relation` as a table in which every column can be grouped and ordered."""
         types = self.types(relation)
-        columns = tuple(Column(name, kind_of(kind)) for name, kind in types)
         plain = {name: _plain_type(kind) for name, kind in types}
         # Rounded to what other engines have, moments could become equal.
         plain |= dict.fromkeys(self._finer_than_microseconds(relation, types))
-        if any(plain.values()):
+        # A table that was not made here may have texts that its collation holds for equal.
+        texts = [name for name, kind in types if kind == "VARCHAR" and not _is_ours(relation)]
+        if texts or any(plain.values()):
             wanted = [
-                build.named(exp.cast(build.column(name), to), name) if to else build.column(name)
+                build.named(byte_order(build.column(name)), name)
+                if name in texts
+                else build.named(_as_plain(name, dict(types)[name], to), name)
+                if to
+                else build.column(name)
                 for name, to in plain.items()
             ]
             relation = self.view(build.select(*wanted, source=relation.copy()))
+        columns = tuple(
+            # Whether moments were rounded depends on rows, so that the type must not.
+            Column(name, kind_of(kind), kind if kind == _FINE else plain[name] or kind)
+            for name, kind in types
+        )
         return Table(engine=self, relation=relation, columns=columns, label=label)
 
     def _finer_than_microseconds(
         self, relation: exp.Table, types: list[tuple[str, str]]
     ) -> list[str]:
-        clocks = [name for name, kind in types if kind == "TIMESTAMP_NS"]
+        clocks = [name for name, kind in types if kind == _FINE]
         if not clocks:
             return []
         checks = [build.named(_any_finer(build.column(name)), name) for name in clocks]
@@ -277,7 +305,7 @@ class DuckDB:
     def fresh_name(self, hint: str) -> exp.Table:
         """Return a table name that nothing on this engine has."""
         self._count += 1
-        return build.table(f"discreet_{hint}_{self._count}")
+        return build.table(f"{_OURS}{hint}_{self._count}")
 
     def execute(
         self,
@@ -309,6 +337,10 @@ class DuckDB:
         item = exp.SetItem(this=exp.EQ(this=exp.var(name), expression=value))
         text = render(exp.Set(expressions=[item]), dialect=self.dialect)
         withheld(lambda: connection.execute(text))
+
+
+def _is_ours(relation: exp.Table) -> bool:
+    return not relation.db and relation.name.startswith(_OURS)
 
 
 def _bounded(cursor: duckdb.DuckDBPyConnection, most: int) -> ArrowTable:

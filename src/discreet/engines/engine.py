@@ -46,10 +46,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table on an engine."""
+    """A column of a table on an engine; `type` is the engine's own word, where its width matters."""
 
     name: str
     kind: Kind
+    type: str = ""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,9 @@ class Spark:
     def columns(self, relation: exp.Table) -> tuple[Column, ...]:
         """Return the columns of `relation` in their order."""
         frame = self._frame(build.select(exp.Star(), source=relation.copy()))
-        return tuple(Column(name, kind_of(kind)) for name, kind in withheld(lambda: frame.dtypes))
+        return tuple(
+            Column(name, kind_of(kind), kind) for name, kind in withheld(lambda: frame.dtypes)
+        )
 
     def run(self, query: exp.Query) -> ArrowTable:
         """Return the whole result: for results known to be small."""
@@ -228,7 +230,7 @@ class Spark:
         withheld(lambda: frame.createOrReplaceTempView(source.name))
         plain = self._frame(build.select(*wanted, source=source))
         withheld(lambda: plain.createOrReplaceTempView(view.name))
-        columns = tuple(Column(name, kind_of(kind)) for name, kind in types)
+        columns = tuple(Column(name, kind_of(kind), kind) for name, kind in types)
         return Table(engine=self, relation=view, columns=columns, label=label)
 
     def _frame(self, query: exp.Query) -> DataFrame:

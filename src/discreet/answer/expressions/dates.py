@@ -103,7 +103,7 @@ def day(typed: Typed) -> Typed:
         )
     if typed.most is not None or (typed.low is not None and typed.high is not None):
         return replace(typed, most=_ENDS[1])
-    tree = _within(typed.tree, date_literal(_FIRST).tree, date_literal(_LAST).tree)
+    tree = within(typed.tree, date_literal(_FIRST).tree, date_literal(_LAST).tree)
     return replace(typed, tree=tree, most=_ENDS[1])
 
 
@@ -121,10 +121,10 @@ def moment(typed: Typed) -> Typed:
         return typed
     ends = _stamp_literal(_START).tree, _stamp_literal(_END).tree
     cast = exp.cast(typed.tree.copy(), _STAMP)
-    return replace(typed, tree=_within(cast, *ends), most=_ENDS[1])
+    return replace(typed, tree=within(cast, *ends), most=_ENDS[1])
 
 
-def _within(tree: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+def within(tree: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
     """Return `tree` between two ends; LEAST and GREATEST alone would make an end out of NULL."""
     ifs = [
         exp.If(this=exp.LT(this=inner(tree), expression=low.copy()), true=low.copy()),
@@ -226,9 +226,9 @@ def shift(typed: Typed, count: int, unit: str) -> Typed:
     first, last = _reachable(amount, span)
     if is_date:
         # No clamp to the calendar first: these ends lie within it.
-        kept = _within(typed.tree, date_literal(first.date()).tree, date_literal(last.date()).tree)
+        kept = within(typed.tree, date_literal(first.date()).tree, date_literal(last.date()).tree)
     else:
-        kept = _within(moment(typed).tree, _stamp_literal(first).tree, _stamp_literal(last).tree)
+        kept = within(moment(typed).tree, _stamp_literal(first).tree, _stamp_literal(last).tree)
     step = exp.Interval(this=exp.Literal.string(str(abs(amount))), unit=exp.var(span))
     node = exp.Add if amount >= 0 else exp.Sub
     tree = exp.cast(node(this=kept, expression=step), "DATE" if is_date else _STAMP)

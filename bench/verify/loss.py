@@ -1,0 +1,209 @@
+"""The exact privacy loss of one question between two neighboring databases, from the plan's own queries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from discreet.answer import bounding, perturb
+from discreet.answer.blocks import ROWS
+from discreet.answer.plan import make_plan
+from discreet.answer.question import key_name
+from discreet.answer.resolve import resolve
+from discreet.answer.statement import parse
+from discreet.dp.accounting.conversion import rho_of_epsilon
+from discreet.engines.render import render
+from discreet.errors import DiscreetError, EngineFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from discreet.answer.catalog import Catalog
+    from discreet.answer.plan import LeafPlan, Noise, Plan
+    from discreet.engines.engine import ArrowTable, Engine
+
+Cells = Counter[object]
+
+EPSILON = Fraction(1)
+DELTA = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two neighboring databases: its tables, and the engine that they are on."""
+
+    catalog: Catalog
+    engine: Engine
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the comparison of two neighbors gave; `loss` is the share of the price that was used up.
+
+    `fault` says what tells the neighbors apart, or is None when nothing does.
+    """
+
+    fault: str | None
+    loss: Fraction = Fraction(0)
+    is_refused: bool = False
+
+
+def compare(question: str, there: Side, gone: Side, *, noise: Noise | None = None) -> Verdict:
+    """Return whether the neighbors are told apart for free, or by more than what is paid."""
+    with _same_order():
+        plans = [_planned(question, side, noise) for side in (there, gone)]
+    shown = [_shown(plan, side) for plan, side in zip(plans, (there, gone), strict=True)]
+    if shown[0] != shown[1]:
+        return Verdict(f"before paying: {_difference(*shown)}")
+    if isinstance(plans[0], str) or isinstance(plans[1], str):
+        is_failure = "EngineFailed" in shown[0] or "Bug" in shown[0]
+        return Verdict(f"planning failed: {shown[0]}" if is_failure else None, is_refused=True)
+    found = [
+        _statistics(plan, side.engine) for plan, side in zip(plans, (there, gone), strict=True)
+    ]
+    failed = [item if isinstance(item, str) else None for item in found]
+    if isinstance(found[0], str) or isinstance(found[1], str):
+        # A value that makes a question fail is a fault even where both neighbors have it.
+        return Verdict(f"failed after paying: {failed}")
+    return _weighed(plans[0], found[0], found[1])
+
+
+@contextmanager
+def _same_order() -> Iterator[None]:
+    """Let the orders of chance in two plans be the same, so that the plans can be compared."""
+    before = bounding.secrets
+    bounding.secrets = SimpleNamespace(token_hex=lambda _=0: "the same for both")  # pyright: ignore
+    try:
+        yield
+    finally:
+        bounding.secrets = before
+
+
+def _planned(question: str, side: Side, noise: Noise | None) -> Plan | str:
+    try:
+        asked = resolve(parse(question), side.catalog)
+        return make_plan(asked, epsilon=EPSILON, delta=DELTA, noise=noise)
+    except DiscreetError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _shown(plan: Plan | str, side: Side) -> str:
+    """Return all that can be seen before paying."""
+    if isinstance(plan, str):
+        return plan
+    lines = [repr(plan.price), repr(plan.event), plan.noise, repr(plan.question.names)]
+    for leaf in plan.leaves:
+        queries = [leaf.query, *(probe.query for probe in (*leaf.ranks, *leaf.distincts))]
+        lines += [render(q, dialect=side.engine.dialect) for q in queries if q is not None]
+        lines += [repr(leaf.domain), repr(leaf.threshold), repr(leaf.limit)]
+    return "\n".join(lines)
+
+
+def _difference(one: str, other: str) -> str:
+    pairs = zip(one.splitlines(), other.splitlines(), strict=False)
+    return next((f"{a} | {b}" for a, b in pairs if a != b), "one has more")
+
+
+def _statistics(plan: Plan, engine: Engine) -> list[dict[str, Cells]] | str:
+    """Return every exact number of a plan that gets noise, or that it failed."""
+    try:
+        return [_sums(leaf, engine) for leaf in plan.leaves]
+    except EngineFailed as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 -- whatever fails is a finding
+        return f"{type(error).__name__}: {error}"
+
+
+def _sums(leaf: LeafPlan, engine: Engine) -> dict[str, Cells]:
+    groups, sums = perturb._exact(leaf, engine)
+    named: list[object] = [()]
+    keys = len(leaf.leaf.keys)
+    if keys:
+        # As labels are shown: a label that another person changes is told like any other.
+        named = [repr(key) for key in zip(*(c.to_pylist() for c in groups.columns()), strict=True)]
+    found = {name: _cells(named, vertices) for name, vertices in sums.items()}
+    for index, probe in enumerate(leaf.distincts):
+        found[f"distinct {index}"] = _counted(engine.run(probe.query), keys)
+    for index, probe in enumerate(leaf.ranks):
+        found[f"rank {index}"] = _counted(engine.run(probe.query), keys + 1)
+    return found
+
+
+def _cells(named: list[object], vertices: list[Any]) -> Cells:
+    cells: Cells = Counter()
+    for index, vertex in enumerate(vertices):
+        for group, value in zip(named, vertex, strict=True):
+            cells[group, index] += int(value)
+    return cells
+
+
+def _counted(raw: ArrowTable, keys: int) -> Cells:
+    names = [key_name(index) for index in range(keys)]
+    cells: Cells = Counter()
+    for row in raw.to_pylist():
+        cells[repr([row[name] for name in names])] += int(row[ROWS] or 0)
+    return cells
+
+
+def _weighed(plan: Plan, there: list[dict[str, Cells]], gone: list[dict[str, Cells]]) -> Verdict:
+    """Return the loss of all statistics together, as a share of what is paid for them."""
+    total = Fraction(0)
+    for leaf, one, other in zip(plan.leaves, there, gone, strict=True):
+        gaps = {name: _gaps(one[name], other[name]) for name in one}
+        total += sum(_losses(leaf, gaps, is_laplace=plan.noise == "laplace"), Fraction(0))
+        fault = _beyond_threshold(leaf, one, other)
+        if fault:
+            return Verdict(fault)
+    slips = sum(leaf.threshold is not None for leaf in plan.leaves)
+    paid = EPSILON
+    if plan.noise == "gaussian":
+        paid = rho_of_epsilon(EPSILON, delta=DELTA / (slips + 1))
+    if total > paid:
+        return Verdict(f"loss {float(total / paid):.3f} times what is paid", total / paid)
+    return Verdict(None, total / paid)
+
+
+def _gaps(one: Cells, other: Cells) -> list[int]:
+    return [abs(one[cell] - other[cell]) for cell in {*one, *other}]
+
+
+def _losses(
+    leaf: LeafPlan, gaps: Mapping[str, list[int]], *, is_laplace: bool
+) -> Iterator[Fraction]:
+    """Yield the loss of each noisy statistic: epsilon of Laplace noise, rho of Gaussian noise."""
+    scales = {item.block.name: item.scale for item in leaf.blocks}
+    scales |= {f"distinct {index}": item.scale for index, item in enumerate(leaf.distincts)}
+    for name, scale in scales.items():
+        if is_laplace:
+            yield sum(gaps[name]) / scale
+        else:
+            yield sum(gap * gap for gap in gaps[name]) / (2 * scale**2)
+    for index, probe in enumerate(leaf.ranks):
+        # Each score changes by at most the rows that come or go, each as often as it counts.
+        most = probe.rows_per_unit * probe.one
+        epsilon = probe.epsilon * Fraction(sum(gaps[f"rank {index}"]), most)
+        yield epsilon if is_laplace else epsilon**2 / 2
+
+
+def _beyond_threshold(
+    leaf: LeafPlan, there: Mapping[str, Cells], gone: Mapping[str, Cells]
+) -> str | None:
+    """Return that somebody alone is more of a group, or in more groups, than the threshold allows."""
+    if leaf.selector is None:
+        return None
+    one, other = there[leaf.selector], gone[leaf.selector]
+    alone = [abs(one[cell] - other[cell]) for cell in {*one} ^ {*other}]
+    groups = leaf.limit.groups or leaf.limit.rows
+    per_group = (leaf.limit.per_group if leaf.selector == ROWS else 1) * leaf.limit.change
+    if max(alone, default=0) > per_group or len(alone) > groups * leaf.limit.change:
+        return f"a person alone counts {max(alone)} in {len(alone)} groups that nobody else is in"
+    return None
+
+
+def share_of(verdicts: list[Verdict], test: Callable[[Verdict], bool]) -> float:
+    """Return how many of `verdicts` pass `test`, from 0 to 1."""
+    return sum(map(test, verdicts)) / max(len(verdicts), 1)
