@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -49,7 +50,8 @@ def policy(method: model.Method, *, has_notes: bool, **settings) -> Policy:
     columns = COLUMNS if has_notes else COLUMNS[:-1]
     criteria = (model.KAnonymity(3), model.LDiversity("ill", 2))
     release = model.Release(method=method, **settings)
-    return Policy({"people": model.Table("people", columns, criteria=criteria, release=release)})
+    table = model.Table("people", columns, criteria=criteria, release=release)
+    return Policy({"people": replace(table, tolerance={"default": 1.0})})
 
 
 def on(engine, table: pa.Table) -> Table:

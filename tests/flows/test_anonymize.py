@@ -20,7 +20,8 @@ import pytest
 import discreet as library
 
 HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
-SHORTCUT = ("--quasi", "age,sex,zip", "--sensitive", "ill", "--k", "3")
+TEST = ("--accept-risk", "it goes nowhere")
+SHORTCUT = ("--quasi", "age,sex,zip", "--sensitive", "ill", "--k", "3", *TEST)
 ILLNESSES = ("flu", "gout", "acne")
 
 

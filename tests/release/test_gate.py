@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from discreet.errors import RiskNotTolerated, WrongUsage
+from discreet.measure.assess import assess
 from discreet.policy import model
 from discreet.policy.model import Column, KAnonymity, Policy, Role
 from discreet.release.anonymization import anonymize
@@ -31,17 +33,20 @@ PEOPLE = pa.table(
 )
 
 
-def policy(tolerance: dict[str, float] | None = None, *, k: int = 3) -> Policy:
+ANYTHING = {"default": 1.0}
+
+
+def policy(tolerance: dict[str, float] = ANYTHING, *, k: int = 3) -> Policy:
     columns = (
         Column("age", Role.QUASI_IDENTIFIER),
         Column("ill", Role.SENSITIVE),
         Column("work", Role.INSENSITIVE),
     )
     table = model.Table("people", columns, criteria=(KAnonymity(k),))
-    return Policy({"people": replace(table, tolerance=tolerance or {})})
+    return Policy({"people": replace(table, tolerance=tolerance)})
 
 
-def test_a_release_without_a_tolerance_tells_what_attacks_learn(tmp_path: Path):
+def test_a_release_that_tolerates_all_tells_what_attacks_learn(tmp_path: Path):
     found = anonymize(PEOPLE, policy(), output=tmp_path / "out.csv", table="people")
     learned = {one.attack: one.rate for one in found.findings}
     assert learned["homogeneity"] == 0.5
@@ -50,8 +55,13 @@ def test_a_release_without_a_tolerance_tells_what_attacks_learn(tmp_path: Path):
 
 
 def test_what_tells_more_than_is_tolerated_is_kept_back(tmp_path: Path):
-    with pytest.raises(RiskNotTolerated, match="homogeneity learns 50") as refused:
-        anonymize(PEOPLE, policy({"homogeneity": 0.1}), output=tmp_path / "out.csv", table="people")
+    with pytest.raises(RiskNotTolerated, match="homogeneity of ill learns 50") as refused:
+        anonymize(
+            PEOPLE,
+            policy({"homogeneity": 0.1, "default": 1.0}),
+            output=tmp_path / "out.csv",
+            table="people",
+        )
     assert list(tmp_path.iterdir()) == []
     assert refused.value.findings[0].attack == "homogeneity"
 
@@ -67,7 +77,7 @@ def test_what_was_there_before_stays_when_a_release_is_kept_back(tmp_path: Path)
 def test_a_risk_may_be_accepted_with_a_reason(tmp_path: Path):
     found = anonymize(
         PEOPLE,
-        policy({"homogeneity": 0.1}),
+        policy({"homogeneity": 0.1, "default": 1.0}),
         output=tmp_path / "out.csv",
         table="people",
         accept_risk="the ethics board agreed",
@@ -79,7 +89,7 @@ def test_a_risk_may_be_accepted_with_a_reason(tmp_path: Path):
 def test_a_reason_is_kept_only_where_it_was_needed(tmp_path: Path):
     found = anonymize(
         PEOPLE,
-        policy({"homogeneity": 0.9}),
+        policy({"homogeneity": 0.9, "default": 1.0}),
         output=tmp_path / "out.csv",
         table="people",
         accept_risk="just in case",
@@ -88,7 +98,7 @@ def test_a_reason_is_kept_only_where_it_was_needed(tmp_path: Path):
 
 
 def test_a_dry_run_tells_and_refuses_nothing():
-    found = anonymize(PEOPLE, policy({"homogeneity": 0.1}), table="people")
+    found = anonymize(PEOPLE, policy({"homogeneity": 0.1, "default": 1.0}), table="people")
     assert [one.attack for one in found.findings if one.exceeds] == ["homogeneity"]
 
 
@@ -181,8 +191,16 @@ def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
     proofs.mkdir()
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
     wanted = replace(wished(), criteria=[KAnonymity(3)])
+    accepted = "a test"
     for place, where in ((first, proofs / "a.json"), (second, tmp_path / "release.json")):
-        found = anonymize(PEOPLE, output=place, wishes=wanted, table="people", manifest=where)
+        found = anonymize(
+            PEOPLE,
+            output=place,
+            wishes=wanted,
+            table="people",
+            manifest=where,
+            accept_risk=accepted,
+        )
         write_manifest(where, found, found.policy, arguments={}, files={})
     (proofs / "rows.json").write_text('[{"age": 31}]', "utf-8")
     found = anonymize(
@@ -191,6 +209,7 @@ def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
         wishes=wanted,
         table="people",
         manifest=proofs / "c.json",
+        accept_risk=accepted,
     )
     assert {one.output for one in found.history} == {str(first), str(second)}
 
@@ -213,9 +232,92 @@ def test_a_risk_is_not_accepted_for_no_reason(tmp_path: Path, reason: str):
     with pytest.raises(WrongUsage, match="reason"):
         anonymize(
             PEOPLE,
-            policy({"homogeneity": 0.1}),
+            policy({"homogeneity": 0.1, "default": 1.0}),
             output=tmp_path / "out.csv",
             table="people",
             accept_risk=reason,
         )
     assert list(tmp_path.iterdir()) == []
+
+
+# --- What is tolerated where nobody says.
+
+
+def survey(*, people: int = 240, answers: int = 40) -> pa.Table:
+    """People who look alike on age and differ in what they answered."""
+    chance = np.random.default_rng(7)
+    columns = {f"answer{index}": chance.choice(list("abcde"), people) for index in range(answers)}
+    return pa.table({"age": [30 + index % 4 for index in range(people)], **columns})
+
+
+def survey_policy(role: Role = Role.INSENSITIVE, **changes: Any) -> Policy:
+    answers = [column for column in survey().column_names if column != "age"]
+    columns = [Column("age", Role.QUASI_IDENTIFIER)]
+    columns += [Column(name, role, **changes) for name in answers]
+    return Policy({"people": model.Table("people", tuple(columns), criteria=(KAnonymity(5),))})
+
+
+def test_k_anonymous_rows_of_people_unique_on_what_was_kept_are_not_published(tmp_path: Path):
+    with pytest.raises(RiskNotTolerated, match="uniqueness learns 100") as refused:
+        anonymize(survey(), survey_policy(), output=tmp_path / "out.csv", table="people")
+    assert list(tmp_path.iterdir()) == []
+    worst = refused.value.findings[0]
+    assert worst.attack == "uniqueness"
+    assert len(worst.details["enough"]) <= 6
+    assert worst.details["unique_on_enough"] >= 0.9 * 240
+
+
+def test_the_verdict_tells_who_is_unique_on_what_was_kept(tmp_path: Path):
+    released = anonymize(survey(), survey_policy(), table="people")
+    assert "240 people of 240 (100 %) are alone on the columns that stay" in released.verdict
+    assert released.joint is not None
+    assert released.joint.unique == 240
+    assessed = assess(survey(), survey_policy(), table="people", depth=0)
+    assert "are alone on the columns that stay" in assessed.verdict
+    assert not assessed.is_tolerable
+    assert assessed.holds
+
+
+def test_a_policy_that_leaves_columns_unsure_does_not_pass(tmp_path: Path):
+    wanted = survey_policy(unsure=True).tables["people"]
+    tolerant = Policy({"people": replace(wanted, tolerance={"default": 1.0})})
+    place = tmp_path / "out.csv"
+    with pytest.raises(RiskNotTolerated, match="unsure about columns 'answer0', 'answer1'"):
+        anonymize(survey(), tolerant, output=place, table="people")
+    assert not place.exists()
+    found = anonymize(
+        survey(), tolerant, output=place, table="people", accept_risk="only for the two of us"
+    )
+    assert found.accepted_risk == "only for the two of us"
+    assert "unsure" in assess(survey(), tolerant, table="people", depth=0).verdict
+
+
+DIVERSE = pa.table({"age": [31, 32, 33, 51, 52, 53], "ill": ["flu", "gout", "cold"] * 2})
+
+
+@pytest.mark.parametrize("rows", [PEOPLE, DIVERSE])
+def test_a_sensitive_column_without_any_criterion_is_not_published(tmp_path: Path, rows: pa.Table):
+    with pytest.raises(RiskNotTolerated, match="No criterion protects the sensitive column 'ill'"):
+        anonymize(
+            rows.select(["age", "ill"]),
+            wishes=replace(wished(), criteria=[KAnonymity(3)]),
+            output=tmp_path / "out.csv",
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_quarter_of_people_in_classes_of_one_value_are_not_published(tmp_path: Path):
+    """A criterion about the column that does not look at its values' number."""
+    wanted = replace(wished(), criteria=[KAnonymity(3), model.TCloseness("ill", 1.0)])
+    with pytest.raises(RiskNotTolerated, match="homogeneity of ill learns 50") as refused:
+        anonymize(PEOPLE.select(["age", "ill"]), wishes=wanted, output=tmp_path / "out.csv")
+    assert "follows from" in str(refused.value)
+    told = anonymize(PEOPLE.select(["age", "ill"]), wishes=wanted)
+    assert "The ill of 3 of 6 people (50.0 %) follows from age" in told.verdict
+
+
+def test_a_policy_of_k_and_l_passes_without_a_tolerance(tmp_path: Path):
+    wanted = replace(wished(), criteria=[KAnonymity(3), model.LDiversity("ill", 3)])
+    found = anonymize(DIVERSE, wishes=wanted, output=tmp_path / "out.csv")
+    assert not any(one.exceeds for one in found.findings)
+    assert found.accepted_risk is None

@@ -57,6 +57,7 @@ def policy() -> Policy:
         columns,
         criteria=(KAnonymity(3), LDiversity("ill", 1)),
         release=Releasing(steps=steps),
+        tolerance={"default": 1.0},
     )
     return Policy({"people": told})
 

@@ -106,6 +106,7 @@ def show(found: Assessment, to: Console) -> None:
     _show_sizes(found, to)
     _show_columns(found, to)
     _show_combinations(found, to)
+    _show_exposures(found, to)
     _show_sensitive(found, to)
     _show_worst(found, to)
     _show_risk(found, to)
@@ -198,6 +199,24 @@ def _show_combinations(found: Assessment, to: Console) -> None:
     ]
     header = ("Columns", "Unique people", "Share", "Of them, on no smaller set")
     output.print_table(to, "Smallest sets of columns that single people out", header, rows)
+
+
+def _show_exposures(found: Assessment, to: Console) -> None:
+    from discreet.measure.describe import percent
+
+    rows = [
+        (
+            f"{'✗ ' if one.exceeds else ''}{one.attack}{f' of {one.column}' if one.column else ''}",
+            f"{one.people:,}",
+            percent(one.share),
+            percent(one.tolerance),
+        )
+        for one in found.exposures
+        if one.people
+    ]
+    if rows:
+        title = "What no criterion looks at, if the table is published as it is"
+        output.print_table(to, title, ("Exposed by", "People", "Share", "Tolerated"), rows)
 
 
 def _show_sensitive(found: Assessment, to: Console) -> None:

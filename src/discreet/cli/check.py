@@ -12,6 +12,7 @@ from discreet.errors import WrongUsage
 
 if TYPE_CHECKING:
     from discreet.measure.assessment import Verdict
+    from discreet.measure.exposure import Exposure
 
 NOT_SAFE_ENOUGH = 3
 
@@ -41,7 +42,9 @@ def command(
 ) -> None:
     """Exit 0 when SOURCE meets every criterion of its policy, 3 when it does not.
 
-    Prints each criterion with the level reached, and who stands in its way.
+    Prints each criterion with the level reached, and who stands in its way. Also 3 when more people
+    are exposed than the policy tolerates: alone on all columns that stay, or in a class that shares
+    one sensitive value; and when the policy leaves open what must be decided.
     """
     from discreet.measure.assess import assess
 
@@ -57,11 +60,27 @@ def command(
     else:
         for verdict in found.criteria:
             click.echo(output.harmless(_line(verdict, k=found.k)))
+        for exposure in found.exposures:
+            click.echo(output.harmless(_exposed(exposure)))
+        for point in found.undecided:
+            click.echo(output.harmless(f"FAILED {point}"))
         # Beside the verdicts: no criterion looks at the names that somebody forgot to remove.
         for caution in found.cautions:
             click.echo(output.harmless(f"! {caution}"), err=True)
-    if not found.holds:
+    if not found.holds or not found.is_tolerable:
         ctx.exit(NOT_SAFE_ENOUGH)
+
+
+def _exposed(exposure: Exposure) -> str:
+    from discreet.measure.describe import percent
+
+    state = "FAILED" if exposure.exceeds else "ok    "
+    of = f" of {exposure.column}" if exposure.column else ""
+    line = (
+        f"{state} {exposure.attack}{of}: {percent(exposure.share)} of people, "
+        f"tolerated {percent(exposure.tolerance)}"
+    )
+    return f"{line}. {exposure.words}" if exposure.exceeds else line
 
 
 def _line(verdict: Verdict, *, k: int | None) -> str:

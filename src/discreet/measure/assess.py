@@ -20,10 +20,13 @@ from discreet.measure.criteria.verdicts import judge_population, judge_sizes, sm
 from discreet.measure.describe import sentence
 from discreet.measure.encode import comparable
 from discreet.measure.exposed import exposed_columns
+from discreet.measure.exposure import find_exposures
+from discreet.measure.joint import measure_joint
 from discreet.measure.presence import match_population
 from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
 from discreet.measure.sensitive import measure_sensitive
 from discreet.measure.subject import bind, on_engine, refuse_stray_name, select_table
+from discreet.policy.undecided import undecided
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -204,12 +207,22 @@ def measure(
         sensitive=measured.columns,
         criteria=tuple(verdicts[criterion] for criterion in criteria),
         risk=_risk(sizes, matched, threshold),
+        joint=measure_joint(bound),
+        undecided=_undecided(bound),
         presence=_presence(cells, matched) if matched else None,
         population=_population(sizes, people, matched, fraction),
         combinations=_combinations(cells, sizes, depth=depth, progress=progress) if depth else None,
         cautions=_cautions(cells, bound, sizes, people=people, matched=matched),
     )
+    found = replace(found, exposures=find_exposures(found, bound.policy))
     return replace(found, verdict=sentence(found))
+
+
+def _undecided(bound: Bound) -> tuple[str, ...]:
+    """Return what the policy leaves open about the columns that are here."""
+    if bound.policy is None:
+        return ()
+    return undecided(bound.policy, among={column.name for column in bound.subject.table.columns})
 
 
 def _sizes(cells: Cells) -> Sizes:

@@ -10,6 +10,8 @@ from discreet.result import Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.measure.exposure import Exposure
+    from discreet.measure.joint import JointUniqueness
     from discreet.measure.risk.population import PopulationUniques
     from discreet.measure.risk.sample import SampleRisk
     from discreet.measure.risk.uniques import Uniques
@@ -48,10 +50,14 @@ class Closeness(Result):
 
 @dataclass(frozen=True)
 class SensitiveColumn(Result):
-    """How well one sensitive column is protected within classes."""
+    """How well one sensitive column is protected within classes.
+
+    `homogeneous` counts the people whose class has one known value only: it is told of all of them.
+    """
 
     values: int
     missing: int
+    homogeneous: int
     l: Diversity
     t: Closeness
     alpha: float
@@ -101,7 +107,11 @@ class Selectivity(Result):
 
 @dataclass(frozen=True)
 class Assessment(Result):
-    """How identifiable the people in a table are."""
+    """How identifiable the people in a table are.
+
+    `exposures` are what a release of the table as it is would expose, worst first, each held against
+    its tolerance; `undecided` is what its policy leaves open.
+    """
 
     source: str
     verdict: str
@@ -120,6 +130,9 @@ class Assessment(Result):
     sensitive: Mapping[str, SensitiveColumn]
     criteria: tuple[Verdict, ...]
     risk: SampleRisk
+    joint: JointUniqueness
+    exposures: tuple[Exposure, ...] = ()
+    undecided: tuple[str, ...] = ()
     presence: Presence | None = None
     population: PopulationUniques | None = None
     combinations: Uniques | None = None
@@ -129,6 +142,11 @@ class Assessment(Result):
     def holds(self) -> bool:
         """Whether every criterion of the policy holds."""
         return all(verdict.holds for verdict in self.criteria)
+
+    @property
+    def is_tolerable(self) -> bool:
+        """Whether nothing is left undecided, and nothing is exposed beyond its tolerance."""
+        return not self.undecided and not any(one.exceeds for one in self.exposures)
 
     def _repr_html_(self) -> str:
         """Show verdict, levels and criteria as tables in a notebook."""

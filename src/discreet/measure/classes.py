@@ -108,6 +108,25 @@ class Groups:
         """The count of each class's most frequent value."""
         return np.maximum.reduceat(self.counts, self.first)
 
+    def known(self, missing: int) -> tuple[Groups, NDArray[np.bool_]]:
+        """Return the classes without the people whose value has the code `missing`.
+
+        Classes in which everybody's value is missing are left out; the second result tells which of
+        the classes here are left.
+        """
+        is_known = self.codes != missing
+        lengths = np.bincount(self.owners[is_known], minlength=len(self))
+        has_some = lengths > 0
+        unknown = ~is_known
+        gone = np.zeros(len(self), dtype=np.int64)
+        gone[self.owners[unknown]] = self.counts[unknown]
+        starts = np.concatenate([[0], np.cumsum(lengths[has_some])]).astype(np.int64)
+        counts = self.counts[is_known]
+        # A person with several rows may have a value in one of them and none in another.
+        most = np.maximum.reduceat(counts, starts[:-1]) if len(counts) else counts
+        sizes = np.maximum((self.sizes - gone)[has_some], most)
+        return Groups(self.keys[has_some], starts, self.codes[is_known], counts, sizes), has_some
+
     @cached_property
     def descending(self) -> NDArray[np.int64]:
         """The counts, most frequent first within each class."""

@@ -44,7 +44,19 @@ def describe_classes(
 
 
 def sentence(found: Assessment) -> str:
-    """Return the finding in one sentence, the number of people first."""
+    """Return the finding in words: who is unique, and what is worse than that.
+
+    k says nothing of columns that are no quasi-identifiers, nor of what classes tell.
+    """
+    more: list[str] = []
+    worst = next((one for one in found.exposures if one.exceeds), None)
+    if worst is not None and worst.people - found.unique > worst.tolerance * found.people:
+        more.append(worst.words)
+    more += found.undecided
+    return " ".join([_uniqueness(found), *more])
+
+
+def _uniqueness(found: Assessment) -> str:
     on = listed(found.quasi) if len(found.quasi) <= 5 else f"{len(found.quasi)} quasi-identifiers"
     if found.k is None:
         return f"Every one of the {found.rows:,} rows of {found.source} is suppressed."

@@ -13,7 +13,7 @@ from discreet.measure.assessment import Closeness, Diversity, SensitiveColumn, V
 from discreet.measure.classes import histogram
 from discreet.measure.criteria.evaluate import DEEPEST_RECURSION, evaluate
 from discreet.measure.criteria.t_closeness import Overall
-from discreet.measure.criteria.verdicts import column_verdict
+from discreet.measure.criteria.verdicts import column_verdict, people_failing
 from discreet.measure.describe import describe_classes
 from discreet.measure.encode import comparable
 from discreet.policy import model
@@ -106,6 +106,7 @@ def overall_of(cells: Cells, bound: Bound, index: int) -> Overall:
         shares=counts / max(int(counts.sum()), 1),
         ranks=_ranks(cells, domain, column),
         levels=_levels(cells, domain, column),
+        missing=domain.cardinality - 1 if domain.has_missing else None,
     )
 
 
@@ -176,6 +177,7 @@ def _summary(cells: Cells, domain: Listed, found: Findings) -> SensitiveColumn:
     return SensitiveColumn(
         values=domain.cardinality,
         missing=domain.missing_rows,
+        homogeneous=people_failing(cells, found.homogeneous) if found.homogeneous else 0,
         l=Diversity(
             distinct=int(levels["distinct"]),
             probabilistic=levels["probabilistic"],

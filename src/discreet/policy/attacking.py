@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.policy.model import Table
+
 # The attacks by the names that findings, policies and the command line give them.
 ATTACKS = (
     # against a published table
@@ -16,6 +18,7 @@ ATTACKS = (
     "skewness",
     "similarity",
     "inference",
+    "uniqueness",
     "composition",
     "republication",
     "sparse",
@@ -38,6 +41,33 @@ ATTACKS = (
     "families",
 )
 DEFAULT = "default"
+
+# What a release may expose where its policy does not say: the share of people, as the advantage over
+# what is known without it. An attack that is not listed is told, and keeps nothing back.
+RELEASE_TOLERANCE: Mapping[str, float] = {
+    # A pseudonym that is undone names its person.
+    "dictionary": 0.0,
+    # k-anonymity, and criteria about sensitive columns, leave nothing or nearly nothing of these.
+    "linkage": 0.05,
+    "uniqueness": 0.05,
+    "homogeneity": 0.05,
+    "composition": 0.05,
+    # Classes of a few people move beliefs by chance, and a frequent value is guessed anyway.
+    "skewness": 0.25,
+    "inference": 0.5,
+}
+
+
+def release_tolerance(policy: Table | None) -> Mapping[str, float]:
+    """Return what is tolerated of a release: what its policy states, else `RELEASE_TOLERANCE`.
+
+    A stated `default` is for every attack that is not stated by name. A public table protects
+    nobody.
+    """
+    stated = policy.tolerance if policy else {}
+    if policy is not None and policy.public:
+        return {DEFAULT: 1.0, **stated}
+    return stated if DEFAULT in stated else {**RELEASE_TOLERANCE, **stated}
 
 
 def tolerated(tolerance: Mapping[str, float], attack: str) -> float | None:

@@ -119,6 +119,7 @@ def _column(
         has_private_bounds=bounds is not None and bounds.origin == "private",
         hierarchy=hierarchy,
         references=None if written.references is None else split_reference(written.references),
+        unsure=written.unsure,
         line=line,
     )
 

@@ -34,6 +34,8 @@ class Column:
     written in the policy, so that no precision is lost. What `drafted` names was proposed from the
     data and confirmed by nobody: it may guide a release, and is not public. With
     `has_private_bounds` questions find bounds themselves, for a share of epsilon.
+    `unsure` marks a role that was guessed and that nobody confirmed: the table is not published until
+    somebody does.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Column:
     references: tuple[str, str] | None = None  # (table, column) a foreign key points to
     drafted: frozenset[Literal["bounds", "values"]] = frozenset()
     has_private_bounds: bool = False
+    unsure: bool = False
     line: int | None = field(default=None, compare=False)
 
 
@@ -63,6 +66,9 @@ class KMap:
     line: int | None = field(default=None, compare=False)
 
 
+# What a missing sensitive value is: unknown, so that it may be any value and protects nobody, or a
+# value of its own.
+Missing = Literal["unknown", "value"]
 DiversityKind = Literal["distinct", "probabilistic", "entropy", "recursive"]
 
 
@@ -77,6 +83,7 @@ class LDiversity:
     l: float
     kind: DiversityKind = "distinct"
     c: float | None = None
+    missing: Missing = "unknown"
     line: int | None = field(default=None, compare=False)
 
 
@@ -90,6 +97,7 @@ class TCloseness:
     column: str
     t: float
     distance: Distance = "equal"
+    missing: Missing = "unknown"
     line: int | None = field(default=None, compare=False)
 
 
@@ -100,6 +108,7 @@ class AlphaK:
     column: str
     alpha: float
     k: int
+    missing: Missing = "unknown"
     line: int | None = field(default=None, compare=False)
 
 
@@ -119,6 +128,7 @@ class BetaLikeness:
     column: str
     beta: float
     kind: Literal["basic", "enhanced"] = "basic"
+    missing: Missing = "unknown"
     line: int | None = field(default=None, compare=False)
 
 
@@ -128,6 +138,7 @@ class DeltaDisclosure:
 
     column: str
     delta: float
+    missing: Missing = "unknown"
     line: int | None = field(default=None, compare=False)
 
 

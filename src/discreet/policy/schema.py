@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from discreet.policy.answer import Partitions, WrittenBudget, WrittenLimits, WrittenUnit
 from discreet.policy.domain import WrittenBounds, WrittenValues
 from discreet.policy.hierarchies.calendar import Period
-from discreet.policy.model import Distance, DiversityKind, Role
+from discreet.policy.model import Distance, DiversityKind, Missing, Role
 from discreet.policy.release import Tolerance, WrittenRelease
 from discreet.policy.written import Name, Number, Written
 
@@ -128,6 +128,9 @@ class WrittenColumn(Written):
         pattern=r".\..",
         description="The column that this foreign key points to, as table.column.",
     )
+    unsure: bool = Field(
+        False, description="The role is a guess: nothing is published until this key is deleted."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -137,6 +140,10 @@ class WrittenColumn(Written):
 
 People = Annotated[int, Field(ge=1, description="The fewest people in a class.")]
 Sensitive = Annotated[Name, Field(description="The sensitive column.")]
+Gap = Annotated[
+    Missing,
+    Field(description="Whether a missing value is unknown, and counts for nothing, or a value."),
+]
 
 
 class WrittenKAnonymity(Written):
@@ -160,6 +167,7 @@ class WrittenLDiversity(Written):
     c: float | None = Field(
         None, gt=0, validate_default=True, description="The factor of the recursive kind."
     )
+    missing: Gap = "unknown"
 
     @field_validator("c")
     @classmethod
@@ -185,6 +193,7 @@ class WrittenTCloseness(Written):
     column: Sensitive
     t: float = Field(ge=0, le=1, description="The largest earth-mover distance.")
     distance: Distance = Field("equal", description="How far two values are apart.")
+    missing: Gap = "unknown"
 
 
 class WrittenAlphaK(Written):
@@ -193,6 +202,7 @@ class WrittenAlphaK(Written):
     column: Sensitive
     alpha: float = Field(gt=0, le=1, description="The largest share of one value in a class.")
     k: People
+    missing: Gap = "unknown"
 
 
 class WrittenDeltaPresence(Written):
@@ -218,6 +228,7 @@ class WrittenBetaLikeness(Written):
     kind: Literal["basic", "enhanced"] = Field(
         "basic", description="Whether the gain of frequent values is limited further."
     )
+    missing: Gap = "unknown"
 
 
 class WrittenDeltaDisclosure(Written):
@@ -225,6 +236,7 @@ class WrittenDeltaDisclosure(Written):
 
     column: Sensitive
     delta: float = Field(gt=0, description="The largest change of the logarithm.")
+    missing: Gap = "unknown"
 
 
 class WrittenCriterion(Written):

@@ -166,6 +166,8 @@ def column_value(column: Column) -> dict[str, Any]:
         value["hierarchy"] = column.hierarchy.to_yaml_value()
     if column.references is not None:
         value["references"] = ".".join(column.references)
+    if column.unsure:
+        value["unsure"] = True
     return value
 
 

@@ -234,7 +234,7 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
         plan.asked,
         target,
         expected=plan.expected,
-        gate=lambda release: plan.gate.pass_through(release, known),
+        gate=lambda release, measured: plan.gate.pass_through(release, known, measured),
     )
     found, passed = published.found, published.passed
     plan.progress("writing", 1, 1)
@@ -244,20 +244,22 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
         *warn(reading, recoding, plan.asked, drops=chosen.drops),
         *passed.cautions,
     )
-    result = _result(plan, chosen, published.written, found)
-    return replace(
-        result,
+    result = replace(
+        _result(plan, chosen, published.written, found),
         homogeneous=homogeneous_classes(reading.problem, recoding),
         utility=measure_utility(reading, recoding, goal=goal).to_dict(),
         frontier=_frontier(plan, reading.problem) if plan.frontier else (),
         minimal=_minimal(reading.problem) if plan.minimal else (),
         steps=tuple(step.to_dict() for step in done),
         left_out=tuple(c.name for c in table.columns if c.name in leave_out),
+        joint=found.joint,
         findings=passed.findings,
+        undecided=passed.open_points,
         history=plan.gate.earlier,
         accepted_risk=passed.accepted,
         cautions=(*cautions, *(c for c in found.cautions if c not in cautions)),
     )
+    return replace(result, verdict=sentence(result))
 
 
 def _read(plan: _Plan, bound: Bound) -> Reading:
@@ -317,7 +319,7 @@ def _result(plan: _Plan, chosen: Chosen, written: Written | None, found: Assessm
     hidden += chosen.reading.cells.suppressed
     # Everybody in one class of `*` is read again as nobody in a class.
     is_one_class = found.k is None and hidden == 0
-    result = Release(
+    return Release(
         source=chosen.reading.cells.subject.table.label,
         output=written.place if written else None,
         verdict="",
@@ -340,7 +342,6 @@ def _result(plan: _Plan, chosen: Chosen, written: Written | None, found: Assessm
         bytes=written.bytes if written else None,
         _policy=plan.asked,
     )
-    return replace(result, verdict=sentence(result))
 
 
 # What follows is imported when it is asked for: most releases need none of it.

@@ -16,6 +16,8 @@ from discreet.errors import RiskNotTolerated, WrongUsage
 from discreet.measure.describe import percent
 from discreet.measure.subject import bind
 from discreet.policy import model
+from discreet.policy.attacking import release_tolerance
+from discreet.policy.undecided import undecided
 from discreet.release.verify import of_release
 from discreet.sql import build
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from discreet.attack.finding import Finding
     from discreet.engines.engine import Engine
+    from discreet.measure.assessment import Assessment
     from discreet.policy.hierarchy import Hierarchy
     from discreet.release.history import Earlier
 
@@ -45,25 +48,42 @@ class Gate:
                 "A risk is accepted for a reason that is kept with what is published. Write one."
             )
 
-    def pass_through(self, release: Table, source: Table) -> Passed:
-        """Attack `release`, which was made of `source`; return what was found.
+    def pass_through(self, release: Table, source: Table, measured: Assessment) -> Passed:
+        """Attack `release`, which was made of `source` and `measured`; return what was found.
 
         Raises:
-            RiskNotTolerated: An attack learns more than the policy tolerates, and nobody accepted it.
+            RiskNotTolerated: An attack learns more than is tolerated, or the policy leaves open what
+                must be decided first, and nobody accepted it.
         """
-        return self.decide(*attack_release(release, source, self.asked, earlier=self.earlier))
+        findings, cautions = attack_release(release, source, self.asked, earlier=self.earlier)
+        alone = _alone(release, measured)
+        open_points = undecided(self.asked, among={column.name for column in release.columns})
+        return self.decide(
+            (alone, *findings),
+            cautions,
+            tolerance=release_tolerance(self.asked),
+            open_points=open_points,
+        )
 
-    def decide(self, findings: Sequence[Finding], cautions: tuple[str, ...] = ()) -> Passed:
-        """Hold findings against the policy's tolerance.
+    def decide(
+        self,
+        findings: Sequence[Finding],
+        cautions: tuple[str, ...] = (),
+        *,
+        tolerance: Mapping[str, float],
+        open_points: tuple[str, ...] = (),
+    ) -> Passed:
+        """Hold findings against a tolerance, by attack; `open_points` are what is not decided yet.
 
         Raises:
-            RiskNotTolerated: One exceeds it, and nobody accepted that.
+            RiskNotTolerated: A finding exceeds it, or a point is open, and nobody accepted that.
         """
-        judged = worst_first([judge(found, self.asked.tolerance) for found in findings])
+        judged = worst_first([judge(found, tolerance) for found in findings])
         beyond = [found for found in judged if found.exceeds]
-        if beyond and self.refuses and self.accepted is None:
-            raise RiskNotTolerated(_refusal(beyond), findings=judged)
-        return Passed(judged, cautions, self.accepted if beyond else None)
+        is_beyond = bool(beyond or open_points)
+        if is_beyond and self.refuses and self.accepted is None:
+            raise RiskNotTolerated(_refusal(beyond, open_points), findings=judged)
+        return Passed(judged, cautions, self.accepted if is_beyond else None, open_points)
 
 
 @dataclass(frozen=True)
@@ -73,6 +93,7 @@ class Passed:
     findings: tuple[Finding, ...] = ()
     cautions: tuple[str, ...] = ()
     accepted: str | None = None
+    open_points: tuple[str, ...] = ()
 
 
 def attack_release(
@@ -186,13 +207,26 @@ def _told(release: Table, asked: model.Table) -> list[Finding]:
     return findings
 
 
-def _refusal(beyond: Sequence[Finding]) -> str:
-    learned = "; ".join(
-        f"{found.attack} learns {percent(found.advantage)}, tolerated {percent(found.tolerance or 0)}"
-        for found in beyond
-    )
+def _alone(release: Table, measured: Assessment) -> Finding:
+    from discreet.attack.classes.uniqueness import find_uniqueness
+
+    return find_uniqueness(measured.joint, target=release.label, people=measured.people)
+
+
+def _refusal(beyond: Sequence[Finding], open_points: Sequence[str]) -> str:
+    found: list[str] = []
+    if beyond:
+        learned = "; ".join(
+            f"{found.title} learns {percent(found.advantage)}, tolerated "
+            f"{percent(found.tolerance or 0)}"
+            for found in beyond
+        )
+        found.append(
+            f"Attacked, it tells more than is tolerated ({learned}). {beyond[0].verdict} What helps: "
+            f"{beyond[0].remedy[:1].lower()}{beyond[0].remedy[1:]}"
+        )
+    found += open_points
     return (
-        f"Nothing was published: attacked, it tells more than the policy tolerates ({learned}). Ask "
-        "for more (a larger k, l or t), publish less, or accept the risk in writing with "
-        "--accept-risk REASON."
+        f"Nothing was published. {' '.join(found)} Or state another `tolerance` in the policy, or "
+        "accept the risk in writing: --accept-risk REASON (in SQL, accept_risk = 'REASON')."
     )

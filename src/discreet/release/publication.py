@@ -53,7 +53,7 @@ def write_and_measure(
     target: Target | None,
     *,
     expected: str | None,
-    gate: Callable[[Table], Passed],
+    gate: Callable[[Table, Assessment], Passed],
 ) -> Published:
     """Write the rows, measure and attack them afresh; what fails is not published."""
     subject = chosen.reading.cells.subject
@@ -80,7 +80,8 @@ def write_and_measure(
         found = measure_table(kept, asked, population=_population(chosen, recoded.labeled))
         require_holds(found)
         if not is_file:  # there is no place beside a table, where it could be read again first
-            passed = gate(replace(kept, columns=tuple(c for c in told if c.name not in unit)))
+            shown = replace(kept, columns=tuple(c for c in told if c.name not in unit))
+            passed = gate(shown, found)
         names = [column.name for column in columns if column.name not in unit]
         query = build.select(*map(build.column, names), source=relation)
     if target is None:
@@ -96,10 +97,9 @@ def write_and_measure(
         if is_file:
             rows = replace(_of_rows(asked), unit=None)
             with read_again(place, rows, engine=engine) as table:
-                again = measure_table(table, rows)
-                require_holds(again)
-                passed = gate(replace(table, label=target.path.name))
-            found = found or again
+                require_holds(again := measure_table(table, rows))
+                found = found or again
+                passed = gate(replace(table, label=target.path.name), found)
         require_same(written.sha256, expected)
     return Published(written, found or _unmeasured(), passed or _unmeasured())
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from discreet.attack.finding import Finding
     from discreet.measure.assessment import ClassView, Verdict
+    from discreet.measure.joint import JointUniqueness
     from discreet.measure.risk.sample import SampleRisk
     from discreet.policy import model
     from discreet.release.history import Earlier
@@ -36,7 +37,8 @@ class Release(Result):
     `suppressed` rows are hidden; `withheld` of them are not in the output at all. `diversity` lists,
     by sensitive column, the classes with the fewest values, and `homogeneous` counts those with one.
     `findings` are what attacks on the written rows learned, worst first; `accepted_risk` says why it
-    was published although one exceeded its tolerance; `history` are earlier releases of the same
+    was published although one exceeded its tolerance, or although the policy left open what
+    `undecided` lists; `joint` tells who is alone on all that is published; `history` are earlier releases of the same
     people, as far as they are known.
     """
 
@@ -70,7 +72,9 @@ class Release(Result):
     manifest: str | None = None
     frontier: tuple[Mapping[str, Any], ...] = ()
     minimal: tuple[Mapping[str, int], ...] = ()
+    joint: JointUniqueness | None = None
     findings: tuple[Finding, ...] = ()
+    undecided: tuple[str, ...] = ()
     accepted_risk: str | None = None
     history: tuple[Earlier, ...] = ()
     _policy: model.Table | None = None

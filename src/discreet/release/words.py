@@ -22,7 +22,24 @@ MUCH = 0.05  # a column that lost less needs no advice
 
 
 def sentence(release: Release) -> str:
-    """Return the release in one sentence or two."""
+    """Return the release in a few sentences: what was made, and the worst that attacks found in it."""
+    return " ".join([_made(release), *_worst(release), *release.undecided])
+
+
+def _worst(release: Release) -> list[str]:
+    """Return the worst finding in words; k says nothing of it."""
+    worst = next(iter(release.findings), None)
+    if worst is None:
+        return []
+    if worst.exceeds:
+        return [worst.verdict]
+    if not worst.advantage:
+        return ["Attacks on it learned nothing."]
+    allowed = "" if worst.tolerance is None else f", tolerated {percent(worst.tolerance)}"
+    return [f"The worst attack, {worst.title}, learns {percent(worst.advantage)}{allowed}."]
+
+
+def _made(release: Release) -> str:
     people = counted(release.people, "person", "people")
     if release.k is None:
         return f"Every row of {release.source} is suppressed: nothing is told about {people}."

@@ -61,6 +61,7 @@ class AssessmentPage:
     sizes: Chapter | None
     columns: Chapter | None
     combinations: Chapter | None
+    exposed: Table
     exposures: Chapter | None
     sensitive: tuple[SensitivePart, ...]
     risk: RiskPart
@@ -102,6 +103,7 @@ def summarize(found: Assessment, *, on: date) -> AssessmentPage:
         sizes=_sizes(found),
         columns=_columns(found),
         combinations=_combinations(found),
+        exposed=_exposed(found),
         exposures=_exposures(found),
         sensitive=sensitive_parts(found),
         risk=risk(found),
@@ -130,7 +132,10 @@ def _status(found: Assessment) -> tuple[Status | None, str]:
         which = (
             "the policy's only criterion" if total == 1 else f"all {total} criteria of the policy"
         )
-        return Status(holds=True), f"The table meets {which}."
+        meets = f"The table meets {which}"
+        if found.is_tolerable:
+            return Status(holds=True), f"{meets}."
+        return Status(holds=False), f"{meets}, and exposes people all the same."
     which = "the policy's only criterion" if total == 1 else f"{failed} of {total} criteria"
     return Status(holds=False), f"The table fails {which}."
 
@@ -294,6 +299,25 @@ def _combinations(found: Assessment) -> Chapter | None:
         numbers=frozenset({1, 2, 3}),
     )
     return Chapter(saying, None, table)
+
+
+def _exposed(found: Assessment) -> Table:
+    """Return what no criterion looks at, held against its tolerance."""
+    return Table(
+        caption="What no criterion looks at, if the table is published as it is",
+        header=("Exposed by", "People", "Share", "Tolerated", "In words"),
+        rows=tuple(
+            (
+                f"{one.attack} of {one.column}" if one.column else one.attack,
+                f"{one.people:,}",
+                percent(one.share),
+                percent(one.tolerance),
+                one.words,
+            )
+            for one in found.exposures
+        ),
+        numbers=frozenset({1, 2, 3}),
+    )
 
 
 def _exposures(found: Assessment) -> Chapter | None:

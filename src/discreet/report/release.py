@@ -90,12 +90,13 @@ def summarize(found: Release, *, on: date) -> ReleasePage:
     """Return what the page of `found` shows: names of columns, counts and shares, no cell."""
     source = file_name(found.source)
     holds = all(verdict.holds for verdict in found.criteria)
+    is_tolerable = not found.undecided and not any(one.exceeds for one in found.findings)
     return ReleasePage(
         source=source,
         on=on,
         headline=_headline(found, source),
         verdict=found.verdict.replace(found.source, source),
-        status=Status(holds=holds),
+        status=Status(holds=holds and is_tolerable),
         status_words=_status(found, holds=holds),
         meaning=_meaning(found),
         facts=_facts(found),
@@ -121,6 +122,9 @@ def _headline(found: Release, source: str) -> str:
         return f"Every row of {source} is suppressed."
     if found.k == 1:
         return f"Somebody in the release of {source} looks like nobody else."
+    worst = next((one for one in found.findings if one.exceeds), None)
+    if worst is not None:
+        return worst.verdict
     others = counted(found.k - 1, "other", "others")
     return f"Everybody in the release of {source} looks like at least {others}."
 
@@ -131,7 +135,11 @@ def _status(found: Release, *, holds: bool) -> str:
     where = (
         "on the written rows, read again" if found.output else "in a dry run: nothing was written"
     )
-    return f"{'Meets' if holds else 'Does not meet'} {which}, measured {where}."
+    words = f"{'Meets' if holds else 'Does not meet'} {which}, measured {where}."
+    beyond = sum(one.exceeds for one in found.findings)
+    if beyond:
+        words += f" {counted(beyond, 'attack learns', 'attacks learn')} more than is tolerated."
+    return " ".join([words, *found.undecided])
 
 
 def _meaning(found: Release) -> tuple[str, ...]:
@@ -236,10 +244,10 @@ def _attacks(found: Release) -> Chapter | None:
     said = "The rows were attacked before they were published. "
     if found.accepted_risk is not None:
         said += f"What is beyond tolerance was accepted: {found.accepted_risk}"
-    elif any(one.tolerance is not None for one in found.findings):
-        said += "No attack learned more than the policy tolerates."
+    elif any(one.exceeds for one in found.findings):
+        said += "What is beyond tolerance keeps a release back, unless the risk is accepted."
     else:
-        said += "The policy names no tolerance, so that nothing was kept back."
+        said += "No attack learned more than is tolerated."
     return Chapter(said, None, findings_table(found.findings))
 
 

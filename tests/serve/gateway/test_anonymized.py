@@ -91,7 +91,7 @@ def known(monkeypatch):
 
 def test_a_release_is_attacked_together_with_those_of_the_same_people(people, known):
     people.run("CREATE VIEW seen AS SELECT age, illness FROM people")
-    rest = "WITH (k = 2, quasi = 'age', sensitive = 'illness')"
+    rest = "WITH (k = 2, quasi = 'age', sensitive = 'illness', accept_risk = 'a test')"
     people.run(f"CREATE ANONYMIZED VIEW one AS SELECT age, illness FROM seen {rest}")
     people.run(f"CREATE OR REPLACE ANONYMIZED VIEW one AS SELECT age, illness FROM people {rest}")
     people.run("CREATE TABLE others AS SELECT * FROM people")
@@ -100,7 +100,7 @@ def test_a_release_is_attacked_together_with_those_of_the_same_people(people, kn
 
 
 def test_a_release_that_was_dropped_or_replaced_is_not_forgotten(people, known):
-    rest = "WITH (k = 2, quasi = 'age', sensitive = 'illness')"
+    rest = "WITH (k = 2, quasi = 'age', sensitive = 'illness', accept_risk = 'a test')"
     people.run("CREATE VIEW seen AS SELECT age, illness FROM people")
     people.run(f"CREATE ANONYMIZED VIEW one AS SELECT age, illness FROM seen {rest}")
     people.run("BEGIN; DROP VIEW one; ROLLBACK")
@@ -123,7 +123,7 @@ def test_what_a_release_was_made_of_is_not_what_its_view_is_made_of_later(server
     admin.run(
         f"INSERT INTO people VALUES {rows}; CREATE VIEW seen AS SELECT age, illness FROM people"
     )
-    options = "WITH (k = 2, quasi = 'age', sensitive = 'illness')"
+    options = "WITH (k = 2, quasi = 'age', sensitive = 'illness', accept_risk = 'a test')"
     admin.run(f"CREATE ANONYMIZED VIEW first AS SELECT age, illness FROM seen {options}")
     admin.run("CREATE OR REPLACE VIEW seen AS SELECT 1 AS age, 'a' AS illness")
     for _ in range(2):

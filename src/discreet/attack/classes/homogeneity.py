@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.attack.finding import make_finding
+from discreet.measure.classes import Groups
+from discreet.measure.criteria.evaluate import is_homogeneous
 from discreet.measure.describe import counted, percent
 
 if TYPE_CHECKING:
@@ -14,13 +16,12 @@ if TYPE_CHECKING:
 
     from discreet.attack.classes.told import Told
     from discreet.attack.finding import Finding
-    from discreet.measure.classes import Groups
 
 
 def find_homogeneity(told: Told) -> Finding:
     """Return who is in a class where everybody has the same value: r1 = n.
 
-    The baseline is 1 where the whole release has one value, which no class can tell better.
+    A missing value is unknown: it may be the same. The baseline is 1 where the whole release has one value, which no class can tell better.
 
     >>> import pyarrow as pa
     >>> from discreet.attack.classes.told import opened_release, read_classes
@@ -31,7 +32,7 @@ def find_homogeneity(told: Told) -> Finding:
     (2, 0.5)
     """
     groups = told.groups
-    chosen = groups.largest == groups.sizes
+    chosen = is_homogeneous(groups, told.overall)
     exposed = told.people_in(chosen)
     return make_finding(
         "homogeneity",
@@ -41,7 +42,7 @@ def find_homogeneity(told: Told) -> Finding:
         exposed=exposed,
         correct=exposed,
         certainty=1.0 if exposed else None,
-        baseline=float(bool((told.whole.largest == told.whole.sizes).all())),
+        baseline=float(bool(is_homogeneous(_held(told.whole), told.overall).all())),
         knowledge=f"A person's {told.known}, and that the person is in the table.",
         remedy=f"l-diversity for {told.label}: a class with several values, none of them nearly alone.",
         details={
@@ -54,6 +55,13 @@ def find_homogeneity(told: Told) -> Finding:
         },
         example=_example(told, chosen),
     )
+
+
+def _held(whole: Groups) -> Groups:
+    """Return the release as one class, without the values that nobody has."""
+    held = whole.counts > 0
+    ends = np.array([0, int(held.sum())])
+    return Groups(whole.keys, ends, whole.codes[held], whole.counts[held], whole.sizes)
 
 
 def confidence(groups: Groups) -> NDArray[np.float64]:

@@ -106,55 +106,54 @@ class Findings:
 
     tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
     failures: tuple[Failures, ...] = ()
+    homogeneous: Failures | None = None  # the classes that tell one known value of all their people
 
 
 def measures(overall: Overall) -> tuple[Measure, ...]:
     """Return every measure that is defined for a column with this overall distribution."""
     found = [
-        Measure("distinct", _plain(l_diversity.distinct), is_worst_when_small=True),
-        Measure("probabilistic", _plain(l_diversity.probabilistic), is_worst_when_small=True),
-        Measure("entropy", _plain(l_diversity.entropy), is_worst_when_small=True),
-        *(_recursive(l) for l in range(2, DEEPEST_RECURSION + 1)),
-        Measure("confidence", _plain(l_diversity.confidence)),
-        Measure("equal", t_closeness.equal),
-        Measure("basic_beta", likeness.basic_beta),
-        Measure("enhanced_beta", likeness.enhanced_beta),
-        Measure("delta_disclosure", likeness.delta_disclosure),
+        *(_diversity(kind) for kind in ("distinct", "probabilistic", "entropy")),
+        *(_diversity("recursive", l) for l in range(2, DEEPEST_RECURSION + 1)),
+        _share(),
+        _change("equal"),
+        _change("basic_beta"),
+        _change("enhanced_beta"),
+        _change("delta_disclosure"),
     ]
     if overall.ranks is not None:
-        found.append(Measure("ordered", t_closeness.ordered))
+        found.append(_change("ordered"))
     if overall.levels is not None:
-        found.append(Measure("hierarchical", t_closeness.hierarchical))
+        found.append(_change("hierarchical"))
     return tuple(found)
 
 
 def trial(criterion: model.Criterion) -> Trial | None:
     """Return the test of a criterion on one sensitive column, None when it is not about one."""
+    missing: model.Missing = getattr(criterion, "missing", "unknown")
     match criterion:
         case model.LDiversity(l=l, kind="recursive", c=c):
             bound = (c or 0.0) * (1 - TOLERANCE)
-            return Trial(criterion, _recursive(int(l)), lambda _, scores: scores < bound)
+            measure = _diversity("recursive", int(l), missing=missing)
+            return Trial(criterion, measure, lambda _, scores: scores < bound)
         case model.LDiversity(l=l, kind=kind):
             least = l * (1 - TOLERANCE)
-            score = _plain(getattr(l_diversity, kind))
-            measure = Measure(kind, score, is_worst_when_small=True)
+            measure = _diversity(kind, missing=missing)
             return Trial(criterion, measure, lambda _, scores: scores >= least)
         case model.TCloseness(t=t, distance=distance):
-            measure = Measure(distance, getattr(t_closeness, distance))
+            measure = _change(distance, missing=missing)
             return Trial(criterion, measure, lambda _, scores: scores <= t + TOLERANCE)
         case model.AlphaK(alpha=alpha, k=k):
             return Trial(
                 criterion,
-                Measure("confidence", _plain(l_diversity.confidence)),
+                _share(missing=missing),
                 lambda groups, scores: (scores <= alpha + TOLERANCE) & (groups.sizes >= k),
             )
         case model.BetaLikeness(beta=beta, kind=kind):
-            score = likeness.basic_beta if kind == "basic" else likeness.enhanced_beta
-            measure = Measure(f"{kind}_beta", score)
+            measure = _change(f"{kind}_beta", missing=missing)
             return Trial(criterion, measure, lambda _, scores: scores <= beta + TOLERANCE)
         case model.DeltaDisclosure(delta=delta):
-            measure = Measure("delta_disclosure", likeness.delta_disclosure)
             bound = delta * (1 - TOLERANCE)
+            measure = _change("delta_disclosure", missing=missing)
             return Trial(criterion, measure, lambda _, scores: scores < bound)
         case _:
             return None
@@ -173,17 +172,92 @@ def evaluate(
     wanted |= {found.measure.name: found.measure for found in trials}
     tallies = {name: Tally(measure) for name, measure in wanted.items()}
     failures = tuple(Failures(found, remembers_failing) for found in trials)
+    homogeneous = Failures(_ONE_VALUE, remembers_failing)
     for groups in batches:
         scores = {name: measure.score(groups, overall) for name, measure in wanted.items()}
         for name, tally in tallies.items():
             tally.add(groups, scores[name])
         for failure in failures:
             failure.add(groups, scores[failure.trial.measure.name])
-    return Findings(tallies, failures)
+        homogeneous.add(groups, _ONE_VALUE.measure.score(groups, overall))
+    return Findings(tallies, failures, homogeneous)
 
 
-def _recursive(l: int) -> Measure:
-    return Measure(f"recursive_{l}", lambda groups, _: l_diversity.recursive(groups, l))
+def is_homogeneous(groups: Groups, overall: Overall) -> NDArray[np.bool_]:
+    """Return which classes tell one value of all their people whose value is known."""
+    found = np.zeros(len(groups), dtype=np.bool_)
+    known, has_some = _known(groups, overall)
+    found[has_some] = known.largest >= known.sizes
+    return found
+
+
+_ONE_VALUE = Trial(
+    model.LDiversity("", 2),
+    Measure(
+        "homogeneous", lambda groups, overall: is_homogeneous(groups, overall).astype(np.float64)
+    ),
+    lambda _, scores: scores == 0,
+)
+
+
+def _diversity(kind: str, l: int | None = None, *, missing: model.Missing = "unknown") -> Measure:
+    """Return a measure of l-diversity, among the values that are known or with gaps as a value."""
+    if l is None:
+        score = _plain(getattr(l_diversity, kind))
+        name, is_small = kind, True
+    else:
+        score = _plain(lambda groups: l_diversity.recursive(groups, l))
+        name, is_small = f"{kind}_{l}", False
+    if missing == "value":
+        return Measure(f"{name}_with_missing", score, is_worst_when_small=is_small)
+    # Nobody's value is known: no value is well represented.
+    return Measure(name, _among_known(score, 0.0 if is_small else np.inf), is_small)
+
+
+def _share(*, missing: model.Missing = "unknown") -> Measure:
+    score = _plain(l_diversity.confidence)
+    if missing == "value":
+        return Measure("confidence_with_missing", score)
+    return Measure("confidence", _among_known(score, 0.0))
+
+
+def _change(name: str, *, missing: model.Missing = "unknown") -> Measure:
+    """Return a measure of how far a class is from the table.
+
+    Where gaps are unknown, the worse of two readings counts: that of what a reader sees, gaps
+    included, and that of the values which are known.
+    """
+    score: Score = getattr(t_closeness, name, None) or getattr(likeness, name)
+    if missing == "value":
+        return Measure(f"{name}_with_missing", score)
+    among_known = _among_known(score, 0.0)
+
+    def worse(groups: Groups, overall: Overall) -> NDArray[np.float64]:
+        seen = score(groups, overall)
+        return seen if overall.missing is None else np.maximum(seen, among_known(groups, overall))
+
+    return Measure(name, worse)
+
+
+def _among_known(score: Score, nobody: float) -> Score:
+    """Return the score of each class without its missing values, `nobody` where all are missing."""
+
+    def scored(groups: Groups, overall: Overall) -> NDArray[np.float64]:
+        if overall.missing is None:
+            return score(groups, overall)
+        known, has_some = _known(groups, overall)
+        found = np.full(len(groups), nobody)
+        if has_some.any():
+            found[has_some] = score(known, overall.known)
+        return found
+
+    return scored
+
+
+def _known(groups: Groups, overall: Overall) -> tuple[Groups, NDArray[np.bool_]]:
+    if overall.missing is None:
+        return groups, np.ones(len(groups), dtype=np.bool_)
+    return groups.known(overall.missing)
 
 
 def _plain(score: Callable[[Groups], NDArray[np.float64]]) -> Score:

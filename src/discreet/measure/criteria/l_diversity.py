@@ -1,7 +1,7 @@
 """l-diversity: how many well-represented sensitive values each class has.
 
 Machanavajjhala, Gehrke, Kifer & Venkitasubramaniam 2006 (entropy, recursive), and the simpler
-distinct and probabilistic kinds. A missing value counts as a value of its own. Every function
+distinct and probabilistic kinds. `evaluate` decides what a missing value counts for. Every function
 returns one number per class; the level of a table is that of its worst class.
 """
 

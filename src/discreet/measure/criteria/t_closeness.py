@@ -8,6 +8,7 @@ Every function returns one number in [0, 1] per class; the level of a table is t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,11 +30,25 @@ class Overall:
         ranks: Each code's place in the natural order, None when the values have no order.
         levels: For each level of the hierarchy from the values upward (the top left out), the group
             of each code; None without a hierarchy.
+        missing: The code of missing values, the last one; None where there are none.
     """
 
     shares: NDArray[np.float64]
     ranks: NDArray[np.int64] | None = None
     levels: tuple[NDArray[np.int64], ...] | None = None
+    missing: int | None = None
+
+    @cached_property
+    def known(self) -> Overall:
+        """The distribution among those whose value is not missing."""
+        if self.missing is None:
+            return self
+        shares = self.shares[:-1]
+        return Overall(
+            shares / max(float(shares.sum()), np.finfo(float).tiny),
+            None if self.ranks is None else self.ranks[:-1],
+            None if self.levels is None else tuple(level[:-1] for level in self.levels),
+        )
 
 
 def equal(groups: Groups, overall: Overall) -> NDArray[np.float64]:

@@ -40,6 +40,7 @@ def required(criterion: model.Criterion) -> dict[str, Any]:
         for part in dataclasses.fields(criterion)
         if part.name not in ("column", "line")
         and (value := getattr(criterion, part.name)) is not None
+        and not (part.name == "missing" and value == part.default)
     }
 
 
@@ -58,12 +59,13 @@ def column_verdict(cells: Cells, failures: Failures, found: Findings) -> Verdict
         reached=tally.level,
         holds=failures.classes == 0,
         failing_classes=failures.classes,
-        failing_people=_people_failing(cells, failures),
+        failing_people=people_failing(cells, failures),
         worst=shown,
     )
 
 
-def _people_failing(cells: Cells, failures: Failures) -> int:
+def people_failing(cells: Cells, failures: Failures) -> int:
+    """Return how many people are in the failing classes, each counted once."""
     if cells.subject.unit is None or not failures.classes:
         return failures.people
     keys = np.concatenate(failures.keys)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from discreet.measure.profile.identifiers import SAFE_HARBOR
+from discreet.policy.model import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +23,8 @@ _PLAIN = re.compile(r"(?:[.]{0,2}/)*[A-Za-z_][A-Za-z0-9_./-]*|0|-?[1-9][0-9]*")
 _SPECIAL = ("y", "n", "yes", "no", "true", "false", "on", "off", "null")
 _HEADER = (
     "Drafted by `discreet init` from all rows. Every role is a guess, with its reason: correct what "
-    "is wrong. Nothing here quotes a rare value. Bounds and values come from the data, so that questions "
+    "is wrong. Where it says `unsure: true`, decide and delete that: until then nothing is published. "
+    "Nothing here quotes a rare value. Bounds and values come from the data, so that questions "
     "do not use them: where they are known without the data, change `drafted` to `public`; otherwise "
     "write `bounds: private`, or leave out the values."
 )
@@ -73,6 +75,8 @@ def _column(column: ColumnDraft) -> Iterator[str]:
         parts["values"] = {"drafted": list(domain.values)}
     if domain.hierarchy:
         parts["hierarchy"] = domain.hierarchy
+    if guess.confidence == "low" and guess.role is not Role.IDENTIFIER:
+        parts["unsure"] = True
     yield f"      {_scalar(guess.column)}: {_flow(parts)}"
 
 
@@ -111,6 +115,8 @@ def _flow(value: Any) -> str:
         return "[" + ", ".join(_flow(item) for item in items) + "]"
     if isinstance(value, Decimal):
         return format(value, "f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return _scalar(value) if isinstance(value, str) else str(value)
 
 

@@ -226,7 +226,8 @@ class Checker:
             if _is_distinct(test):
                 sure |= failed
             elif not judge.has_units:
-                share = np.where(failed, _missing_share(test, scores), 0.0)
+                has_gaps = judge.overalls[index].missing is not None
+                share = np.where(failed & (not has_gaps), _missing_share(test, scores), 0.0)
                 missing = np.maximum(missing, share * rows)
         return Check(node, parent, labels, rows, held, sure, missing, values=values)
 
@@ -337,7 +338,8 @@ def _missing_share(test: Trial, scores: NDArray[np.float64]) -> NDArray[np.float
 
     Suppose the parts that are published hold. Their union does too, and the class is a mixture of
     it with the share s that went. Distances and largest shares are convex and at most 1, so that
-    score <= (1 - s) * bound + s, and s >= (score - bound) / (1 - bound).
+    score <= (1 - s) * bound + s, and s >= (score - bound) / (1 - bound). Where values are missing,
+    shares are among the known ones, which says less of rows: there no row must go.
     """
     criterion = test.criterion
     if isinstance(criterion, model.TCloseness):
@@ -345,7 +347,7 @@ def _missing_share(test: Trial, scores: NDArray[np.float64]) -> NDArray[np.float
     elif isinstance(criterion, model.AlphaK):
         bound, worst = criterion.alpha, scores
     elif isinstance(criterion, model.LDiversity) and criterion.kind == "probabilistic":
-        bound, worst = 1 / criterion.l, 1 / scores
+        bound, worst = 1 / criterion.l, 1 / np.maximum(scores, TOLERANCE)
     else:
         return np.zeros(len(scores))
     bound += TOLERANCE * 2

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.release.deidentify.record import Deidentified
     from discreet.release.deidentify.tokens import Tokens
     from discreet.release.deidentify.zip_areas import SmallAreas
+    from discreet.release.gate import Passed
     from discreet.release.output.target import Target
 
 
@@ -179,11 +180,17 @@ def _attacked(
     passed = pass_gate(made, source, accepted=accepted, refuses=refuses)
     found = replace(
         prepared.found,
+        verdict=" ".join([prepared.found.verdict, *_worst(passed)]),
         findings=passed.findings,
         accepted_risk=passed.accepted,
         cautions=(*prepared.found.cautions, *passed.cautions),
     )
     return replace(prepared, found=found)
+
+
+def _worst(passed: Passed) -> list[str]:
+    """Return the worst finding in words: what was removed says nothing of who is found still."""
+    return [found.verdict for found in passed.findings[:1] if found.advantage > 0]
 
 
 def _silent(*_: object) -> None:

@@ -10,6 +10,7 @@ from discreet.attack.linkage.link import link_people
 from discreet.engines.engine import Kind, Table
 from discreet.engines.scratch import Scratch
 from discreet.policy import model
+from discreet.policy.attacking import DEFAULT, RELEASE_TOLERANCE
 from discreet.release.gate import Gate, sample
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from discreet.attack.finding import Finding
     from discreet.release.deidentify.opening import Opened
     from discreet.release.gate import Passed
+
+
+DEIDENTIFIED_TOLERANCE = {"dictionary": RELEASE_TOLERANCE["dictionary"]}
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,11 @@ def pass_gate(made: Made, source: Opened, *, accepted: str | None, refuses: bool
         release = replace(made.table, engine=scratch)
         findings = [*_linked(release, made.quasi, asked), *_undone(release, made, source.table)]
     gate = Gate(asked, accepted=accepted, refuses=refuses)
-    return gate.decide(findings)
+    # Safe Harbor and pseudonyms promise what they remove, not that nobody is found: what is not
+    # stated is told and keeps nothing back, except a pseudonym that is undone.
+    stated = asked.tolerance
+    tolerance = stated if DEFAULT in stated else {**DEIDENTIFIED_TOLERANCE, **stated}
+    return gate.decide(findings, tolerance=tolerance)
 
 
 def _linked(release: Table, quasi: Sequence[str], asked: model.Table) -> list[Finding]:

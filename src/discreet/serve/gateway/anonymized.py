@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.serve.gateway.note import Note
     from discreet.serve.gateway.session import GatewaySession
 
-_OPTIONS = ("k", "l", "t", "quasi", "sensitive", "suppress", "method")
+_OPTIONS = ("k", "l", "t", "quasi", "sensitive", "suppress", "method", "accept_risk")
 
 
 def create(session: GatewaySession, statement: CreateView, note: Note) -> Outcome:
@@ -102,6 +102,7 @@ def _release(
                 table=name,
                 suppressed="drop",
                 earlier=earlier,
+                accept_risk=options.get("accept_risk"),
             )
         finally:
             source.engine.close()

@@ -1,0 +1,109 @@
+"""What criteria do not look at and a reader sees all the same, held against its tolerance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.measure.describe import counted, listed, percent
+from discreet.policy.attacking import release_tolerance, tolerated
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.measure.assessment import Assessment, SensitiveColumn
+    from discreet.measure.joint import JointUniqueness
+    from discreet.policy import model
+
+
+@dataclass(frozen=True)
+class Exposure(Result):
+    """One way in which people are exposed: how many, what is tolerated, and a sentence.
+
+    `attack` is the name by which a policy states its tolerance, `column` the sensitive column that
+    is learned, where it is one.
+    """
+
+    attack: str
+    column: str | None
+    people: int
+    share: float
+    tolerance: float
+    exceeds: bool
+    words: str
+
+
+def find_exposures(found: Assessment, policy: model.Table | None) -> tuple[Exposure, ...]:
+    """Return what a release of the table as it is would expose, worst first."""
+    allowed = release_tolerance(policy)
+    people = max(found.people, 1)
+    exposures = [
+        _exposure(
+            "uniqueness",
+            found.joint.exposed / people,
+            allowed,
+            people=found.joint.exposed,
+            column=found.joint.secret,
+            words=joint_sentence(found.joint, people=people),
+        ),
+        *(
+            _exposure(
+                "homogeneity",
+                # One value in the whole table is told without any class.
+                min(column.homogeneous / people, 1.0) if _has_choice(column) else 0.0,
+                allowed,
+                people=column.homogeneous,
+                column=name,
+                words=homogeneous_sentence(name, column.homogeneous, people=people),
+            )
+            for name, column in found.sensitive.items()
+        ),
+    ]
+    return tuple(sorted(exposures, key=lambda one: (not one.exceeds, -one.share, one.attack)))
+
+
+def joint_sentence(joint: JointUniqueness, *, people: int) -> str:
+    """Return how many people are alone on what stays, and on how little of it."""
+    if not joint.exposed:
+        return "Nobody is alone on the columns that stay."
+    who = counted(joint.exposed, "person", "people")
+    share = percent(joint.exposed / max(people, 1))
+    others = f"but {joint.secret}, which is thereby learned" if joint.secret else "together"
+    text = f"{who} of {people:,} ({share}) {_are(joint.exposed)} alone on the columns that stay, all {others}"
+    few = listed(joint.enough) if len(joint.enough) <= 6 else f"{len(joint.enough)} columns"
+    are = "is" if len(joint.enough) == 1 else "are"
+    return f"{text}; {few} {are} enough for {joint.enough_unique:,}."
+
+
+def homogeneous_sentence(column: str, exposed: int, *, people: int) -> str:
+    """Return how many people's sensitive value follows from their class."""
+    if not exposed:
+        return f"Nobody's {column} follows from their class."
+    who = counted(exposed, "person", "people")
+    return (
+        f"The {column} of {who} of {people:,} ({percent(min(exposed / max(people, 1), 1.0))}) follows "
+        "from their class, in which all share one value."
+    )
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _has_choice(column: SensitiveColumn) -> bool:
+    return column.values - (column.missing > 0) > 1
+
+
+def _exposure(
+    attack: str,
+    share: float,
+    allowed: Mapping[str, float],
+    *,
+    people: int,
+    column: str | None,
+    words: str,
+) -> Exposure:
+    tolerance = tolerated(allowed, attack)
+    limit = 1.0 if tolerance is None else tolerance
+    return Exposure(attack, column, people, share, limit, share > limit, words)

@@ -1,0 +1,160 @@
+"""Joint uniqueness: who is alone on all columns that stay, and how few of them are enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.measure.encode import comparable
+from discreet.policy.model import Role
+from discreet.result import Result
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.engines.engine import Column, Table
+    from discreet.measure.subject import Bound
+
+# Sensitive columns that are tried as the one to be learned: those that tell people apart least.
+SECRETS_TRIED = 8
+# `enough` is the shortest list of columns that singles out this share of the exposed people.
+MOST = 0.9
+
+
+@dataclass(frozen=True)
+class JointUniqueness(Result):
+    """How many people are alone on what stays in a table.
+
+    Identifiers and the unit are left out of a release; every other column stays, whatever its role.
+
+    Attributes:
+        columns: How many columns stay.
+        unique: People who are alone on all of them.
+        exposed: People who are alone on all of them but one sensitive column, which is thereby
+            learned; on all of them where no column is sensitive.
+        secret: That sensitive column: the one learned about most people.
+        enough: Few columns, those with most values first, on which most of the exposed are alone.
+        enough_unique: How many people are alone on these.
+    """
+
+    columns: int
+    unique: int
+    exposed: int
+    secret: str | None
+    enough: tuple[str, ...]
+    enough_unique: int
+
+
+def measure_joint(bound: Bound) -> JointUniqueness:
+    """Return how many people are alone on the columns that stay, counted by the engine.
+
+    >>> import pyarrow as pa
+    >>> from discreet.engines.connect import open_table
+    >>> from discreet.measure.subject import bind
+    >>> people = pa.table({"age": ["3*"] * 4, "pet": list("cdcd"), "car": list("vvww")})
+    >>> found = measure_joint(bind(open_table(people), quasi=["age"]))
+    >>> found.unique, found.enough, found.enough_unique
+    (4, ('pet', 'car'), 4)
+    """
+    columns = kept_columns(bound)
+    search = _Search(bound.subject.table, bound.subject.unit)
+    unique = search.unique(columns)
+    if not unique:
+        return JointUniqueness(len(columns), 0, 0, None, (), 0)
+    ranked = search.by_values(columns)
+    sensitive = [c for c in ranked if bound.roles.get(c.name) is Role.SENSITIVE]
+    exposed, secret = unique, None
+    if sensitive:
+        exposed, secret = -1, sensitive[-1]
+        for one in sensitive[-SECRETS_TRIED:]:
+            others = [column for column in columns if column != one]
+            alone = search.unique(others) if others else 0
+            if alone > exposed:
+                exposed, secret = alone, one
+    known = [column for column in ranked if column != secret]
+    enough, alone = search.fewest(known, people=exposed) if exposed else ([], 0)
+    return JointUniqueness(
+        columns=len(columns),
+        unique=unique,
+        exposed=exposed,
+        secret=secret.name if secret else None,
+        enough=tuple(column.name for column in enough),
+        enough_unique=alone,
+    )
+
+
+def kept_columns(bound: Bound) -> list[Column]:
+    """Return the columns that stay in a release: all but identifiers and the unit."""
+    subject = bound.subject
+    return [
+        column
+        for column in subject.table.columns
+        if column != subject.unit and bound.roles.get(column.name) is not Role.IDENTIFIER
+    ]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Counts people who are alone on some columns of a table."""
+
+    table: Table
+    unit: Column | None
+
+    def unique(self, columns: Sequence[Column]) -> int:
+        """Return how many people have values that nobody else has."""
+        alone = self._alone(columns)
+        if self.unit is not None:  # a person may be alone with several rows
+            alone = build.select(
+                build.column("unit"), source=build.subquery(alone, "rows")
+            ).distinct()
+        counted = build.named(build.count_rows(), "people")
+        query = build.select(counted, source=build.subquery(alone, "alone"))
+        return int(self.table.engine.run(query)["people"][0].as_py())
+
+    def _alone(self, columns: Sequence[Column]) -> exp.Select:
+        """Return the query of the groups of one person."""
+        names = [f"c{index}" for index in range(len(columns))]
+        values = [
+            build.named(comparable(column), name)
+            for name, column in zip(names, columns, strict=True)
+        ]
+        one: exp.Expr = build.number(1)
+        if self.unit is not None:
+            values.append(build.named(comparable(self.unit), "unit"))
+            # As text, because PostgreSQL has no smallest boolean.
+            one = exp.Min(this=exp.cast(build.column("unit"), "text"))
+        rows = build.select(*values, source=self.table.relation.copy())
+        rows = rows.distinct() if self.unit is not None else rows
+        is_one = exp.EQ(this=build.count_rows(), expression=build.number(1))
+        return (
+            build.select(build.named(one, "unit"), source=build.subquery(rows, "r"))
+            .group_by(*map(build.column, names))
+            .having(is_one)
+        )
+
+    def by_values(self, columns: Sequence[Column]) -> list[Column]:
+        """Return the columns by their number of different values, most first."""
+        counts = [
+            build.named(exp.Count(this=exp.Distinct(expressions=[comparable(column)])), f"n{index}")
+            for index, column in enumerate(columns)
+        ]
+        query = build.select(*counts, source=self.table.relation.copy())
+        found = self.table.engine.run(query).to_pylist()[0]
+        places = sorted(range(len(columns)), key=lambda index: (-found[f"n{index}"], index))
+        return [columns[place] for place in places]
+
+    def fewest(self, ranked: Sequence[Column], *, people: int) -> tuple[list[Column], int]:
+        """Return the shortest beginning of `ranked` on which most of `people` are alone."""
+        wanted = MOST * people
+        low, high, alone = 1, len(ranked), people
+        while low < high:  # whoever is alone on some columns is alone on more
+            middle = (low + high) // 2
+            found = self.unique(ranked[:middle])
+            if found >= wanted:
+                high, alone = middle, found
+            else:
+                low = middle + 1
+        return list(ranked[:high]), alone
