@@ -23,6 +23,7 @@ tables:
       sex: quasi-identifier
       zip: insensitive
       ill: sensitive
+    tolerance: 100%
     criteria:
       - k-anonymity: {k: 2}
 """

@@ -266,7 +266,7 @@ def test_a_password_is_not_in_the_manifest(crowd: Path, folder: Path, postgres_u
         )
     source = f"{postgres_url}{'&' if '?' in postgres_url else '?'}table=crowd_of_flows"
     source += "&password=open%20sesame"
-    arguments = ("--quasi", "age", "--sensitive", "ill", "--k", "3")
+    arguments = ("--quasi", "age", "--sensitive", "ill", "--k", "3", *TEST)
     ran = discreet("anonymize", source, *arguments, "-o", "out.csv")
     assert ran.code == 0, ran.err
     assert "sesame" not in (folder / "release.json").read_text()
@@ -467,7 +467,7 @@ def released(frame: object, folder: Path, name: str = "frame.parquet") -> pl.Dat
     from discreet.release.settings import Wishes
 
     wishes = Wishes(quasi=["age", "sex", "zip"], sensitive=["ill"], criteria=[KAnonymity(3)])
-    found = anonymize(frame, wishes=wishes, output=folder / name, force=True)
+    found = anonymize(frame, wishes=wishes, output=folder / name, force=True, accept_risk="a test")
     assert found.k is not None
     assert found.k >= 3
     return pl.read_parquet(folder / name)
@@ -499,7 +499,7 @@ def test_a_category_nobody_has_is_no_class(crowd: Path, folder: Path):
 def test_one_missing_value_in_a_single_quasi_identifier_is_not_alone(folder: Path, discreet):
     rows = ["", *["30"] * 5, *["40"] * 5]
     (folder / "few.csv").write_text("\n".join(["age,ill", *(f"{age},flu" for age in rows)]) + "\n")
-    arguments = ("--quasi", "age", "--sensitive", "ill", "--k", "3")
+    arguments = ("--quasi", "age", "--sensitive", "ill", "--k", "3", *TEST)
     for method in ("local", "full-domain", "mondrian", "relaxed-mondrian", "cells"):
         ran = discreet(
             *("anonymize", "few.csv", *arguments, "--suppress", "10%", "--method", method),
@@ -521,7 +521,7 @@ def test_suppressed_rows_are_no_class_when_the_output_is_read_again(folder: Path
     ran = discreet(
         *("anonymize", "few.csv", "--quasi", "age,sex", "--sensitive", "ill", "--k", "3"),
         *("--method", "full-domain", "--suppress", "10%", "--hierarchies", "."),
-        *("-o", "out.csv", "--json"),
+        *("-o", "out.csv", "--json", *TEST),
     )
     assert (ran.json["suppressed"], ran.json["withheld"]) == (4, 0)
     stars = [row for row in rows_of(folder / "out.csv") if row["age"] == row["sex"] == "*"]

@@ -48,6 +48,7 @@ KEYS: dict[str, Any] = {
         "ill": {
             **dict.fromkeys(("values", "missing", "alpha", "basic_beta", "enhanced_beta"), ""),
             "delta_disclosure": "",
+            "homogeneous": "",
             "l": {
                 **dict.fromkeys(("distinct", "probabilistic", "entropy"), ""),
                 "recursive": dict.fromkeys(("2", "3", "4", "5"), ""),
@@ -77,6 +78,16 @@ KEYS: dict[str, Any] = {
         "journalist": ADVERSARY,
         "marketer": {"expected_people": "", "expected_share": ""},
     },
+    "joint": {
+        **dict.fromkeys(("columns", "unique", "exposed", "secret", "enough_unique"), ""),
+        "enough": {"[]": ""},
+    },
+    "exposures": {
+        "[]": dict.fromkeys(
+            ("attack", "column", "people", "share", "tolerance", "exceeds", "words"), ""
+        )
+    },
+    "undecided": "…",
     "presence": {
         **dict.fromkeys(("population", "k_map", "lowest", "highest"), ""),
         "people_not_in_population": "",

@@ -137,6 +137,7 @@ def test_every_part_has_its_heading(outline: Outline):
         "Class sizes",
         "Columns",
         "Combinations that single people out",
+        "Beyond the criteria",
         "Sensitive columns",
         "Risk of being found",
         "Uniqueness in the population",

@@ -176,7 +176,7 @@ def show_findings(findings: Sequence[Finding], accepted: str | None, to: Console
             "–" if one.tolerance is None else percent(one.tolerance),
         )
         for one in findings
-        if one.advantage > 0 or one.tolerance is not None
+        if one.advantage > 0
     ]
     if rows:
         header = ("Attack", "Exposed", "Learned", "Tolerated")
