@@ -13,6 +13,7 @@ from sqlglot import exp
 from discreet.answer import perturb
 from discreet.answer.blocks import ROWS
 from discreet.answer.catalog import Catalog, Held
+from discreet.answer.cutting import CUT_SHARE, exact_bins
 from discreet.answer.plan import make_plan
 from discreet.answer.question import key_name
 from discreet.answer.resolve import resolve
@@ -115,7 +116,13 @@ class Neighbors:
             for name, table in self._tables.items()
         }
         catalog = Catalog({name: lambda one=one: one for name, one in held.items()})
-        wanted = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "noise": None, **options}
+        wanted = {
+            "epsilon": Fraction(1),
+            "delta": Fraction(1, 10**6),
+            "noise": None,
+            "cut_share": CUT_SHARE,
+            **options,
+        }
         return make_plan(resolve(parse(question), catalog), **wanted)
 
     def changes(self, plan: Plan, *, leaver: int, question: str = "") -> Iterator[Change]:
@@ -148,6 +155,8 @@ def _promises(leaf: LeafPlan) -> dict[str, tuple[int, int]]:
     for index, probe in enumerate(leaf.ranks):
         most = probe.rows_per_unit * probe.one
         found[f"rank {index}"] = most, most**2
+    if leaf.cut is not None:
+        found["cut"] = leaf.cut.sensitivity, leaf.cut.sensitivity**2
     return found
 
 
@@ -172,6 +181,8 @@ def _sums(leaf: LeafPlan, engine: Any) -> dict[str, Cells]:
         found[f"distinct {index}"] = _counted(engine.run(probe.query), keys)
     for index, probe in enumerate(leaf.ranks):
         found[f"rank {index}"] = _counted(engine.run(probe.query), keys + 1)
+    if leaf.cut is not None:
+        found["cut"] = Counter(dict(enumerate(map(int, exact_bins(engine.run(leaf.cut.query))))))
     return found
 
 

@@ -16,6 +16,7 @@ from discreet.result import Result, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.answer.cutting import Cut
     from discreet.answer.finish import Finished
     from discreet.engines.engine import ArrowTable
 
@@ -38,7 +39,7 @@ class Answer(Result):
 
     `rows` are its rows, and `error` has an entry for each of their cells, None where the noise tells
     nothing about it. `spent` is the price of this answer, `remaining` what is left of each budget it
-    counts against.
+    counts against. `cut_off` says which share of the rows did not count because of the policy's limits.
     """
 
     spent: Mapping[str, float]
@@ -47,6 +48,7 @@ class Answer(Result):
     noise: str = "laplace"
     cached: bool = False
     cautions: tuple[str, ...] = ()
+    cut_off: tuple[Cut, ...] = ()
     _table: ArrowTable = field(default=None, repr=False, compare=False)
     _errors: ArrowTable = field(default=None, repr=False, compare=False)
     _floors: tuple[float | None, ...] = field(default=(), repr=False, compare=False)
@@ -130,6 +132,7 @@ def make_answer(
     spent: Mapping[str, float],
     noise: str,
     cautions: tuple[str, ...],
+    cut_off: tuple[Cut, ...] = (),
 ) -> Answer:
     """Return the answer to what was computed."""
     table = finished.table
@@ -144,6 +147,7 @@ def make_answer(
         remaining={},
         noise=noise,
         cautions=cautions,
+        cut_off=cut_off,
         _table=table,
         _errors=pa.Table.from_arrays(errors, names=[str(i) for i in range(len(errors))]),
         _floors=finished.floors,

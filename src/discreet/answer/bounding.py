@@ -92,7 +92,7 @@ def _rescaled(
     rows: Rows, keys: Sequence[Typed], blocks: Sequence[Block], limit: Contribution
 ) -> exp.Select:
     """Return the sums with every row weighted by its person's factor."""
-    names = [_unit_name(i) for i in range(len(rows.unit))]
+    names = [unit_name(i) for i in range(len(rows.unit))]
     totals = rows.frame.select(
         *_named_unit(rows),
         build.named(_share(limit.rows * limit.one, build.count_rows()), FACTOR),
@@ -125,12 +125,13 @@ def _named(tree: exp.Expr, name: str) -> exp.Alias:
     return exp.Alias(this=tree, alias=exp.to_identifier(name, quoted=True))
 
 
-def _unit_name(index: int) -> str:
+def unit_name(index: int) -> str:
+    """Return what a part of the unit is called in queries of people."""
     return f"discreet_u{index}"
 
 
 def _named_unit(rows: Rows) -> list[exp.Expr]:
-    return [build.named(tree.copy(), _unit_name(i)) for i, tree in enumerate(rows.unit)]
+    return [build.named(tree.copy(), unit_name(i)) for i, tree in enumerate(rows.unit)]
 
 
 def _truncated(
@@ -138,9 +139,9 @@ def _truncated(
 ) -> exp.Select:
     """Return the sums over some groups of each person, weighted by the person's factor there."""
     moments = [moment for block in blocks for moment in block.moments]
-    pre = _per_unit(rows, keys, moments)
+    pre = per_unit(rows, keys, moments)
     source = _some_groups(pre, rows, keys, limit.groups or limit.rows)
-    names = [_unit_name(i) for i in range(len(rows.unit))]
+    names = [unit_name(i) for i in range(len(rows.unit))]
     mine = build.aliased_table(build.table(PRE), "discreet_x")
     total = build.total(build.column(ROWS, of="discreet_x"))
     totals = (
@@ -191,7 +192,7 @@ def _share(whole: int, part: exp.Expr) -> exp.Expr:
     )
 
 
-def _per_unit(rows: Rows, keys: Sequence[Typed], moments: Sequence[Moment]) -> exp.Select:
+def per_unit(rows: Rows, keys: Sequence[Typed], moments: Sequence[Moment]) -> exp.Select:
     """Return the moments of every person in every group."""
     wanted = [*_named_unit(rows), *_named_keys(keys), build.named(build.count_rows(), ROWS)]
     wanted += [build.named(_aggregated(moment, None), moment.name) for moment in moments]
@@ -203,7 +204,7 @@ def _per_unit(rows: Rows, keys: Sequence[Typed], moments: Sequence[Moment]) -> e
 
 def _some_groups(pre: exp.Select, rows: Rows, keys: Sequence[Typed], most: int) -> exp.Select:
     """Return at most `most` groups of each person, chosen by chance that nobody can foresee."""
-    names = [_unit_name(i) for i in range(len(rows.unit))]
+    names = [unit_name(i) for i in range(len(rows.unit))]
     shuffled = [build.column(name) for name in (*names, *(key_name(i) for i in range(len(keys))))]
     return _first(pre, names, shuffled, most)
 
@@ -256,7 +257,7 @@ def distinct_query(
         source: exp.Query = query
     else:
         query = rows.frame.select(*_named_unit(rows), *wanted, copy=True).distinct(copy=False)
-        names = [_unit_name(i) for i in range(len(rows.unit))]
+        names = [unit_name(i) for i in range(len(rows.unit))]
         shuffled = [build.column(key_name(i)) for i in range(len(keys))] + [build.column(VALUE)]
         unit = [build.column(name) for name in names]
         query = query.where(exp.Not(this=build.is_null(value.tree.copy())), copy=False)

@@ -1,4 +1,4 @@
-"""What an asker should know about an answer: what was left out, scaled or chosen, none of it from the data."""
+"""What an asker should know about an answer: what was left out, scaled or chosen, or paid for to be told."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 from discreet.answer.accounts import DEFAULT
 from discreet.answer.aggregates import Ask
+from discreet.answer.cutting import read_cut
+from discreet.answer.perturb import noise_deviation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.answer.cutting import Cut
+    from discreet.answer.perturb import Released
     from discreet.answer.plan import LeafPlan, Plan
     from discreet.policy.model import Policy
 
@@ -26,6 +32,17 @@ def of(plan: Plan, policy: Policy | None) -> tuple[str, ...]:
                     f"{float(DEFAULT.epsilon):g}, which protects little. Add `budget: {{epsilon: 1}}` "
                     "to its table in the policy."
                 )
+    return tuple(dict.fromkeys(found))
+
+
+def cut_off(plan: Plan, released: Mapping[str, Released]) -> tuple[Cut, ...]:
+    """Return what each leaf tells about the rows that its limits cut off."""
+    found: list[Cut] = []
+    for leaf in plan.leaves:
+        noisy = released[leaf.leaf.name].cut
+        if leaf.cut is not None and noisy is not None:
+            deviation = noise_deviation(float(leaf.cut.scale), plan.noise)
+            found.append(read_cut(noisy, deviation, leaf.cut.limit))
     return tuple(dict.fromkeys(found))
 
 

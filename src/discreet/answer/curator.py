@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from discreet.answer import cautions
 from discreet.answer.accounts import DEFAULT, accounts_of, told_remaining
 from discreet.answer.answer import Answer, make_answer
+from discreet.answer.cutting import CUT_SHARE
 from discreet.answer.explain import explain
 from discreet.answer.finish import finish, rehearse, shape
 from discreet.answer.keying import key_of
@@ -146,6 +147,7 @@ class Curator:
         noise: Noise | None = None,
         confidence: float = 0.95,
         consistent: bool = False,
+        cut_share: Number = str(float(CUT_SHARE)),
         stop: Stop | None = None,
     ) -> Answer:
         """Return a private answer to `question`, and charge it.
@@ -159,6 +161,7 @@ class Curator:
             noise: `laplace` or `gaussian`; by default the one with the smaller error.
             confidence: How sure the intervals are.
             consistent: No negative counts.
+            cut_share: The share of epsilon that tells how many rows the limits cut off; 0: none.
             stop: Ends it from another thread.
 
         Raises:
@@ -169,7 +172,9 @@ class Curator:
         """
         stop = stop or Stop()
         with self._padded():
-            plan, text = self.plan(question, epsilon=epsilon, delta=delta, noise=noise)
+            plan, text = self.plan(
+                question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
+            )
             _check_confidence(confidence)
             at = self._clock()
             accounts = self._accounts(plan, at)
@@ -208,15 +213,20 @@ class Curator:
         epsilon: Number,
         delta: Number = 0,
         noise: Noise | None = None,
+        cut_share: Number = str(float(CUT_SHARE)),
     ) -> tuple[Plan, str]:
         """Return how a question would be answered, and its normal form; nothing is spent or read."""
-        key = (question, str(epsilon), str(delta), noise)
+        key = (question, str(epsilon), str(delta), noise, str(cut_share))
         found = self._plans.get(key)
         if found is None:
             asked, text = self._read(question)
             found = (
                 make_plan(
-                    asked, epsilon=to_fraction(epsilon), delta=to_fraction(delta), noise=noise
+                    asked,
+                    epsilon=to_fraction(epsilon),
+                    delta=to_fraction(delta),
+                    noise=noise,
+                    cut_share=to_fraction(cut_share),
                 ),
                 text,
             )
@@ -324,12 +334,11 @@ class Curator:
 
         It may be stopped, fail or take long: the next time it starts from the same tables.
         """
+        released = unpack_released(packed)
         with stop.turn(self._home_lock, self._home):
             try:
                 finished = withheld(
-                    lambda: finish(
-                        plan.question, unpack_released(packed), self._home, most=self._most_rows
-                    )
+                    lambda: finish(plan.question, released, self._home, most=self._most_rows)
                 )
             except DiscreetError:
                 stop.check()
@@ -341,9 +350,9 @@ class Curator:
                 "it from these."
             )
         spent = {"epsilon": float(plan.price.epsilon or 0), "delta": float(plan.price.delta)}
-        return make_answer(
-            finished, spent=spent, noise=plan.noise, cautions=cautions.of(plan, self.policy)
-        )
+        cut_off = cautions.cut_off(plan, released)
+        told = (*cautions.of(plan, self.policy), *(c.caution for c in cut_off if c.caution))
+        return make_answer(finished, spent=spent, noise=plan.noise, cautions=told, cut_off=cut_off)
 
     @contextmanager
     def _padded(self) -> Generator[None]:

@@ -60,6 +60,7 @@ class Explanation(Result):
     cells: Mapping[str, list[str] | None]
     remaining: Mapping[str, object]
     cautions: tuple[str, ...]
+    cut_epsilon: float = 0.0  # what tells how many rows the limits cut off
 
 
 def explain(
@@ -77,6 +78,7 @@ def explain(
     needed = None
     if within is not None:
         needed = needed_epsilon(plan, within=within, size=size, confidence=confidence)
+    has_cut = any(part.cut is not None for part in plan.leaves)
     touches = [touch for part in plan.leaves for touch in part.leaf.rows.touches]
     return Explanation(
         question=question,
@@ -99,6 +101,7 @@ def explain(
         },
         remaining=remaining or {},
         cautions=cautions.of(plan, policy),
+        cut_epsilon=float(plan.epsilon * plan.cut_share) if has_cut else 0.0,
     )
 
 
@@ -178,7 +181,13 @@ def needed_epsilon(plan: Plan, *, within: Fraction, size: int, confidence: float
     """
 
     def is_enough(epsilon: Fraction) -> bool:
-        tried = make_plan(plan.question, epsilon=epsilon, delta=plan.delta, noise=plan.noise)
+        tried = make_plan(
+            plan.question,
+            epsilon=epsilon,
+            delta=plan.delta,
+            noise=plan.noise,
+            cut_share=plan.cut_share,
+        )
         found = expected_errors(tried, size=size, confidence=confidence)
         if any(item.relative is None for item in found):
             raise QuestionRefused(

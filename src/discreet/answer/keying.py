@@ -38,6 +38,7 @@ def key_of(
         text,
         str(plan.epsilon),
         str(plan.delta),
+        str(plan.cut_share),
         analyst,
         options,
         sorted(tables.items()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, sqrt
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from discreet.answer.aggregates import Ask
 from discreet.answer.blocks import ROWS, UNITS
+from discreet.answer.cutting import exact_bins
 from discreet.answer.keys import Domain, Groups, found_groups, public_groups
 from discreet.answer.question import aggregate_name, key_name
 from discreet.answer.statistics import changes, read
@@ -36,11 +37,13 @@ class Released:
     """A leaf's table after noise: keys, aggregates, and the aggregates once more for each shift.
 
     A shift moves one noisy sum by the standard deviation of its noise; how far that moves a column
-    of the answer is what that noise contributes to its error.
+    of the answer is what that noise contributes to its error. `cut` are the noisy sums that tell how
+    many rows the limits cut off.
     """
 
     table: ArrowTable
     shifts: int
+    cut: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -50,13 +53,15 @@ class Exact:
     groups: Groups
     sums: Mapping[str, list[Array]]
     probes: Mapping[Aggregate, ArrowTable]
+    cut: Array | None = None
 
 
 def run_queries(plan: LeafPlan, engine: Engine) -> Exact:
     """Run all queries of a leaf. Nothing here is random, so that it can be stopped and run again."""
     groups, sums = _exact(plan, engine)
     probes = {probe.aggregate: engine.run(probe.query) for probe in (*plan.distincts, *plan.ranks)}
-    return Exact(groups, sums, probes)
+    cut = exact_bins(engine.run(plan.cut.query)) if plan.cut is not None else None
+    return Exact(groups, sums, probes, cut)
 
 
 def release(plan: LeafPlan, exact: Exact, *, noise: Noise, kind: str, consistent: bool) -> Released:
@@ -82,7 +87,12 @@ def release(plan: LeafPlan, exact: Exact, *, noise: Noise, kind: str, consistent
         for item in plan.blocks
     }
     probes = _probes(plan, exact.probes, groups, size, noise, kind)
-    return _told(plan, groups, noisy, probes, deviation, consistent=consistent)
+    told = _told(plan, groups, noisy, probes, deviation, consistent=consistent)
+    if plan.cut is None or exact.cut is None:
+        return told
+    draw = noise.laplace if kind == "laplace" else noise.gaussian
+    cut = exact.cut + draw(plan.cut.scale, len(exact.cut))
+    return replace(told, cut=tuple(map(int, cut)))
 
 
 def _exact(plan: LeafPlan, engine: Engine) -> tuple[Groups, dict[str, list[Array]]]:

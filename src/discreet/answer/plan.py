@@ -20,6 +20,8 @@ from discreet.answer.blocks import (
     spread,
 )
 from discreet.answer.contribution import Contribution, contribution
+from discreet.answer.cutting import ONE as WHOLE
+from discreet.answer.cutting import CutProbe, cut_query, is_biased
 from discreet.answer.expressions.typed import Typed
 from discreet.answer.keys import Domain, domain_of
 from discreet.answer.statistics import Reading, assemble
@@ -94,6 +96,7 @@ class LeafPlan:
     distincts: tuple[DistinctProbe, ...]
     selector: str | None
     threshold: int | None
+    cut: CutProbe | None  # None: no limit can cut off rows, or nobody wants to know
     event: events.Event
 
 
@@ -108,16 +111,27 @@ class Plan:
     delta: Fraction
     event: events.Event
     price: Price
+    cut_share: Fraction = Fraction(0)
 
 
 def make_plan(
-    question: Question, *, epsilon: Fraction, delta: Fraction, noise: Noise | None = None
+    question: Question,
+    *,
+    epsilon: Fraction,
+    delta: Fraction,
+    noise: Noise | None = None,
+    cut_share: Fraction = Fraction(0),
 ) -> Plan:
     """Return the plan whose price is at most (`epsilon`, `delta`).
 
-    Without `noise` the one with the smaller error is taken; Gaussian noise needs a delta.
+    Without `noise` the one with the smaller error is taken; Gaussian noise needs a delta. Where limits
+    may cut off rows, `cut_share` of epsilon tells how many.
     """
     _check(epsilon, delta, noise)
+    if not 0 <= cut_share < 1:
+        raise InvalidBudget(
+            "The share of epsilon that tells what limits cut off is from 0 to below 1."
+        )
     slips = sum(domain_of(leaf.keys) is None for leaf in question.leaves)
     if slips and not delta:
         raise QuestionRefused(
@@ -128,7 +142,7 @@ def make_plan(
             "left out."
         )
     kinds: list[Noise] = [noise] if noise else (["laplace", "gaussian"] if delta else ["laplace"])
-    plans = [_with_noise(question, epsilon, delta, slips, kind) for kind in kinds]
+    plans = [_with_noise(question, epsilon, delta, slips, kind, cut_share) for kind in kinds]
     return min(plans, key=_noisiness)
 
 
@@ -159,6 +173,15 @@ class _Draft:
     @property
     def mechanisms(self) -> int:
         return len(self.blocks) + len(self.ranks) + len(self.distincts)
+
+    @property
+    def is_cut(self) -> bool:
+        only_people = all(item.ask is Ask.COUNT_UNITS for item in self.leaf.aggregates)
+        return is_biased(
+            self.limit,
+            only_people=only_people and bool(self.leaf.aggregates),
+            has_keys=bool(self.leaf.keys),
+        )
 
 
 def _draft(leaf: Leaf, noise: Noise) -> _Draft:
@@ -206,16 +229,17 @@ def _with_noise(
     delta: Fraction,
     slips: int,
     noise: Noise,
+    cut_share: Fraction,
 ) -> Plan:
     parts = slips + (noise == "gaussian")
     each = delta / parts if parts else Fraction(0)
     drafts = [_draft(leaf, noise) for leaf in question.leaves]
     mechanisms = sum(draft.mechanisms for draft in drafts)
-    if noise == "laplace":
-        share = epsilon / mechanisms
-    else:
-        share = rho_of_epsilon(epsilon, delta=each) / mechanisms
-    leaves = tuple(_leaf(draft, share, each, noise) for draft in drafts)
+    cuts = sum(draft.is_cut for draft in drafts)
+    whole = epsilon if noise == "laplace" else rho_of_epsilon(epsilon, delta=each)
+    of_cut = whole * cut_share / cuts if cuts else Fraction(0)
+    share = (whole - of_cut * cuts) / mechanisms
+    leaves = tuple(_leaf(draft, share, of_cut, each, noise) for draft in drafts)
     event = events.Sequence(tuple(leaf.event for leaf in leaves))
     found = price(event)
     if noise == "laplace":
@@ -224,7 +248,7 @@ def _with_noise(
         cost = Price(epsilon, each * slips, found.rho, found.slip)
     else:
         cost = Price(epsilon, each * parts, found.rho, found.slip)
-    return Plan(question, leaves, noise, epsilon, delta, event, cost)
+    return Plan(question, leaves, noise, epsilon, delta, event, cost, cut_share)
 
 
 def _noisiness(plan: Plan) -> float:
@@ -240,7 +264,9 @@ def _noisiness(plan: Plan) -> float:
     return sum(log(scale) for scale in scales)
 
 
-def _leaf(draft: _Draft, share: Fraction, slip: Fraction, noise: Noise) -> LeafPlan:
+def _leaf(
+    draft: _Draft, share: Fraction, of_cut: Fraction, slip: Fraction, noise: Noise
+) -> LeafPlan:
     limit = draft.limit
     blocks = tuple(_noisy(block, limit, share, noise) for block in draft.blocks)
     distincts = tuple(_distinct(draft, item, share, noise) for item in draft.distincts)
@@ -250,6 +276,9 @@ def _leaf(draft: _Draft, share: Fraction, slip: Fraction, noise: Noise) -> LeafP
     ]
     done += [_event(item.sensitivity, item.sensitivity**2, item.scale, noise) for item in distincts]
     done += [events.Choice(item.epsilon) for item in ranks]
+    cut = _cut(draft, of_cut, noise) if draft.is_cut and of_cut else None
+    if cut is not None:
+        done.append(_event(cut.sensitivity, cut.sensitivity**2, cut.scale, noise))
     threshold = None
     if draft.selector is not None:
         selector = next(item for item in blocks if item.block.name == draft.selector)
@@ -269,6 +298,7 @@ def _leaf(draft: _Draft, share: Fraction, slip: Fraction, noise: Noise) -> LeafP
         distincts,
         draft.selector,
         threshold,
+        cut,
         events.Sequence(tuple(done)),
     )
 
@@ -337,6 +367,13 @@ def _rank(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> Rank
     return RankProbe(
         item, query, block.low, block.step, block.steps + 1, most, limit.one, epsilon, rank
     )
+
+
+def _cut(draft: _Draft, share: Fraction, noise: Noise) -> CutProbe:
+    # Somebody who is but one of a person's rows moves the person from one bin to another.
+    most = WHOLE * (2 if draft.leaf.rows.has_children else 1)
+    query = cut_query(draft.leaf.rows, draft.leaf.keys, draft.limit)
+    return CutProbe(query, draft.limit, most, _scale(most, most**2, share=share, noise=noise))
 
 
 def _below_root(square: Fraction) -> Fraction:

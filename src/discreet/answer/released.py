@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from discreet.answer.perturb import Released
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NAME, _SHIFTS = b"discreet.leaf", b"discreet.shifts"
+_NAME, _SHIFTS, _CUT = b"discreet.leaf", b"discreet.shifts", b"discreet.cut"
 
 
 def pack_released(released: Mapping[str, Released]) -> bytes:
@@ -20,6 +21,8 @@ def pack_released(released: Mapping[str, Released]) -> bytes:
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     for name, leaf in released.items():
         metadata = {_NAME: name.encode(), _SHIFTS: str(leaf.shifts).encode()}
+        if leaf.cut is not None:
+            metadata[_CUT] = json.dumps(leaf.cut).encode()
         table = leaf.table.replace_schema_metadata(metadata)
         with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
             writer.write_table(table)
@@ -33,7 +36,8 @@ def unpack_released(packed: bytes) -> dict[str, Released]:
     while source.tell() < len(packed):
         table = pa.ipc.open_stream(source).read_all()
         told = table.schema.metadata
+        cut = tuple(json.loads(told[_CUT])) if _CUT in told else None
         found[told[_NAME].decode()] = Released(
-            table.replace_schema_metadata(None), int(told[_SHIFTS])
+            table.replace_schema_metadata(None), int(told[_SHIFTS]), cut
         )
     return found

@@ -55,6 +55,11 @@ def price(found: Explanation) -> str:
         f"The question costs {amounts(found.epsilon, found.delta)}, for {count}{groups} "
         f"with {found.noise} noise."
     )
+    if found.cut_epsilon:
+        told += (
+            f" Of it, epsilon {short(found.cut_epsilon)} tells how many rows the limits cut off "
+            "(--cut-share)."
+        )
     left, delta = found.remaining.get("epsilon"), found.remaining.get("delta")
     if isinstance(left, float) and isinstance(delta, float):
         enough = left >= found.epsilon and delta >= found.delta

@@ -35,6 +35,7 @@ def command(
     epsilon: str,
     delta: str,
     noise: Any,
+    cut_share: str,
     confidence: float,
     consistent: bool,
     dry_run: bool,
@@ -51,7 +52,9 @@ def command(
         if dry_run:
             from discreet.cli.explain import show
 
-            plan, text = curator.plan(question, epsilon=epsilon, delta=delta, noise=noise)
+            plan, text = curator.plan(
+                question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
+            )
             show(curator.explain(plan, text, confidence=confidence), as_json=as_json)
             return
         with output.progress() as step:
@@ -63,6 +66,7 @@ def command(
                 noise=noise,
                 confidence=confidence,
                 consistent=consistent,
+                cut_share=cut_share,
             )
     if as_json:
         output.print_json(answer)

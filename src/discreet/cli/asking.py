@@ -87,6 +87,14 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="The chance that a rare group is told, such as 1e-6. Default: 0.",
         ),
         click.option(
+            "--cut-share",
+            type=AMOUNT,
+            default="0.05",
+            metavar="SHARE",
+            help="The share of epsilon that tells how many rows the policy's limits cut off; 0: none. "
+            "Default: 0.05.",
+        ),
+        click.option(
             "--epsilon",
             type=AMOUNT,
             required=True,

@@ -66,6 +66,7 @@ def command(
     epsilon: str,
     delta: str,
     noise: Any,
+    cut_share: str,
     within: Fraction | None,
     size: int,
     confidence: float,
@@ -77,7 +78,9 @@ def command(
     No row of people is read: everything told here follows from the question and the policy.
     """
     with asking.open_for(source, **choices) as curator:
-        plan, text = curator.plan(question, epsilon=epsilon, delta=delta, noise=noise)
+        plan, text = curator.plan(
+            question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
+        )
         found = curator.explain(plan, text, confidence=confidence, size=size, within=within)
     show(found, within=within, as_json=as_json)
 

@@ -1,0 +1,238 @@
+"""How many rows the limits cut off: measured with the question, out of a share of its epsilon.
+
+Where a person has t rows of which w count, the rows cut off are t - w, and one person can have any
+number of them. So people are sorted by their ratio t/w into bins that grow by a factor of four, and
+each adds w/R ≤ 1 to the bin, R being the most that count of anybody. Within a bin that is split in
+two parts, which say where between the bin's ends the ratio lies, so that the sums of a bin tell
+exactly how many rows its people have. All of it together changes by at most 1 with a person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.answer import bounding
+from discreet.answer.blocks import ROWS
+from discreet.answer.question import key_name
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.answer.contribution import Contribution
+    from discreet.answer.expressions.typed import Typed
+    from discreet.answer.rows import Rows
+
+CUT_SHARE = Fraction(1, 20)  # of a question's epsilon
+ONE = 2**15  # what a person adds who has as many rows as may count
+BASE = 4
+BINS = 6  # of people with more rows than count; above a factor of 4096 all count as that
+MATERIAL = 0.05  # the share of rows from which on the asker is cautioned
+# Noise exceeds so many of its standard deviations in any of the bins with a chance of about 5 %.
+CLEAR = 4
+_ALL, _KEPT, _GROUPS = "discreet_all", "discreet_kept", "discreet_groups"
+_PART = "p"
+_BIG = exp.DataType.Type.BIGINT
+Array = Any
+
+
+@dataclass(frozen=True)
+class CutProbe:
+    """The query for the bins, what a person changes in them, and the noise that hides it."""
+
+    query: exp.Select
+    limit: Contribution
+    sensitivity: int
+    scale: Fraction
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The share of rows that limits cut off, None where noise hides it; `limits` are those that did.
+
+    With 95 % confidence the share lies between `low` and `high`, as far as the noise goes.
+    """
+
+    limits: str
+    share: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def caution(self) -> str | None:
+        """What the asker should know, None where there is nothing."""
+        if self.share is None:
+            return (
+                f"Whether {self.limits} cuts off rows cannot be told at this epsilon. `discreet "
+                "limits` tells how many a limit cuts off."
+            )
+        if self.share < MATERIAL or self.low is None or self.high is None:
+            return None
+        times = 1 / (1 - min(self.share, 0.9999))
+        return (
+            f"About {self.share:.0%} of the rows ({self.low:.0%} to {self.high:.0%}) were cut off by "
+            f"{self.limits}. Counts and sums are too low by about that: without limits they would be "
+            f"about {times:.3g} times as large. Groups may differ. `discreet limits` helps to choose."
+        )
+
+
+def is_biased(limit: Contribution, *, only_people: bool, has_keys: bool) -> bool:
+    """Whether limits may cut off rows that an answer is about."""
+    return limit.method != "none" and (has_keys or not only_people)
+
+
+def cut_query(rows: Rows, keys: Sequence[Typed], limit: Contribution) -> exp.Select:
+    """Return the sums of every bin; keys count only where groups are chosen."""
+    people = _chosen(rows, keys, limit) if limit.method == "truncate" else _counted(rows, limit)
+    total, kept = build.column(_ALL), build.column(_KEPT)
+    place = exp.Case(
+        ifs=[
+            exp.If(
+                this=exp.LTE(this=total.copy(), expression=_times(kept, BASE**number)),
+                true=build.number(number),
+            )
+            for number in range(BINS)
+        ],
+        default=build.number(BINS),
+    )
+    weight = _divided(_times(kept, ONE), build.number(limit.rows))
+    weighed = build.select(
+        build.named(total, _ALL),
+        build.named(kept, _KEPT),
+        build.named(place, key_name(0)),
+        build.named(weight, ROWS),
+        source=build.subquery(people, "discreet_people"),
+    )
+    names = [build.column(name) for name in (key_name(0), ROWS)]
+    query = build.select(
+        build.named(names[0], key_name(0)),
+        build.named(_summed(names[1]), ROWS),
+        build.named(_summed(_part()), _PART),
+        source=build.subquery(weighed, "discreet_weighed"),
+    )
+    return query.group_by(names[0].copy(), copy=False)
+
+
+def _part() -> exp.Expr:
+    """Return the part of a person's weight that says how far up its bin the ratio lies."""
+    total, kept, weight = build.column(_ALL), build.column(_KEPT), build.column(ROWS)
+    cases: list[exp.Expr] = []
+    for number in range(1, BINS + 1):
+        start = BASE ** (number - 1)
+        above = exp.Paren(this=exp.Sub(this=total.copy(), expression=_times(kept, start)))
+        width = _times(kept, (BASE - 1) * start)
+        part = _divided(exp.Mul(this=weight.copy(), expression=above), width)
+        within = exp.Least(this=part, expressions=[weight.copy()])
+        here = exp.EQ(this=build.column(key_name(0)), expression=build.number(number))
+        cases.append(exp.If(this=here, true=within))
+    return exp.Case(ifs=cases, default=exp.cast(build.number(0), _BIG))
+
+
+def _times(tree: exp.Expr, factor: int) -> exp.Expr:
+    number = exp.cast(build.number(factor), _BIG)
+    return exp.Paren(this=exp.Mul(this=tree.copy(), expression=number))
+
+
+def _divided(whole: exp.Expr, part: exp.Expr) -> exp.Expr:
+    return exp.IntDiv(this=exp.cast(whole, _BIG), expression=exp.cast(part, _BIG))
+
+
+def _summed(tree: exp.Expr) -> exp.Expr:
+    return exp.Cast(this=exp.Sum(this=tree.copy()), to=exp.DataType.build(_BIG))
+
+
+def _at_most(tree: exp.Expr, most: int) -> exp.Expr:
+    limit = exp.cast(build.number(most), _BIG)
+    over = exp.If(this=exp.GT(this=tree.copy(), expression=limit), true=limit.copy())
+    return exp.Case(ifs=[over], default=exp.cast(tree.copy(), _BIG))
+
+
+def _counted(rows: Rows, limit: Contribution) -> exp.Select:
+    """Return each person's rows, and how many of them count."""
+    total = exp.cast(build.count_rows(), _BIG)
+    query = rows.frame.select(
+        build.named(total, _ALL),
+        build.named(_at_most(build.count_rows(), limit.rows), _KEPT),
+        copy=True,
+    )
+    return query.group_by(*(tree.copy() for tree in rows.unit), copy=False)
+
+
+def _chosen(rows: Rows, keys: Sequence[Typed], limit: Contribution) -> exp.Select:
+    """Return each person's rows in all groups, and how many of them count on average."""
+    groups = limit.groups or limit.rows
+    per_group = bounding.per_unit(rows, keys, ())
+    units = [build.column(bounding.unit_name(i)) for i in range(len(rows.unit))]
+    here = build.column(ROWS)
+    people = build.select(
+        build.named(_summed(here), _ALL),
+        build.named(_summed(_at_most(here, limit.per_group)), _KEPT),
+        build.named(exp.cast(build.count_rows(), _BIG), _GROUPS),
+        source=build.subquery(per_group, bounding.PRE),
+    ).group_by(*units, copy=False)
+    kept, number = build.column(_KEPT), build.column(_GROUPS)
+    over = exp.GT(this=number.copy(), expression=build.number(groups))
+    some = exp.Case(
+        ifs=[exp.If(this=over, true=_divided(_times(kept, groups), number))], default=kept.copy()
+    )
+    return build.select(
+        build.named(build.column(_ALL), _ALL),
+        build.named(_at_most(some, limit.rows), _KEPT),
+        source=build.subquery(people, "discreet_each"),
+    )
+
+
+def exact_bins(raw: Any) -> Array:
+    """Return the sums that get noise: of bin 0, and of both parts of every other bin."""
+    found = np.zeros(1 + 2 * BINS, np.int64)
+    rows = zip(*(raw.column(name).to_pylist() for name in (key_name(0), ROWS, _PART)), strict=True)
+    for place, weight, part in rows:
+        number = int(place)
+        if number == 0:
+            found[0] += int(weight)
+        else:
+            found[2 * number - 1] += int(part)
+            found[2 * number] += int(weight) - int(part)
+    return found
+
+
+def read_cut(noisy: Array, deviation: float, limit: Contribution) -> Cut:
+    """Return what noisy sums say of the rows that were cut off.
+
+    Bins above the last one that stands out from the noise are left out: a little noise there would
+    look like a great many rows. So the share is rather too small than too large.
+    """
+    sums = np.asarray(noisy, np.float64)
+    parts, rests = sums[1::2], sums[2::2]
+    starts = float(BASE) ** np.arange(BINS)
+    clear = np.flatnonzero(parts + rests > CLEAR * deviation)
+    last = int(clear[-1]) + 1 if clear.size else 0
+    kept = float(sums[0] + (parts + rests)[:last].sum())
+    name = _limits(limit)
+    if last == 0:
+        is_hidden = CLEAR * deviation > MATERIAL * 2 * max(kept, 0.0)
+        return Cut(name, None) if is_hidden else Cut(name, 0.0, 0.0, MATERIAL)
+    weights = np.stack([BASE * starts - 1, starts - 1])[:, :last]
+    lost = float((weights * np.stack([parts, rests])[:, :last]).sum())
+    half = 2 * deviation * sqrt(float((weights**2).sum()))
+    low, share, high = (_share(lost + move, kept) for move in (-half, 0.0, half))
+    return Cut(name, share, low, high)
+
+
+def _share(lost: float, kept: float) -> float:
+    lost, kept = max(lost, 0.0), max(kept, 1.0)
+    return lost / (lost + kept)
+
+
+def _limits(limit: Contribution) -> str:
+    """Return the limits as the policy writes them."""
+    found = f"rows-per-unit: {limit.rows}"
+    if limit.method == "truncate":
+        found += f", groups-per-unit: {limit.groups}, rows-per-group: {limit.per_group}"
+    return f"`limits: {{{found}}}`"
