@@ -191,7 +191,7 @@ def test_a_person_changes_the_bins_by_one_at_most(count: int) -> None:
 
 
 def test_bins_that_nobody_is_in_add_nothing_but_noise() -> None:
-    noisy = [ONE * 1000] + [ONE * 3] * (2 * BINS)
+    noisy = [ONE * 1000] + [ONE * 3] * (2 * BINS.count)
     from discreet.answer.contribution import Contribution
 
     cut = read_cut(noisy, ONE * 5.0, Contribution("rescale", 50, 2500, 1, 50))

@@ -75,10 +75,14 @@ class Held:
 
 @dataclass(frozen=True)
 class Catalog:
-    """All tables by name; a table is opened when a question first names it."""
+    """All tables by name; a table is opened when a question first names it.
+
+    `main` is the one that the source itself is, None where it is a database of several.
+    """
 
     openers: Mapping[str, Callable[[], Held]]
     _opened: dict[str, Held] = field(default_factory=dict[str, Held], compare=False)
+    main: str | None = None
 
     @property
     def has_public(self) -> bool:

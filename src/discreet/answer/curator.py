@@ -33,13 +33,14 @@ from discreet.errors import DiscreetError, EngineFailed, InvalidBudget, InvalidQ
 from discreet.policy.load import load_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
     from decimal import Decimal
     from fractions import Fraction
 
     from sqlglot import exp
 
     from discreet.answer.explain import Explanation
+    from discreet.answer.perturb import Released
     from discreet.answer.plan import Noise, Plan
     from discreet.answer.question import Question
     from discreet.answer.tables import Reading
@@ -187,6 +188,23 @@ class Curator:
                 told, is_known = self._answered(plan, reservation, stop, consistent=consistent)
             left = told_remaining(self.ledger.remaining(accounts))
             return told.with_budget(left, confidence=confidence, cached=is_known)
+
+    def measure(
+        self, plan: Plan, text: str
+    ) -> tuple[Mapping[str, Released], Mapping[str, Any], bool]:
+        """Return what a plan releases that no SQL asks for, what is left, and whether it was known.
+
+        It is charged as a question is, and the same plan on the same data is free again.
+        """
+        at = self._clock()
+        accounts = self._accounts(plan, at)
+        key = key_of(text, plan, accounts, analyst=self.analyst, options=[])
+        reservation = self.ledger.reserve(accounts, plan.price, key=key, at=at, question=text)
+        packed = reservation.answer or self._release(plan, reservation, Stop(), consistent=False)
+        if packed == FAILED:
+            raise EngineFailed("It was charged, but noise could not be added. Try another epsilon.")
+        left = told_remaining(self.ledger.remaining(accounts))
+        return unpack_released(packed), left, reservation.answer is not None
 
     def _answered(
         self, plan: Plan, reservation: Reservation, stop: Stop, *, consistent: bool

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 CUT_SHARE = Fraction(1, 20)  # of a question's epsilon
 ONE = 2**15  # what a person adds who has as many rows as may count
-BASE = 4
-BINS = 6  # of people with more rows than count; above a factor of 4096 all count as that
 MATERIAL = 0.05  # the share of rows from which on the asker is cautioned
 # Noise exceeds so many of its standard deviations in any of the bins with a chance of about 5 %.
 CLEAR = 4
@@ -43,6 +41,25 @@ Array = Any
 
 
 @dataclass(frozen=True)
+class Bins:
+    """Bins of people by how many times more rows they have than count, each `base` times as wide.
+
+    There are `count` bins of people with more rows than count; what is above the last one counts as its end.
+    """
+
+    base: int = 4
+    count: int = 6
+
+    @property
+    def ends(self) -> Array:
+        """The largest ratio of each bin."""
+        return float(self.base) ** np.arange(1, self.count + 1)
+
+
+BINS = Bins()
+
+
+@dataclass(frozen=True)
 class CutProbe:
     """The query for the bins, what a person changes in them, and the noise that hides it."""
 
@@ -50,6 +67,7 @@ class CutProbe:
     limit: Contribution
     sensitivity: int
     scale: Fraction
+    bins: Bins = BINS
 
 
 @dataclass(frozen=True)
@@ -87,19 +105,21 @@ def is_biased(limit: Contribution, *, only_people: bool, has_keys: bool) -> bool
     return limit.method != "none" and (has_keys or not only_people)
 
 
-def cut_query(rows: Rows, keys: Sequence[Typed], limit: Contribution) -> exp.Select:
+def cut_query(
+    rows: Rows, keys: Sequence[Typed], limit: Contribution, bins: Bins = BINS
+) -> exp.Select:
     """Return the sums of every bin; keys count only where groups are chosen."""
     people = _chosen(rows, keys, limit) if limit.method == "truncate" else _counted(rows, limit)
     total, kept = build.column(_ALL), build.column(_KEPT)
     place = exp.Case(
         ifs=[
             exp.If(
-                this=exp.LTE(this=total.copy(), expression=_times(kept, BASE**number)),
+                this=exp.LTE(this=total.copy(), expression=_times(kept, bins.base**number)),
                 true=build.number(number),
             )
-            for number in range(BINS)
+            for number in range(bins.count)
         ],
-        default=build.number(BINS),
+        default=build.number(bins.count),
     )
     weight = _divided(_times(kept, ONE), build.number(limit.rows))
     weighed = build.select(
@@ -113,20 +133,20 @@ def cut_query(rows: Rows, keys: Sequence[Typed], limit: Contribution) -> exp.Sel
     query = build.select(
         build.named(names[0], key_name(0)),
         build.named(_summed(names[1]), ROWS),
-        build.named(_summed(_part()), _PART),
+        build.named(_summed(_part(bins)), _PART),
         source=build.subquery(weighed, "discreet_weighed"),
     )
     return query.group_by(names[0].copy(), copy=False)
 
 
-def _part() -> exp.Expr:
+def _part(bins: Bins) -> exp.Expr:
     """Return the part of a person's weight that says how far up its bin the ratio lies."""
     total, kept, weight = build.column(_ALL), build.column(_KEPT), build.column(ROWS)
     cases: list[exp.Expr] = []
-    for number in range(1, BINS + 1):
-        start = BASE ** (number - 1)
+    for number in range(1, bins.count + 1):
+        start = bins.base ** (number - 1)
         above = exp.Paren(this=exp.Sub(this=total.copy(), expression=_times(kept, start)))
-        width = _times(kept, (BASE - 1) * start)
+        width = _times(kept, (bins.base - 1) * start)
         part = _divided(exp.Mul(this=weight.copy(), expression=above), width)
         within = exp.Least(this=part, expressions=[weight.copy()])
         here = exp.EQ(this=build.column(key_name(0)), expression=build.number(number))
@@ -188,9 +208,9 @@ def _chosen(rows: Rows, keys: Sequence[Typed], limit: Contribution) -> exp.Selec
     )
 
 
-def exact_bins(raw: Any) -> Array:
+def exact_bins(raw: Any, bins: Bins = BINS) -> Array:
     """Return the sums that get noise: of bin 0, and of both parts of every other bin."""
-    found = np.zeros(1 + 2 * BINS, np.int64)
+    found = np.zeros(1 + 2 * bins.count, np.int64)
     rows = zip(*(raw.column(name).to_pylist() for name in (key_name(0), ROWS, _PART)), strict=True)
     for place, weight, part in rows:
         number = int(place)
@@ -202,31 +222,51 @@ def exact_bins(raw: Any) -> Array:
     return found
 
 
-def read_cut(noisy: Array, deviation: float, limit: Contribution) -> Cut:
-    """Return what noisy sums say of the rows that were cut off.
+@dataclass(frozen=True)
+class Read:
+    """What noisy sums say: rows that count and rows in all of each bin, in units of the limit.
 
-    Bins above the last one that stands out from the noise are left out: a little noise there would
-    look like a great many rows. So the share is rather too small than too large.
+    Only bins up to the last one that stands out from the noise are there: a little noise above it
+    would look like a great many rows.
     """
-    sums = np.asarray(noisy, np.float64)
-    parts, rests = sums[1::2], sums[2::2]
-    starts = float(BASE) ** np.arange(BINS)
-    clear = np.flatnonzero(parts + rests > CLEAR * deviation)
+
+    kept: Array
+    rows: Array
+    deviation: float  # of the rows cut off
+    is_hidden: bool  # whether noise may hide that many rows were cut off
+
+
+def read_bins(noisy: Sequence[int], deviation: float, bins: Bins = BINS) -> Read:
+    """Return what noisy sums say of people's rows, where the noise has this standard deviation."""
+    sums = np.asarray(noisy, np.float64) / ONE
+    wide = deviation / ONE
+    upper, lower = sums[1::2], sums[2::2]
+    clear = np.flatnonzero(upper + lower > CLEAR * wide)
     last = int(clear[-1]) + 1 if clear.size else 0
-    kept = float(sums[0] + (parts + rests)[:last].sum())
-    name = _limits(limit)
-    if last == 0:
-        is_hidden = CLEAR * deviation > MATERIAL * 2 * max(kept, 0.0)
-        return Cut(name, None) if is_hidden else Cut(name, 0.0, 0.0, MATERIAL)
-    weights = np.stack([BASE * starts - 1, starts - 1])[:, :last]
-    lost = float((weights * np.stack([parts, rests])[:, :last]).sum())
-    half = 2 * deviation * sqrt(float((weights**2).sum()))
+    ends = bins.ends[:last]
+    kept = np.concatenate([sums[:1], (upper + lower)[:last]])
+    rows = np.concatenate([sums[:1], ends * upper[:last] + ends / bins.base * lower[:last]])
+    spread = sqrt(float(((ends - 1) ** 2).sum() + ((ends / bins.base - 1) ** 2).sum()))
+    is_hidden = last == 0 and CLEAR * wide > 2 * MATERIAL * max(float(kept[0]), 0.0)
+    return Read(kept, rows, wide * spread, is_hidden)
+
+
+def read_cut(noisy: Sequence[int], deviation: float, limit: Contribution) -> Cut:
+    """Return the share of rows that was cut off, rather too small than too large."""
+    found, name = read_bins(noisy, deviation), _limits(limit)
+    if found.is_hidden:
+        return Cut(name, None)
+    kept = float(found.kept.sum())
+    lost = float(found.rows.sum()) - kept
+    if len(found.kept) == 1:
+        return Cut(name, 0.0, 0.0, MATERIAL)
+    half = 2 * found.deviation
     low, share, high = (_share(lost + move, kept) for move in (-half, 0.0, half))
     return Cut(name, share, low, high)
 
 
 def _share(lost: float, kept: float) -> float:
-    lost, kept = max(lost, 0.0), max(kept, 1.0)
+    lost, kept = max(lost, 0.0), max(kept, 1 / ONE)
     return lost / (lost + kept)
 
 

@@ -60,7 +60,8 @@ def run_queries(plan: LeafPlan, engine: Engine) -> Exact:
     """Run all queries of a leaf. Nothing here is random, so that it can be stopped and run again."""
     groups, sums = _exact(plan, engine)
     probes = {probe.aggregate: engine.run(probe.query) for probe in (*plan.distincts, *plan.ranks)}
-    cut = exact_bins(engine.run(plan.cut.query)) if plan.cut is not None else None
+    probe = plan.cut
+    cut = exact_bins(engine.run(probe.query), probe.bins) if probe is not None else None
     return Exact(groups, sums, probes, cut)
 
 
@@ -315,7 +316,7 @@ def _aggregates(
             )
         columns[aggregate_name(index)] = _column_of(aggregate, values, consistent=consistent)
     if not columns:
-        size = len(next(iter(vertices.values()))[0])
+        size = len(next(iter(vertices.values()))[0]) if vertices else 0
         columns["discreet_nothing"] = pa.nulls(size)
     return columns
 

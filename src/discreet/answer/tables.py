@@ -53,7 +53,7 @@ def open_catalog(
     held = _held(said.name if said else name, main, said, source)
     openers[held.name] = lambda: held
     openers.setdefault(name, lambda: held)
-    return Catalog(openers), main.engine
+    return Catalog(openers, main=held.name), main.engine
 
 
 def _is_database(source: object) -> bool:

@@ -57,8 +57,7 @@ def price(found: Explanation) -> str:
     )
     if found.cut_epsilon:
         told += (
-            f" Of it, epsilon {short(found.cut_epsilon)} tells how many rows the limits cut off "
-            "(--cut-share)."
+            f" Of it, epsilon {short(found.cut_epsilon)} tells how many rows the limits cut off."
         )
     left, delta = found.remaining.get("epsilon"), found.remaining.get("delta")
     if isinstance(left, float) and isinstance(delta, float):

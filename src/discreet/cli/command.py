@@ -31,6 +31,7 @@ VERBS = {
     "deidentify": "Remove or replace what names people: Safe Harbor, expert, pseudonyms",
     "ask": "Answer a question in SQL under differential privacy",
     "explain": "Say what a question costs and how exact its answer is",
+    "limits": "Choose how many rows of one person count, from a private histogram",
     "budget": "Show what was spent, on what, and what is left",
     "register": "Number each person's rows once, so that questions are quick",
     "epsilon": "Calculate epsilon: coins, noise, tables of chances, composition",

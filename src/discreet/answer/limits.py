@@ -1,0 +1,176 @@
+"""Which limit on a person's rows errs least: from one private histogram of rows per person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.answer.contribution import Contribution
+from discreet.answer.cutting import ONE, Bins, CutProbe, cut_query, read_bins
+from discreet.answer.finish import half_width
+from discreet.answer.keys import Domain
+from discreet.answer.perturb import noise_deviation
+from discreet.answer.plan import LARGEST_EPSILON, LeafPlan, Plan
+from discreet.answer.question import Leaf, Question
+from discreet.answer.sources import scan
+from discreet.dp import event as events
+from discreet.dp.accounting.exact import to_fraction
+from discreet.dp.budget import Price
+from discreet.dp.noise import representable
+from discreet.errors import InvalidBudget, QuestionRefused, WrongUsage
+from discreet.result import Result
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.answer.catalog import Held
+    from discreet.answer.curator import Curator, Number
+
+BINS = Bins(base=2, count=20)  # of people by their rows: 1, 2, up to 4, up to 8 … up to a million
+_ALL = Contribution("rescale", 1, 1, 1, 1)
+_NAME = "limits"
+
+
+@dataclass(frozen=True)
+class LimitError:
+    """How far off a count is with this limit: rows cut off, and noise.
+
+    `cut_off` is the share of rows that do not count. `bias` and `noise` are in rows of one group, the
+    noise at the stated confidence, and `error` is both together.
+    """
+
+    limit: int
+    cut_off: float
+    bias: float
+    noise: float
+    error: float
+
+
+@dataclass(frozen=True)
+class LimitAdvice(Result):
+    """The error of a count against the limit on a person's rows, and the limit that errs least.
+
+    `people` and `rows` are noisy. `epsilon` and `groups` are of the question that the errors are for;
+    `spent` is what this cost.
+    """
+
+    table: str
+    unit: str
+    people: float
+    rows: float
+    epsilon: float
+    groups: int
+    confidence: float
+    curve: tuple[LimitError, ...]
+    recommended: int | None  # None where noise hides how many rows people have
+    spent: Mapping[str, float]
+    remaining: Mapping[str, Any]
+    cached: bool
+
+
+def advise_limits(
+    curator: Curator,
+    table: str | None = None,
+    *,
+    epsilon: Number,
+    question_epsilon: Number = 1,
+    groups: int = 1,
+    confidence: float = 0.95,
+) -> LimitAdvice:
+    """Return which `rows-per-unit` suits questions of `question_epsilon`, and charge `epsilon`.
+
+    Guarantee: epsilon-DP between tables that differ in all rows of one unit, however many these are:
+    each unit adds 1 to one bin (discrete Laplace noise).
+
+    Raises:
+        QuestionRefused: Each row is a person, or everybody may read the table.
+        BudgetExceeded: Too little is left; nothing was spent.
+    """
+    price, asked = to_fraction(epsilon), to_fraction(question_epsilon)
+    for amount in (price, asked):
+        if not 0 < amount <= LARGEST_EPSILON:
+            raise InvalidBudget(f"epsilon must be above 0 and at most {LARGEST_EPSILON}.")
+    name = table or curator.catalog.main
+    if name is None:
+        raise WrongUsage(
+            f"The source has several tables. Name one with --table {', '.join(sorted(curator.catalog.openers))}."
+        )
+    held = curator.catalog.find(name)
+    probe = _probe(held, price)
+    plan = _plan(held, probe, price)
+    released, left, is_known = curator.measure(plan, f"discreet limits {held.name}")
+    noisy = released[_NAME].cut or ()
+    deviation = noise_deviation(float(probe.scale), "laplace")
+    found = read_bins(noisy, deviation, BINS)
+    curve = tuple(
+        _error(limit, found.kept, found.rows, float(asked), groups, confidence)
+        for limit in _candidates(len(found.kept))
+    )
+    return LimitAdvice(
+        table=held.name,
+        unit=held.unit or "",
+        people=max(float(found.kept.sum()), 0.0),
+        rows=max(float(found.rows.sum()), 0.0),
+        epsilon=float(asked),
+        groups=groups,
+        confidence=confidence,
+        curve=curve,
+        recommended=None if found.is_hidden else min(curve, key=lambda one: one.error).limit,
+        spent={"epsilon": 0.0 if is_known else float(price), "delta": 0.0},
+        remaining=left,
+        cached=is_known,
+    )
+
+
+def _probe(held: Held, epsilon: Fraction) -> CutProbe:
+    if held.is_public or held.unit is None:
+        raise QuestionRefused(
+            f"Table '{held.name}' has no `unit:`, so that each row is a person and none is cut off. "
+            "Name the column that says whose a row is."
+        )
+    query = cut_query(scan(held, held.name), (), _ALL, BINS)
+    return CutProbe(query, _ALL, ONE, representable(ONE / epsilon), BINS)
+
+
+def _plan(held: Held, probe: CutProbe, epsilon: Fraction) -> Plan:
+    event = events.Sequence((events.Laplace(Fraction(ONE), probe.scale),))
+    leaf = LeafPlan(
+        leaf=Leaf(_NAME, scan(held, held.name), (), (), ((),)),
+        domain=Domain((), ()),
+        query=None,
+        limit=_ALL,
+        blocks=(),
+        readings={},
+        ranks=(),
+        distincts=(),
+        selector=None,
+        threshold=None,
+        cut=probe,
+        event=event,
+    )
+    asked = Question((leaf.leaf,), build.select(source=build.table(_NAME)), (), is_direct=False)
+    cost = Price(epsilon, Fraction(0), epsilon**2 / 2, Fraction(0))
+    return Plan(asked, (leaf,), "laplace", epsilon, Fraction(0), event, cost, Fraction(1))
+
+
+def _candidates(bins: int) -> list[int]:
+    """Return the limits at the ends of the bins that people are in."""
+    return [BINS.base**number for number in range(bins)]
+
+
+def _error(
+    limit: int, people: Any, rows: Any, epsilon: float, groups: int, confidence: float
+) -> LimitError:
+    place = round(log(limit, BINS.base)) + 1
+    whole = max(float(np.sum(rows)), 1.0)
+    counted = float(np.sum(rows[:place]) + limit * np.sum(people[place:]))
+    lost = min(max(whole - counted, 0.0), whole)
+    spread = noise_deviation(limit / epsilon, "laplace")
+    noise = half_width(spread, confidence=confidence, kind="laplace")
+    bias = lost / groups
+    return LimitError(limit, lost / whole, bias, noise, bias + noise)

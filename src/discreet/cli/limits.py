@@ -1,0 +1,125 @@
+"""`discreet limits`: how many rows of one person should count, from a private histogram."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import asking, options, output
+
+if TYPE_CHECKING:
+    from discreet.answer.limits import LimitAdvice
+
+EXAMPLES = """\b
+Examples:
+  discreet limits visits.csv --policy policy.yaml --epsilon 0.1
+  discreet limits visits.csv --policy policy.yaml --epsilon 0.1 \\
+      --for-epsilon 0.5 --groups 7
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@options.source_argument
+@click.option(
+    "--epsilon",
+    type=asking.AMOUNT,
+    required=True,
+    metavar="NUMBER",
+    help="What this may cost; 0.1 suffices where there are a thousand people.",
+)
+@click.option(
+    "--for-epsilon",
+    type=asking.AMOUNT,
+    default="1",
+    metavar="NUMBER",
+    help="The epsilon of the questions that the limit is for. Default: 1.",
+)
+@click.option(
+    "--groups",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="How many groups their answers have.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="How sure the noise stays within what is shown.",
+)
+@options.policy_option
+@asking.ledger_option
+@asking.analyst_option
+@options.reading_options
+@options.json_option
+def command(
+    source: str,
+    *,
+    epsilon: str,
+    for_epsilon: str,
+    groups: int,
+    confidence: float,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    """Say how far off a count is with each limit on a person's rows, and which limit errs least.
+
+    A low limit cuts off rows, a high one needs much noise. How many rows people have is private, so
+    that it is measured once, with noise, for the epsilon you give, and charged to the budget.
+    """
+    from discreet.answer.limits import advise_limits
+
+    with asking.open_for(source, **choices) as curator:
+        found = advise_limits(
+            curator,
+            choices["table"],
+            epsilon=epsilon,
+            question_epsilon=for_epsilon,
+            groups=groups,
+            confidence=confidence,
+        )
+    if as_json:
+        output.print_json(found)
+    else:
+        _print(found)
+
+
+def _print(found: LimitAdvice) -> None:
+    to = output.console()
+    where = "" if found.groups == 1 else f" in each of {found.groups:,} groups of equal size"
+    title = (
+        f"Error of a count at epsilon {asking.short(found.epsilon)}{where}, in rows, at "
+        f"{asking.percent(found.confidence)} confidence"
+    )
+    lines = [
+        [
+            f"{one.limit:,}",
+            f"{one.cut_off:.0%}",
+            f"{one.bias:,.0f}",
+            f"{one.noise:,.0f}",
+            f"{one.error:,.0f}" + (" ←" if one.limit == found.recommended else ""),
+        ]
+        for one in found.curve
+    ]
+    header = ["rows-per-unit", "cut off", "too low by", "± noise", "together"]
+    output.print_table(to, title, header, lines, texts=set())
+    output.print_sentence(
+        to, f"\nAbout {found.people:,.0f} people have about {found.rows:,.0f} rows."
+    )
+    if found.recommended is None:
+        output.print_sentence(
+            to, "There are too few people to tell how many rows they have. Try a larger epsilon."
+        )
+    else:
+        output.print_sentence(
+            to,
+            f"{found.recommended:,} rows err least. In the policy, table '{found.table}': "
+            f"`limits: {{rows-per-unit: {found.recommended}}}`.",
+        )
+    spent = asking.amounts(found.spent["epsilon"], found.spent["delta"])
+    if found.cached:
+        spent = "nothing: this was measured before"
+    left = asking.amounts(found.remaining["epsilon"], found.remaining["delta"])
+    output.print_sentence(to, f"Spent {spent}. Left: {left}.")
