@@ -11,6 +11,7 @@ import pytest
 from tests.answer.curators import hold, without_noise
 
 from discreet.answer import bounding
+from discreet.answer.cutting import ONE, exact_bins
 from discreet.errors import InvalidQuestion, QuestionRefused
 
 if TYPE_CHECKING:
@@ -330,6 +331,21 @@ def test_every_engine_gives_the_same_answer(curator: Curator, on_duckdb: Curator
         if expected is not None:
             near = [[pytest.approx(cell, abs=2e-3) for cell in row] for row in expected]
             assert found == near, question
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT count(*) FROM visits",
+        "SELECT ward, count(DISTINCT who) FROM stays GROUP BY ward",
+    ],
+)
+def test_every_engine_counts_the_rows_that_limits_cut_off(curator: Curator, question: str):
+    """Of 8 rows of one person 4 count, and both rows of another one."""
+    (leaf,) = curator.plan(question, epsilon=1)[0].leaves
+    assert leaf.cut is not None
+    bins = exact_bins(curator.engine.run(leaf.cut.query))
+    assert bins.tolist() == [ONE // 2, ONE // 3, ONE - ONE // 3, *[0] * 10]
 
 
 REFUSED = (
