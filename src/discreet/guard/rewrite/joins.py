@@ -159,6 +159,7 @@ def _table(reading: Reading, node: exp.Table, scope: Scope) -> Entry:
     node.meta[COMMON if common else ENTRY] = handle
     if relation is not None:
         reading.entries.append(entry)
+    reading.work.relation()
     return entry
 
 

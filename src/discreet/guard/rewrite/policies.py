@@ -134,7 +134,7 @@ def row_expression(
     stays who asks.
     """
     step = ("policy", relation.key)
-    holder = exp.Where(this=parsed_expression(text))
+    holder = exp.Where(this=reading.work.definition(parsed_expression(text)))
     if step in reading.trail and holder.find(exp.Query) is not None:
         raise StatementFailed(
             "42P17", f'infinite recursion detected in policy for relation "{relation.name}"'

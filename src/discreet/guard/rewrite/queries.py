@@ -18,6 +18,7 @@ from discreet.guard.rewrite.naming import name_of
 from discreet.guard.rewrite.normal import limits
 from discreet.guard.rewrite.reading import Level, Place, Reading, resolved, settle, typed
 from discreet.guard.rewrite.scope import Common, Field, Scope, folded
+from discreet.guard.statements.limits import COLUMNS
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -188,6 +189,8 @@ class _Selecting:
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
                 columns.append((name_of(node), inner))
+            if len(columns) > COLUMNS:
+                raise StatementFailed("54011", f"target lists can have at most {COLUMNS} entries")
         if not columns and self.is_top:
             raise refused("A SELECT without columns")
         aliased = [exp.Alias(this=node, alias=exp.to_identifier("x")) for _, node in columns]

@@ -13,6 +13,7 @@ from discreet.guard.rewrite.allowed import refused
 from discreet.guard.rewrite.kinds import UNKNOWN, Typed, category, data_type, kind_named
 from discreet.guard.rewrite.literals import in_zone
 from discreet.guard.rewrite.scope import Entry, Field, Handles, Scope
+from discreet.guard.statements.limits import DEFINITIONS, RELATIONS
 
 if TYPE_CHECKING:
     from discreet.guard.access.authority import Authority, Name, Subject
@@ -45,6 +46,31 @@ class Place:
 
 
 @dataclass
+class Work:
+    """How much one statement became, with the views and policies that it reads."""
+
+    relations: int = 0
+    nodes: int = 0
+
+    def relation(self) -> None:
+        """Count a part of FROM."""
+        self.relations += 1
+        if self.relations > RELATIONS:
+            raise StatementFailed(
+                "54000",
+                f"the statement reads more than {RELATIONS} tables",
+                hint="Views and row policies that it uses count, too.",
+            )
+
+    def definition(self, tree: exp.Expr) -> exp.Expr:
+        """Count the query of a view or the expression of a policy, and return it."""
+        self.nodes += sum(1 for _ in tree.walk())
+        if self.nodes > DEFINITIONS:
+            raise StatementFailed("54000", "views and row policies of the statement are too large")
+        return tree
+
+
+@dataclass
 class Reading:
     """One statement, or one view or policy, as it is read.
 
@@ -72,6 +98,7 @@ class Reading:
     passing: set[str] = field(
         default_factory=set[str]
     )  # what was told that may change: one for all
+    work: Work = field(default_factory=Work)  # of views and policies, too: one for all
 
     def __post_init__(self) -> None:
         self.invoker = self.invoker or self.role

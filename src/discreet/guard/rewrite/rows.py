@@ -8,12 +8,14 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Privilege
 from discreet.guard.rewrite.allowed import check, refused
 from discreet.guard.rewrite.kinds import UNKNOWN, can_assign, data_type, kind_named, long_name
 from discreet.guard.rewrite.normal import normalized
 from discreet.guard.rewrite.queries import read_query, settle_columns
 from discreet.guard.rewrite.reading import Place, settle, typed
 from discreet.guard.rewrite.scope import Scope, folded
+from discreet.guard.statements.plain_rows import FEWEST
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
     from discreet.guard.access.authority import Column
     from discreet.guard.rewrite.targets import Target
+
+
+_LEAVES = (exp.Literal, exp.Null, exp.Boolean)
 
 
 def read_rows(
@@ -59,9 +64,9 @@ def _from_values(
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in source.expressions]
     if len({len(row) for row in rows}) != 1:
         raise StatementFailed("42601", "VALUES lists must all be the same length")
-    if len(rows) * len(rows[0]) > 20_000:
-        raise StatementFailed("54000", "too many values in one statement", hint="Send fewer rows.")
     columns = _columns(target, listed, len(rows[0]))
+    if len(rows) >= FEWEST:  # before much work
+        target.check(Privilege.INSERT, (column.name for column in columns))
     place = Place(Scope(), "VALUES")
     read = [
         exp.Tuple(
@@ -118,8 +123,11 @@ def read_value(target: Target, column: Column, node: exp.Expr, place: Place) -> 
     """Read one value for a column and return it with the column's kind."""
     if is_default(node):
         node = default_of(column)
-    check(node)
-    holder = exp.Paren(this=normalized(node))
+    if isinstance(node, _LEAVES):  # there is nothing in it, and there may be many
+        holder = exp.Paren(this=type(node)(**node.args))
+    else:
+        check(node)
+        holder = exp.Paren(this=normalized(node))
     found = typed(target.reading, holder.this, place)
     kind = kind_named(column.type)
     _check_kind(column, found.kind)

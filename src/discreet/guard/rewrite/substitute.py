@@ -187,7 +187,7 @@ class Substitution:
         if len(reading.trail) >= DEEPEST:
             raise StatementFailed("54001", "views are nested too deeply")
         inner = reading.stored(role, step)
-        tree = view_query(relation)
+        tree = reading.work.definition(view_query(relation))
         fields = read_finished(inner, tree, Scope())
         if len(fields) != len(relation.columns):
             raise StatementFailed("42P16", f'view "{relation.name}" must be created again')

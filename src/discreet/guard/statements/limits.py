@@ -1,21 +1,82 @@
-"""How large a statement may be: far more than a person writes, and little enough to read quickly."""
+"""How large a statement may be: measured by a cheap lexer, before any parser takes it apart."""
 
 from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
 
-LONGEST = 1_000_000  # characters; an INSERT may have many rows
-DEEPEST_BRACKETS = 100
-DEEPEST = 120  # nodes one below the other; a chain of AND counts as one
 LARGEST = 50_000  # nodes of a tree
+DEEPEST = 120  # nodes one below the other; a chain of AND counts as one
 MOST = 1_000  # statements in one text
+COLUMNS = 1_664  # of a result, as in PostgreSQL
+RELATIONS = 256  # in FROM, over the whole statement
+DEFINITIONS = 20_000  # nodes of the views and policies that a statement reads
 
 
-def check_length(text: str) -> None:
-    """Refuse a text that would take long to read."""
-    if len(text) > LONGEST:
+@dataclass(frozen=True)
+class Bounds:
+    """What of a text is read at all; `tokens` leaves out the plain rows of an INSERT, which `values` bounds."""
+
+    characters: int = 4_000_000
+    tokens: int = 20_000
+    depth: int = 100
+    values: int = 70_000
+
+
+DEFAULT = Bounds()
+_WORD = re.compile(r"\w+|\S")
+_QUOTED = re.compile(r"'[^']*+(?:''[^']*+)*+'|\"[^\"]*+\"|(?<!\S)--[^\n\r]*+|\w+|\S")
+
+
+def check_text(text: str, bounds: Bounds = DEFAULT) -> None:
+    """Refuse a text that would take long to take apart, after at most `bounds.tokens` steps.
+
+    Raises:
+        StatementFailed: 54000, it has too many words and signs.
+    """
+    check_length(text, bounds)
+    words = islice(_WORD.finditer(text), bounds.tokens + 1)
+    if sum(1 for _ in words) > bounds.tokens and not _is_quoted(text, bounds):
+        raise too_many(bounds)
+
+
+def _is_quoted(text: str, bounds: Bounds) -> bool:
+    """Whether a text has few tokens since most of it is quoted, in ways that every lexer takes alike."""
+    count = 0
+    for found in islice(_QUOTED.finditer(text), bounds.tokens + 1):
+        lexeme, (start, end) = found[0], found.span()
+        before, after = text[max(start - 1, 0) : start], text[end : end + 1]
+        is_prefixed = lexeme[0] == "'" and (before.isalnum() or before in ("_", "&"))
+        is_comment = lexeme == "{" or (lexeme == "/" and after == "*")
+        if is_prefixed or is_comment or (lexeme == "$" and not after.isdigit()):
+            return False
+        count += 1
+    return count <= bounds.tokens
+
+
+def check_tokens(count: int, bounds: Bounds = DEFAULT) -> None:
+    """Refuse a text that turned out to have too many tokens: before a parser gets them."""
+    if count > 2 * bounds.tokens:  # a word such as 1e may be two
+        raise too_many(bounds)
+
+
+def too_many(bounds: Bounds = DEFAULT) -> StatementFailed:
+    """Return the failure of a statement that has too many parts to be read."""
+    return StatementFailed(
+        "54000",
+        f"the statement has more than {bounds.tokens:,} words and signs",
+        hint="Send it in parts; rows of INSERT … VALUES may be more if they hold plain values.",
+    )
+
+
+def check_length(text: str, bounds: Bounds = DEFAULT) -> None:
+    """Refuse a text that is too long, or holds what no text may."""
+    if len(text) > bounds.characters:
         raise StatementFailed("54000", "the statement is too long")
     if "\0" in text:
         raise StatementFailed("22021", "a statement cannot hold a zero byte")

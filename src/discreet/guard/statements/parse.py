@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements import copying, portals, transactions, variables
 from discreet.guard.statements import statement as kinds
-from discreet.guard.statements.cursor import Cursor, words_of
+from discreet.guard.statements.cursor import Cursor, fold, words_of
+from discreet.guard.statements.limits import DEFAULT, Bounds, check_length, too_many
+from discreet.guard.statements.plain_rows import plain_rows
 from discreet.guard.statements.split import split
-from discreet.guard.statements.trees import read_query, read_write
+from discreet.guard.statements.trees import as_query, read_query, read_tree, read_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from discreet.guard.statements.plain_rows import PlainRows
     from discreet.guard.statements.statement import Statement
 
 # What clients or people may try, and what to do instead.
@@ -45,12 +51,13 @@ _ELSEWHERE = {
 }
 
 
-def parse(text: str, *, lenient: bool = False) -> tuple[Statement, ...]:
+def parse(text: str, *, lenient: bool = False, bounds: Bounds = DEFAULT) -> tuple[Statement, ...]:
     """Return the statements of a text, in their order; an empty text has none.
 
     Args:
         text: What a client sent.
         lenient: Read definitions in the seed's forms, too.
+        bounds: How much is read; what has more is refused before a parser sees it.
 
     Raises:
         StatementFailed: 42601 for what cannot be read, 0A000 for what is not supported, 54000 and
@@ -59,12 +66,35 @@ def parse(text: str, *, lenient: bool = False) -> tuple[Statement, ...]:
     >>> [type(found).__name__ for found in parse("BEGIN; SELECT 1; COMMIT")]
     ['Begin', 'Query', 'Commit']
     """
-    return tuple(_statement(one, lenient=lenient) for one in split(text))
+    check_length(text, bounds)
+    found = plain_rows(text, bounds)
+    if found is not None:
+        return (_insert(text, found, bounds),)
+    return tuple(_statement(one, lenient=lenient) for one in split(text, bounds))
 
 
-def _statement(text: str, *, lenient: bool) -> Statement:
+def _insert(text: str, rows: PlainRows, bounds: Bounds) -> Statement:
+    """Return an INSERT whose many plain rows no parser has read, but for the first."""
+    statements = split(rows.first, bounds)
+    if len(statements) != 1:
+        raise too_many(bounds)
+    tree = read_write(statements[0])
+    values = tree.args.get("expression")
+    if type(values) is not exp.Values or len(values.expressions) != 1:
+        raise too_many(bounds)
+    values.set("expressions", rows.trees())
+    return kinds.Write(tree, text=text)
+
+
+def _statement(text: str, *, lenient: bool, is_inner: bool = False) -> Statement:
+    opening = _OPENING.match(text)
+    word = fold(opening[0]) if opening else ""
+    if word in _TREES:  # no need to look at its words one by one
+        return _TREES[word](text)
     cursor = Cursor(text, words_of(text))
     word = cursor.word
+    if is_inner and cursor.at_any("prepare", "explain"):
+        raise cursor.unexpected()
     if word.kind == "word":
         found = _worded(text, cursor, word.text, lenient=lenient)
         if found is not None:
@@ -75,12 +105,6 @@ def _statement(text: str, *, lenient: bool) -> Statement:
 
 
 def _worded(text: str, cursor: Cursor, word: str, *, lenient: bool) -> Statement | None:
-    if word in ("select", "values", "table"):
-        return kinds.Query(read_query(text), text=text)
-    if word in ("insert", "update", "delete"):
-        return kinds.Write(read_write(text), text=text)
-    if word == "with":
-        return _with(text)
     if word in _READERS:
         cursor.step()
         found = _READERS[word](cursor)
@@ -89,7 +113,7 @@ def _worded(text: str, cursor: Cursor, word: str, *, lenient: bool) -> Statement
     if word in ("prepare", "explain"):
         cursor.step()
         holder = portals.prepare if word == "prepare" else portals.explain
-        found = holder(cursor, lambda inner: _statement(inner, lenient=lenient))
+        found = holder(cursor, lambda inner: _statement(inner, lenient=lenient, is_inner=True))
         return replace(found, text=text)
     if word in _ELSEWHERE:
         raise StatementFailed("0A000", f"{word.upper()} is not supported", hint=_ELSEWHERE[word])
@@ -100,16 +124,26 @@ def _worded(text: str, cursor: Cursor, word: str, *, lenient: bool) -> Statement
 
 def _with(text: str) -> Statement:
     """Return what follows WITH: a query, or a write."""
-    from sqlglot import exp
-
-    from discreet.guard.statements.trees import read_tree
-
     tree = read_tree(text)
     if isinstance(tree, (exp.Insert, exp.Update, exp.Delete)):
         return kinds.Write(tree, text=text)
+    return kinds.Query(as_query(tree), text=text)
+
+
+def _query(text: str) -> Statement:
     return kinds.Query(read_query(text), text=text)
 
 
+def _write(text: str) -> Statement:
+    return kinds.Write(read_write(text), text=text)
+
+
+_OPENING = re.compile(r"[^\W\d]\w*")
+_TREES: Mapping[str, Callable[[str], Statement]] = {
+    **dict.fromkeys(("select", "values", "table"), _query),
+    **dict.fromkeys(("insert", "update", "delete"), _write),
+    "with": _with,
+}
 _READERS: Mapping[str, Callable[[Cursor], Statement]] = {
     "begin": transactions.begin,
     "start": transactions.start,

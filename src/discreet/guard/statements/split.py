@@ -9,12 +9,20 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements.limits import DEEPEST_BRACKETS, MOST, check_length, too_deep
+from discreet.guard.statements.limits import (
+    DEFAULT,
+    MOST,
+    Bounds,
+    check_text,
+    check_tokens,
+    too_deep,
+)
 from discreet.guard.statements.placeholders import set_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_DIMENSIONS = 6  # of an array, as in PostgreSQL
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
@@ -25,27 +33,38 @@ class _Tokenizer(Postgres.Tokenizer):
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str, bounds: Bounds = DEFAULT) -> list[Token]:
     """Return the tokens of a text, without comments.
 
     Raises:
         StatementFailed: 42601 for a quote that is not closed, 54000 and 54001 for texts that are too
             long or too deep.
     """
-    check_length(text)
+    check_text(text, bounds)
     try:
         tokens = _Tokenizer(dialect=Postgres()).tokenize(text)
     except TokenError:
         raise StatementFailed("42601", "a quote or comment is not closed") from None
-    depth = 0
-    for token in tokens:
-        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
-        if depth > DEEPEST_BRACKETS:
-            raise too_deep()
+    check_tokens(len(tokens), bounds)
+    _check_depth(tokens, bounds)
     return tokens
 
 
-def split(text: str) -> tuple[str, ...]:
+def _check_depth(tokens: Sequence[Token], bounds: Bounds) -> None:
+    """Refuse brackets that are nested deeply, and subscripts in a row, which nest as well."""
+    depth = subscripts = 0
+    before = None
+    for token in tokens:
+        kind = token.token_type
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        if kind == TokenType.L_BRACKET:
+            subscripts = subscripts + 1 if before == TokenType.R_BRACKET else 0
+        if depth > bounds.depth or subscripts > _DIMENSIONS:
+            raise too_deep()
+        before = kind
+
+
+def split(text: str, bounds: Bounds = DEFAULT) -> tuple[str, ...]:
     """Return the statements of a text, as they were written, without semicolons.
 
     Parameters have a blank after them: `$1,$2` would be taken for a dollar quote.
@@ -53,11 +72,11 @@ def split(text: str) -> tuple[str, ...]:
     >>> split("SELECT ';'; /* done; */ SELECT 2;")
     ("SELECT ';'", 'SELECT 2')
     """
-    check_length(text)
+    check_text(text, bounds)
     text = set_apart(text)
     found: list[str] = []
     group: list[Token] = []
-    for token in tokenize(text):
+    for token in tokenize(text, bounds):
         if token.token_type != TokenType.SEMICOLON:
             group.append(token)
         elif group:

@@ -42,7 +42,11 @@ def _where(error: SqlglotError) -> str:
 
 def read_query(text: str) -> exp.Query:
     """Return the tree of a query: SELECT, VALUES, TABLE, WITH."""
-    tree = read_tree(text)
+    return as_query(read_tree(text))
+
+
+def as_query(tree: exp.Expr) -> exp.Query:
+    """Return a tree that is one of a query."""
     if isinstance(tree, exp.Values):
         return _rows(tree)
     if isinstance(tree, exp.Query) and not isinstance(tree, exp.Table):

@@ -17,12 +17,14 @@ from discreet.guard.levels.lattice import Label, Lattice
 from discreet.guard.levels.read import Sight
 from discreet.guard.levels.read import read as read_levels
 from discreet.guard.rewrite.source import plain_source
+from discreet.guard.statements.limits import Bounds
 from discreet.serve.gateway.deadlines import Deadlines
 from discreet.serve.gateway.health import Pulse
 from discreet.serve.gateway.pending import Pending
 from discreet.serve.gateway.pressure import Pressure
 from discreet.serve.gateway.questions import Questions
 from discreet.serve.gateway.session import GatewaySession
+from discreet.serve.gateway.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +72,13 @@ class House:
         self.clock = clock
         vault.serve(database)
         self.pending = Pending(database, control)
-        self.deadlines = Deadlines()
+        self.deadlines, self.turns = Deadlines(), Turns()
+        self.bounds = Bounds(
+            characters=settings.limits.statement_characters,
+            tokens=settings.limits.statement_tokens,
+            depth=settings.limits.statement_depth,
+            values=settings.limits.statement_values,
+        )
         self.pulse = Pulse(self)
         self.questions = Questions(
             database,

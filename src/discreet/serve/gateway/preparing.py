@@ -12,7 +12,6 @@ from discreet.guard.access.authority import Subject
 from discreet.guard.access.reach import bootstrap
 from discreet.guard.rewrite.authorize import authorize_query, relations_of
 from discreet.guard.rewrite.bind import bind
-from discreet.guard.rewrite.confirm import confirm_write
 from discreet.guard.rewrite.parameters import parameter_types
 from discreet.guard.rewrite.writes import authorize_write
 from discreet.guard.statements import statement as kinds
@@ -205,7 +204,6 @@ def _write(
         require_level(session, permitted.reads)
     if not house.database.is_writable:
         raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
-    confirm_write(permitted, dialect=house.database.dialect)
     plan = Change(basis(session), permitted)
     _note(plan, note)
     fields = None if permitted.returning is None else house.returning_fields(session, permitted)

@@ -13,7 +13,8 @@ from discreet.guard.control.versions import Change
 from discreet.guard.statements import statement as kinds
 from discreet.guard.statements.parse import parse
 from discreet.serve.gateway.note import Note
-from discreet.serve.gateway.variables import REPORTED, Variables
+from discreet.serve.gateway.turns import LARGE
+from discreet.serve.gateway.variables import REPORTED, Variables, startup_settings
 from discreet.serve.gateway.work import Work
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class GatewaySession:
         self._stop: Callable[[], None] | None = None
         self._subject: Subject | None = None
         self._looked = 0.0
+        self._read = 0.0  # seconds that reading the statement took, or waiting for that
         self._latest: Prepared | None = None
         self.definitions: list[str] = []  # of this transaction, with passwords left out
         try:
@@ -72,7 +74,7 @@ class GatewaySession:
 
     def _start(self, parameters: Mapping[str, str]) -> None:
         """Set what the client said when it connected; nobody gets a clearance that way."""
-        for name, value in _startup(parameters).items():
+        for name, value in startup_settings(parameters).items():
             self.variables.set(name, value)
         wanted = self.variables.get("discreet.clearance")
         if wanted:
@@ -146,19 +148,36 @@ class GatewaySession:
     def split(self, text: str) -> Sequence[Statement]:
         """Return the statements of a text."""
         note = Note()
-        with self._told(text, note):
-            return parse(text, lenient=self.variables.is_lenient)
+        self._read, self._is_canceled = 0.0, False
+        with self._told(text, note), self._reading(text):
+            return parse(text, lenient=self.variables.is_lenient, bounds=self.house.bounds)
 
     def prepare(self, statement: Statement, declared: Sequence[str | None] = ()) -> Prepared:
         """Return what a statement takes and returns; nothing is executed or charged."""
         from discreet.serve.gateway.preparing import prepare
 
         note = Note()
-        with self._told(statement.text, note):
+        with self._told(statement.text, note), self._reading(statement.text):
             self.look()
             self._require_welcome(statement)
             self._latest = prepare(self, statement, declared, note)
             return self._latest
+
+    @contextmanager
+    def _reading(self, text: str) -> Generator[None]:
+        """Count the time that a statement is read in its limit; a large one waits for its turn."""
+        started, left = time.monotonic(), self._seconds - self._read
+        try:
+            if len(text) < LARGE:
+                yield
+            else:
+                turns = self.house.turns
+                with turns.turn(self.user, seconds=left, check=self.require_going):
+                    yield
+        finally:
+            self._read += time.monotonic() - started
+        if self._read > self._seconds:
+            raise StatementFailed("57014", "canceling statement due to statement timeout")
 
     def run(self, prepared: Prepared, values: Sequence[object] = ()) -> Outcome:
         """Run a prepared statement; what was decided is recorded before this returns.
@@ -214,7 +233,8 @@ class GatewaySession:
         self._is_canceled = self._is_late = self._is_starved = False
         self._is_running = True
         try:
-            with self.house.deadlines.limit(self._seconds, self._end), self.ciphers.told():
+            left, self._read = max(self._seconds - self._read, 0.001), 0.0
+            with self.house.deadlines.limit(left, self._end), self.ciphers.told():
                 outcome = run(self, prepared, values, note)
         except StatementFailed as error:
             if self._is_starved and error.sqlstate == "57014":
@@ -383,21 +403,3 @@ class GatewaySession:
         note.is_told = True
         note.milliseconds = (time.monotonic() - note.started) * 1000
         self.house.record(self, text, note, decision, values)
-
-
-def _startup(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that a client names when it connects: `-c name=value` in `options`, too."""
-    found = {
-        name: value
-        for name, value in parameters.items()
-        if name not in ("user", "database", "options", "replication")
-        and not name.startswith("_pq_")
-    }
-    words = parameters.get("options", "").replace("\\ ", "\0").split()
-    items = iter(words)
-    for word in items:
-        pair = next(items, "") if word == "-c" else word.removeprefix("-c").removeprefix("--")
-        name, equals, value = pair.replace("\0", " ").partition("=")
-        if equals:
-            found[name] = value
-    return found

@@ -176,6 +176,24 @@ class Variables:
         return self.get("discreet.lenient") == "on"
 
 
+def startup_settings(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that a client names when it connects: `-c name=value` in `options`, too."""
+    found = {
+        name: value
+        for name, value in parameters.items()
+        if name not in ("user", "database", "options", "replication")
+        and not name.startswith("_pq_")
+    }
+    words = parameters.get("options", "").replace("\\ ", "\0").split()
+    items = iter(words)
+    for word in items:
+        pair = next(items, "") if word == "-c" else word.removeprefix("-c").removeprefix("--")
+        name, equals, value = pair.replace("\0", " ").partition("=")
+        if equals:
+            found[name] = value
+    return found
+
+
 def _spelled(name: str) -> str:
     lowered = name.lower()
     if lowered in _SPELLED:

@@ -1,0 +1,97 @@
+"""What is too large to read is refused before a parser gets it, and rows of plain values need none."""
+
+from __future__ import annotations
+
+import pytest
+from bench.verify.parse_bombs import BOMBS, counted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import TokenError
+
+from discreet.errors import StatementFailed
+from discreet.guard.statements.limits import Bounds, check_text
+from discreet.guard.statements.parse import parse
+from discreet.guard.statements.placeholders import set_apart
+from discreet.guard.statements.trees import read_write
+
+CELLS = "(1, -2.5, 'a''b;(', NULL, true, DEFAULT, $1, 1e5, .5, FALSE)"
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_before_the_parser(name: str):
+    with counted() as given, pytest.raises(StatementFailed) as failed:
+        parse(BOMBS[name](200_000))
+    assert failed.value.sqlstate == "54000"
+    assert given == []
+
+
+pieces = st.sampled_from(
+    [*"'\"$/*-\\{}#e1a,( \n", "E'", "U&'", "--", "/*", "*/", "$a$", "{#", "#}", "''", "1e'", "#-"]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(pieces, max_size=60))
+def test_no_quoting_hides_tokens_from_the_count(found: list[str]):
+    text, bounds = "".join(found), Bounds(tokens=8)
+    try:
+        check_text(text, bounds)
+        tokens = len(Postgres().tokenize(text))
+    except (StatementFailed, TokenError):
+        return
+    assert tokens <= 2 * bounds.tokens
+
+
+def test_rows_of_plain_values_are_read_as_a_parser_reads_them():
+    head, rest = 'INSERT INTO s.t (a, "values") VALUES ', " ON CONFLICT DO NOTHING RETURNING a"
+    text = head + ",\n".join([CELLS] * 60) + rest
+    with counted() as given:
+        (found,) = parse(text)
+    assert sum(given) < 300
+    assert found.tree == read_write(set_apart(text))
+    assert found.text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO t VALUES " + ", ".join(["(1)"] * 60 + ["(1 + 1)"]),
+        "INSERT INTO t VALUES " + ", ".join(["(1)"] * 60) + "; SELECT 1",
+        "INSERT INTO t /* VALUES */ VALUES " + ", ".join(["('a' 'b')"] * 60),
+        "INSERT INTO t SELECT a FROM (VALUES " + ", ".join(["(1)"] * 60) + ") AS v (a)",
+    ],
+    ids=["expression", "two statements", "comment", "query"],
+)
+def test_other_rows_are_read_by_the_parser_or_refused(text: str):
+    try:
+        found = parse(text)
+    except StatementFailed as failed:
+        assert failed.sqlstate in ("54000", "42601")
+    else:
+        assert found[0].tree == read_write(text)
+
+
+def test_five_thousand_rows_of_ten_values_and_as_many_parameters_as_a_driver_may_send_are_read():
+    row = "(" + ", ".join(["'text'"] * 10) + ")"
+    (found,) = parse("INSERT INTO t VALUES " + ",".join([row] * 5000))
+    assert len(found.tree.expression.expressions) == 5000
+    rows = (
+        f"(${5 * n + 1},${5 * n + 2},${5 * n + 3},${5 * n + 4},${5 * n + 5})" for n in range(13107)
+    )
+    (found,) = parse("INSERT INTO t VALUES " + ",".join(rows))
+    assert len(found.tree.expression.expressions) == 13107
+
+
+def test_more_values_than_allowed_are_refused():
+    text = "INSERT INTO t VALUES " + ",".join(["(1)"] * 101)
+    with pytest.raises(StatementFailed, match="more than 100 values") as failed:
+        parse(text, bounds=Bounds(values=100))
+    assert failed.value.sqlstate == "54000"
+
+
+def test_a_long_text_in_quotes_counts_as_one():
+    words = "it''s (a [word " * 30_000
+    assert len(parse(f"SELECT '{words}'")) == 1
+    with pytest.raises(StatementFailed):
+        parse(f"SELECT {words}")
