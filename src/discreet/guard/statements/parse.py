@@ -12,7 +12,7 @@ from discreet.errors import StatementFailed
 from discreet.guard.statements import copying, portals, transactions, variables
 from discreet.guard.statements import statement as kinds
 from discreet.guard.statements.cursor import Cursor, fold, words_of
-from discreet.guard.statements.limits import DEFAULT, Bounds, check_length, too_many
+from discreet.guard.statements.limits import DEFAULT, Bounds, check_length
 from discreet.guard.statements.plain_rows import plain_rows
 from discreet.guard.statements.split import split
 from discreet.guard.statements.trees import as_query, read_query, read_tree, read_write
@@ -67,21 +67,20 @@ def parse(text: str, *, lenient: bool = False, bounds: Bounds = DEFAULT) -> tupl
     ['Begin', 'Query', 'Commit']
     """
     check_length(text, bounds)
-    found = plain_rows(text, bounds)
+    rows = plain_rows(text, bounds)
+    found = _insert(text, rows, bounds) if rows is not None else None
     if found is not None:
-        return (_insert(text, found, bounds),)
+        return (found,)
     return tuple(_statement(one, lenient=lenient) for one in split(text, bounds))
 
 
-def _insert(text: str, rows: PlainRows, bounds: Bounds) -> Statement:
-    """Return an INSERT whose many plain rows no parser has read, but for the first."""
+def _insert(text: str, rows: PlainRows, bounds: Bounds) -> Statement | None:
+    """Return an INSERT whose many plain rows no parser has read, but for the first; None if it is not all."""
     statements = split(rows.first, bounds)
-    if len(statements) != 1:
-        raise too_many(bounds)
-    tree = read_write(statements[0])
-    values = tree.args.get("expression")
-    if type(values) is not exp.Values or len(values.expressions) != 1:
-        raise too_many(bounds)
+    tree = read_write(statements[0]) if len(statements) == 1 else None
+    values = tree.args.get("expression") if tree is not None else None
+    if tree is None or type(values) is not exp.Values or len(values.expressions) != 1:
+        return None
     values.set("expressions", rows.trees())
     return kinds.Write(tree, text=text)
 
