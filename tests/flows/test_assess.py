@@ -79,7 +79,8 @@ KEYS: dict[str, Any] = {
         "marketer": {"expected_people": "", "expected_share": ""},
     },
     "joint": {
-        **dict.fromkeys(("columns", "unique", "exposed", "secret", "enough_unique"), ""),
+        **dict.fromkeys(("people", "columns", "unique", "exposed", "secret"), ""),
+        "enough_unique": "",
         "enough": {"[]": ""},
     },
     "exposures": {

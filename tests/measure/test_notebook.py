@@ -46,6 +46,6 @@ def test_names_of_columns_are_escaped(found: Assessment):
     assert "table" in tags
 
 
-def test_a_table_of_suppressed_rows_has_no_smallest_class():
+def test_a_table_of_suppressed_rows_says_so():
     hidden = pa.table({"town": ["*", "*"]})
-    assert "no classes" in assess(hidden, quasi=["town"])._repr_html_()
+    assert "Suppressed rows" in assess(hidden, quasi=["town"])._repr_html_()

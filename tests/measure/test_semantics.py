@@ -70,14 +70,27 @@ def test_a_star_is_a_value_of_its_own_while_another_cell_says_something():
     assert (found.suppressed, found.class_sizes) == (0, {1: 1, 2: 2})
 
 
-def test_a_suppressed_row_is_no_class():
-    found = assess({"zip": ["*", "*", "1", "1"], "age": pa.array([None, None, 30, 30])})
-    assert (found.rows, found.suppressed, found.classes, found.k) == (4, 2, 1, 2)
+def test_suppressed_rows_are_a_class_to_whoever_reads_them():
+    found = assess({"zip": ["*", "*", "1", "1"], "sex": ["*", "*", "F", "F"]})
+    assert (found.rows, found.suppressed, found.classes, found.k) == (4, 2, 2, 2)
 
 
-def test_a_row_without_a_star_is_not_suppressed_however_much_it_misses():
+def test_a_missing_value_beside_a_star_is_a_value_an_outsider_can_know():
+    """Three people without an age share a secret: that their zips are hidden does not hide it."""
+    columns = {
+        "age": pa.array([None] * 3 + [30] * 3),
+        "zip": ["*"] * 3 + ["1"] * 3,
+        "ill": ["HIV"] * 3 + ["flu", "gout", "acne"],
+    }
+    found = assess(columns, ["ill"])
+    assert (found.suppressed, found.classes, found.k) == (0, 2, 3)
+    assert found.sensitive["ill"].homogeneous == 3
+    assert "The ill of 3 people of 6 (50.0 %) follows from their class" in found.verdict
+
+
+def test_a_row_that_misses_every_value_is_not_suppressed():
     found = assess({"zip": [None, "*"], "age": pa.array([None, None], pa.int64())})
-    assert (found.suppressed, found.classes, found.unique) == (1, 1, 1)
+    assert (found.suppressed, found.classes, found.unique) == (0, 2, 2)
 
 
 def test_suppressed_rows_count_in_the_overall_distribution():
@@ -87,25 +100,24 @@ def test_suppressed_rows_count_in_the_overall_distribution():
     assert found.delta_disclosure == math.inf
 
 
-def test_a_handful_of_suppressed_rows_is_cautioned_against():
+def test_suppressed_rows_are_judged_with_the_others():
     columns = {"zip": ["1", "1", "*"], "ill": ["flu", "acne", "acne"]}
-    assert any("Only 1 rows" in caution for caution in assess(columns, ["ill"]).cautions)
+    found = assess(columns, ["ill"])
+    assert (found.k, found.sensitive["ill"].l.distinct) == (1, 1)
+    assert any(caution.startswith("1 row is suppressed") for caution in found.cautions)
 
 
-def test_a_table_that_is_all_suppressed_has_no_classes_and_holds_its_criteria():
+def test_a_table_that_is_all_suppressed_is_one_class():
     criteria = model.KAnonymity(2), model.LDiversity("ill", 2), model.TCloseness("ill", 0.1)
     rules = policy(*criteria, ill=Column("ill", Role.SENSITIVE))
     found = assess({"zip": ["*", "*"], "ill": ["flu", "acne"]}, ["ill"], policy=rules)
-    assert (found.classes, found.k, found.unique, found.suppressed) == (0, None, 0, 2)
-    assert [verdict.criterion for verdict in found.criteria] == [
-        "k-anonymity",
-        "l-diversity",
-        "t-closeness",
+    assert (found.classes, found.k, found.unique, found.suppressed) == (1, 2, 0, 2)
+    assert [(verdict.holds, verdict.reached) for verdict in found.criteria] == [
+        (True, 2),
+        (True, 2),
+        (True, 0),
     ]
-    assert [(verdict.holds, verdict.reached) for verdict in found.criteria] == [(True, None)] * 3
-    assert found.sensitive == {}
-    assert found.risk.prosecutor.worst is None
-    assert found.verdict == "Every one of the 2 rows of Table is suppressed."
+    assert found.verdict.startswith("Every one of the 2 rows of Table is suppressed.")
 
 
 def test_with_a_unit_a_class_counts_people():

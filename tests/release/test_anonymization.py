@@ -353,7 +353,7 @@ def test_rows_of_which_nothing_is_told_are_within_the_limit(tmp_path, suppress, 
     wishes = Wishes(quasi=["one", "two"], criteria=[model.KAnonymity(2)], suppress=suppress)
     found = anonymize(people, wishes=wishes, accept_risk=TEST, output=tmp_path / "out.csv")
     again = discreet.assess(tmp_path / "out.csv", quasi=["one", "two"], depth=0)
-    assert (found.suppressed, again.suppressed, again.k) == (hidden, hidden, 3 if hidden else 4)
+    assert (found.suppressed, again.suppressed, again.k) == (hidden, hidden, 2 if hidden else 4)
     assert not any("`*`" in caution for caution in found.cautions)
 
 
@@ -362,7 +362,7 @@ def test_a_class_called_by_stars_alone_is_counted_in_a_caution(method):
     people = pa.table({"zip": [*"aaabbb", "c", "d"]})
     wishes = Wishes(quasi=["zip"], criteria=[model.KAnonymity(2)], method=method)
     found = anonymize(people, wishes=wishes)
-    assert (found.k, found.classes, found.suppressed) == (3, 2, 0)
+    assert (found.k, found.classes, found.suppressed) == (2, 3, 0)
     assert any(
         caution.startswith("2 rows are in a class whose every") for caution in found.cautions
     )

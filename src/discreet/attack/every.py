@@ -78,6 +78,7 @@ def _attacks(given: Given) -> list[tuple[str, Callable[[], Sequence[Finding]], s
     no_secret_of_trial = no_trial or no_secret
     return [
         ("linkage", lambda: _linkage(given), no_list),
+        ("uniqueness", lambda: _uniqueness(given), ""),
         ("homogeneity, skewness, similarity, inference", lambda: _classes(given), no_secret),
         ("background", lambda: _background(given), no_secret),
         ("composition", lambda: _composition(given), no_past),
@@ -110,6 +111,14 @@ def _linkage(given: Given) -> Sequence[Finding]:
             hierarchies=hierarchies_of(given.described),
         )
     ]
+
+
+def _uniqueness(given: Given) -> Sequence[Finding]:
+    from discreet.attack.classes.uniqueness import find_uniqueness
+    from discreet.measure.joint import measure_joint
+
+    release = given.release
+    return [find_uniqueness(measure_joint(release), target=release.subject.table.label)]
 
 
 def _classes(given: Given) -> Sequence[Finding]:

@@ -17,7 +17,7 @@ from discreet.errors import EmptySource, WrongUsage
 from discreet.measure.assessment import Assessment, Presence
 from discreet.measure.classes import distinct_cells, group, people_in, sizes_query
 from discreet.measure.criteria.verdicts import judge_population, judge_sizes, smallest
-from discreet.measure.describe import sentence
+from discreet.measure.describe import counted, sentence
 from discreet.measure.encode import comparable
 from discreet.measure.exposed import exposed_columns
 from discreet.measure.exposure import find_exposures
@@ -172,7 +172,8 @@ def measure(
     if depth < 0:
         raise WrongUsage(f"The depth is {depth}. Choose 0 or the number of columns to combine.")
     progress("classes", 0, 1)
-    cells = group(bound.subject)
+    # What `*` stands for in a population is not known: there suppressed rows are no class.
+    cells = group(bound.subject, keeps_suppressed=population is None)
     if cells.rows == 0:
         label = bound.subject.table.label
         raise EmptySource(f"{label} has a header but no rows: there is nobody to assess.")
@@ -229,10 +230,10 @@ def _sizes(cells: Cells) -> Sizes:
     engine = cells.subject.table.engine
     relation = engine.keep(sizes_query(cells))
     size = build.column("size")
-    counted = build.select(
+    histogram = build.select(
         size, build.named(build.count_rows(), "classes"), source=relation.copy()
     ).group_by(size.copy())
-    found = engine.run(build.ordered(counted, [size.copy()]))
+    found = engine.run(build.ordered(histogram, [size.copy()]))
     return Sizes(
         relation,
         found.column("size").to_numpy().astype(np.int64),
@@ -248,10 +249,10 @@ def _people(cells: Cells) -> int:
     once = build.select(
         build.named(unit, "unit"), source=cells.subject.table.relation.copy()
     ).distinct()
-    counted = build.select(
+    query = build.select(
         build.named(build.count_rows(), "people"), source=build.subquery(once, "u")
     )
-    return int(cells.subject.table.engine.run(counted)["people"][0].as_py())
+    return int(cells.subject.table.engine.run(query)["people"][0].as_py())
 
 
 def _unique(cells: Cells, sizes: Sizes) -> int:
@@ -362,10 +363,11 @@ def _cautions(
     found += exposed_columns(bound)
     if not bound.subject.sensitive:
         found.append("No sensitive column is named, so what classes reveal was not measured.")
-    if cells.suppressed and bound.subject.sensitive and cells.suppressed < (sizes.k or 0):
+    if cells.suppressed:
+        rows = counted(cells.suppressed, "row is", "rows are")
         found.append(
-            f"Only {cells.suppressed:,} rows are suppressed: whoever fits no class is one of them. "
-            "Withhold their sensitive values as well."
+            f"{rows} suppressed: every quasi-identifier is `*`. Whoever fits no other class is one of "
+            "them, so that they are judged as a class of their own."
         )
     if matched is not None and (matched.among < matched.sizes).any():
         found.append(

@@ -138,11 +138,13 @@ class Groups:
         return top - 1 - packed % top
 
 
-def group(subject: Subject, *, keeps_groups: bool = False) -> Cells:
+def group(subject: Subject, *, keeps_groups: bool = False, keeps_suppressed: bool = False) -> Cells:
     """Return the cells of `subject`: rows that share class, sensitive values and unit.
 
     The table is read once, by one GROUP BY of its own values. Codes are given to the groups, which
-    are fewer; `keeps_groups` leaves them on the engine as well.
+    are fewer; `keeps_groups` leaves them on the engine as well. To a reader, suppressed rows are a
+    class like any other, with `keeps_suppressed`; a search for classes leaves them out, because
+    there is nothing to be made of them.
     """
     engine = subject.table.engine
     quasi = {f"q{index}": column for index, column in enumerate(subject.quasi)}
@@ -163,7 +165,7 @@ def group(subject: Subject, *, keeps_groups: bool = False) -> Cells:
     others = ("unit", "rows") if subject.unit is not None else ("rows",)
     wanted += [build.named(build.column(name, of="t"), name) for name in others]
     query = query.select(*wanted)
-    if suppressed:
+    if suppressed and not keeps_suppressed:
         query = query.where(exp.not_(exp.paren(is_suppressed(quasi, of="t"))))
     cells = Cells(subject, engine.keep(query), packing, listed, rows, suppressed)
     if keeps_groups:
@@ -220,22 +222,13 @@ def suppressed_people(cells: Cells) -> int:
 
 
 def is_suppressed(quasi: Mapping[str, Column], *, of: str) -> exp.Expr:
-    """Return the condition that a row's quasi-identifiers, in the table `of`, were all suppressed.
+    """Return the condition that a row's quasi-identifiers, in the table `of`, are all `*`.
 
-    A suppressed row says nothing an outsider could match: every quasi-identifier is `*` or missing,
-    and at least one is `*`. Rows that merely miss all values stay a class of their own.
+    A missing value beside a `*` is not suppressed: an outsider may know that a person has none.
     """
-    marks = {name: _is_mark(name, of) for name, column in quasi.items() if column.kind is Kind.TEXT}
-    blanks = [
-        build.any_of(
-            [
-                build.is_null(build.column(name, of=of)),
-                *(mark.copy() for other, mark in marks.items() if other == name),
-            ]
-        )
-        for name in quasi
-    ]
-    return build.all_of([build.any_of(marks.values()), *blanks])
+    if any(column.kind is not Kind.TEXT for column in quasi.values()):
+        return exp.false()
+    return build.all_of([_is_mark(name, of) for name in quasi])
 
 
 def _is_mark(name: str, of: str) -> exp.Expr:

@@ -58,7 +58,7 @@ def sentence(found: Assessment) -> str:
 
 def _uniqueness(found: Assessment) -> str:
     on = listed(found.quasi) if len(found.quasi) <= 5 else f"{len(found.quasi)} quasi-identifiers"
-    if found.k is None:
+    if found.suppressed == found.rows:
         return f"Every one of the {found.rows:,} rows of {found.source} is suppressed."
     if found.unique == 0:
         return (

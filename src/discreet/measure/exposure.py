@@ -45,7 +45,7 @@ def find_exposures(found: Assessment, policy: model.Table | None) -> tuple[Expos
             allowed,
             people=found.joint.exposed,
             column=found.joint.secret,
-            words=joint_sentence(found.joint, people=people),
+            words=joint_sentence(found.joint),
         ),
         *(
             _exposure(
@@ -63,14 +63,14 @@ def find_exposures(found: Assessment, policy: model.Table | None) -> tuple[Expos
     return tuple(sorted(exposures, key=lambda one: (not one.exceeds, -one.share, one.attack)))
 
 
-def joint_sentence(joint: JointUniqueness, *, people: int) -> str:
+def joint_sentence(joint: JointUniqueness) -> str:
     """Return how many people are alone on what stays, and on how little of it."""
     if not joint.exposed:
         return "Nobody is alone on the columns that stay."
     who = counted(joint.exposed, "person", "people")
-    share = percent(joint.exposed / max(people, 1))
+    share = percent(joint.exposed / max(joint.people, 1))
     others = f"but {joint.secret}, which is thereby learned" if joint.secret else "together"
-    text = f"{who} of {people:,} ({share}) {_are(joint.exposed)} alone on the columns that stay, all {others}"
+    text = f"{who} of {joint.people:,} ({share}) {_are(joint.exposed)} alone on the columns that stay, all {others}"
     few = listed(joint.enough) if len(joint.enough) <= 6 else f"{len(joint.enough)} columns"
     are = "is" if len(joint.enough) == 1 else "are"
     return f"{text}; {few} {are} enough for {joint.enough_unique:,}."

@@ -31,6 +31,7 @@ class JointUniqueness(Result):
     Identifiers and the unit are left out of a release; every other column stays, whatever its role.
 
     Attributes:
+        people: How many people the table is about.
         columns: How many columns stay.
         unique: People who are alone on all of them.
         exposed: People who are alone on all of them but one sensitive column, which is thereby
@@ -40,6 +41,7 @@ class JointUniqueness(Result):
         enough_unique: How many people are alone on these.
     """
 
+    people: int
     columns: int
     unique: int
     exposed: int
@@ -61,9 +63,9 @@ def measure_joint(bound: Bound) -> JointUniqueness:
     """
     columns = kept_columns(bound)
     search = _Search(bound.subject.table, bound.subject.unit)
-    unique = search.unique(columns)
+    people, unique = search.people(), search.unique(columns)
     if not unique:
-        return JointUniqueness(len(columns), 0, 0, None, (), 0)
+        return JointUniqueness(people, len(columns), 0, 0, None, (), 0)
     ranked = search.by_values(columns)
     sensitive = [c for c in ranked if bound.roles.get(c.name) is Role.SENSITIVE]
     exposed, secret = unique, None
@@ -77,6 +79,7 @@ def measure_joint(bound: Bound) -> JointUniqueness:
     known = [column for column in ranked if column != secret]
     enough, alone = search.fewest(known, people=exposed) if exposed else ([], 0)
     return JointUniqueness(
+        people=people,
         columns=len(columns),
         unique=unique,
         exposed=exposed,
@@ -102,6 +105,17 @@ class _Search:
 
     table: Table
     unit: Column | None
+
+    def people(self) -> int:
+        """Return how many people there are; rows of nobody known count as one person."""
+        source: exp.Expr = self.table.relation.copy()
+        if self.unit is not None:
+            once = build.select(
+                build.named(comparable(self.unit), "unit"), source=source
+            ).distinct()
+            source = build.subquery(once, "once")
+        query = build.select(build.named(build.count_rows(), "people"), source=source)
+        return int(self.table.engine.run(query)["people"][0].as_py())
 
     def unique(self, columns: Sequence[Column]) -> int:
         """Return how many people have values that nobody else has."""

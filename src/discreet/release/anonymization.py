@@ -12,7 +12,7 @@ from discreet.engines.connect import opened_table
 from discreet.engines.scratch import Scratch
 from discreet.errors import CriteriaUnreachable, EmptySource, WrongUsage
 from discreet.measure.assess import load, open_population
-from discreet.measure.classes import group, suppressed_people
+from discreet.measure.classes import group
 from discreet.measure.risk.sample import sample_risk
 from discreet.measure.subject import bind, select_table
 from discreet.policy import model
@@ -28,6 +28,7 @@ from discreet.release.output.target import FileTarget, FolderTarget
 from discreet.release.publication import Chosen, write_and_measure
 from discreet.release.release import Release, Risks
 from discreet.release.settings import Wishes, caution_set_aside, settle
+from discreet.release.suppressed import hold_together, people_suppressed
 from discreet.release.unlisted import unlisted_columns
 from discreet.release.utility import measure_utility
 from discreet.release.words import sentence, warn
@@ -100,8 +101,8 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
         wishes: What wins over the policy: columns, criteria, method.
         table: The table's name in the policy or in the database.
         against: The population, for k-map and δ-presence.
-        suppressed: Whether suppressed rows stay, as `*`, or are left out. Fewer than k of them are
-            always left out: whoever fits no class would be one of them.
+        suppressed: Whether suppressed rows stay, as `*`, or are left out. They are always left out
+            where together they do not meet the criteria: whoever fits no class is one of them.
         seconds: How long a search may take where the whole lattice is too large.
         key: The secret that makes steps with chance repeatable.
         expected: The SHA-256 that the file must have, or it is not published.
@@ -301,24 +302,18 @@ def _solve(plan: _Plan, reading: Reading) -> tuple[Recoding, bool]:
 
 
 def _drops(plan: _Plan, reading: Reading, recoding: Recoding) -> bool:
-    """Return whether suppressed rows are left out: always when they are too few to hide each other."""
+    """Return whether suppressed rows are left out: always when together they would be no class."""
     if plan.suppressed == "drop":
         return True
-    hidden = reading.problem.table.take(recoding.classes == SUPPRESSED)
-    people = int(hidden.sizes(np.zeros(len(hidden), dtype=np.int64), 1)[0]) if len(hidden) else 0
-    before = suppressed_people(reading.cells)
-    # With a unit, those who were suppressed before may be the same people.
-    together = people + before if reading.cells.subject.unit is None else max(people, before)
-    return 0 < together < reading.problem.judge.k
+    suppressed = people_suppressed(reading, recoding)
+    return suppressed > 0 and not hold_together(reading, recoding)
 
 
 def _result(plan: _Plan, chosen: Chosen, written: Written | None, found: Assessment) -> Release:
     problem, recoding = chosen.reading.problem, chosen.recoding
-    lost = attribute_losses(problem, recoding)
+    lost = _with_source(chosen.reading, attribute_losses(problem, recoding))
     hidden = int(problem.table.rows[recoding.classes == SUPPRESSED].sum())
     hidden += chosen.reading.cells.suppressed
-    # Everybody in one class of `*` is read again as nobody in a class.
-    is_one_class = found.k is None and hidden == 0
     return Release(
         source=chosen.reading.cells.subject.table.label,
         output=written.place if written else None,
@@ -327,11 +322,11 @@ def _result(plan: _Plan, chosen: Chosen, written: Written | None, found: Assessm
         rows=chosen.reading.cells.rows,
         people=found.people,
         unit=found.unit,
-        k=found.people if is_one_class else found.k,
-        classes=1 if is_one_class else found.classes,
+        k=found.k,
+        classes=found.classes,
         suppressed=hidden,
         withheld=hidden if chosen.drops else 0,
-        loss=loss(problem, recoding),
+        loss=_with_source(chosen.reading, loss(problem, recoding)),
         losses={a.name: float(lost[j]) for j, a in enumerate(problem.attributes)},
         criteria=found.criteria,
         risk=Risks(before=_risk(chosen.reading), after=found.risk),
@@ -342,6 +337,13 @@ def _result(plan: _Plan, chosen: Chosen, written: Written | None, found: Assessm
         bytes=written.bytes if written else None,
         _policy=plan.asked,
     )
+
+
+def _with_source(reading: Reading, lost: Any) -> Any:
+    """Return a mean loss over all rows: nothing is told of those that the source suppresses."""
+    before = reading.cells.suppressed
+    rows = max(reading.problem.rows + before, 1)
+    return (lost * reading.problem.rows + before) / rows
 
 
 # What follows is imported when it is asked for: most releases need none of it.

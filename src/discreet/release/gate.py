@@ -210,7 +210,7 @@ def _told(release: Table, asked: model.Table) -> list[Finding]:
 def _alone(release: Table, measured: Assessment) -> Finding:
     from discreet.attack.classes.uniqueness import find_uniqueness
 
-    return find_uniqueness(measured.joint, target=release.label, people=measured.people)
+    return find_uniqueness(measured.joint, target=release.label)
 
 
 def _refusal(beyond: Sequence[Finding], open_points: Sequence[str]) -> str:

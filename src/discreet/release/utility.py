@@ -269,9 +269,6 @@ def _covered(attribute: Attribute, level: int) -> NDArray[np.float64]:
     groups = attribute.groups[level]
     known = np.rint(attribute.shares[level] / attribute.leaf)
     present = np.bincount(groups, minlength=len(known))
-    if attribute.has_missing:  # outside the domain, and one more value where it is not alone
-        own = groups[-1]
-        known[own] += present[own] > 1
     return np.maximum(known, present)
 
 

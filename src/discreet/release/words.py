@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from discreet.measure.describe import counted, percent
-from discreet.release.anonymize.judge import holds_as_one
-from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses
+from discreet.release.anonymize.recoding import attribute_losses
+from discreet.release.suppressed import people_suppressed
 
 if TYPE_CHECKING:
     from discreet.policy import model
@@ -41,7 +39,7 @@ def _worst(release: Release) -> list[str]:
 
 def _made(release: Release) -> str:
     people = counted(release.people, "person", "people")
-    if release.k is None:
+    if release.suppressed == release.rows:
         return f"Every row of {release.source} is suppressed: nothing is told about {people}."
     kept = "nothing suppressed"
     if release.suppressed:
@@ -61,27 +59,24 @@ def warn(
     """Return what a custodian must know beyond the criteria."""
     problem = reading.problem
     found: list[str] = []
-    hidden = problem.table.take(recoding.classes == SUPPRESSED)
-    people = int(hidden.sizes(np.zeros(len(hidden), dtype=np.int64), 1)[0]) if len(hidden) else 0
+    people = people_suppressed(reading, recoding)
     if people and drops:
         found.append(
             f"{counted(people, 'suppressed person is', 'suppressed people are')} left out of the "
             "output altogether."
         )
-    elif people and not holds_as_one(problem.judge, hidden):
+    before = reading.cells.suppressed
+    if before:
+        kept = "left out" if drops else "kept as they are, as a class with the others"
         found.append(
-            f"Whoever fits no class is one of the {people:,} suppressed people, and together they do "
-            "not meet the criteria. Leave them out with --suppressed drop."
+            f"{counted(before, 'row was', 'rows were')} suppressed in the source already, and {kept}."
         )
     rows = _untold(problem, recoding)
     if rows:
         found.append(
             f"{counted(rows, 'row is', 'rows are')} in a class whose every quasi-identifier is `*`: it "
-            "meets the criteria, and whoever reads the output counts it as suppressed."
+            "meets the criteria, and nothing tells it from suppressed rows."
         )
-    if reading.cells.suppressed and drops:
-        rows = counted(reading.cells.suppressed, "row was", "rows were")
-        found.append(f"{rows} suppressed in the source already, and left out.")
     if any(getattr(c, "column", None) for c in problem.judge.criteria):
         found.append(
             "Criteria about sensitive values were enforced by a known rule: who knows the rule may "

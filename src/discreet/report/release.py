@@ -118,7 +118,7 @@ def summarize(found: Release, *, on: date) -> ReleasePage:
 
 
 def _headline(found: Release, source: str) -> str:
-    if found.k is None:
+    if found.k is None or found.suppressed == found.rows:
         return f"Every row of {source} is suppressed."
     if found.k == 1:
         return f"Somebody in the release of {source} looks like nobody else."

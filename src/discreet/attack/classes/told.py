@@ -205,7 +205,7 @@ def read_classes(bound: Bound) -> Classes:
             f"No column of {subject.table.label} is sensitive, so that there is nothing to learn. "
             "Name what outsiders must not learn: --sensitive diagnosis, or a policy with --policy."
         )
-    cells = group(subject, keeps_groups=True)
+    cells = group(subject, keeps_groups=True, keeps_suppressed=True)
     if cells.rows == 0:
         raise EmptySource(f"{subject.table.label} has a header but no rows: nobody is in it.")
     people = _people(cells)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from discreet.measure.joint import JointUniqueness
 
 
-def find_uniqueness(joint: JointUniqueness, *, target: str, people: int) -> Finding:
+def find_uniqueness(joint: JointUniqueness, *, target: str) -> Finding:
     """Return who is alone on the published columns, all but one sensitive column that is learned.
 
     Classes are made of quasi-identifiers only: whoever knows a few of the other columns may single
@@ -23,8 +23,8 @@ def find_uniqueness(joint: JointUniqueness, *, target: str, people: int) -> Find
     return make_finding(
         "uniqueness",
         target=target,
-        verdict=joint_sentence(joint, people=people),
-        targets=people,
+        verdict=joint_sentence(joint),
+        targets=joint.people,
         exposed=joint.exposed,
         baseline=0.0,
         knowledge=f"What is published of a person in {known}, or in the few that are enough.",

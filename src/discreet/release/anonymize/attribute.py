@@ -26,7 +26,7 @@ class Attribute:
 
     A range attribute is ordered and has no hierarchy of its custodian's: its levels only guide
     searches, and a class is called by the range `[low, high]` of its members. Its domain is its
-    distinct values, and a missing value, with the last code if there is one, is in no range.
+    distinct values, a missing one among them, which has the last code and is in no range.
     """
 
     name: str

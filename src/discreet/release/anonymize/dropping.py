@@ -74,6 +74,7 @@ def _closed_up(histogram: Histogram, overall: Overall) -> tuple[Histogram, Overa
     return replace(histogram, codes=numbers[histogram.codes]), replace(
         overall,
         shares=people[held] / max(int(people.sum()), 1),
+        missing=len(held) - 1 if overall.missing is not None and people[-1] else None,
         ranks=None if ranks is None else np.argsort(np.argsort(ranks[held])),
         levels=None
         if overall.levels is None

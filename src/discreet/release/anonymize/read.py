@@ -136,13 +136,13 @@ def make_attribute(
     if domain.column.kind.is_ordered:
         return _range(name, values, rows=rows, weight=weight)
     size = len(values)
-    known = max(size - values.null_count, 1)
+    leaf = 1 / max(size, 1)
     labels = [text_of(values), pa.array([TOP], pa.string())]
     return Attribute(
         name,
         groups=(np.arange(size), np.zeros(size, dtype=np.int64)),
-        shares=(np.full(size, 1 / known), np.ones(1)),
-        leaf=1 / known,
+        shares=(np.full(size, leaf), np.ones(1)),
+        leaf=leaf,
         weight=weight,
         has_missing=values.null_count > 0,
         labels=lambda level: labels[level],
@@ -165,7 +165,7 @@ def _hierarchical(
         shares.append(_covered(encoded, of_domain, values, is_listed=listed is not None))
     # Values are apart on level 0, whatever their texts.
     groups[0], labels[0] = np.arange(len(values)), text_of(values)
-    size = max(len(domain), 1)
+    size = _domain_size(domain, values)
     shares[0] = np.full(len(values), 1 / size)
     return Attribute(
         name,
@@ -183,20 +183,25 @@ def _covered(
 ) -> NDArray[np.float64]:
     """Return the share of the domain that each label of a level covers.
 
-    A missing value is outside the domain, and counts like one value of it.
+    A missing value counts as one value of the domain: whether it is there is worth knowing.
     """
-    size = max(len(domain), 1)
+    indices = encoded.indices.to_numpy(zero_copy_only=False)
     if not is_listed:  # the domain is what the table holds
-        indices = encoded.indices.to_numpy(zero_copy_only=False)
-        present = values.is_valid().to_numpy(zero_copy_only=False)
-        counts = np.bincount(indices[present], minlength=len(encoded.dictionary))
+        counts = np.bincount(indices, minlength=len(encoded.dictionary))
     else:
         found = pc.value_counts(domain)
         places = pc.index_in(encoded.dictionary, value_set=found.field("values"))
         known = pc.fill_null(places, 0).to_numpy(zero_copy_only=False)
         counts = found.field("counts").to_numpy(zero_copy_only=False)[known]
         counts = np.where(places.is_valid().to_numpy(zero_copy_only=False), counts, 0)
-    return np.maximum(counts, 1) / size
+        missing = indices[values.is_null().to_numpy(zero_copy_only=False)]
+        counts = counts + np.bincount(missing, minlength=len(counts))
+    return np.maximum(counts, 1) / _domain_size(domain, values)
+
+
+def _domain_size(domain: ArrowArray, values: ArrowArray) -> int:
+    """Return the number of values there can be, a missing one included where there is one."""
+    return max(len(domain) + (values.null_count > 0), 1)
 
 
 def _range(name: str, values: ArrowArray, *, rows: NDArray[np.int64], weight: float) -> Attribute:
@@ -215,7 +220,7 @@ def _range(name: str, values: ArrowArray, *, rows: NDArray[np.int64], weight: fl
         bins //= 2
     levels = [level for index, level in enumerate(levels) if not index or level.max() > 0]
     levels.append(np.zeros(size, dtype=np.int64))
-    leaf = 1 / max(known, 1)
+    leaf = 1 / max(size, 1)
     shares = [np.bincount(level) * leaf for level in levels[:-1]]
     return Attribute(
         name,
