@@ -39,7 +39,7 @@ def _worst(release: Release) -> list[str]:
 
 def _made(release: Release) -> str:
     people = counted(release.people, "person", "people")
-    if release.suppressed == release.rows:
+    if release.k is None or release.suppressed == release.rows:
         return f"Every row of {release.source} is suppressed: nothing is told about {people}."
     kept = "nothing suppressed"
     if release.suppressed:

@@ -14,7 +14,7 @@ SAFE_CLASS = 5  # what statistical offices commonly ask for at least
 
 def meaning(found: Assessment) -> tuple[str, ...]:
     """Return, in two sentences, what the finding means for the people in the table."""
-    if found.suppressed == found.rows:
+    if found.k is None or found.suppressed == found.rows:
         return (
             "Every row withholds all columns that outsiders may know, so nobody can be looked up.",
             "What the other columns say can still be published about the group as a whole.",

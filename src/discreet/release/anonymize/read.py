@@ -221,7 +221,7 @@ def _range(name: str, values: ArrowArray, *, rows: NDArray[np.int64], weight: fl
     levels = [level for index, level in enumerate(levels) if not index or level.max() > 0]
     levels.append(np.zeros(size, dtype=np.int64))
     leaf = 1 / max(size, 1)
-    shares = [np.bincount(level) * leaf for level in levels[:-1]]
+    shares = [(np.bincount(level) * leaf).astype(np.float64) for level in levels[:-1]]
     return Attribute(
         name,
         groups=tuple(levels),
