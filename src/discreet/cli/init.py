@@ -91,6 +91,7 @@ def command(
     if target is not None:
         require_writable(target, may_exist=force)
     from discreet.measure.profile import draft_policy
+    from discreet.measure.profile.ids import with_ids
 
     wanted = _tables_of(sources, names)
     tables = _open(wanted, **reading)
@@ -99,6 +100,8 @@ def command(
     finally:
         for engine in {id(table.engine): table.engine for table in tables}.values():
             engine.close()
+    # Drafted again, a table keeps its account: otherwise it would have a second budget.
+    draft = with_ids(draft, before=target)
     text = draft.to_yaml()
     if target is not None and not dry_run:
         write_whole(target, text)

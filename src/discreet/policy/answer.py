@@ -24,6 +24,14 @@ Delta = Annotated[
     ),
 ]
 Most = Annotated[int, Field(ge=1)]
+# Separators of the ledger's accounts (`/`, `@`, `#`, `:`) cannot be part of an id.
+Id = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{3,79}$",
+        description="Which account of the ledger pays, wherever the data is; drafted at random.",
+    ),
+]
 
 EPSILON = "How much may be told in all; smaller is more private."
 DELTA = "The chance that epsilon does not hold."

@@ -96,10 +96,11 @@ def build_policy(
             unit_period=_unit_period(table.unit),
             partitions=table.partitions,
             tolerance=table.tolerance,
+            id=table.id,
             line=document.line(place),
         )
     budget = _budget(written.budget, document=document, place=("budget",))
-    return model.Policy(tables, path, budget)
+    return model.Policy(tables, path, budget, written.id)
 
 
 def _column(

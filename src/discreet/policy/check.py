@@ -94,7 +94,8 @@ def build_hierarchies(
 
 
 def check_tables(tables: dict[str, Sketch], *, faults: Faults) -> None:
-    """Note where units, references and criteria contradict the columns."""
+    """Note where units, references and criteria contradict the columns, or two tables share an id."""
+    _check_ids(tables, faults=faults)
     for table in tables.values():
         _check_unit(table, faults=faults)
         _check_references(table, tables=tables, faults=faults)
@@ -105,6 +106,21 @@ def check_tables(tables: dict[str, Sketch], *, faults: Faults) -> None:
         _check_public(table, faults=faults)
         _check_unit_period(table, faults=faults)
         _check_partitions(table, faults=faults)
+
+
+def _check_ids(tables: dict[str, Sketch], *, faults: Faults) -> None:
+    known: dict[str, str] = {}
+    for name, table in tables.items():
+        identity = table.written.get("id")
+        if not isinstance(identity, str):
+            continue
+        other = known.setdefault(identity, name)
+        if other != name:
+            faults.add(
+                (*table.place, "id"),
+                f"id '{identity}' is that of table '{other}', too, so that both would pay out of one "
+                "account. Give each its own: `discreet init` draws one.",
+            )
 
 
 def _check_unit(table: Sketch, *, faults: Faults) -> None:

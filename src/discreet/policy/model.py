@@ -368,7 +368,7 @@ class Release:
 class Table:
     """One table: where it is, whose privacy it holds, its columns and the criteria it must meet.
 
-    `public` says that everybody may read it. `tolerance` is the share of people that an attack, by
+    `id` names its account in the ledger, wherever the table is. `public` says that everybody may read it. `tolerance` is the share of people that an attack, by
     name or by `default`, may expose in what is published. `partitions` are the columns whose parts of the table
     are charged apart: a unit lies in one part only.
     """
@@ -385,6 +385,7 @@ class Table:
     unit_period: UnitPeriod | None = None
     partitions: Mapping[str, Parts] = field(default_factory=dict[str, "Parts"], hash=False)
     tolerance: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
+    id: str | None = None
     line: int | None = field(default=None, compare=False)
 
     def column(self, name: str) -> Column | None:
@@ -398,8 +399,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Policy:
-    """Everything that is protected, by table, and what may be told about all of it together."""
+    """Everything that is protected, by table, and what may be told about all of it together.
+
+    `id` names the account of the common budget in the ledger, wherever the file is.
+    """
 
     tables: Mapping[str, Table]
     path: Path | None = field(default=None, compare=False)
     budget: Budget | None = None
+    id: str | None = None

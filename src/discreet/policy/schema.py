@@ -14,7 +14,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from discreet.policy.answer import Partitions, WrittenBudget, WrittenLimits, WrittenUnit
+from discreet.policy.answer import Id, Partitions, WrittenBudget, WrittenLimits, WrittenUnit
 from discreet.policy.domain import WrittenBounds, WrittenValues
 from discreet.policy.hierarchies.calendar import Period
 from discreet.policy.model import Distance, DiversityKind, Missing, Role
@@ -263,6 +263,7 @@ class WrittenCriterion(Written):
 class WrittenTable(Written):
     """One table: where it is, whose privacy it holds, its columns, the criteria it must meet."""
 
+    id: Id | None = None
     source: str | None = Field(
         None,
         min_length=1,
@@ -295,6 +296,7 @@ class WrittenTable(Written):
 class WrittenPolicy(Written):
     """What is protected: tables, the roles of their columns, and the criteria they must meet."""
 
+    id: Id | None = None
     tables: Annotated[dict[Name, WrittenTable], Field(min_length=1)] = Field(
         description="The tables by name."
     )

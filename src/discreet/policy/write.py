@@ -31,7 +31,9 @@ def flow_text(value: Any) -> str:
 
 def write_policy(policy: Policy) -> str:
     """Return `policy` as YAML, one line per column and criterion."""
-    lines = [] if policy.budget is None else [f"budget: {flow_text(budget_value(policy.budget))}"]
+    lines = [] if policy.id is None else [f"id: {flow_text(policy.id)}"]
+    if policy.budget is not None:
+        lines.append(f"budget: {flow_text(budget_value(policy.budget))}")
     lines += ["tables:"]
     for name, table in policy.tables.items():
         lines += [f"  {flow_text(name)}:", *(f"    {line}" for line in _table_lines(table))]
@@ -40,9 +42,10 @@ def write_policy(policy: Policy) -> str:
 
 def policy_value(policy: Policy) -> dict[str, Any]:
     """Return `policy` in plain dicts and lists, as JSON, which the loader reads as well."""
+    identity = {} if policy.id is None else {"id": policy.id}
     budget = {} if policy.budget is None else {"budget": budget_value(policy.budget)}
     tables = {name: _table_value(table) for name, table in policy.tables.items()}
-    return {**budget, "tables": tables}
+    return {**identity, **budget, "tables": tables}
 
 
 def _table_value(table: Table) -> dict[str, Any]:
@@ -83,6 +86,7 @@ def _head_value(table: Table) -> dict[str, Any]:
         period = table.unit_period
         unit = {"column": unit, "per": period.period, "on": period.column}
     return {
+        "id": table.id,
         "source": table.source,
         "public": table.public,
         "unit": unit,

@@ -54,6 +54,7 @@ class TableDraft(Result):
     unit_reason: str
     columns: tuple[ColumnDraft, ...]
     criteria: tuple[Mapping[str, Mapping[str, Any]], ...]
+    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Draft(Result):
     """A drafted policy."""
 
     tables: tuple[TableDraft, ...]
+    id: str | None = None
 
     @property
     def safe_harbor(self) -> dict[str, tuple[str, ...]]:

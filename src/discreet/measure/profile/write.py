@@ -28,11 +28,15 @@ _HEADER = (
     "do not use them: where they are known without the data, change `drafted` to `public`; otherwise "
     "write `bounds: private`, or leave out the values."
 )
+_KEEP = "Each id names an account of the ledger. Keep it: another id is another budget."
 
 
 def write_policy(draft: Draft) -> str:
     """Return the policy file of a draft, comments included."""
-    lines = [*_comment(_HEADER, indent=0), "tables:"]
+    lines = _comment(_HEADER, indent=0)
+    if draft.id is not None:
+        lines += [*_comment(_KEEP, indent=0), f"id: {_scalar(draft.id)}"]
+    lines += ["tables:"]
     for table in draft.tables:
         lines += _table(table)
     lines += _checklist(draft)
@@ -41,6 +45,8 @@ def write_policy(draft: Draft) -> str:
 
 def _table(table: TableDraft) -> Iterator[str]:
     yield f"  {_scalar(table.name)}:"
+    if table.id is not None:
+        yield f"    id: {_scalar(table.id)}"
     yield f"    source: {_scalar(table.source)}"
     if table.unit is None:
         yield from _comment(f"unit: {table.unit_reason}; name an id column if not", indent=4)
