@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,11 @@ class Book:
         """Make the tables and the first row."""
         self.metadata.create_all(connection)
         connection.execute(insert(self.head).values(id=1, format=self.format, **self.first))
+
+    def upgrade(self, connection: Connection) -> None:
+        """Make the tables that an older format did not have, and say which format it is now."""
+        self.metadata.create_all(connection)
+        connection.execute(update(self.head).values(format=self.format))
 
     def newer(self, place: str, written: int | None) -> DiscreetError:
         """Return the refusal of a book that this version cannot read."""

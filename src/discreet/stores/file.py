@@ -47,14 +47,19 @@ class File:
         """Make file and tables if there are none; refuse what is no such book."""
         try:
             self._create_file()
-            is_new = self._inspect()
+            written = self._inspect()
         except sqlite3.Error as error:
             raise failure(self._book, self.name, error) from None
         self._refuse_others()
-        if is_new:
-            writing = engine.connect().execution_options(writes=True)
-            with writing as connection, connection.begin():
+        if written == self._book.format:
+            return
+        writing = engine.connect().execution_options(writes=True)
+        with writing as connection, connection.begin():
+            if written is None:
                 self._create_tables(connection)
+            else:
+                self._book.upgrade(connection)
+                connection.exec_driver_sql(f"PRAGMA user_version={self._book.format}")
 
     def check(self, connection: Connection) -> None:
         """Refuse a file whose pages contradict each other."""
@@ -87,8 +92,8 @@ class File:
         for ending in ("", "-wal", "-shm"):
             require_private(self._path.with_name(self._path.name + ending))
 
-    def _inspect(self) -> bool:
-        """Return whether the file is still empty; refuse it if it is no book of this format."""
+    def _inspect(self) -> int | None:
+        """Return the format of the book, None if the file is still empty; refuse what is no such book."""
         with closing(
             sqlite3.connect(self._path, isolation_level=None, timeout=_WAIT_SECONDS)
         ) as raw:
@@ -102,14 +107,14 @@ class File:
                 self._refuse_newer(written)
                 if self._path.stat().st_size <= _CHECKED_BYTES:
                     self._refuse_damage(raw)
-                return False
+                return written
             if application or written or has_tables:
                 raise self._book.failed(
                     f"{self.name} is another program's database, not a {self._book.noun}. Name "
                     "another file."
                 )
             self._write_ahead(raw)
-            return True
+            return None
 
     def _refuse_newer(self, written: int) -> None:
         if written > self._book.format:

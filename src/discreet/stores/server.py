@@ -54,6 +54,10 @@ class Server:
             written = connection.scalar(select(head.c.format))
         if written is None or written > self._book.format:
             raise self._book.newer(self.name, written)
+        if written < self._book.format:
+            with engine.begin() as connection:
+                connection.execute(select(func.pg_advisory_xact_lock(self._book.application)))
+                self._book.upgrade(connection)
 
     def check(self, connection: Connection) -> None:
         """Find nothing: the server checks its own pages when it reads them."""

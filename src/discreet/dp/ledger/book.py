@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.dp.budget import Price
-    from discreet.dp.ledger.records import Account, Entry, Remaining, Reservation
+    from discreet.dp.ledger.records import Account, Entry, Remaining, Reservation, Source
 
 
 class Ledger:
@@ -33,7 +33,8 @@ class Ledger:
         from discreet.dp.ledger.schema import BOOK
         from discreet.stores import open_store
 
-        self._store = open_store(place, BOOK)
+        self._store, self._place = open_store(place, BOOK), place
+        self._secret: bytes | None = None
 
     def reserve(
         self, accounts: Sequence[Account], price: Price, *, key: str, at: datetime, question: str
@@ -101,6 +102,44 @@ class Ledger:
 
         with self._store.reading() as connection:
             return reading.entries(connection, account, limit=limit)
+
+    def secret(self) -> bytes:
+        """Return the key of the hashes by which tables are recognized; it is drawn with the first.
+
+        Raises:
+            LedgerFailed: the key is gone, so that no table can be recognized.
+        """
+        from discreet.dp.ledger import secret
+
+        if self._secret is None:
+            self._secret = secret.read_secret(self._store, self._place)
+        return self._secret
+
+    def sources(self) -> list[Source]:
+        """Return every table that was asked about, by id."""
+        from discreet.dp.ledger import sources
+
+        return self._store.read(sources.listed)
+
+    def find_source(self, place: str) -> Source | None:
+        """Return the table that was found at `place`, None if that place was never looked at."""
+        from discreet.dp.ledger import sources
+
+        return self._store.read(lambda connection: sources.find(connection, place))
+
+    def add_source(
+        self, source: Source, *, place: str | None, seen: frozenset[str] | None, at: datetime
+    ) -> bool:
+        """Add a table, unless others than those `seen` are there by now; return whether it was added.
+
+        Whoever compared a table with all known ones names these by `seen`, so that two who add the same
+        table at the same time do not give it two accounts.
+        """
+        from discreet.dp.ledger import sources
+
+        return self._store.write(
+            lambda connection: sources.add(connection, source, place=place, seen=seen, at=at)
+        )
 
     def verify(self) -> int:
         """Check the chain of entries, and the spending and the answers against it; return their number.

@@ -57,7 +57,7 @@ def entries(connection: Connection, account: str | None, *, limit: int) -> list[
     query = (
         select(table, answered)
         .join(schema.reservation, table.c.key == schema.reservation.c.key, isouter=True)
-        .where(table.c.kind != "answer")
+        .where(table.c.kind.in_(("charge", "limit")))
         .order_by(table.c.sequence.desc())
         .limit(limit)
     )

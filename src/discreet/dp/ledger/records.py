@@ -43,6 +43,21 @@ class Reservation:
 
 
 @dataclass(frozen=True)
+class Source:
+    """A table that was asked about.
+
+    `accounts` pay for every question about it. `is_declared` says that a policy names its account;
+    `sketch` is a sample of keyed hashes of its rows.
+    """
+
+    id: str
+    accounts: tuple[str, ...]
+    label: str
+    is_declared: bool
+    sketch: bytes
+
+
+@dataclass(frozen=True)
 class Amount:
     """How much of a limit is spent."""
 

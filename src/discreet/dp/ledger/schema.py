@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table
 from discreet.errors import LedgerFailed
 from discreet.stores import Book
 
-FORMAT = 1
+FORMAT = 2  # 1 had no sources
 APPLICATION = 0x64_63_72_74  # "dcrt": tells a ledger from any other SQLite file
 EVERYTHING_ELSE = ""  # the row of all parts that no question has named yet
 START = "0" * 64
@@ -74,6 +74,37 @@ entry = Table(
     Column("key", Text, nullable=True),
     Column("detail", Text, nullable=False),
     Column("hash", Text, nullable=False),
+    sqlite_strict=_IS_STRICT,
+)
+
+# Tables that were asked about: what recognizes them under another name, and which accounts pay.
+source = Table(
+    "discreet_source",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("accounts", Text, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("declared", Integer, nullable=False),
+    Column("sketch", LargeBinary, nullable=False),
+    sqlite_strict=_IS_STRICT,
+)
+
+# Where a source was found, so that it need not be read again while nothing changes there.
+sighting = Table(
+    "discreet_sighting",
+    metadata,
+    Column("place", Text, primary_key=True),
+    Column("source", Text, nullable=False),
+    sqlite_strict=_IS_STRICT,
+)
+
+# One row: the key of all sketches, or, for a file, only the hash of the key that lies beside it.
+secret = Table(
+    "discreet_secret",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("hash", Text, nullable=False),
+    Column("key", Text, nullable=True),
     sqlite_strict=_IS_STRICT,
 )
 

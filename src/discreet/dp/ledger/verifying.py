@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select
 
-from discreet.dp.ledger import journal, schema
+from discreet.dp.ledger import journal, schema, sources
 from discreet.dp.ledger.schema import EVERYTHING_ELSE
 from discreet.dp.ledger.spending import written
 from discreet.dp.ledger.units import NOTHING, Units
@@ -26,6 +26,7 @@ class _Replay:
     budgets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     answers: dict[str, str] = field(default_factory=dict[str, str])
     keys: set[str] = field(default_factory=set[str])
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
 
     def follow(self, line: journal.Line) -> None:
         detail = json.loads(line.detail)
@@ -34,6 +35,8 @@ class _Replay:
             self.spent.setdefault((line.account, EVERYTHING_ELSE), NOTHING)
         elif line.kind == "answer" and line.key is not None:
             self.answers[line.key] = detail["sha256"]
+        elif line.kind == "source" and line.key is not None:
+            self.sources[line.key] = detail
         elif line.account is not None and line.key is not None:
             self.keys.add(line.key)
             self._charge(line.account, detail["cells"], Units(*detail["cost"]))
@@ -92,4 +95,6 @@ def _compare(connection: Connection, replay: _Replay) -> str | None:
         return "a reservation is missing or was never charged"
     if {key: digest for key, digest in answers.items() if digest} != replay.answers:
         return "an answer is missing or was changed"
+    if {found.id: sources.told(found) for found in sources.listed(connection)} != replay.sources:
+        return "a table that was asked about is missing or was changed"
     return None

@@ -1,0 +1,93 @@
+"""The key under which rows are hashed: beside the file of a ledger, so that the ledger alone tells nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, insert, select
+
+from discreet.dp.ledger import journal, schema
+from discreet.errors import LedgerFailed
+from discreet.stores.store import MEMORY, is_server
+
+if TYPE_CHECKING:
+    from discreet.stores.store import Store
+
+ENDING = ".key"
+_BYTES = 32
+_secret = schema.secret
+
+
+def read_secret(store: Store, place: str | Path) -> bytes:
+    """Return the key of a ledger; the first who needs it draws it.
+
+    On a server, which many machines share, the key is in a table of its own. In a file it would go
+    wherever the ledger is copied to; so it lies beside it, and the ledger has its hash.
+    """
+    is_file = not is_server(place) and str(place) != MEMORY
+    beside = Path(f"{Path(place).resolve()}{ENDING}") if is_file else None
+    fresh = secrets.token_bytes(_BYTES)
+    if beside is not None and store.read(_hash) is None:
+        fresh = _keep(beside, fresh)
+    found = store.write(lambda connection: _settled(connection, fresh, is_kept=not is_file))
+    if beside is None:
+        return bytes.fromhex(found.partition(":")[2])
+    key = _load(beside)
+    if key is None or hashlib.sha256(key).hexdigest() != found.partition(":")[0]:
+        raise LedgerFailed(
+            f"The key {beside} is missing or is another ledger's, so that tables that were asked about "
+            "before cannot be recognized. No question is answered without it. Restore it from a backup."
+        )
+    return key
+
+
+def _hash(connection: Connection) -> str | None:
+    return connection.scalar(select(_secret.c.hash))
+
+
+def _settled(connection: Connection, fresh: bytes, *, is_kept: bool) -> str:
+    """Return the hash of the key and, where it is kept here, the key; write both if there are none."""
+    journal.take_head(connection)
+    row = connection.execute(select(_secret)).one_or_none()
+    if row is None:
+        digest, kept = hashlib.sha256(fresh).hexdigest(), fresh.hex() if is_kept else None
+        connection.execute(insert(_secret).values(id=1, hash=digest, key=kept))
+        return f"{digest}:{kept or ''}"
+    return f"{row.hash}:{row.key or ''}"
+
+
+def _keep(path: Path, fresh: bytes) -> bytes:
+    """Write a key if there is none, whole or not at all, and return the one that is there."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(fresh)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(part, path)
+    except OSError as error:
+        reason = error.strerror
+    else:
+        reason = None
+    finally:
+        part.unlink(missing_ok=True)
+    if reason is not None:
+        raise LedgerFailed(
+            f"The key {path} cannot be written ({reason}). Make room, or name another ledger."
+        )
+    return _load(path) or fresh
+
+
+def _load(path: Path) -> bytes | None:
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return None
+    return found if len(found) == _BYTES else None
