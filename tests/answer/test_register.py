@@ -171,7 +171,7 @@ def test_a_copy_shares_the_budget_of_its_source():
 def test_the_key_of_the_order_is_kept_nowhere():
     registered()
     told = json.loads(Path("r.parquet.registered.json").read_text("utf-8"))
-    assert set(told) == {"rank", "table", "unit", "size", "account"}
+    assert set(told) == {"rank", "table", "unit", "size"}
 
 
 @pytest.mark.usefixtures("folder")

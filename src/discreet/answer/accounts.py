@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,12 @@ from discreet.dp.budget import Budget
 from discreet.dp.ledger.records import Account
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from discreet.answer.plan import Plan
     from discreet.answer.rows import Touch
+    from discreet.dp.ledger.book import Ledger
     from discreet.dp.ledger.records import Remaining
     from discreet.policy import answering, model
 
@@ -22,22 +24,80 @@ DEFAULT = Budget(Fraction(10), Fraction(1, 100_000))
 
 
 def accounts_of(
-    plan: Plan, policy: model.Policy | None, *, analyst: str | None, at: datetime
+    plan: Plan,
+    policy: model.Policy | None,
+    *,
+    analyst: str | None,
+    at: datetime,
+    names: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Account]:
-    """Return every account that the plan is charged to."""
-    merged = _merged(touch for leaf in plan.leaves for touch in leaf.leaf.rows.touches)
+    """Return every account that the plan is charged to, each once.
+
+    Args:
+        plan: What is asked.
+        policy: The policy, for a budget of all tables together.
+        analyst: Who asks.
+        at: When, for budgets that are renewed.
+        names: All accounts of a table, by the first; by default it has no others.
+    """
+    common = policy.budget if policy else None
     accounts: list[Account] = []
-    for touch in merged:
+    for touch in _merged(touch for leaf in plan.leaves for touch in leaf.leaf.rows.touches):
         said = touch.held.policy.budget if touch.held.policy else None
         cells = _schemed(touch)
+        own, *others = (names or {}).get(touch.held.account, (touch.held.account,))
+        budget = budget_of(said) if said else DEFAULT
         if said is not None:
-            accounts += _charged(touch.held.account, said, cells, analyst=analyst, at=at)
-        elif policy is None or policy.budget is None:
-            accounts.append(Account(touch.held.account, DEFAULT, cells))
-    if policy is not None and policy.budget is not None:
-        place = policy.path.absolute() if policy.path else "policy"
-        accounts += _charged(f"policy:{place}", policy.budget, None, analyst=analyst, at=at)
-    return accounts
+            accounts += _charged(own, said, cells, analyst=analyst, at=at)
+        elif common is None:
+            accounts.append(Account(own, DEFAULT, cells))
+        elif policy is not None and policy.id is None:
+            # A copy of the policy elsewhere would have another account of all tables together.
+            accounts.append(Account(_in_period(own, common, at), budget_of(common), cells))
+        accounts += [Account(name, budget, cells) for name in others]
+    if policy is not None and common is not None:
+        accounts += _charged(_policy_account(policy), common, None, analyst=analyst, at=at)
+    return _each_once(accounts)
+
+
+def with_known_budgets(
+    accounts: list[Account], ledger: Ledger, *, others: Collection[str]
+) -> list[Account]:
+    """Return accounts with the budgets that the ledger knows, where nobody declares another one now.
+
+    A table's budget does not replace that of `others`, which its rows were charged to before, unless
+    nobody declared theirs either.
+    """
+    if all(account.budget != DEFAULT and account.name not in others for account in accounts):
+        return accounts
+    known = {account.name: account.budget for account in ledger.accounts()}
+    found: list[Account] = []
+    for account in accounts:
+        budget = known.get(account.name, account.budget)
+        is_declared = account.name in others and budget != DEFAULT
+        is_kept = account.budget == DEFAULT or is_declared
+        found.append(replace(account, budget=budget) if is_kept else account)
+    return found
+
+
+def _policy_account(policy: model.Policy) -> str:
+    if policy.id is not None:
+        return f"policy:{policy.id}"
+    return f"policy:{policy.path.resolve() if policy.path else 'policy'}"
+
+
+def _each_once(accounts: Iterable[Account]) -> list[Account]:
+    """Return each account once, charged for all parts that are named for it."""
+    found: dict[str, Account] = {}
+    for account in accounts:
+        known = found.get(account.name)
+        if known is None:
+            found[account.name] = account
+        elif not known.cells or not account.cells:
+            found[account.name] = replace(known, cells=None)
+        else:
+            found[account.name] = replace(known, cells=known.cells | account.cells)
+    return list(found.values())
 
 
 def _schemed(touch: Touch) -> frozenset[str] | None:
@@ -51,8 +111,6 @@ def _schemed(touch: Touch) -> frozenset[str] | None:
 
 def _merged(touches: Iterable[Touch]) -> list[Touch]:
     """Return each table once, with all the parts of it that are touched."""
-    from dataclasses import replace
-
     found: dict[str, Touch] = {}
     for touch in touches:
         known = found.get(touch.held.account)

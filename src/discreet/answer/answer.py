@@ -120,10 +120,23 @@ class Answer(Result):
         ]
         return f"<table><tr>{head}</tr>{''.join(lines)}</table>"
 
-    def with_budget(self, remaining: Mapping[str, Any], *, confidence: float, cached: bool) -> Self:
+    def with_budget(
+        self,
+        remaining: Mapping[str, Any],
+        *,
+        confidence: float,
+        cached: bool,
+        cautions: tuple[str, ...] = (),
+    ) -> Self:
         """Return the answer with what is left of the budgets now, and intervals as sure as asked."""
-        spent = {"epsilon": 0.0, "delta": 0.0} if cached else self.spent
-        return replace(self, remaining=remaining, confidence=confidence, cached=cached, spent=spent)
+        return replace(
+            self,
+            remaining=remaining,
+            confidence=confidence,
+            cached=cached,
+            spent={"epsilon": 0.0, "delta": 0.0} if cached else self.spent,
+            cautions=(*self.cautions, *cautions),
+        )
 
 
 def make_answer(

@@ -25,11 +25,24 @@ WIDEST_RANGE = 1000
 
 
 @dataclass(frozen=True)
+class Origin:
+    """How a table was reached: `label` and `name` for people, and `place`, which recognizes it there.
+
+    `place` changes whenever the content may have changed; None where nobody can know.
+    """
+
+    label: str
+    name: str
+    place: str | None
+
+
+@dataclass(frozen=True)
 class Held:
     """A table on an engine, with what the policy says of it.
 
-    `account` names it in the ledger, `version` changes with its content, and `rank` is the column
-    of registered ranks, which no question can name.
+    `account` names it in the ledger; with an `origin` and without an id in the policy, the ledger knows
+    under which account it was first asked about. `version` changes with its content, and `rank` is the
+    column of registered ranks, which no question can name.
     """
 
     name: str
@@ -38,6 +51,12 @@ class Held:
     account: str
     version: str
     rank: str | None = None
+    origin: Origin | None = None
+
+    @property
+    def id(self) -> str | None:
+        """What the policy calls the table's account; None where it does not say."""
+        return self.policy.id if self.policy else None
 
     @property
     def is_public(self) -> bool:

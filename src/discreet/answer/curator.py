@@ -7,17 +7,19 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from discreet.answer import cautions
-from discreet.answer.accounts import DEFAULT, accounts_of, told_remaining
+from discreet.answer.accounts import told_remaining
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.cutting import CUT_SHARE
 from discreet.answer.explain import explain
 from discreet.answer.finish import finish, rehearse, shape
 from discreet.answer.keying import key_of
 from discreet.answer.ledgers import open_ledger
+from discreet.answer.payers import Payers
 from discreet.answer.perturb import release, run_queries
 from discreet.answer.plan import make_plan
 from discreet.answer.released import pack_released, unpack_released
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from discreet.answer.question import Question
     from discreet.answer.tables import Reading
     from discreet.dp.ledger.book import Ledger
-    from discreet.dp.ledger.records import Account, Reservation
+    from discreet.dp.ledger.records import Reservation
     from discreet.engines.engine import ArrowSchema
     from discreet.policy.model import Policy
 
@@ -117,6 +119,7 @@ class Curator:
         self._questions: dict[object, tuple[Question, str]] = {}
         self._plans: dict[object, tuple[Plan, str]] = {}
         self._told: dict[object, Answer] = {}
+        self._payers = Payers(policy, analyst)
         # One thread: the same released tables give the same rows in the same order each time.
         self._home = DuckDB(threads=1)
         self._home.close_doors()
@@ -178,16 +181,21 @@ class Curator:
             )
             _check_confidence(confidence)
             at = self._clock()
-            accounts = self._accounts(plan, at)
+            turn = partial(stop.turn, self._lock, self.engine)
+            charged = self._payers.find(plan, self.ledger, at=at, turn=turn)
+            accounts = charged.accounts
             key = key_of(text, plan, accounts, analyst=self.analyst, options=[noise, consistent])
             told, is_known = self._told.get(key), True
             if told is None:
                 reservation = self.ledger.reserve(
                     accounts, plan.price, key=key, at=at, question=text
                 )
+                self._payers.remember(plan, self.ledger, at=at, turn=turn)
                 told, is_known = self._answered(plan, reservation, stop, consistent=consistent)
             left = told_remaining(self.ledger.remaining(accounts))
-            return told.with_budget(left, confidence=confidence, cached=is_known)
+            return told.with_budget(
+                left, confidence=confidence, cached=is_known, cautions=charged.cautions
+            )
 
     def measure(
         self, plan: Plan, text: str
@@ -196,11 +204,13 @@ class Curator:
 
         It is charged as a question is, and the same plan on the same data is free again.
         """
-        at = self._clock()
-        accounts = self._accounts(plan, at)
+        at, stop = self._clock(), Stop()
+        turn = partial(stop.turn, self._lock, self.engine)
+        accounts = self._payers.find(plan, self.ledger, at=at, turn=turn).accounts
         key = key_of(text, plan, accounts, analyst=self.analyst, options=[])
         reservation = self.ledger.reserve(accounts, plan.price, key=key, at=at, question=text)
-        packed = reservation.answer or self._release(plan, reservation, Stop(), consistent=False)
+        self._payers.remember(plan, self.ledger, at=at, turn=turn)
+        packed = reservation.answer or self._release(plan, reservation, stop, consistent=False)
         if packed == FAILED:
             raise EngineFailed("It was charged, but noise could not be added. Try another epsilon.")
         left = told_remaining(self.ledger.remaining(accounts))
@@ -291,29 +301,17 @@ class Curator:
         within: Fraction | None = None,
     ) -> Explanation:
         """Return what a plan costs and how far off its answer would be; nothing is spent or read."""
-        accounts = self._accounts(plan, self._clock())
-        return explain(
+        charged = self._payers.foretell(plan, self.ledger, at=self._clock())
+        found = explain(
             plan,
             question=question,
             size=size,
             confidence=confidence,
             within=within,
-            remaining=told_remaining(self.ledger.remaining(accounts)),
+            remaining=told_remaining(self.ledger.remaining(charged.accounts)),
             policy=self.policy,
         )
-
-    def _accounts(self, plan: Plan, at: datetime) -> list[Account]:
-        """Return who pays; a budget that nobody declared does not replace one that somebody did."""
-        accounts = accounts_of(plan, self.policy, analyst=self.analyst, at=at)
-        if all(account.budget != DEFAULT for account in accounts):
-            return accounts
-        known = {account.name: account.budget for account in self.ledger.accounts()}
-        return [
-            replace(account, budget=known.get(account.name, DEFAULT))
-            if account.budget == DEFAULT
-            else account
-            for account in accounts
-        ]
+        return replace(found, cautions=(*found.cautions, *charged.cautions))
 
     def _release(
         self, plan: Plan, reservation: Reservation, stop: Stop, *, consistent: bool

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.answer.bounding import keyed_hash
-from discreet.answer.tables import REGISTERED, table_account
+from discreet.answer.identity import RANK
+from discreet.answer.tables import REGISTERED
 from discreet.engines.connect import open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import UnknownColumn, WrongUsage
@@ -23,8 +24,6 @@ from discreet.writing import require_writable, write_whole
 if TYPE_CHECKING:
     from discreet.answer.tables import Reading
     from discreet.policy.model import Policy
-
-RANK = "discreet_rank"
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,6 @@ def register(
             "table": said.name,
             "unit": said.unit,
             "size": output.stat().st_size,
-            "account": table_account(source, said.name),
         }
         write_whole(beside, json.dumps(told, indent=2) + "\n")
     finally:

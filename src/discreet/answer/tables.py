@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from discreet.answer.catalog import Catalog, Held
+from discreet.answer.catalog import Catalog, Held, Origin
 from discreet.engines import files
 from discreet.engines.address import POSTGRES, SPARK, take_parameter, without_password
 from discreet.engines.connect import list_tables, names_its_table, open_table
@@ -110,16 +110,15 @@ def _opener(
 def _held(name: str, table: Table, said: model.Table | None, source: object) -> Held:
     if said is not None:
         _require(table, said)
-    told = _registration(source)
-    # A registered copy is about the same people, so that they have one budget.
-    account = told.get("account") or table_account(source, name)
+    label = _label(source, name)
     return Held(
         name,
         table,
         said,
-        account=str(account),
+        account=f"table:{said.id if said and said.id else label}",
         version=_version(source),
-        rank=_rank(told, source, table, said.unit if said else None),
+        rank=_rank(_registration(source), source, table, said.unit if said else None),
+        origin=Origin(label, _short(source, name), _place(source, table)),
     )
 
 
@@ -132,12 +131,8 @@ def _require(table: Table, said: model.Table) -> None:
             raise UnknownColumn(f"The unit '{name}' is not in {table.label}.{near}")
 
 
-def table_account(source: object, name: str) -> str:
-    """Return what the table is called in the ledger, wherever the question is asked from."""
-    return f"table:{_identity(source, name)}"
-
-
-def _identity(source: object, name: str) -> str:
+def _label(source: object, name: str) -> str:
+    """Return where a table is, for people."""
     if not isinstance(source, (str, Path)):
         return f"frame/{name}"
     text = str(source)
@@ -145,8 +140,36 @@ def _identity(source: object, name: str) -> str:
         return f"{without_password(take_parameter(text.partition('#')[0], 'table')[0])}#{name}"
     if text.startswith(SPARK):
         return text
-    # A link to the file is about the same people.
-    return str(Path(text).resolve())
+    if text == files.STANDARD_INPUT:
+        return "standard input"
+    return str(Path(text).expanduser().resolve())
+
+
+def _short(source: object, name: str) -> str:
+    """Return what a table is called in the name of its account."""
+    is_file = isinstance(source, (str, Path)) and not str(source).startswith((*POSTGRES, SPARK))
+    return Path(str(source)).name if is_file else name
+
+
+def _place(source: object, table: Table) -> str | None:
+    """Return a text that is the same only for a table that nobody wrote to meanwhile.
+
+    None where that cannot be known: then a table is recognized by its rows.
+    """
+    if not isinstance(source, (str, Path)) or str(source) == files.STANDARD_INPUT:
+        return None
+    text = str(source)
+    if text.startswith(POSTGRES):
+        found = getattr(table.engine, "place", None)
+        return None if found is None else found(table.label)
+    if text.startswith(SPARK):
+        return None
+    stats = [(path.resolve(), path.stat()) for path in map(Path, files.find_files(text))]
+    written = [
+        [str(path), s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns]
+        for path, s in stats
+    ]
+    return json.dumps(["files", table.label, [str(c) for c in table.columns], written])
 
 
 def _version(source: object) -> str:

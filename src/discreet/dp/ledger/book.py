@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.dp.ledger.charging import NoRoom, charges_for, exceeded, fingerprint_of
 from discreet.errors import LedgerFailed
+from discreet.stores.store import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +104,11 @@ class Ledger:
         with self._store.reading() as connection:
             return reading.entries(connection, account, limit=limit)
 
+    @property
+    def is_passing(self) -> bool:
+        """Whether the ledger ends with this process, so that it knows no other table."""
+        return str(self._place) == MEMORY
+
     def secret(self) -> bytes:
         """Return the key of the hashes by which tables are recognized; it is drawn with the first.
 
@@ -120,6 +126,12 @@ class Ledger:
         from discreet.dp.ledger import sources
 
         return self._store.read(sources.listed)
+
+    def source_labels(self) -> list[Source]:
+        """Return every table that was asked about without its sketch, by id."""
+        from discreet.dp.ledger import sources
+
+        return self._store.read(sources.labeled)
 
     def find_source(self, place: str) -> Source | None:
         """Return the table that was found at `place`, None if that place was never looked at."""

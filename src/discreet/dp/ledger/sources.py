@@ -24,6 +24,13 @@ def listed(connection: Connection) -> list[Source]:
     return [_read(row) for row in connection.execute(select(_source).order_by(_source.c.id))]
 
 
+def labeled(connection: Connection) -> list[Source]:
+    """Return all sources by id, without their sketches."""
+    columns = [column for column in _source.c if column.name != "sketch"]
+    rows = connection.execute(select(*columns).order_by(_source.c.id))
+    return [_described(row, b"") for row in rows]
+
+
 def find(connection: Connection, place: str) -> Source | None:
     """Return the source that was found at `place`."""
     query = select(_source).join(_sighting, _sighting.c.source == _source.c.id)
@@ -80,6 +87,8 @@ def told(source: Source) -> dict[str, Any]:
 
 
 def _read(row: Row[Any]) -> Source:
-    return Source(
-        row.id, tuple(json.loads(row.accounts)), row.label, bool(row.declared), bytes(row.sketch)
-    )
+    return _described(row, bytes(row.sketch))
+
+
+def _described(row: Row[Any], sketch: bytes) -> Source:
+    return Source(row.id, tuple(json.loads(row.accounts)), row.label, bool(row.declared), sketch)

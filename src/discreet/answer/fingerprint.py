@@ -1,0 +1,203 @@
+"""Rows as keyed hashes, the same wherever the rows are, and samples of them that can be compared.
+
+A sample is the smallest hashes of a table (bottom-k; Cohen & Kaplan 2007). Two tables that share rows
+share hashes, in whatever order, format or engine the rows are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.engines.engine import Kind
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.engines.engine import Column, Table
+
+Array = Any
+KEPT = 8192  # hashes of a sample
+SAME = 0.05  # of the rows of either table: with so many in common they are about the same people
+_DIGITS = 16  # of a hash, in hexadecimal
+_NUMBER = r"^[+-]?[0-9]{1,15}([.][0-9]{1,9})?$"
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[t ][0-9]{2}:[0-9]{2}:[0-9]{2}"
+_MIDNIGHT = " 00:00:00"
+_FAR = 10**15  # beyond it, doubles are no whole numbers
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The smallest hashes of a table, in order; `is_whole` says that it has no others."""
+
+    hashes: Array
+    is_whole: bool
+
+    def pack(self) -> bytes:
+        """Return the sample as bytes."""
+        return bytes([self.is_whole]) + self.hashes.astype("<u8").tobytes()
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> Sample:
+        """Return the sample that `pack` made bytes of; of no bytes, the sample of no rows."""
+        return cls(np.frombuffer(packed[1:], "<u8"), bool(packed[:1] != b"\x00"))
+
+    @property
+    def size(self) -> float:
+        """How many hashes the table has, estimated where these are not all."""
+        if self.is_whole or not len(self.hashes):
+            return float(len(self.hashes))
+        return (len(self.hashes) - 1) / (float(self.hashes[-1]) / 2.0**64)
+
+
+def take_sample(
+    table: Table, known: Sequence[Sample], *, key: bytes, without: Sequence[str] = ()
+) -> tuple[Sample, list[float]]:
+    """Return a sample of a table's rows, and the share of rows that it has in common with each known one.
+
+    The share is that of the table that has more of its rows in common.
+    """
+    wanted = np.unique(np.concatenate([np.zeros(0, np.uint64), *(one.hashes for one in known)]))
+    is_met = np.zeros(len(wanted), bool)
+    cut = max((one.hashes[-1] for one in known if not one.is_whole), default=np.uint64(0))
+    least, has_more = np.zeros(0, np.uint64), False
+    columns = [column for column in table.columns if column.name not in without]
+    for batch in table.engine.stream(_query(table, columns, key.hex())):
+        for column in batch.columns:
+            found = _numbers(column)
+            if len(wanted):
+                places = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
+                is_met[places[wanted[places] == found]] = True
+            if has_more:
+                found = found[found <= max(least[-1], cut)]
+            least = np.union1d(least, found)
+            kept = max(KEPT, int(np.searchsorted(least, cut, side="right")))
+            has_more |= len(least) > kept
+            least = least[:kept]
+    mine = Sample(least[:KEPT], not has_more and len(least) <= KEPT)
+    met = wanted[is_met]
+    return mine, [_share(one, mine, least, met) for one in known]
+
+
+def _share(one: Sample, mine: Sample, least: Array, met: Array) -> float:
+    common = int(np.isin(one.hashes, met, assume_unique=True).sum())
+    if not common:
+        return 0.0
+    # Of my rows, those that would be in the other sample if they were in its table.
+    size = mine.size if one.is_whole else int(np.searchsorted(least, one.hashes[-1], side="right"))
+    return max(common / len(one.hashes), common / max(size, 1.0))
+
+
+def _numbers(column: Any) -> Array:
+    """Return hexadecimal texts of 16 digits as numbers."""
+    joined = column.cast("large_string").buffers()[2]
+    if not len(column) or joined is None:
+        return np.zeros(0, np.uint64)
+    start, count = column.offset * _DIGITS, len(column) * _DIGITS
+    digits = np.frombuffer(joined, np.uint8)[start : start + count].reshape(-1, _DIGITS)
+    values = np.where(digits > ord("9"), digits - ord("a") + 10, digits - ord("0")).astype(np.uint8)
+    return (values[:, 0::2] << 4 | values[:, 1::2]).view(">u8").ravel().astype(np.uint64)
+
+
+def _query(table: Table, columns: Sequence[Column], key: str) -> exp.Select:
+    """Return the query of each row's hashes: cells as they stand, and by the names of their columns.
+
+    So that neither another header nor another order of columns makes another table of it.
+    """
+    orders = [list(columns), sorted(columns, key=lambda column: column.name.casefold())]
+    distinct = orders if orders[0] != orders[1] else orders[:1]
+    wanted = [
+        build.named(_hash(order, key), f"discreet_hash_{number}")
+        for number, order in enumerate(distinct)
+    ]
+    return build.select(*wanted, source=table.relation.copy())
+
+
+def _hash(columns: Sequence[Column], key: str) -> exp.Expr:
+    joined: exp.Expr = build.text(key)
+    for column in columns:
+        cell = exp.Coalesce(this=_plain_text(column), expressions=[build.text("")])
+        joined = _concatenated(joined, build.text("\x1f"), cell)
+    # Half of it, so that a hash of more cells cannot be computed from it without the key.
+    return _first_characters(exp.MD5(this=joined), _DIGITS)
+
+
+def _plain_text(column: Column) -> exp.Expr:
+    """Return a cell as a text that is the same in every format: 12, 12.0 and '12 ' are one."""
+    cell = build.column(column.name)
+    text = exp.cast(cell.copy(), exp.DataType.Type.TEXT)
+    if column.kind is Kind.BOOLEAN:
+        return exp.Case(
+            ifs=[
+                exp.If(this=cell.copy(), true=build.text("true")),
+                exp.If(this=exp.Not(this=cell.copy()), true=build.text("false")),
+            ]
+        )
+    if column.kind is Kind.INTEGER:
+        return text
+    if column.kind in (Kind.DECIMAL, Kind.REAL):
+        return _number_text(exp.cast(cell, exp.DataType.Type.DOUBLE), text)
+    if column.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return _without_midnight(_first_characters(text, 19))
+    trimmed = exp.Lower(this=exp.Trim(this=text))
+    if column.kind is not Kind.TEXT:
+        return trimmed
+    number = exp.TryCast(this=trimmed.copy(), to=exp.DataType.build("DOUBLE"))
+    day, clock = _first_characters(trimmed.copy(), 10), _characters(trimmed.copy(), 12, 8)
+    moment = _without_midnight(_concatenated(day, build.text(" "), clock))
+    return exp.Case(
+        ifs=[
+            exp.If(this=_matches(trimmed, _NUMBER), true=_number_text(number, trimmed)),
+            exp.If(this=_matches(trimmed, _MOMENT), true=moment),
+        ],
+        default=trimmed.copy(),
+    )
+
+
+def _number_text(number: exp.Expr, text: exp.Expr) -> exp.Expr:
+    """Return a number in thousandths, or whole where it is whole; far ones as they are written."""
+    whole = exp.Round(this=number.copy())
+    fine = exp.Round(this=exp.Mul(this=number.copy(), expression=build.number(1000)))
+    is_near = build.all_of(
+        [
+            exp.LT(this=number.copy(), expression=build.number(_FAR)),
+            exp.GT(this=number.copy(), expression=exp.Neg(this=build.number(_FAR))),
+        ]
+    )
+    is_whole = exp.EQ(this=number.copy(), expression=whole.copy())
+    near = exp.Case(
+        ifs=[exp.If(this=is_whole, true=_whole_text(whole))],
+        default=_concatenated(_whole_text(fine), build.text("m")),
+    )
+    return exp.Case(ifs=[exp.If(this=is_near, true=near)], default=text.copy())
+
+
+def _whole_text(number: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.cast(number, exp.DataType.Type.BIGINT), exp.DataType.Type.TEXT)
+
+
+def _without_midnight(text: exp.Expr) -> exp.Expr:
+    return exp.Replace(this=text, expression=build.text(_MIDNIGHT), replacement=build.text(""))
+
+
+def _matches(text: exp.Expr, pattern: str) -> exp.Expr:
+    return exp.RegexpLike(this=text.copy(), expression=build.text(pattern))
+
+
+def _first_characters(text: exp.Expr, count: int) -> exp.Expr:
+    return _characters(text, 1, count)
+
+
+def _characters(text: exp.Expr, start: int, count: int) -> exp.Expr:
+    return exp.Substring(this=text, start=build.number(start), length=build.number(count))
+
+
+def _concatenated(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
+    joined = first
+    for other in others:
+        joined = exp.DPipe(this=joined, expression=other, safe=True)
+    return joined

@@ -1,0 +1,153 @@
+"""Which accounts pay for a table, however it is reached: by the id in its policy, or by what is in it.
+
+Guarantee: of two tables that share rows (`fingerprint.SAME` of those of either), the one that is asked
+about later is charged to every account of the earlier one. So nobody who is in both pays out of a
+budget that the earlier table did not pay out of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.answer.fingerprint import SAME, Sample, take_sample
+from discreet.dp.ledger.records import Source
+from discreet.errors import QuestionRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from discreet.answer.catalog import Held
+    from discreet.dp.ledger.book import Ledger
+
+_UNKNOWN = (
+    "'{}' was not asked about here before, and its policy gives it no id. If it has rows of a table that "
+    "was, both share a budget: `ask` finds out, since only then rows are read."
+)
+_SHARED = (
+    "'{}' has rows of what was asked about before ({}): the same people, so that questions about either "
+    "are charged to the same account."
+)
+RANK = "discreet_rank"  # the column that `register` adds, and that is not of the table
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The accounts that pay for a table, the first of them its own, and what an asker should know."""
+
+    accounts: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
+
+
+def known_identity(held: Held, ledger: Ledger) -> Identity | None:
+    """Return who pays for a table as far as that is known without reading a row, None if it is not."""
+    if held.origin is None or ledger.is_passing:
+        return Identity((held.account,))
+    place = _place(held, ledger)
+    seen = None if place is None else ledger.find_source(place)
+    own = () if held.id is None else (held.account,)
+    if seen is None:
+        return Identity(own) if own else None
+    if not own and seen.is_declared:
+        _require_declared(seen, ledger)
+    # Who asked about this very file before, under another id or none, has spent of the same people.
+    accounts = tuple(dict.fromkeys((*own, *seen.accounts)))
+    others = [one for one in ledger.source_labels() if one.id != seen.id]
+    sharing = [one for one in others if set(one.accounts) & set(accounts) - set(own)]
+    return Identity(accounts, _cautions(held, sharing))
+
+
+def foretold_identity(held: Held, ledger: Ledger) -> Identity:
+    """Return who would pay for a table, without reading a row of it."""
+    found = known_identity(held, ledger)
+    if found is not None:
+        return found
+    cautions: tuple[str, ...] = ()
+    if ledger.source_labels():
+        cautions = (_UNKNOWN.format(held.name),)
+    return Identity((held.account,), cautions)
+
+
+def find_identity(held: Held, ledger: Ledger, *, at: datetime) -> Identity:
+    """Return who pays for a table; what its policy gives no id is read, unless it was before."""
+    while True:
+        found = known_identity(held, ledger)
+        if found is not None:
+            return found
+        known = ledger.sources()
+        sample, shares = _sample(held, ledger, known)
+        same = [one for one, share in zip(known, shares, strict=True) if share >= SAME]
+        for one in same:
+            if one.is_declared:
+                _require_declared(one, ledger)
+        accounts = tuple(dict.fromkeys(name for one in same for name in one.accounts))
+        added = _source(held, accounts or (_fresh_account(held),), sample, is_declared=False)
+        seen = frozenset(one.id for one in known)
+        if ledger.add_source(added, place=_place(held, ledger), seen=seen, at=at):
+            return Identity(added.accounts, _cautions(held, same))
+        # Somebody else added a table meanwhile, which may be this one: compare again.
+
+
+def remember(held: Held, ledger: Ledger, identity: Identity, *, at: datetime) -> None:
+    """Keep a sample of a table whose policy has an id, so that it is recognized without that policy."""
+    if held.origin is None or held.id is None or ledger.is_passing:
+        return
+    place = _place(held, ledger)
+    seen = None if place is None else ledger.find_source(place)
+    if seen is not None and set(seen.accounts) >= set(identity.accounts):
+        return
+    sample, _ = _sample(held, ledger, [])
+    source = _source(held, identity.accounts, sample, is_declared=True)
+    ledger.add_source(source, place=place, seen=None, at=at)
+
+
+def _sample(held: Held, ledger: Ledger, known: Iterable[Source]) -> tuple[Sample, list[float]]:
+    samples = [Sample.unpack(one.sketch) for one in known]
+    return take_sample(held.table, samples, key=_derived(ledger, "rows"), without=(RANK,))
+
+
+def _source(held: Held, accounts: tuple[str, ...], sample: Sample, *, is_declared: bool) -> Source:
+    label = held.origin.label if held.origin else held.name
+    # The same content under the same accounts is one source, wherever it was found.
+    packed = sample.pack()
+    digest = hashlib.sha256("\n".join([label, *accounts]).encode() + b"\0" + packed).hexdigest()
+    return Source(digest[:32], accounts, label, is_declared, packed)
+
+
+def _place(held: Held, ledger: Ledger) -> str | None:
+    """Return a keyed hash of where a table is and when it was written, None where nobody knows."""
+    if held.origin is None or held.origin.place is None:
+        return None
+    return hmac.new(
+        _derived(ledger, "places"), held.origin.place.encode(), hashlib.sha256
+    ).hexdigest()
+
+
+def _derived(ledger: Ledger, use: str) -> bytes:
+    return hmac.new(ledger.secret(), use.encode(), hashlib.sha256).digest()[:16]
+
+
+def _fresh_account(held: Held) -> str:
+    return f"table:{held.origin.name if held.origin else held.name}#{secrets.token_hex(6)}"
+
+
+def _require_declared(source: Source, ledger: Ledger) -> None:
+    """Refuse to ask without a policy about a table whose budget is not that of the table alone."""
+    known = {account.name for account in ledger.accounts()}
+    if not known.issuperset(source.accounts):
+        raise QuestionRefused(
+            f"These rows are those of {source.label}, whose budget is declared by a policy for a "
+            "period or for several tables together. Ask with that policy: --policy FILE."
+        )
+
+
+def _cautions(held: Held, others: Iterable[Source]) -> tuple[str, ...]:
+    labels = sorted({one.label for one in others if held.origin and one.label != held.origin.label})
+    if not labels:
+        return ()
+    listed = ", ".join(labels[:3]) + (f" and {len(labels) - 3} more" if len(labels) > 3 else "")
+    return (_SHARED.format(held.name, listed),)

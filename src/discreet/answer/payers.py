@@ -1,0 +1,84 @@
+"""Which accounts a plan is charged to, each table recognized once for all questions of a curator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.answer.accounts import accounts_of, with_known_budgets
+from discreet.answer.identity import Identity, find_identity, foretold_identity, remember
+from discreet.answer.withholding import withheld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from discreet.answer.catalog import Held
+    from discreet.answer.plan import Plan
+    from discreet.dp.ledger.book import Ledger
+    from discreet.dp.ledger.records import Account
+    from discreet.policy.model import Policy
+
+    Turn = Callable[[], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True)
+class Charged:
+    """The accounts that pay for a question, and what its asker should know about them."""
+
+    accounts: list[Account]
+    cautions: tuple[str, ...]
+
+
+class Payers:
+    """Finds who pays, out of the budgets of one policy and for one analyst."""
+
+    def __init__(self, policy: Policy | None, analyst: str | None) -> None:
+        self._policy, self._analyst = policy, analyst
+        self._found: dict[str, Identity] = {}
+        self._remembered: set[str] = set()
+
+    def find(self, plan: Plan, ledger: Ledger, *, at: datetime, turn: Turn) -> Charged:
+        """Return who pays; a table without an id may have to be read, while `turn` holds its engine."""
+        for held in _touched(plan):
+            if held.origin is None:
+                self._found[held.account] = Identity((held.account,))
+            elif held.account not in self._found:
+                with turn():
+                    found = withheld(lambda held=held: find_identity(held, ledger, at=at))
+                self._found[held.account] = found
+        return self._charged(plan, ledger, self._found, at)
+
+    def foretell(self, plan: Plan, ledger: Ledger, *, at: datetime) -> Charged:
+        """Return who would pay, as far as that is known without reading a row."""
+        found = {held.account: foretold_identity(held, ledger) for held in _touched(plan)}
+        return self._charged(plan, ledger, found, at)
+
+    def remember(self, plan: Plan, ledger: Ledger, *, at: datetime, turn: Turn) -> None:
+        """Let the ledger recognize the tables of a policy without that policy, once each."""
+        for held in _touched(plan):
+            if held.origin is None or held.id is None or held.account in self._remembered:
+                continue
+            mine = self._found[held.account]
+            with turn():
+                withheld(lambda held=held, mine=mine: remember(held, ledger, mine, at=at))
+            self._remembered.add(held.account)
+
+    def _charged(
+        self, plan: Plan, ledger: Ledger, found: Mapping[str, Identity], at: datetime
+    ) -> Charged:
+        mine = {held.account: found[held.account] for held in _touched(plan)}
+        names = {account: identity.accounts for account, identity in mine.items()}
+        accounts = accounts_of(plan, self._policy, analyst=self._analyst, at=at, names=names)
+        others = {name for one in names.values() for name in one[1:]}
+        return Charged(
+            with_known_budgets(accounts, ledger, others=others),
+            tuple(caution for identity in mine.values() for caution in identity.cautions),
+        )
+
+
+def _touched(plan: Plan) -> list[Held]:
+    """Return the protected tables that a plan reads, each once."""
+    touches = (touch for leaf in plan.leaves for touch in leaf.leaf.rows.touches)
+    return list({touch.held.account: touch.held for touch in touches}.values())
