@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
@@ -11,6 +11,9 @@ from discreet.cli.init import command as init
 from discreet.errors import InvalidPolicy
 from discreet.policy.load import load_policy, parse_policy
 from discreet.policy.write import policy_value, write_policy
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEXT = "id: p-1234\ntables:\n  people:\n    id: people-1234\n    columns: {age: sensitive}\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,9 @@ from discreet.cli.options import json_option
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from discreet.dp.ledger.records import Entry, Remaining
+    from collections.abc import Mapping
+
+    from discreet.dp.ledger.records import Entry, Remaining, Source
 
 EXAMPLES = """\b
 Examples:
@@ -66,19 +69,33 @@ def command(
     try:
         verified = book.verify() if verify else None
         left = book.remaining(book.accounts())
+        labels = _labels(book.source_labels())
         entries = book.entries(account, limit=count)
     finally:
         book.close()
-    found = Spending([_account(item) for item in left], [_entry(e) for e in entries], verified)
+    found = Spending(
+        [_account(item, labels) for item in left], [_entry(e) for e in entries], verified
+    )
     if as_json:
         output.print_json(found)
     else:
         _print(found)
 
 
-def _account(item: Remaining) -> dict[str, Any]:
+def _labels(sources: list[Source]) -> dict[str, str]:
+    """Return where the table of each account was first found, by the account's name."""
+    found: dict[str, str] = {}
+    for source in sources:
+        for account in source.accounts[:1]:
+            found[account] = min(found.get(account, source.label), source.label, key=len)
+    return found
+
+
+def _account(item: Remaining, labels: Mapping[str, str]) -> dict[str, Any]:
+    table = item.name.rpartition("@")[2].partition("/")[0]
     return {
         "account": item.name,
+        "table": labels.get(item.name, labels.get(table)),
         "accounting": item.accounting,
         "epsilon": _amount(item.epsilon),
         "delta": _amount(item.delta),
@@ -111,8 +128,10 @@ def _entry(entry: Entry) -> dict[str, Any]:
 def _print(found: Spending) -> None:
     to = output.console()
     has_parts = any(item["cell"] for item in found.accounts)
+    has_tables = any(item["table"] for item in found.accounts)
     header = [
         "account",
+        *(["table"] if has_tables else []),
         "ε spent",
         "of ε",
         "ε left",
@@ -122,6 +141,7 @@ def _print(found: Spending) -> None:
     rows = [
         [
             item["account"],
+            *([_short_label(item["table"])] if has_tables else []),
             asking.short(item["epsilon"]["spent"]),
             asking.short(item["epsilon"]["limit"]),
             asking.short(item["epsilon"]["left"]),
@@ -130,7 +150,8 @@ def _print(found: Spending) -> None:
         ]
         for item in found.accounts
     ]
-    output.print_table(to, "Budgets", header, rows, texts=(0, 5))
+    words = [index for index, name in enumerate(header) if name in ("account", "table", "least in")]
+    output.print_table(to, "Budgets", header, rows, texts=words)
     lines = [_line(entry) for entry in found.entries if entry["state"] != "limit"]
     if lines:
         # A question is charged to several accounts and told once.
@@ -148,6 +169,11 @@ def _line(entry: dict[str, Any]) -> list[str]:
         _STATES[entry["state"]],
         entry["question"] or "",
     ]
+
+
+def _short_label(label: str | None) -> str:
+    """Return a file without its folder, a server's table without its URL."""
+    return "" if label is None else PurePath(label.rpartition("#")[2]).name
 
 
 def _part(cell: str | None) -> str:

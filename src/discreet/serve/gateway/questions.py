@@ -225,7 +225,8 @@ class Questions:
             relation.name,
             replace(opened, columns=kept),
             said,
-            account=f"table:{relation.schema}.{relation.name}",
+            # A table that is renamed keeps its id, and so its account.
+            account=f"table:{(said and said.id) or f'{relation.schema}.{relation.name}'}",
             version="",
         )
 

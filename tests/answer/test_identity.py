@@ -1,0 +1,269 @@
+"""The same data under another name has the same budget."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from bench.verify import budget_identity as verify
+from pyarrow import csv
+
+from discreet.answer import identity
+from discreet.answer.curator import open_curator
+from discreet.answer.fingerprint import Sample, take_sample
+from discreet.dp.ledger.book import Ledger
+from discreet.engines.connect import open_table
+from discreet.errors import BudgetExceeded, LedgerFailed, QuestionRefused
+from discreet.policy.load import load_policy, parse_policy
+
+KEY = bytes(16)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, *, first: int, last: int, name: str = "p") -> str:
+    """Write people by number, and return where."""
+    rows = range(first, last)
+    table = pa.table({"id": [f"{name}{n}" for n in rows], "age": [n * 7 % 90 for n in rows]})
+    csv.write_csv(table, path)
+    return str(path)
+
+
+def ask(
+    source: Any, policy: str | Path | None = None, *, epsilon: float = 1, **options: Any
+) -> Any:
+    said = parse_policy(policy) if isinstance(policy, str) else policy
+    with open_curator(source, said, ledger="ledger.db", **options) as curator:
+        name = next(iter(curator.catalog.openers))
+        return curator.ask(f'SELECT count(*) AS n FROM "{name}"', epsilon=epsilon)
+
+
+def accounts(answer: Any) -> set[str]:
+    return set(answer.remaining["accounts"])
+
+
+@pytest.mark.parametrize("mode", ["no policy"])
+def test_the_same_data_under_another_name_has_no_fresh_budget(mode: str):
+    (outcome,) = verify.run(1, modes=(mode,))
+    assert outcome.holds, outcome
+    assert len(outcome.answered) == 3
+
+
+def test_the_verification_fails_where_tables_are_not_recognized(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(identity, "SAME", 2.0)
+    monkeypatch.setattr(verify, "_COPIES", {"a copy": verify._copied, "Parquet": verify._parquet})
+    (outcome,) = verify.run(1, modes=("no policy",))
+    assert not outcome.holds
+
+
+def test_analysts_with_their_own_database_roles_share_the_budget(postgres_url: str, folder: Path):
+    chance = random.Random(1)
+    found = verify.postgres_ways(postgres_url, verify.people(chance))
+    ways = next(found)
+    try:
+        for mode in ("no policy", "id"):
+            outcome = verify.ask_all(mode, ways, folder / f"{mode}.ledger", chance)
+            assert outcome.holds, outcome
+    finally:
+        next(found, None)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_no_order_of_ways_and_no_mode_spends_more_than_the_budget(seed: int, postgres_url: str):
+    for outcome in verify.run(seed, postgres=postgres_url):
+        assert outcome.holds, outcome
+
+
+def test_an_id_names_the_account_and_decides_before_a_row_is_read(folder: Path):
+    source = write(folder / "people.csv", first=0, last=50)
+    policy = "tables: {t: {id: people-1234, budget: {epsilon: 2}, columns: {id: identifier}}}"
+    with open_curator(source, parse_policy(policy), ledger="ledger.db") as curator:
+        looked: list[object] = []
+        held = curator.catalog.find("t")
+        held.table.engine.stream = looked.append
+        plan, text = curator.plan("SELECT count(*) FROM t", epsilon=1)
+        told = curator.explain(plan, text)
+    assert set(told.remaining["accounts"]) == {"table:people-1234"}
+    assert not looked
+    assert accounts(ask(source, policy)) == {"table:people-1234"}
+    other = write(folder / "others.csv", first=900, last=950)
+    assert accounts(ask(other, policy)) == {"table:people-1234"}
+
+
+def test_explain_reads_no_row_and_says_that_the_account_is_found_when_asking(folder: Path):
+    ask(write(folder / "people.csv", first=0, last=50))
+    copy = write(folder / "copy.csv", first=0, last=50)
+    with open_curator(copy, ledger="ledger.db") as curator:
+        curator.catalog.find("copy").table.engine.stream = None
+        plan, text = curator.plan("SELECT count(*) FROM copy", epsilon=1)
+        told = curator.explain(plan, text)
+    assert any("only then rows are read" in caution for caution in told.cautions)
+    assert any("people.csv" in caution for caution in ask(copy).cautions)
+    with open_curator(copy, ledger="ledger.db") as curator:
+        plan, text = curator.plan("SELECT count(*) FROM copy", epsilon=1)
+        told = curator.explain(plan, text)
+    assert told.remaining["epsilon"] == 8
+    assert any("people.csv" in caution for caution in told.cautions)
+
+
+def test_a_file_that_was_not_written_since_is_not_read_again(folder: Path, monkeypatch):
+    source = write(folder / "people.csv", first=0, last=50)
+    first = accounts(ask(source))
+    monkeypatch.setattr(identity, "take_sample", None)
+    assert accounts(ask(source, epsilon=0.5)) == first
+
+
+def test_other_people_have_a_budget_of_their_own(folder: Path):
+    one = ask(write(folder / "people.csv", first=0, last=50))
+    two = ask(write(folder / "others.csv", first=500, last=550))
+    assert not accounts(one) & accounts(two)
+    assert not [caution for caution in two.cautions if "people.csv" in caution]
+
+
+def test_what_overlaps_two_tables_is_charged_to_both_and_so_is_the_rest_of_it(folder: Path):
+    one = accounts(ask(write(folder / "one.csv", first=0, last=50)))
+    two = accounts(ask(write(folder / "two.csv", first=100, last=150)))
+    both = accounts(ask(write(folder / "both.csv", first=0, last=200)))
+    rest = accounts(ask(write(folder / "rest.csv", first=150, last=200)))
+    assert both == rest == one | two
+
+
+def test_two_who_ask_first_at_once_get_one_account(folder: Path, monkeypatch):
+    sources = [write(folder / f"{name}.csv", first=0, last=50) for name in ("a", "b")]
+    Ledger("ledger.db").secret()
+    both, taken = threading.Barrier(2, timeout=60), threading.local()
+
+    def sampled(*arguments: Any, **options: Any) -> Any:
+        found = take_sample(*arguments, **options)
+        if not getattr(taken, "once", False):
+            taken.once = True
+            both.wait()
+        return found
+
+    monkeypatch.setattr(identity, "take_sample", sampled)
+    with ThreadPoolExecutor(2) as pool:
+        one, two = pool.map(ask, sources)
+    assert accounts(one) == accounts(two)
+    (left,) = Ledger("ledger.db").remaining(Ledger("ledger.db").accounts())
+    assert left.epsilon.spent == 2
+
+
+def test_dropping_the_policy_does_not_drop_its_budget(folder: Path):
+    policy = "tables: {people: {id: people-1234, budget: {epsilon: 1}, columns: {id: identifier}}}"
+    source = write(folder / "people.csv", first=0, last=50)
+    ask(source, policy)
+    with pytest.raises(BudgetExceeded):
+        ask(source, epsilon=0.5)
+    with pytest.raises(BudgetExceeded):
+        ask(write(folder / "copy.csv", first=0, last=50), epsilon=0.5)
+
+
+def test_a_budget_of_a_period_cannot_be_left_by_dropping_the_policy(folder: Path):
+    policy = "tables: {people: {id: people-1234, budget: {epsilon: 1, per: month}, columns: {id: identifier}}}"
+    ask(write(folder / "people.csv", first=0, last=50), policy)
+    with pytest.raises(QuestionRefused, match="Ask with that policy"):
+        ask(write(folder / "copy.csv", first=0, last=50))
+
+
+def test_another_id_for_the_same_file_does_not_forget_what_was_spent(folder: Path):
+    source = write(folder / "people.csv", first=0, last=50)
+    policy = "tables: {people: {id: people-%s, budget: {epsilon: 1}, columns: {id: identifier}}}"
+    ask(source, policy % "1111")
+    with pytest.raises(BudgetExceeded, match="people-1111"):
+        ask(source, policy % "2222", epsilon=0.5)
+
+
+@pytest.mark.parametrize(("head", "is_by_id"), [("id: all-1234\n", True), ("", False)])
+def test_a_copied_policy_has_the_budget_of_the_first(folder: Path, head: str, is_by_id: bool):
+    source = write(folder / "people.csv", first=0, last=50)
+    text = f"{head}budget: {{epsilon: 1}}\ntables: {{people: {{columns: {{id: identifier}}}}}}\n"
+    (folder / "one.yaml").write_text(text)
+    (folder / "two.yaml").write_text(text)
+    found = accounts(ask(source, load_policy(folder / "one.yaml")))
+    assert ("policy:all-1234" in found) is is_by_id
+    with pytest.raises(BudgetExceeded):
+        ask(source, load_policy(folder / "two.yaml"), epsilon=0.5)
+
+
+def test_a_ledger_without_its_key_recognizes_nothing_and_answers_nothing(folder: Path):
+    source = write(folder / "people.csv", first=0, last=50)
+    ask(source)
+    key = Path("ledger.db.key")
+    assert key.stat().st_mode & 0o777 == 0o600
+    secret = key.read_bytes()
+    assert secret not in Path("ledger.db").read_bytes()
+    assert secret.hex().encode() not in Path("ledger.db").read_bytes()
+    key.write_bytes(bytes(32))
+    with pytest.raises(LedgerFailed, match="another ledger's"):
+        ask(source)
+    key.unlink()
+    with pytest.raises(LedgerFailed, match="is missing"):
+        ask(source)
+
+
+def test_the_ledger_finds_that_a_known_table_was_changed(folder: Path):
+    ask(write(folder / "people.csv", first=0, last=50))
+    assert Ledger("ledger.db").verify() == 4
+    with sqlite3.connect("ledger.db") as raw:
+        raw.execute("UPDATE discreet_source SET sketch = x'01'")
+    with pytest.raises(LedgerFailed, match="asked about"):
+        Ledger("ledger.db").verify()
+
+
+def test_a_ledger_of_the_first_format_is_used_on(folder: Path):
+    Ledger("ledger.db").close()
+    with sqlite3.connect("ledger.db") as raw:
+        for table in ("source", "sighting", "secret"):
+            raw.execute(f"DROP TABLE discreet_{table}")
+        raw.execute("UPDATE discreet_ledger SET format = 1")
+        raw.execute("PRAGMA user_version = 1")
+    ask(write(folder / "people.csv", first=0, last=50))
+    assert Ledger("ledger.db").verify() == 4
+
+
+CELLS = [
+    ("12", pa.array([12]), pa.array([12.0])),
+    ("0.1", pa.array([0.1]), pa.array(["0.1"])),
+    ("12.345", pa.array(["12.345 "]), pa.array([12.345])),
+    ("01234", pa.array(["01234"]), pa.array([1234])),
+    ("x", pa.array(["X "]), pa.array(["x"])),
+    ("true", pa.array([True]), pa.array(["true"])),
+    ("day", pa.array(["2020-01-31"]), pa.array(["2020-01-31"]).cast(pa.date32())),
+    ("midnight", pa.array(["2020-01-31T00:00:00"]), pa.array(["2020-01-31"]).cast(pa.date32())),
+    ("null", pa.array([None], pa.string()), pa.array([None], pa.int64())),
+    ("far", pa.array([10**25], pa.decimal128(38)), pa.array([str(10**25)])),
+]
+
+
+@pytest.mark.parametrize("cells", CELLS, ids=[cells[0] for cells in CELLS])
+def test_a_cell_is_the_same_in_every_format(cells: tuple[str, Any, Any]):
+    first, second = (open_table(pa.table({"c": one})) for one in cells[1:])
+    mine, _ = take_sample(first, [], key=KEY)
+    assert take_sample(second, [mine], key=KEY)[1] == [1.0]
+
+
+def test_samples_of_large_tables_tell_what_they_share(monkeypatch: pytest.MonkeyPatch):
+    """8,192 hashes of 60,000: shares are estimated within a few percent (6 standard errors)."""
+    whole = open_table(pa.table({"n": range(60_000)}))
+    third = open_table(pa.table({"n": range(20_000)}))
+    apart = open_table(pa.table({"n": range(10**6, 10**6 + 60_000)}))
+    partly = open_table(pa.table({"n": range(30_000, 90_000)}))
+    mine, _ = take_sample(whole, [], key=KEY)
+    assert not mine.is_whole
+    assert mine.size == pytest.approx(60_000, rel=0.07)
+    assert take_sample(third, [mine], key=KEY)[1] == [1.0]
+    assert take_sample(apart, [mine], key=KEY)[1] == [0.0]
+    assert take_sample(partly, [mine], key=KEY)[1][0] == pytest.approx(0.5, abs=0.05)
+    assert take_sample(whole, [], key=bytes(15) + b"1")[0].hashes[0] != mine.hashes[0]
+    assert (Sample.unpack(mine.pack()).hashes == mine.hashes).all()
