@@ -119,7 +119,7 @@ class Curator:
         self._questions: dict[object, tuple[Question, str]] = {}
         self._plans: dict[object, tuple[Plan, str]] = {}
         self._told: dict[object, Answer] = {}
-        self._payers = Payers(policy, analyst)
+        self._payers = Payers(self)
         # One thread: the same released tables give the same rows in the same order each time.
         self._home = DuckDB(threads=1)
         self._home.close_doors()
@@ -182,7 +182,7 @@ class Curator:
             _check_confidence(confidence)
             at = self._clock()
             turn = partial(stop.turn, self._lock, self.engine)
-            charged = self._payers.find(plan, self.ledger, at=at, turn=turn)
+            charged = self._payers.find(plan, at=at, turn=turn)
             accounts = charged.accounts
             key = key_of(text, plan, accounts, analyst=self.analyst, options=[noise, consistent])
             told, is_known = self._told.get(key), True
@@ -190,7 +190,7 @@ class Curator:
                 reservation = self.ledger.reserve(
                     accounts, plan.price, key=key, at=at, question=text
                 )
-                self._payers.remember(plan, self.ledger, at=at, turn=turn)
+                self._payers.remember(plan, at=at, turn=turn)
                 told, is_known = self._answered(plan, reservation, stop, consistent=consistent)
             left = told_remaining(self.ledger.remaining(accounts))
             return told.with_budget(
@@ -206,10 +206,10 @@ class Curator:
         """
         at, stop = self._clock(), Stop()
         turn = partial(stop.turn, self._lock, self.engine)
-        accounts = self._payers.find(plan, self.ledger, at=at, turn=turn).accounts
+        accounts = self._payers.find(plan, at=at, turn=turn).accounts
         key = key_of(text, plan, accounts, analyst=self.analyst, options=[])
         reservation = self.ledger.reserve(accounts, plan.price, key=key, at=at, question=text)
-        self._payers.remember(plan, self.ledger, at=at, turn=turn)
+        self._payers.remember(plan, at=at, turn=turn)
         packed = reservation.answer or self._release(plan, reservation, stop, consistent=False)
         if packed == FAILED:
             raise EngineFailed("It was charged, but noise could not be added. Try another epsilon.")
@@ -301,7 +301,7 @@ class Curator:
         within: Fraction | None = None,
     ) -> Explanation:
         """Return what a plan costs and how far off its answer would be; nothing is spent or read."""
-        charged = self._payers.foretell(plan, self.ledger, at=self._clock())
+        charged = self._payers.foretell(plan, at=self._clock())
         found = explain(
             plan,
             question=question,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from discreet.answer.accounts import accounts_of, with_known_budgets
 from discreet.answer.identity import Identity, find_identity, foretold_identity, remember
@@ -31,16 +31,25 @@ class Charged:
     cautions: tuple[str, ...]
 
 
-class Payers:
-    """Finds who pays, out of the budgets of one policy and for one analyst."""
+class Asker(Protocol):
+    """Whose questions are charged: the curator."""
 
-    def __init__(self, policy: Policy | None, analyst: str | None) -> None:
-        self._policy, self._analyst = policy, analyst
+    ledger: Ledger
+    policy: Policy | None
+    analyst: str | None
+
+
+class Payers:
+    """Finds who pays for the questions of one asker."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
         self._found: dict[str, Identity] = {}
         self._remembered: set[str] = set()
 
-    def find(self, plan: Plan, ledger: Ledger, *, at: datetime, turn: Turn) -> Charged:
+    def find(self, plan: Plan, *, at: datetime, turn: Turn) -> Charged:
         """Return who pays; a table without an id may have to be read, while `turn` holds its engine."""
+        ledger = self._asker.ledger
         for held in _touched(plan):
             if held.origin is None:
                 self._found[held.account] = Identity((held.account,))
@@ -48,15 +57,17 @@ class Payers:
                 with turn():
                     found = withheld(lambda held=held: find_identity(held, ledger, at=at))
                 self._found[held.account] = found
-        return self._charged(plan, ledger, self._found, at)
+        return self._charged(plan, self._found, at)
 
-    def foretell(self, plan: Plan, ledger: Ledger, *, at: datetime) -> Charged:
+    def foretell(self, plan: Plan, *, at: datetime) -> Charged:
         """Return who would pay, as far as that is known without reading a row."""
+        ledger = self._asker.ledger
         found = {held.account: foretold_identity(held, ledger) for held in _touched(plan)}
-        return self._charged(plan, ledger, found, at)
+        return self._charged(plan, found, at)
 
-    def remember(self, plan: Plan, ledger: Ledger, *, at: datetime, turn: Turn) -> None:
+    def remember(self, plan: Plan, *, at: datetime, turn: Turn) -> None:
         """Let the ledger recognize the tables of a policy without that policy, once each."""
+        ledger = self._asker.ledger
         for held in _touched(plan):
             if held.origin is None or held.id is None or held.account in self._remembered:
                 continue
@@ -65,15 +76,14 @@ class Payers:
                 withheld(lambda held=held, mine=mine: remember(held, ledger, mine, at=at))
             self._remembered.add(held.account)
 
-    def _charged(
-        self, plan: Plan, ledger: Ledger, found: Mapping[str, Identity], at: datetime
-    ) -> Charged:
+    def _charged(self, plan: Plan, found: Mapping[str, Identity], at: datetime) -> Charged:
         mine = {held.account: found[held.account] for held in _touched(plan)}
         names = {account: identity.accounts for account, identity in mine.items()}
-        accounts = accounts_of(plan, self._policy, analyst=self._analyst, at=at, names=names)
+        asker = self._asker
+        accounts = accounts_of(plan, asker.policy, analyst=asker.analyst, at=at, names=names)
         others = {name for one in names.values() for name in one[1:]}
         return Charged(
-            with_known_budgets(accounts, ledger, others=others),
+            with_known_budgets(accounts, asker.ledger, others=others),
             tuple(caution for identity in mine.values() for caution in identity.cautions),
         )
 

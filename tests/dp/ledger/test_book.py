@@ -85,7 +85,7 @@ def test_a_refusal_says_who_what_and_what_next(ledger: Ledger):
         spend(ledger, payer, cost=pure(0.4), key="b")
     assert str(refusal.value) == (
         "This question costs epsilon 0.4, and account 'table:patients' has epsilon 0.2 of 0.5 left. "
-        "Nothing was read and nothing was spent. Ask again at epsilon 0.2 or less, or ask the "
+        "Nothing was spent. Ask again at epsilon 0.2 or less, or ask the "
         "custodian for a larger budget."
     )
 

@@ -74,8 +74,8 @@ def exceeded(price: Price, left: Remaining) -> BudgetExceeded:
     most = _most(price, left)
     step = f"Ask again {most} or less, or ask" if most else "Ask"
     return BudgetExceeded(
-        f"This question costs {costs}, and account '{left.name}' has {has} left. Nothing was read "
-        f"and nothing was spent. {step} the custodian for a larger budget."
+        f"This question costs {costs}, and account '{left.name}' has {has} left. Nothing was "
+        f"spent. {step} the custodian for a larger budget."
     )
 
 
