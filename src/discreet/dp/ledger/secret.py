@@ -14,6 +14,7 @@ from sqlalchemy import Connection, insert, select
 from discreet.dp.ledger import journal, schema
 from discreet.errors import LedgerFailed
 from discreet.stores.store import MEMORY, is_server
+from discreet.writing import require_private
 
 if TYPE_CHECKING:
     from discreet.stores.store import Store
@@ -86,6 +87,7 @@ def _keep(path: Path, fresh: bytes) -> bytes:
 
 
 def _load(path: Path) -> bytes | None:
+    require_private(path)
     try:
         found = path.read_bytes()
     except OSError:
