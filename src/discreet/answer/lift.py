@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.answer import derive
 from discreet.answer.aggregates import Aggregate, is_aggregate, read_aggregate
 from discreet.answer.derive import Item, Selection
+from discreet.answer.expressions.numbers import real
 from discreet.answer.expressions.translate import condition, translate
 from discreet.answer.expressions.typed import Typed
 from discreet.answer.question import Leaf, aggregate_name, key_name
@@ -277,7 +278,8 @@ def _computed(node: exp.Expr, argument: Typed | None) -> exp.Expr:
     if argument is None or not is_number(argument.kind):
         raise QuestionRefused("Within a person, only numbers can be aggregated.")
     if not isinstance(node, (exp.Sum, exp.Avg)):
-        return type(node)(this=exp.cast(argument.tree.copy(), exp.DataType.Type.DOUBLE))
+        # A decimal of PostgreSQL may be too large for a double, which would be an error.
+        return type(node)(this=exp.cast(real(argument).tree.copy(), exp.DataType.Type.DOUBLE))
     value = _summable(node, argument)
     total = exp.Sum(this=value)
     if isinstance(node, exp.Sum):

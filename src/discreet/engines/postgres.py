@@ -374,6 +374,8 @@ def _table(spool: Any, fields: list[Field]) -> ArrowTable:
 
 def _plain(field: Field) -> exp.Expr:
     column = build.column(field.name)
+    if field.kind is Kind.INTEGER and field.type == pa.int64():
+        return exp.cast(column, "BIGINT")  # an oid is no number to PostgreSQL's operators
     is_text = field.kind in (Kind.TEXT, Kind.OTHER)
     return exp.cast(column, "TEXT") if is_text else column
 
