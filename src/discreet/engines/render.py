@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Where a text literal is the value of a column, so that its collation decides an order.
 _VALUE_PLACES = (exp.Alias, exp.Case, exp.Coalesce, exp.If, exp.Max, exp.Min, exp.Ordered)
+_TESTS = (exp.Predicate, exp.Connector, exp.Not)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 # Meta of a TRY_CAST that can fail on DuckDB only, as its integers may have more than 64 bits.
 TOTAL = "total on engines of 64 bits"
@@ -48,7 +49,9 @@ def bracketed(node: exp.Expr) -> exp.Expr:
     """Put brackets where the tree, not the rank of an operator, says what belongs together."""
     inner_or = isinstance(node, exp.Or) and isinstance(node.parent, (exp.And, exp.Not))
     inner_sum = isinstance(node, _ARITHMETIC) and isinstance(node.parent, _ARITHMETIC)
-    return exp.Paren(this=node.copy()) if inner_or or inner_sum else node
+    # Engines disagree on whether IS or a comparison comes first.
+    inner_test = isinstance(node, _TESTS) and isinstance(node.parent, exp.Is)
+    return exp.Paren(this=node.copy()) if inner_or or inner_sum or inner_test else node
 
 
 def drop_table(relation: exp.Table) -> exp.Expr:
