@@ -26,7 +26,11 @@ from tests.serve.pg.raw import (
 )
 from tests.serve.pg.served import Served, serving
 
+from discreet.engines.databases.database import Field
 from discreet.serve.pg.limits import Limits
+from discreet.serve.pg.messages import row_description
+from discreet.serve.pg.portals import Portal
+from discreet.serve.session import Outcome
 
 
 def test_a_statement_is_parsed_bound_described_and_executed(raw: Raw):
@@ -326,3 +330,14 @@ def test_whoever_says_goodbye_at_once_still_gets_done_what_was_asked(served: Ser
 
 def test_a_text_with_a_zero_byte_in_its_name_is_two_texts(raw: Raw):
     assert failure(raw.ask(packet(b"C", b"S" + text("a") + text("b")), SYNC)) == "08P01"
+
+
+def test_the_tag_of_create_table_as_keeps_its_count():
+    portal = Portal(None, [], [])
+    portal.ran(Outcome("SELECT 3"))
+    assert portal.tag(0) == "SELECT 3"
+
+
+def test_a_column_tells_the_table_that_it_is_of():
+    told = row_description([Field("a", "int4", table=20_000, place=3)], [0])
+    assert struct.unpack("!IhIhih", told[-18:])[:3] == (20_000, 3, 23)

@@ -271,3 +271,22 @@ def test_a_server_that_stops_tells_who_is_idle_and_ends_what_runs():
         assert all(session.is_closed for session in sessions)
         with pytest.raises(OSError):  # noqa: PT011 - refused
             Raw(served)
+
+
+@pytest.mark.parametrize("user", ["trusted", "ann"])  # who is let in at once, and who is asked
+def test_of_500_logins_at_once_each_gets_in_or_is_told_why(user: str):
+    limits = Limits(max_connections=40, max_connections_per_user=40, max_waiting=60)
+    with serving(limits=limits) as served, contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(knocking(served)) for _ in range(500)]
+        for raw in crowd:
+            with contextlib.suppress(ConnectionError):  # some are told before they say who they are
+                raw.send(startup(user=user))
+        last = [raw.until("E", "Z", "R")[-1] for raw in crowd]
+        if user == "trusted":
+            last = [
+                each.until("E", "Z")[-1] if one.kind == "R" else one
+                for each, one in zip(crowd, last, strict=True)
+            ]
+        told = [one.fields["C"] for one in last if one.kind == "E"]
+        assert set(told) <= {"53300"}
+        assert 1 <= len(crowd) - len(told) <= 100

@@ -25,6 +25,8 @@ class Field:
     type: str
     precision: int | None = None  # of numeric
     scale: int | None = None
+    table: int = 0  # the OID of the relation that it is a column of, for clients that write back
+    place: int = 0  # among the columns of that relation, from 1
 
 
 class Connection(Protocol):

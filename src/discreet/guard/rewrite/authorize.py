@@ -83,6 +83,7 @@ def _permitted(reading: Reading, query: exp.Query, source: Source) -> PermittedQ
         names=tuple(item.name for item in fields),
         kinds=tuple(item.kind for item in fields),
         is_passing=bool(reading.passing),
+        origins=tuple(item.origin for item in fields),
     )
 
 

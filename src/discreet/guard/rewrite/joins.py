@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -47,7 +47,10 @@ class Item:
 
 def relation_fields(relation: Relation) -> list[Field]:
     """Return the columns of a relation; labels of cells can be named, but are not part of `*`."""
-    fields = [Field(item.name, item.name, kind_named(item.type)) for item in relation.columns]
+    fields = [
+        Field(item.name, item.name, kind_named(item.type), origin=(*relation.key, place))
+        for place, item in enumerate(relation.columns, start=1)
+    ]
     if not relation.multilevel:
         return fields
     names = {item.name for item in fields}
@@ -137,8 +140,7 @@ def _named(node: exp.Expr, fields: Sequence[Field], default: str) -> tuple[str, 
             f'table "{name}" has {len(shown)} columns available but {len(names)} columns specified',
         )
     renamed = [
-        Field(new, item.key, item.kind, item.weight)
-        for new, item in zip(names, shown, strict=False)
+        replace(item, name=new, in_star=True) for new, item in zip(names, shown, strict=False)
     ]
     return name, renamed + list(fields[len(names) :])
 

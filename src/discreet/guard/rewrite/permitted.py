@@ -12,6 +12,7 @@ from discreet.guard.access.authority import Relation, Subject
 
 if TYPE_CHECKING:
     from discreet.guard.access.authority import Name
+    from discreet.guard.rewrite.scope import Origin
 
 # How a relation itself is read: a query with all of its columns, by their names.
 Source: TypeAlias = Callable[[Relation, Subject], exp.Query]
@@ -44,6 +45,7 @@ class PermittedQuery:
     names: tuple[str, ...] = ()
     kinds: tuple[str | None, ...] = ()
     is_passing: bool = False
+    origins: tuple[Origin | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,4 +90,5 @@ class PermittedWrite:
     is_filtered: bool
     returning_names: tuple[str, ...] = ()
     returning_kinds: tuple[str | None, ...] = ()
+    returning_origins: tuple[Origin | None, ...] = ()
     is_passing: bool = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from discreet.errors import StatementFailed
+from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import PUBLIC
 from discreet.guard.access.decide import has_privs_of, is_superuser
 from discreet.guard.access.reach import reach
@@ -50,6 +50,20 @@ def mask_of(authority: Authority, role: str, relation: Relation, column: str) ->
     return next((mask for mask in masks if roles & set(mask.roles)), None)
 
 
+def require_filtering(reading: Reading, relation: Relation, what: str) -> None:
+    """Refuse to hide anything of a relation from who wants to see all of it or to fail.
+
+    Raises:
+        AccessDenied: 42501, `row_security` is off.
+    """
+    if reading.subject.settings.get("row_security") == "off":
+        raise AccessDenied(
+            f'query would be affected by {what} for table "{relation.name}"',
+            reason="row_security is off",
+            hint="SET row_security = on, to see what you may see.",
+        )
+
+
 def _applies(authority: Authority, role: str, policy: RowPolicy, right: Right) -> bool:
     if policy.command not in ("ALL", right):
         return False
@@ -89,6 +103,7 @@ def row_condition(
     """
     if is_exempt(reading.authority, reading.role, relation):
         return None
+    require_filtering(reading, relation, "row-level security policy")
     found = [
         policy
         for policy in relation.policies

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -24,6 +24,8 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from discreet.guard.rewrite.scope import Origin
+
 
 def read_finished(
     reading: Reading, tree: exp.Expr, scope: Scope, *, is_top: bool = False
@@ -32,10 +34,7 @@ def read_finished(
     fields = read_query(reading, tree, scope, is_top=is_top)
     kinds = ["text" if item.kind == UNKNOWN else item.kind for item in fields]
     settle_columns(reading, tree, kinds)
-    return [
-        Field(item.name, item.key, kind, item.weight)
-        for item, kind in zip(fields, kinds, strict=True)
-    ]
+    return [replace(item, kind=kind) for item, kind in zip(fields, kinds, strict=True)]
 
 
 def settle_columns(reading: Reading, tree: exp.Expr, kinds: Sequence[str | None]) -> None:
@@ -85,10 +84,7 @@ def _read_commons(reading: Reading, tree: exp.Expr, scope: Scope) -> None:
             raise StatementFailed(
                 "42P10", f'WITH query "{name}" has {len(fields)} columns available'
             )
-        renamed = [
-            Field(new, item.key, item.kind, item.weight)
-            for new, item in zip(names, fields, strict=False)
-        ]
+        renamed = [replace(item, name=new) for new, item in zip(names, fields, strict=False)]
         handle = reading.handles.new(name)
         common_table.set("alias", exp.TableAlias(this=exp.to_identifier(handle, quoted=True)))
         scope.commons[name] = Common(handle, renamed + fields[len(names) :])
@@ -166,9 +162,10 @@ class _Selecting:
         keys = key_names(names, is_top=self.is_top)
         for column, key in zip(self.select.expressions, keys, strict=True):
             column.set("alias", exp.to_identifier(key, quoted=True))
+        origins = [self._origin(column.this) for column in self.select.expressions]
         fields = [
-            Field(name, key, one.kind, one.weight)
-            for name, key, one in zip(names, keys, found, strict=True)
+            Field(name, key, one.kind, one.weight, origin=origin)
+            for name, key, one, origin in zip(names, keys, found, origins, strict=True)
         ]
         self._read_clauses(place, fields)
         if not self.select.expressions:
@@ -177,6 +174,19 @@ class _Selecting:
                 [exp.Alias(this=build.number(1), alias=exp.to_identifier("one", quoted=True))],
             )
         return fields
+
+    def _origin(self, node: exp.Expr) -> Origin | None:
+        """Return which column of which relation an expression is, None if it is something else."""
+        if not isinstance(node, exp.Column):
+            return None
+        items = (
+            item
+            for entry in self.scope.entries
+            if entry.handle == node.table
+            for item in entry.fields
+            if item.key == node.name
+        )
+        return next((item.origin for item in items), None)
 
     def _expand(self) -> list[str]:
         """Put every column of `*` in its place, give each an alias, and return their names."""

@@ -16,6 +16,7 @@ from discreet.guard.rewrite.reading import resolved, settle, typed
 from discreet.guard.rewrite.scope import folded
 
 if TYPE_CHECKING:
+    from discreet.guard.rewrite.scope import Origin
     from discreet.guard.rewrite.targets import Target
 
 
@@ -26,6 +27,7 @@ class Returned:
     columns: tuple[exp.Expr, ...]
     names: tuple[str, ...]
     kinds: tuple[str | None, ...]
+    origins: tuple[Origin | None, ...]
 
 
 def read_returning(target: Target, clause: exp.Expr | None) -> Returned | None:
@@ -44,7 +46,15 @@ def read_returning(target: Target, clause: exp.Expr | None) -> Returned | None:
             settle(target.reading, item.this, "text")
         kinds.append("text" if kind == UNKNOWN else kind)
         out.append(item)
-    return Returned(tuple(out), tuple(name for name, _ in columns), tuple(kinds))
+    names = tuple(name for name, _ in columns)
+    origins = tuple(_origin(target, item.this) for item in out)
+    return Returned(tuple(out), names, tuple(kinds), origins)
+
+
+def _origin(target: Target, node: exp.Expr) -> Origin | None:
+    if not isinstance(node, exp.Column):
+        return None
+    return next((item.origin for item in target.entry.fields if item.key == node.name), None)
 
 
 def _expanded(target: Target, node: exp.Expr) -> list[tuple[str, exp.Expr]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from discreet.guard.access.authority import Relation
 
 
+Origin: TypeAlias = tuple[str, str, int]
+
+
 def folded(name: exp.Expr | None) -> str:
     """Return a name as PostgreSQL folds it: lower case, unless it was quoted."""
     if not isinstance(name, exp.Identifier):
@@ -26,13 +29,17 @@ def folded(name: exp.Expr | None) -> str:
 
 @dataclass(frozen=True)
 class Field:
-    """A column of something in FROM: `name` is the user's, `key` the one in the tree that runs."""
+    """A column of something in FROM: `name` is the user's, `key` the one in the tree that runs.
+
+    `origin` is the relation that it is a column of, by schema and name, and its place there from 1.
+    """
 
     name: str
     key: str
     kind: str | None
     weight: float = 1.0
     in_star: bool = True
+    origin: Origin | None = None
 
 
 @dataclass(eq=False)

@@ -17,13 +17,18 @@ from discreet.guard.rewrite.allowed import check, refused
 from discreet.guard.rewrite.joins import COMMON, ENTRY, LABEL, TUPLE_CLASS, relation_fields
 from discreet.guard.rewrite.normal import normalized
 from discreet.guard.rewrite.permitted import Source, Touched
-from discreet.guard.rewrite.policies import mask_of, row_condition, row_expression
+from discreet.guard.rewrite.policies import (
+    mask_of,
+    require_filtering,
+    row_condition,
+    row_expression,
+)
 from discreet.guard.rewrite.queries import read_finished
 from discreet.guard.rewrite.scope import Entry, Scope, distinct_keys
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.guard.access.authority import Relation
+    from discreet.guard.access.authority import Name, Relation
     from discreet.guard.rewrite.reading import Reading
 
 DEEPEST = 32  # views of views
@@ -37,6 +42,7 @@ class Substitution:
     reads: list[Touched] = field(default_factory=list[Touched])
     physical: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     is_filtered: bool = False
+    masked: set[Name] = field(default_factory=set["Name"])  # relations of which masks were read
 
     def finish(self, reading: Reading, tree: exp.Expr) -> exp.Expr:
         """Check the rights to everything that was referred to, then replace every relation.
@@ -118,6 +124,8 @@ class Substitution:
         """Return the permitted rows of a table, with masks in the place of masked columns."""
         below, above = reading.handles.new(relation.name), reading.handles.new(relation.name)
         kept = row_condition(reading, relation, "SELECT", handle=below, finish=self.finish)
+        if relation.multilevel:
+            require_filtering(reading, relation, "security labels")
         source = self._all(reading, relation)
         handle = below if kept is None else above
         shown = {name: self.seen(reading, relation, name, handle) for name in columns}
@@ -165,6 +173,8 @@ class Substitution:
         mask = mask_of(reading.authority, reading.role, relation, name) if name else None
         if mask is None or name != column:
             return build.column(column, of=handle)
+        require_filtering(reading, relation, "mask")
+        self.masked.add(relation.key)
         masked = row_expression(
             reading,
             relation,

@@ -104,6 +104,15 @@ class Target:
                 hint="You see a mask of it, which would be stored. Set values that you know.",
             )
 
+    def check_unmasked(self, substitution: Substitution) -> None:
+        """Refuse new values for which masks of this table were read, in a subquery or as `excluded`."""
+        if self.relation.key in substitution.masked:
+            raise AccessDenied(
+                f"a new value cannot be made of masked columns of table {self.relation.name}",
+                reason="a mask is for them, and would be stored in the place of the column",
+                hint="You see a mask of them, which would be stored. Set values that you know.",
+            )
+
     def row_rule(
         self,
         substitution: Substitution,

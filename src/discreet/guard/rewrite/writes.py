@@ -178,10 +178,7 @@ class _Writing:
         return self._permitted(
             "UPDATE",
             columns=tuple(assignments),
-            assignments={
-                name: self.finished(value, rule, is_condition=False) or exp.Null()
-                for name, value in assignments.items()
-            },
+            assignments=self._finished_values(assignments, rule),
             condition=self.finished(where, rule),
             with_check=target.row_rule(self.substitution, rights, handle=NEW, is_new=True),
             returning=returning,
@@ -237,6 +234,7 @@ class _Writing:
             is_filtered=self.substitution.is_filtered,
             returning_names=() if returning is None else returning.names,
             returning_kinds=() if returning is None else returning.kinds,
+            returning_origins=() if returning is None else returning.origins,
             is_passing=bool(self.reading.passing),
         )
 
@@ -310,12 +308,26 @@ class _Writing:
             return conflict
         return OnConflict(
             conflict.columns,
-            {
-                name: self.finished(value, None, is_condition=False) or exp.Null()
-                for name, value in conflict.assignments.items()
-            },
+            self._finished_values(conflict.assignments, None),
             self.finished(conflict.condition, None),
         )
+
+    def _finished_values(
+        self, values: Mapping[str, exp.Expr], rule: exp.Expr | None
+    ) -> dict[str, exp.Expr]:
+        """Return new values; no mask of the table is among them, however it was read."""
+        if not any(
+            column.table == "excluded"
+            for value in values.values()
+            for column in value.find_all(exp.Column)
+        ):
+            self.substitution.masked.clear()  # what rows were made of does not come in here
+        found = {
+            name: self.finished(value, rule, is_condition=False) or exp.Null()
+            for name, value in values.items()
+        }
+        self.target.check_unmasked(self.substitution)
+        return found
 
     def finished(
         self, tree: exp.Expr | None, rule: exp.Expr | None, *, is_condition: bool = True

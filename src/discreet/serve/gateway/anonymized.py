@@ -119,10 +119,12 @@ def _release(
 
 def _earlier(session: GatewaySession, base: set[Name], place: Path) -> list[str]:
     """Write what other anonymized views show or showed of the same tables into files, and return these."""
+    connection = session.work.read()
+    tables = [connection.query(query) for query in withdrawn.earlier(session, base)]
     found: list[str] = []
-    for query in withdrawn.earlier(session, base):
+    for table in (*tables, *withdrawn.undone(session, base)):
         found.append(str(place / f"earlier{len(found)}.parquet"))
-        pq.write_table(session.work.read().query(query), found[-1])
+        pq.write_table(table, found[-1])
     return found
 
 
@@ -219,6 +221,6 @@ def _store(
     effects.create_plain(session, stored)
     effects.fill(session, stored, effects.values(table))
     known = replace(after, relations={**after.relations, stored.key: stored})
-    withdrawn.remember(session, known, stored)
+    withdrawn.remember(session, known, stored, table)
     session.work.change(known)
     session.definitions.append(statement.text)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.errors import AccessDenied
+from discreet.errors import AccessDenied, Bug
 from discreet.guard.access.authority import DEFAULT_SCHEMA, Privilege
 from discreet.guard.access.decide import budgets_on, privilege_on
 from discreet.guard.rewrite.policies import has_policies
 from discreet.guard.rewrite.scope import folded
 from discreet.serve.gateway.ciphers import INDEX
+from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,24 @@ def unqualified(query: exp.Query) -> exp.Query:
         # Without its schema, a table would be taken for what the question calls the same.
         if is_default and not node.args.get("catalog") and called.lower() not in commons:
             node.set("db", None)
+    holder = exp.Paren(this=found)
+    for node in list(holder.find_all(exp.WithinGroup)):
+        node.replace(_quantile(node))
+    found = holder.this.pop()
+    if not isinstance(found, exp.Query):
+        raise Bug("A question is no query any more.")
     return found
+
+
+def _quantile(node: exp.WithinGroup) -> exp.Expr:
+    """Return `percentile_cont(q) WITHIN GROUP (ORDER BY x)` as DuckDB has it, which orders by x anyway."""
+    orders = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+    if not isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc)) or len(orders) != 1:
+        return node  # refused by who answers, who knows why
+    share = node.this.this
+    if orders[0].args.get("desc"):
+        share = exp.Sub(this=build.number(1), expression=share)
+    return type(node.this)(this=orders[0].this, expression=share)
 
 
 def allowance_of(payer: str, relation: Relation) -> Allowance | None:

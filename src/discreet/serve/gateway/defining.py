@@ -85,8 +85,11 @@ def define(session: GatewaySession, statement: Statement, note: Note) -> Outcome
     session.work.change(after)
     session.definitions.append(redact(statement.text))
     credentials.keep(session, statement, before)
-    filled = _fill(session, statement, note)
-    tag = f"SELECT {filled}" if filled is not None else _tag(statement)
+    tag = _tag(statement)
+    if isinstance(statement, objects.CreateTable) and statement.query is not None:
+        tag = "CREATE TABLE AS"
+        if len(after.relations) > len(before.relations):  # else IF NOT EXISTS found one
+            tag = f"SELECT {_fill(session, statement, statement.query, note)}"
     return Outcome(tag, notices=tuple(_notice(found) for found in applied.notices))
 
 
@@ -213,12 +216,12 @@ _LONG = {
 }
 
 
-def _fill(session: GatewaySession, statement: Statement, note: Note) -> int | None:
+def _fill(
+    session: GatewaySession, statement: objects.CreateTable, query: exp.Query, note: Note
+) -> int:
     """Put the rows of CREATE TABLE … AS into the new table, as its sender sees them."""
-    if not isinstance(statement, objects.CreateTable) or statement.query is None:
-        return None
     permitted = authorize_query(
-        statement.query,
+        query,
         session.authority,
         session.subject,
         dialect=session.house.database.dialect,

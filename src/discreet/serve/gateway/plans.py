@@ -21,14 +21,15 @@ class Basis:
     role: str
     clearance: str | None
     keys: frozenset[str]
+    row_security: str = "on"
 
     def is_still(self, other: Basis) -> bool:
         """Whether nothing changed: the authority is the very same value."""
-        return self.authority is other.authority and (self.role, self.clearance, self.keys) == (
-            other.role,
-            other.clearance,
-            other.keys,
-        )
+        return self.authority is other.authority and self._session == other._session
+
+    @property
+    def _session(self) -> tuple[object, ...]:
+        return self.role, self.clearance, self.keys, self.row_security
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from discreet.engines.databases.database import Field
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import Subject
+from discreet.guard.access.authority import Privilege, Subject
+from discreet.guard.access.decide import any_column_privilege
 from discreet.guard.access.reach import bootstrap
 from discreet.guard.rewrite.authorize import authorize_query, relations_of
 from discreet.guard.rewrite.bind import bind
 from discreet.guard.rewrite.parameters import parameter_types
 from discreet.guard.rewrite.writes import authorize_write
 from discreet.guard.statements import statement as kinds
+from discreet.serve.catalog.oids import Oids
 from discreet.serve.gateway.controlled import prepare_controlled
 from discreet.serve.gateway.flow import require_level
 from discreet.serve.gateway.opening import decide_rows, require_writable
@@ -26,6 +29,7 @@ from discreet.serve.session import Prepared
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from discreet.guard.rewrite.scope import Origin
     from discreet.guard.statements.statement import Statement
     from discreet.serve.gateway.note import Note
     from discreet.serve.gateway.session import GatewaySession
@@ -112,7 +116,13 @@ def _decision(plan: object) -> tuple[object, ...]:
 
 def basis(session: GatewaySession) -> Basis:
     """Return what decisions of this session rest on now."""
-    return Basis(session.authority, session.role, session.clearance, session.keys.handles)
+    return Basis(
+        session.authority,
+        session.role,
+        session.clearance,
+        session.keys.handles,
+        session.variables.get("row_security"),
+    )
 
 
 def _with(prepared: Prepared, plan: object) -> Prepared:
@@ -142,6 +152,23 @@ def _query(
         if asked is None:
             raise
         return asked
+    except StatementFailed as failed:
+        # What rows cannot be asked for may be a question all the same: a quantile.
+        if failed.sqlstate not in ("0A000", "42883") or not _may_only_ask(session, tree):
+            raise
+        asked = _private(session, statement, tree, declared)
+        if asked is None:
+            raise
+        return asked
+
+
+def _may_only_ask(session: GatewaySession, tree: exp.Query) -> bool:
+    """Whether of something that a query names, no row may be read."""
+    authority, role = session.authority, session.role
+    relations = relations_of(tree, authority, session.subject)
+    return not all(
+        any_column_privilege(authority, role, relation, Privilege.SELECT) for relation in relations
+    )
 
 
 def _rows(
@@ -157,7 +184,8 @@ def _rows(
     if known is not None:
         _note(known.plan, note)
         return Prepared(statement, known.parameters, known.fields, known.plan)
-    permitted, fields, is_apart = decide_rows(session, tree, declared)
+    permitted, described, is_apart = decide_rows(session, tree, declared)
+    fields = located(described, permitted.origins)
     plan = Rows(basis(session), permitted, is_apart)
     _note(plan, note)
     prepared = Prepared(statement, permitted.parameters, fields, plan)
@@ -206,8 +234,22 @@ def _write(
         raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
     plan = Change(basis(session), permitted)
     _note(plan, note)
-    fields = None if permitted.returning is None else house.returning_fields(session, permitted)
+    fields = None
+    if permitted.returning is not None:
+        described = house.returning_fields(session, permitted)
+        fields = located(described, permitted.returning_origins)
     return Prepared(statement, permitted.parameters, fields, plan)
+
+
+def located(fields: Sequence[Field], origins: Sequence[Origin | None]) -> tuple[Field, ...]:
+    """Return columns with the OIDs of the relations that they are columns of."""
+    oids = Oids()
+    return tuple(
+        field
+        if origin is None
+        else replace(field, table=oids.of("relation", *origin[:2]), place=origin[2])
+        for field, origin in zip(fields, origins, strict=True)
+    )
 
 
 def _around(

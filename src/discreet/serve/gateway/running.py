@@ -49,8 +49,10 @@ def run(
             f"{len(values)} values were given for {len(prepared.parameters)} parameters",
         )
     if isinstance(statement, (kinds.Query, kinds.Write)):
+        session.work.has_asked = True
         return _planned(session, renewed(session, prepared, note), values, note)
     if isinstance(prepared.plan, Inner):
+        session.work.has_asked = True
         return _around(session, renewed(session, prepared, note), values, note)
     if isinstance(statement, _DEFINITIONS):
         return defining.define(session, statement, note)
@@ -242,9 +244,10 @@ def _set(session: GatewaySession, statement: kinds.SetVariable) -> Outcome:
         return Outcome("RESET")
     if statement.name == "discreet.clearance" and statement.value:
         session.house.require_clearance(session, statement.value)
+    was_read_only = session.variables.get(READ_ONLY) == "on"
     session.variables.set(statement.name, statement.value, local=statement.local)
-    if session.work.is_read_only and session.variables.get(READ_ONLY) == "off":
-        raise StatementFailed("25001", "a transaction that began as READ ONLY stays so")
+    if was_read_only and session.variables.get(READ_ONLY) == "off":
+        session.work.require_unread()
     return Outcome(_first_word(statement))
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from discreet.errors import AccessDenied, Bug, DiscreetError, StatementFailed
 from discreet.guard.access.authority import Subject
 from discreet.guard.control.versions import Change
-from discreet.guard.statements import statement as kinds
 from discreet.guard.statements.parse import parse
 from discreet.serve.gateway.note import Note
+from discreet.serve.gateway.standing import HEALING, require_standing
 from discreet.serve.gateway.turns import LARGE
 from discreet.serve.gateway.variables import REPORTED, Variables, startup_settings
 from discreet.serve.gateway.work import Work
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from discreet.guard.access.authority import Authority, Name
     from discreet.guard.identity.door import Visitor
     from discreet.guard.rewrite.permitted import Touched
+    from discreet.guard.statements import statement as kinds
     from discreet.guard.statements.statement import Statement
     from discreet.serve.gateway.cursors import Cursor
     from discreet.serve.gateway.house import House
     from discreet.serve.session import Outcome, Prepared, Transaction
 
-# What may be said in a transaction that failed.
-_HEALING = (kinds.Commit, kinds.Rollback, kinds.RollbackTo)
 _RETRIED = ("40001", "40P01")
 _ATTEMPTS = 8  # before the last one of a statement that others were faster than
 _MOMENT = 0.001  # seconds in which nobody can have heard that rights were changed
@@ -333,16 +332,8 @@ class GatewaySession:
 
     def _require_welcome(self, statement: Statement) -> None:
         """Refuse who was dropped or locked out since login, and statements after a failure."""
-        role = self.authority.roles.get(self.user)
-        if role is None or not role.login or role.identity != self._identity:
-            raise AccessDenied(f'role "{self.user}" is not permitted to log in', sqlstate="28000")
-        acting = self.authority.identity_of(self.role)
-        is_lost = acting is None or acting != self._acting
-        if is_lost and not isinstance(statement, (*_HEALING, kinds.SetRole)):
-            raise StatementFailed(
-                "22023", f'role "{self.role}" does not exist', hint="Leave it first: RESET ROLE"
-            )
-        if not isinstance(statement, _HEALING):
+        require_standing(self.authority, statement, self, (self._identity, self._acting))
+        if not isinstance(statement, HEALING):
             self.work.require_usable()
 
     def _remember(self) -> Callable[[], None]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
 
 from discreet.guard.access.dependents import named_in, parsed
 from discreet.sql import build
@@ -12,23 +16,45 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
+    from discreet.engines.engine import ArrowTable
     from discreet.guard.access.authority import Authority, Name, Relation
     from discreet.serve.gateway.session import GatewaySession
 
 _KIND = "withdrawn release"
 
 
-def remember(session: GatewaySession, authority: Authority, relation: Relation) -> None:
+def remember(
+    session: GatewaySession, authority: Authority, relation: Relation, rows: ArrowTable
+) -> None:
     """Keep where the rows of a new view are, and whom they are about, whatever becomes of its name.
 
-    It is kept before the transaction is: if that is undone, there are no such rows.
+    It is kept before the transaction is, with the rows themselves: they can be read in it, and are not
+    in the database if it is undone. Once it is kept, the database has them.
     """
     body = {
         "physical": list(relation.physical),
         "columns": [column.name for column in relation.columns],
         "base": sorted(list(name) for name in _behind(authority, relation.key)),
     }
-    session.house.control.put(_KIND, ".".join(relation.physical), body)
+    control, name = session.house.control, ".".join(relation.physical)
+    control.put(_KIND, name, {**body, "rows": _written(rows)})
+    session.work.after_commit(lambda: control.put(_KIND, name, body))
+
+
+def _written(rows: ArrowTable) -> str:
+    sink = io.BytesIO()
+    pq.write_table(rows, sink, compression="zstd")
+    return base64.b64encode(sink.getvalue()).decode("ascii")
+
+
+def undone(session: GatewaySession, base: set[Name]) -> Iterator[ArrowTable]:
+    """Return the rows of anonymized views of these tables that only their own transaction showed."""
+    there = set(session.house.database.tables())
+    there |= {relation.physical for relation in session.authority.relations.values()}
+    for body in session.house.control.documents(_KIND).values():
+        is_about = {tuple(name) for name in body["base"]} & base
+        if is_about and "rows" in body and tuple(body["physical"]) not in there:
+            yield pq.read_table(io.BytesIO(base64.b64decode(body["rows"])))
 
 
 def earlier(session: GatewaySession, base: set[Name]) -> Iterator[exp.Query]:

@@ -53,6 +53,7 @@ class Work:
         self._kind: Literal["none", "implicit", "explicit"] = "none"
         self._has_failed = self._has_written = False
         self.is_read_only = False  # on the engine, so that nothing can change that
+        self.has_asked = False  # whether something was read or written in this transaction
         self._pending: Authority | None = None
         self._start: Authority | None = None
         self._base = 0
@@ -96,6 +97,19 @@ class Work:
         # It could not commit anyway, and must not go on with rights that were taken meanwhile.
         if self._pending is not None and self._seen.version != self._base:
             raise conflict()
+
+    def require_unread(self) -> None:
+        """Refuse to let a transaction write that only read so far."""
+        if self._kind != "explicit":
+            return
+        if self._marks:
+            raise StatementFailed(
+                "25001", "cannot set transaction read-write mode inside a read-only transaction"
+            )
+        if self.has_asked or self.is_read_only:
+            raise StatementFailed(
+                "25001", "transaction read-write mode must be set before any query"
+            )
 
     def require_same(self, names: Iterable[Name], roles: Iterable[str]) -> None:
         """Refuse to look at relations with rights that are newer than the transaction.
@@ -263,6 +277,6 @@ class Work:
 
     def _end(self) -> None:
         self._kind, self._pending, self._restore = "none", None, None
-        self._has_failed = self._has_written = self.is_read_only = False
+        self._has_failed = self._has_written = self.is_read_only = self.has_asked = False
         self._instead = []
         self._marks.clear()

@@ -158,7 +158,9 @@ def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
     for field, form in zip(fields, formats, strict=True):
         kind = type_named(field.type)
         parts.append(cstring(field.name))
-        parts.append(_COLUMN.pack(0, 0, kind.oid, kind.size, modifier(field), form))
+        parts.append(
+            _COLUMN.pack(field.table, field.place, kind.oid, kind.size, modifier(field), form)
+        )
     return message(b"T", b"".join(parts))
 
 

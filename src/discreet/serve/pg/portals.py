@@ -64,9 +64,10 @@ class Portal:
         return part, is_suspended
 
     def tag(self, rows: int) -> str:
-        """Return the command tag, with the rows of this part."""
+        """Return the command tag, with the rows of this part; CREATE TABLE AS has none to hand out."""
         tag = self.outcome.tag if self.outcome else ""
-        return _COUNT.sub(rf"\1 {rows}", tag)
+        has_rows = self.outcome is not None and self.outcome.fields is not None
+        return _COUNT.sub(rf"\1 {rows}", tag) if has_rows else tag
 
 
 def spread(formats: Sequence[int], columns: int, what: str) -> list[int]:

@@ -66,7 +66,7 @@ class House:
         self._waiting.setdefault(wire.address, deque()).append(wire)
         if sum(map(len, self._waiting.values())) > self.limits.max_waiting:
             crowd = max(self._waiting.values(), key=len)
-            crowd[0].abort()
+            crowd[0].stop(StatementFailed("53300", "sorry, too many clients already"))
             self.wait_no_more(crowd[0], crowd[0].address)
 
     def wait_no_more(self, wire: Wire, address: str) -> None:
