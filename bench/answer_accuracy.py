@@ -105,6 +105,7 @@ def policy(path: Path, folder: Path) -> Path:
     column = {"role": "sensitive"}
     table = {
         "source": str(path.resolve()),
+        "unit": "row",
         # Enough for all runs: each is asked for epsilon = 1, and the ledger holds them together.
         "budget": {"epsilon": 1_000_000},
         "columns": {

@@ -47,6 +47,7 @@ def policy(source: Path | str, folder: Path, *, unit: Unit) -> Path:
     """Write the policy of the visits into `folder`: each row a person, or each `uid`."""
     table: dict[str, object] = {
         "source": str(source),
+        "unit": "row",
         "budget": {"epsilon": 1_000_000},
         "columns": {
             "uid": {"role": "identifier" if unit == "user" else "insensitive"},

@@ -221,6 +221,18 @@ class QuestionRefused(DiscreetError):
     exit_code = 4
 
 
+class UndeclaredKind(QuestionRefused):
+    """A column is asked about of which the policy does not say what its values are."""
+
+    code = "undeclared-kind"
+
+
+class UndeclaredUnit(QuestionRefused):
+    """Nobody declared whose a table's rows are, and a column of it looks like the key of a person."""
+
+    code = "undeclared-unit"
+
+
 class NoBounds(QuestionRefused):
     """A number is summed whose smallest and largest value nobody declared."""
 

@@ -146,6 +146,7 @@ tables:
       sex: {{role: quasi-identifier, values: [F, M]}}
       age: {{role: quasi-identifier, bounds: [0, 5]}}
   kids:
+    unit: row
     columns:
       parent: {{role: identifier, references: patients.pid}}
       points: {{role: sensitive, bounds: [{1}]}}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 POLICY = """
 tables:
   people:
+    unit: row
     budget: {epsilon: 1, delta: 0.1}
     columns:
       name: {role: identifier}

@@ -34,7 +34,7 @@ tables:
   people:
     budget: {epsilon: 2}
     columns:
-      age: {role: quasi-identifier, bounds: [0, 9]}
+      age: {role: quasi-identifier, kind: integer, bounds: [0, 9]}
 """
 COUNTS = "SELECT age, count(*) AS n FROM people GROUP BY age"
 # An outer query whose time depends on a noisy number: 10 to the power of 9 pairs, or none.

@@ -119,10 +119,10 @@ tables:
     unit: pid
     limits: {rows-per-unit: 3}
     columns:
-      pid: {role: identifier}
-      ward: {role: quasi-identifier, values: [a, b, c, d]}
-      cost: {role: sensitive, bounds: [0, 10]}
-      code: {role: quasi-identifier}
+      pid: {role: identifier, kind: integer}
+      ward: {role: quasi-identifier, kind: text, values: [a, b, c, d]}
+      cost: {role: sensitive, kind: number, bounds: [0, 10]}
+      code: {role: quasi-identifier, kind: integer}
 """
 BY_WARD = "SELECT ward, sum(cost), count(*), avg(cost) FROM visits GROUP BY ward"
 IN_FEW = POLICY.replace("unit: 3}", "unit: 3, groups-per-unit: 1}")
@@ -313,7 +313,7 @@ def test_ranks_of_another_unit_bound_nothing(tmp_path: Path) -> None:
     for unit in ("pid", "code"):
         policy = parse_policy(
             POLICY.replace("unit: pid", f"unit: {unit}", 1).replace(
-                f"{unit}: {{role: quasi-identifier}}", f"{unit}: {{role: identifier}}"
+                f"{unit}: {{role: quasi-identifier", f"{unit}: {{role: identifier"
             )
         )
         with discreet.open(path, policy, ledger=":memory:") as curator:

@@ -11,19 +11,20 @@ POLICY = """\
 tables:
   people:
     source: people.csv
+    unit: row
     budget: {epsilon: 2, delta: 1e-6, analysts: {alice: {epsilon: 0.5}}}
     columns:
-      age: {role: quasi-identifier, bounds: [0, 120]}
-      sex: {role: quasi-identifier, values: [F, M, X]}
-      town: {role: quasi-identifier}
+      age: {role: quasi-identifier, kind: integer, bounds: [0, 120]}
+      sex: {role: quasi-identifier, kind: text, values: [F, M, X]}
+      town: {role: quasi-identifier, kind: text}
   visits:
     source: visits.csv
     unit: person
     limits: {rows-per-unit: 2}
     budget: {epsilon: 100}
     columns:
-      person: identifier
-      cost: {role: sensitive, bounds: [0, 10]}
+      person: {role: identifier, kind: text}
+      cost: {role: sensitive, kind: integer, bounds: [0, 10]}
 """
 COUNT = "SELECT count(*) AS n FROM people"
 

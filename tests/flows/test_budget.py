@@ -13,10 +13,11 @@ POLICY = """\
 tables:
   people:
     source: people.csv
+    unit: row
     budget: {epsilon: 1}
     columns:
-      age: {role: quasi-identifier, bounds: [0, 120]}
-      sex: {role: quasi-identifier, values: [F, M]}
+      age: {role: quasi-identifier, kind: integer, bounds: [0, 120]}
+      sex: {role: quasi-identifier, kind: text, values: [F, M]}
 """
 COUNT = "SELECT count(*) AS n FROM people"
 
@@ -108,7 +109,8 @@ def test_a_refusal_shows_no_value_of_a_cell(clinic: Path, discreet):
         "SELECT x FROM people",
     ):
         ran = ask(discreet, question)
-        assert ran.code in (2, 4)
+        # A name is no age: it counts as missing, so that the sum is answered.
+        assert ran.code == (0 if "sum" in question else 4)
         assert "Alice" not in ran.err + ran.out
 
 

@@ -115,14 +115,14 @@ def test_a_file_with_a_header_only_gets_a_draft_by_names(
 ) -> None:
     (folder / "header.csv").write_text("name,age,diagnosis\n", encoding="utf-8")
     assert run(["init", "header.csv"]) == 0
-    assert "diagnosis: {role: sensitive}" in capsys.readouterr().out
+    assert "diagnosis: {role: sensitive, kind: text}" in capsys.readouterr().out
 
 
 def test_a_delimiter_may_be_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["name|age", *(f"Anna Meier {n}|{n % 60 + 20}" for n in range(60))]
     (folder / "odd.txt").write_text("\n".join(lines), encoding="utf-8")
     assert run(["init", "odd.txt", "--delimiter", "|"]) == 0
-    assert "name: {role: identifier}" in capsys.readouterr().out
+    assert "name: {role: identifier, kind: text}" in capsys.readouterr().out
 
 
 def test_the_schema_for_editors_is_printed_without_a_source(capsys):

@@ -178,6 +178,7 @@ def test_c33_charlie_or_the_young_are_two_ill_people():
 BOOK = """
 tables:
   adult:
+    unit: row
     budget: {epsilon: 1}
     columns:
       Name: {role: identifier}

@@ -9,14 +9,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.answer.expressions.typed import Typed
+from discreet.answer.schemas import unit_doubts
 from discreet.engines.engine import Kind
-from discreet.errors import InvalidQuestion, did_you_mean
+from discreet.errors import InvalidQuestion, UndeclaredUnit, did_you_mean
 from discreet.policy.domain import declared_bounds, declared_values
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from discreet.answer.schemas import Pinned
     from discreet.engines.engine import Column, Table
     from discreet.policy import model
 
@@ -42,7 +44,9 @@ class Held:
 
     `account` names it in the ledger; with an `origin` and without an id in the policy, the ledger knows
     under which account it was first asked about. `version` changes with its content, and `rank` is the
-    column of registered ranks, which no question can name.
+    column of registered ranks, which no question can name. `pinned` is what the rows
+    themselves decided when nobody had declared it, `links` are the columns that the database knows for
+    foreign keys.
     """
 
     name: str
@@ -52,6 +56,8 @@ class Held:
     version: str
     rank: str | None = None
     origin: Origin | None = None
+    pinned: Pinned | None = None
+    links: tuple[str, ...] = ()
 
     @property
     def id(self) -> str | None:
@@ -118,6 +124,28 @@ class Catalog:
         if found not in self._opened:
             self._opened[found] = self.openers[found]()
         return self._opened[found]
+
+
+def require_unit(held: Held) -> None:
+    """Refuse to take each row for a person where nobody declared it and a column speaks against it.
+
+    Raises:
+        UndeclaredUnit: A person may have several rows of the table.
+    """
+    doubts = unit_doubts(held.policy, held.table, held.pinned)
+    is_declared = held.policy is not None and (held.policy.unit_is_row or held.is_public)
+    doubts = tuple(dict.fromkeys([*doubts, *(() if is_declared else held.links)]))
+    if not doubts or held.unit is not None:
+        return
+    listed = ", ".join(f"'{name}'" for name in doubts[:3])
+    what = f"{listed} may say whose a row is, so that one person may have several rows"
+    how = (
+        f"Write `unit: {doubts[0]}` into its policy, or `unit: row` if each row is another person."
+        if held.policy
+        else "Draft a policy (`discreet init SOURCE -o policy.yaml`), let its `unit:` name the column, "
+        "or `row` if each row is another person, and ask with it."
+    )
+    raise UndeclaredUnit(f"Nobody declared the unit of '{held.name}': {what}. {how}")
 
 
 def public_values(column: model.Column, kind: Kind) -> tuple[object, ...] | None:

@@ -12,6 +12,7 @@ from discreet.answer.perturb import noise_deviation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.answer.catalog import Held
     from discreet.answer.cutting import Cut
     from discreet.answer.perturb import Released
     from discreet.answer.plan import LeafPlan, Plan
@@ -26,6 +27,7 @@ def of(plan: Plan, policy: Policy | None) -> tuple[str, ...]:
         found += _of_leaf(leaf)
         for touch in leaf.leaf.rows.touches:
             said = touch.held.policy
+            found += _undeclared(touch.held)
             if not has_common_budget and (said is None or said.budget is None):
                 found.append(
                     f"Nobody declared a budget for '{touch.held.name}', so that it is epsilon "
@@ -44,6 +46,23 @@ def cut_off(plan: Plan, released: Mapping[str, Released]) -> tuple[Cut, ...]:
             deviation = noise_deviation(float(leaf.cut.scale), plan.noise)
             found.append(read_cut(noisy, deviation, leaf.cut.limit))
     return tuple(dict.fromkeys(found))
+
+
+def _undeclared(held: Held) -> list[str]:
+    """Return what nobody declared of a table, and what was taken for it."""
+    found: list[str] = []
+    if held.pinned is not None and held.pinned.schema is not None:
+        found.append(
+            f"No policy declares the columns of '{held.name}': its rows decided their kinds when it was "
+            "first asked about, which tells something about them. Draft a policy with `discreet init`, "
+            "check it, and ask with --policy."
+        )
+    if held.unit is None and not (held.policy and held.policy.unit_is_row):
+        found.append(
+            f"Each row of '{held.name}' is taken for another person, because no policy declares its "
+            "unit. Write `unit: row`, or `unit:` and the column that says whose a row is."
+        )
+    return found
 
 
 def _of_leaf(leaf: LeafPlan) -> list[str]:

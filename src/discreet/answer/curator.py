@@ -24,6 +24,7 @@ from discreet.answer.perturb import release, run_queries
 from discreet.answer.plan import make_plan
 from discreet.answer.released import pack_released, unpack_released
 from discreet.answer.resolve import resolve
+from discreet.answer.schemas import Pins
 from discreet.answer.statement import DIALECT, parse
 from discreet.answer.stopping import Stop
 from discreet.answer.tables import open_catalog
@@ -90,8 +91,12 @@ def open_curator(
     (('n',), {'epsilon': 1.0, 'delta': 0.0})
     """
     found = load_policy(policy) if isinstance(policy, (str, Path)) else policy
-    catalog, engine = open_catalog(source, found, table=table, reading=reading)
     book = open_ledger(ledger, source)
+    try:
+        catalog, engine = open_catalog(source, found, table=table, reading=reading, pins=Pins(book))
+    except BaseException:
+        book.close()
+        raise
     return Curator(
         catalog, engine, book, policy=found, analyst=analyst, quantum=quantum, clock=clock
     )

@@ -29,6 +29,7 @@ def key_of(
             touch.held.version,
             _said(touch.held.policy),
             [[column.name, column.kind] for column in touch.held.table.columns],
+            str(touch.held.table.schema),  # how an untyped file is read
         ]
         for leaf in plan.leaves
         for touch in leaf.leaf.rows.touches

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.answer import derive
 from discreet.answer.aggregates import Aggregate, is_aggregate, read_aggregate
+from discreet.answer.catalog import require_unit
 from discreet.answer.derive import Item, Selection
 from discreet.answer.expressions.numbers import real
 from discreet.answer.expressions.translate import condition, translate
@@ -171,6 +172,9 @@ def lift_leaf(
     if select.args.get("distinct"):
         query.set("distinct", select.args["distinct"].copy())
     found = tuple(item for item in lifted.found if isinstance(item, Aggregate))
+    if not rows.unit:
+        for touch in rows.touches:
+            require_unit(touch.held)
     leaf = Leaf(table, rows, tuple(key.typed for key in grouping.keys), found, grouping.sets)
     return leaf, query, tuple(name for name, _ in items)
 

@@ -12,8 +12,9 @@ from sqlglot import exp
 
 from discreet.answer.bounding import keyed_hash
 from discreet.answer.identity import RANK
+from discreet.answer.schemas import conformed, declared_schema
 from discreet.answer.tables import REGISTERED
-from discreet.engines.connect import open_table
+from discreet.engines.connect import is_untyped, label_of, open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.measure.subject import select_table
@@ -57,9 +58,13 @@ def register(
     if output.suffix != ".parquet":
         raise WrongUsage("A registered table is a Parquet file. Name the output FILE.parquet.")
     require_writable(output, may_exist=force)
-    opened = open_table(source, table=table, **(reading or {}))
+    schema = None
+    if is_untyped(source):
+        schema = declared_schema(select_table(policy, label=label_of(source), name=table))
+    opened = open_table(source, table=table, schema=schema, **(reading or {}))
     try:
         said = select_table(policy, label=opened.label, name=table)
+        opened = conformed(opened, said)
         if said.unit is None or said.unit_period is not None:
             raise WrongUsage(
                 f"Table '{said.name}' has no unit of several rows in the policy, so that nothing needs "

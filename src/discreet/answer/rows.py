@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.answer.expressions.numbers import real
 from discreet.engines.engine import Kind
-from discreet.errors import InvalidQuestion, did_you_mean
+from discreet.errors import InvalidQuestion, UndeclaredKind, did_you_mean
 from discreet.policy.answering import Limits
 from discreet.sql import build
 
@@ -93,6 +93,7 @@ class Rows:
             if known.casefold() == name.casefold() and (alias or (key, known) not in self.hidden)
         ]
         if not found:
+            self._refuse_undeclared(name, aliases)
             columns = [known for key in aliases for known in self.scope[key]]
             raise InvalidQuestion(f"There is no column '{name}'.{did_you_mean(name, columns)}")
         if len(found) > 1:
@@ -109,6 +110,23 @@ class Rows:
         said = held.policy.column(name) if held and held.policy else None
         line = f" (line {said.line} of the policy)" if said and said.line else ""
         return f"'{name}'{line}"
+
+    def _refuse_undeclared(self, name: str, aliases: list[str]) -> None:
+        """Refuse a column of a file that the policy gives no kind, whether or not it is there."""
+        for touch in self.touches:
+            said = touch.held.policy
+            if said is None or touch.alias not in aliases or touch.held.table.schema is None:
+                continue
+            column = said.column(name)
+            is_slip = column is None and "Did you mean" in did_you_mean(
+                name, self.scope[touch.alias]
+            )
+            if not is_slip and (column is None or column.kind is None):
+                raise UndeclaredKind(
+                    f"The policy does not say what column '{name}' of '{touch.held.name}' holds, so "
+                    f"that it cannot be asked about. Give it a `kind:`, such as "
+                    f"`{name}: {{role: sensitive, kind: integer}}`."
+                )
 
     def resolve(self, column: exp.Column) -> Typed:
         """Return the column as it is."""

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from discreet.answer.catalog import Catalog, Held, Origin
+from discreet.answer.schemas import conformed, declared_schema
 from discreet.engines import files
 from discreet.engines.address import POSTGRES, SPARK, take_parameter, without_password
-from discreet.engines.connect import list_tables, names_its_table, open_table
-from discreet.errors import UnknownColumn, did_you_mean
+from discreet.engines.connect import (
+    is_local,
+    is_untyped,
+    label_of,
+    list_tables,
+    names_its_table,
+    open_table,
+    opened_table,
+)
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import UndeclaredKind, UnknownColumn, did_you_mean
 from discreet.measure.subject import select_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from discreet.answer.schemas import Pinned, Pins
     from discreet.engines.engine import Engine, Table
     from discreet.policy import model
 
@@ -33,34 +45,114 @@ FRAME = "data"  # what a frame is called that has no name of its own
 REGISTERED = ".registered.json"
 
 
+@dataclass(frozen=True)
+class _Setting:
+    """What all tables of a catalog have in common."""
+
+    policy: model.Policy | None
+    reading: Reading
+    pins: Pins
+
+
 def open_catalog(
     source: object,
     policy: model.Policy | None,
     *,
+    pins: Pins,
     table: str | None = None,
     reading: Reading | None = None,
 ) -> tuple[Catalog, Engine]:
-    """Return the tables and the engine that they are all on."""
+    """Return the tables and the engine that they are all on; no row of people is read for it.
+
+    The one exception is a table that no policy describes and that nobody asked about before.
+    """
+    setting = _Setting(policy, reading or {}, pins)
     if _is_database(source) and table is None and take_parameter(str(source), "table")[1] is None:
-        return _of_database(str(source), policy)
-    within = None if names_its_table(source) else table
-    main = open_table(source, table=within, **(reading or {}))
-    name = _name(source, main, table)
-    said = select_table(policy, label=main.label, name=table) if policy else None
+        return _of_database(str(source), setting)
+    main = _main(source, table, setting)
+    name = _name(source, main.table, table)
     openers: dict[str, Callable[[], Held]] = {}
     for other in (policy.tables if policy else {}).values():
-        openers[other.name] = _opener(other, policy, main.engine, source)
-    held = _held(said.name if said else name, main, said, source)
-    openers[held.name] = lambda: held
-    openers.setdefault(name, lambda: held)
-    return Catalog(openers, main=held.name), main.engine
+        openers[other.name] = _opener(other, setting, main.table.engine, source)
+    openers[main.name] = lambda: main
+    openers.setdefault(name, lambda: main)
+    return Catalog(openers, main=main.name), main.table.engine
+
+
+def _main(source: object, table: str | None, setting: _Setting) -> Held:
+    """Return the table that was named by its source."""
+    engine, place = None, source
+    if is_local(source):
+        engine = DuckDB(memory_limit=setting.reading.get("memory_limit"), looks_at_rows=False)
+    try:
+        if engine is not None and isinstance(source, str) and source == files.STANDARD_INPUT:
+            place = str(files.store_standard_input(engine))
+        return _main_on(engine, place, source, table, setting)
+    except BaseException:
+        if engine is not None:
+            engine.close()
+        raise
+
+
+def _main_on(
+    engine: Engine | None, place: object, source: object, table: str | None, setting: _Setting
+) -> Held:
+    policy = setting.policy
+    within = None if names_its_table(source) else table
+    if policy is not None and not is_untyped(place):
+        opened = open_table(place, table=within, engine=engine, **setting.reading)
+        said = select_table(policy, label=opened.label, name=table)
+        return _held(said.name, _conformed(opened, said), said, source)
+    said = None
+    if policy is not None:
+        said = select_table(policy, label=label_of(place), name=table)
+    name = said.name if said else _file_name(source)
+    opened, pinned = _open(
+        place, said, setting, table=within, engine=engine, account=_label(source, name)
+    )
+    return _held(said.name if said else _name(source, opened, table), opened, said, source, pinned)
+
+
+def _open(
+    place: object,
+    said: model.Table | None,
+    setting: _Setting,
+    *,
+    account: str,
+    table: str | None = None,
+    engine: Engine | None = None,
+) -> tuple[Table, Pinned | None]:
+    """Return a table as its policy declares it, or as it was drafted when it was first asked about."""
+    reading = setting.reading
+    if said is not None:
+        is_declared = is_untyped(place) and not said.public
+        schema = declared_schema(said) if is_declared else None
+        opened = open_table(place, table=table, engine=engine, schema=schema, **reading)
+        return _conformed(opened, said), None
+    if not is_untyped(place):
+        opened = open_table(place, table=table, engine=engine, **reading)
+        known = setting.pins.find(f"keys:{account}")
+        drafted = setting.pins.draft
+        return opened, known or drafted(f"keys:{account}", opened)
+    pinned = setting.pins.find(f"schema:{account}")
+    if pinned is None:
+        with opened_table(place, table=table, **reading) as seen:
+            pinned = setting.pins.draft(f"schema:{account}", seen)
+    opened = open_table(place, table=table, engine=engine, schema=pinned.schema, **reading)
+    return opened, pinned
+
+
+def _conformed(opened: Table, said: model.Table) -> Table:
+    """Return the table with the kinds that its policy declares; what is public is as it is."""
+    return opened if said.public else conformed(opened, said)
 
 
 def _is_database(source: object) -> bool:
     return isinstance(source, (str, Path)) and str(source).startswith(POSTGRES)
 
 
-def _of_database(url: str, policy: model.Policy | None) -> tuple[Catalog, Engine]:
+def _of_database(url: str, setting: _Setting) -> tuple[Catalog, Engine]:
+    policy = setting.policy
     names = list_tables(url)
     if not names:
         open_table(url)  # which says that there is none
@@ -68,9 +160,14 @@ def _of_database(url: str, policy: model.Policy | None) -> tuple[Catalog, Engine
 
     def opener(name: str) -> Callable[[], Held]:
         said = policy.tables.get(name) if policy else None
-        return lambda: _held(
-            name, open_table(url, table=name, engine=first.engine), said, f"{url}#{name}"
-        )
+        source = f"{url}#{name}"
+
+        def opened() -> Held:
+            account = _label(source, name)
+            found = _open(url, said, setting, account=account, table=name, engine=first.engine)
+            return _held(name, found[0], said, source, found[1])
+
+        return opened
 
     wanted = [name for name in names if policy is None or name in policy.tables]
     return Catalog({name: opener(name) for name in wanted}), first.engine
@@ -84,15 +181,23 @@ def _name(source: object, main: Table, table: str | None) -> str:
     text = str(source)
     if text.startswith((*POSTGRES, SPARK)):
         return main.label.rpartition(".")[2] if text.startswith(SPARK) else main.label
-    stem = Path(text).name
+    return _file_name(source)
+
+
+def _file_name(source: object) -> str:
+    """Return what a file is called in questions: people.csv is `people`."""
+    if not isinstance(source, (str, Path)):
+        return FRAME
+    stem = Path(str(source)).name
     while Path(stem).suffix:
         stem = Path(stem).stem
     return stem or FRAME
 
 
 def _opener(
-    said: model.Table, policy: model.Policy | None, engine: Engine, main: object
+    said: model.Table, setting: _Setting, engine: Engine, main: object
 ) -> Callable[[], Held]:
+    policy = setting.policy
     folder = policy.path.parent if policy and policy.path else Path()
 
     def opened() -> Held:
@@ -102,12 +207,22 @@ def _opener(
         elif "://" not in place and not place.startswith(SPARK):
             place = str(folder / place)
         table = said.name if _is_database(place) and "table=" not in place else None
-        return _held(said.name, open_table(place, table=table, engine=engine), said, place)
+        account = _label(place, said.name)
+        found, _ = _open(
+            place, said, replace(setting, reading={}), account=account, table=table, engine=engine
+        )
+        return _held(said.name, found, said, place)
 
     return opened
 
 
-def _held(name: str, table: Table, said: model.Table | None, source: object) -> Held:
+def _held(
+    name: str,
+    table: Table,
+    said: model.Table | None,
+    source: object,
+    pinned: Pinned | None = None,
+) -> Held:
     if said is not None:
         _require(table, said)
     label = _label(source, name)
@@ -119,6 +234,7 @@ def _held(name: str, table: Table, said: model.Table | None, source: object) -> 
         version=_version(source),
         rank=_rank(_registration(source), source, table, said.unit if said else None),
         origin=Origin(label, _short(source, name), _place(source, table)),
+        pinned=pinned,
     )
 
 
@@ -127,6 +243,12 @@ def _require(table: Table, said: model.Table) -> None:
     period = said.unit_period.column if said.unit_period else None
     for name in filter(None, (said.unit, period)):
         if table.column(name) is None:
+            column = said.column(name)
+            if table.schema is not None and (column is None or column.kind is None):
+                raise UndeclaredKind(
+                    f"The unit '{name}' of '{said.name}' has no `kind:` in the policy. Add it, such "
+                    f"as `{name}: {{role: identifier, kind: integer}}`."
+                )
             near = did_you_mean(name, (column.name for column in table.columns))
             raise UnknownColumn(f"The unit '{name}' is not in {table.label}.{near}")
 

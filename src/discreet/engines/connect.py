@@ -19,6 +19,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from discreet.engines.declared import Schema
     from discreet.engines.engine import Engine
 
 
@@ -30,6 +31,7 @@ def open_table(
     delimiter: str | None = None,
     memory_limit: str | None = None,
     encoding: str | None = None,
+    schema: Schema | None = None,
 ) -> Table:
     """Return `source` as a table on an engine, without reading its rows into Python.
 
@@ -41,6 +43,7 @@ def open_table(
         delimiter: What separates the columns of a CSV file; found by itself when not given.
         memory_limit: How much memory a new DuckDB may use, such as `4GB`; the rest spills to disk.
         encoding: `utf-8`, `utf-16` or `latin-1` for a CSV file.
+        schema: The columns of a file that has no types of its own; found in its rows when not given.
 
     >>> import pyarrow
     >>> opened = open_table(pyarrow.table({"age": [41, 7]}))
@@ -57,10 +60,15 @@ def open_table(
     home = engine if isinstance(engine, DuckDB) else DuckDB(memory_limit=memory_limit)
     try:
         if text is None:
-            opened = frames.open_frame(source, engine=home)
+            opened = frames.open_frame(source, engine=home, schema=schema)
         else:
             opened = files.open_file(
-                text, engine=home, table=table, delimiter=delimiter, encoding=encoding
+                text,
+                engine=home,
+                table=table,
+                delimiter=delimiter,
+                encoding=encoding,
+                schema=schema,
             )
         return opened if engine is None or home is engine else _moved(opened, engine)
     except BaseException:
@@ -104,6 +112,25 @@ def names_its_table(source: object) -> bool:
     return isinstance(source, str) and (
         source.startswith("spark:") or ("://" in source and "table=" in source)
     )
+
+
+def is_local(source: object) -> bool:
+    """Whether a source is a file or a frame, which DuckDB reads."""
+    if isinstance(source, (str, Path)):
+        return not str(source).startswith((*POSTGRES, SPARK))
+    return not type(source).__module__.startswith("pyspark.")
+
+
+def is_untyped(source: object) -> bool:
+    """Whether a source does not say itself what its columns hold, so that its rows would decide."""
+    if not isinstance(source, (str, Path)):
+        return frames.is_untyped(source)
+    return is_local(source) and files.is_untyped(str(source))
+
+
+def label_of(source: object) -> str:
+    """Return the name that messages give to a file or a frame."""
+    return Path(source).name if isinstance(source, (str, Path)) else type(source).__name__
 
 
 def list_tables(source: str | Path) -> list[str]:

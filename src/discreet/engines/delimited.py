@@ -6,26 +6,27 @@ import codecs
 import csv
 import io
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.engines.cleaning import CHUNK_BYTES, as_utf8, opened
+from discreet.engines.declared import Declared, Schema, declared_kind, fitted, types_of
 from discreet.engines.guesses import Guess, converted, guess_types
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
     from discreet.engines.duckdb import DuckDB
 
 HEAD_BYTES = 1 << 18
-CHUNK_BYTES = 1 << 22
 DELIMITERS = (",", ";", "\t", "|")
 ENCODINGS = {
     "utf-8": "utf-8",
@@ -54,15 +55,9 @@ def open_delimited(
     engine: DuckDB,
     delimiter: str | None = None,
     encoding: str | None = None,
-) -> exp.Table:
+) -> tuple[exp.Table, Schema]:
     """Return CSV files that share one header as a table, with types that hold for every row."""
-    first, *others = [find_dialect(path, delimiter=delimiter, encoding=encoding) for path in paths]
-    for path, other in zip(paths[1:], others, strict=True):
-        if other != first:
-            raise UnreadableSource(
-                f"{path.name} has another header, delimiter or encoding than {paths[0].name}. "
-                "Files opened together must be written alike; open them one by one."
-            )
+    first = _common_dialect(paths, find_dialect, delimiter=delimiter, encoding=encoding)
     if first.encoding == "utf-8":
         for path in paths:
             _refuse_other_encodings(path)
@@ -72,7 +67,62 @@ def open_delimited(
         build.named(converted(build.column(name), types[name]), name) for name in first.names
     ]
     # Stored, spilling if need be: every question to a view would parse the text again.
-    return engine.keep(build.select(*columns, source=raw))
+    kept = engine.keep(build.select(*columns, source=raw))
+    formats = {name: guess.format for name, guess in types.items()}
+    found = {
+        column.name: Declared(declared_kind(column.kind), formats[column.name])
+        for column in engine.columns(kept)
+    }
+    # The header alone tells the delimiter of most files; what it does not tell has to be written down.
+    bare = [header_dialect(path, delimiter=None, encoding=encoding).delimiter for path in paths]
+    written = None if set(bare) == {first.delimiter} else first.delimiter
+    return kept, Schema(found, written, None if first.encoding == "utf-8" else first.encoding)
+
+
+def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> exp.Table:
+    """Return CSV files as a table of the declared columns in their header; their rows are read later."""
+    dialect = _common_dialect(
+        paths, header_dialect, delimiter=schema.delimiter, encoding=schema.encoding
+    )
+    columns = schema.named(dialect.names)
+
+    def read() -> exp.Query:
+        folder = Path(engine.folder)
+        clean = [as_utf8(path, encoding=dialect.encoding, folder=folder) for path in paths]
+        source = _read_csv(clean, replace(dialect, encoding="utf-8"), options=FORGIVING)
+        wanted = [
+            build.named(fitted(build.column(name), one), name) for name, one in columns.items()
+        ]
+        return build.select(*wanted, source=source)
+
+    return engine.defer(types_of(columns), read)
+
+
+# A line that is no row of the table is cut, filled up or left out, and no other line with it: two
+# readers at once might disagree where a line begins.
+FORGIVING: dict[str, exp.Expr] = {
+    "strict_mode": exp.false(),
+    "null_padding": exp.true(),
+    "ignore_errors": exp.true(),
+    "parallel": exp.false(),
+}
+
+
+def _common_dialect(
+    paths: Sequence[Path],
+    find: Callable[..., Dialect],
+    *,
+    delimiter: str | None,
+    encoding: str | None,
+) -> Dialect:
+    first, *others = [find(path, delimiter=delimiter, encoding=encoding) for path in paths]
+    for path, other in zip(paths[1:], others, strict=True):
+        if other != first:
+            raise UnreadableSource(
+                f"{path.name} has another header, delimiter or encoding than {paths[0].name}. "
+                "Files opened together must be written alike; open them one by one."
+            )
+    return first
 
 
 def open_texts(path: Path, *, engine: DuckDB, delimiter: str) -> exp.Table:
@@ -84,10 +134,38 @@ def open_texts(path: Path, *, engine: DuckDB, delimiter: str) -> exp.Table:
 def find_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> Dialect:
     """Return the dialect of `path`, from its first lines; only names are kept of them."""
     head, encoding, is_cut = _read_head(path, encoding)
+    _refuse_binary(path, head)
     body = head.lstrip("\r\n")
     if not body.strip():
         raise EmptySource(f"{path.name} is empty. A table needs at least a line of column names.")
-    skip = head[: len(head) - len(body)].replace("\r\n", "\n").count("\n")
+    return _dialect_of(path, head, body, delimiter=delimiter, encoding=encoding, is_cut=is_cut)
+
+
+def header_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> Dialect:
+    """Return the dialect of `path` from its header: no row below it is looked at."""
+    head, encoding, _ = _read_head(path, encoding)
+    header = _first_record(head.lstrip("\r\n"))
+    if not header.strip():
+        raise EmptySource(f"{path.name} is empty. A table needs at least a line of column names.")
+    _refuse_binary(path, header)
+    return _dialect_of(path, head, header, delimiter=delimiter, encoding=encoding, is_cut=False)
+
+
+def _first_record(text: str) -> str:
+    """Return the text up to the end of the first line that is outside quotation marks."""
+    quoted = False
+    for place, letter in enumerate(text):
+        quoted ^= letter == '"'
+        if letter in "\r\n" and not quoted:
+            return text[:place]
+    return text
+
+
+def _dialect_of(
+    path: Path, head: str, body: str, *, delimiter: str | None, encoding: str, is_cut: bool
+) -> Dialect:
+    before = head[: len(head) - len(head.lstrip("\r\n"))]
+    skip = before.replace("\r\n", "\n").count("\n")
     chosen = _named(delimiter) if delimiter is not None else _find_delimiter(body, is_cut=is_cut)
     header = next(iter(_records(body, chosen)), [])
     names = tuple(name.strip() or f"column{i}" for i, name in enumerate(header, start=1))
@@ -116,26 +194,24 @@ def _read_head(path: Path, encoding: str | None) -> tuple[str, str, bool]:
         known = known or "utf-16"
     known = known or "utf-8"
     text = raw.decode("utf-8-sig" if known == "utf-8" else known, errors="replace")
+    return text, known, is_cut
+
+
+def _refuse_binary(path: Path, text: str) -> None:
     if text.count("\0") > len(text) // 100:
         raise UnreadableSource(
             f"{path.name} is not text: it holds binary data. If it is a table in another format, "
             "give it the usual ending (.parquet, .xlsx, .arrow …)."
         )
-    return text, known, is_cut
 
 
 def _first_bytes(path: Path) -> bytes:
     try:
-        with _opened(path) as stream:
+        with opened(path) as stream:
             return bytes(stream.read(HEAD_BYTES))
     except (OSError, pa.ArrowException) as error:
         kind = type(error).__name__
     raise UnreadableSource(f"{path.name} cannot be read ({kind}). Check its rights and its ending.")
-
-
-def _opened(path: Path) -> Any:
-    compression = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
-    return pa.input_stream(str(path), compression=compression)
 
 
 def _refuse_other_encodings(path: Path) -> None:
@@ -143,7 +219,7 @@ def _refuse_other_encodings(path: Path) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, is_whole = 1, True
     try:
-        with _opened(path) as stream:
+        with opened(path) as stream:
             while chunk := stream.read(CHUNK_BYTES):
                 decoder.decode(chunk)
                 line += chunk.count(b"\n")
@@ -201,14 +277,16 @@ def _has_blank_after_commas(text: str, *, is_cut: bool) -> bool:
     return bool(later) and len(widths) == 1 and all(field.startswith(" ") for field in later)
 
 
-def _read_csv(paths: Sequence[Path], dialect: Dialect) -> exp.Table:
+def _read_csv(
+    paths: Sequence[Path], dialect: Dialect, *, options: Mapping[str, exp.Expr] | None = None
+) -> exp.Table:
     columns = exp.Struct(
         expressions=[
             exp.PropertyEQ(this=build.text(name), expression=build.text("VARCHAR"))
             for name in dialect.names
         ]
     )
-    options: dict[str, exp.Expr] = {
+    all_options: dict[str, exp.Expr] = {
         "auto_detect": exp.false(),
         "delim": build.text(dialect.delimiter),
         "quote": build.text('"'),
@@ -219,8 +297,9 @@ def _read_csv(paths: Sequence[Path], dialect: Dialect) -> exp.Table:
         # "" is an empty text, nothing at all is NULL.
         "allow_quoted_nulls": exp.false(),
         "columns": columns,
+        **(options or {}),
     }
-    return table_function("read_csv", paths, options)
+    return table_function("read_csv", paths, all_options)
 
 
 def table_function(

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
-from discreet.engines.render import byte_order, drop_table, render
+from discreet.engines.render import byte_order, drop_table, drop_view, render
 from discreet.errors import EngineFailed, OutputRefused, WrongUsage
 from discreet.sql import build
 
@@ -119,7 +119,15 @@ class DuckDB:
     name = "duckdb"
     dialect = "duckdb"
 
-    def __init__(self, *, memory_limit: str | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        looks_at_rows: bool = True,
+    ) -> None:
+        # Whether the rows of a table may decide how its columns are shown: not for questions.
+        self._looks_at_rows = looks_at_rows
         # What spills is cell values: the folder is readable by its owner only and goes away.
         self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
         settings: dict[str, str | bool | int | float | list[str]] = {
@@ -137,6 +145,7 @@ class DuckDB:
         self._registered: dict[str, object] = {}
         self._count = 0
         self.attached: dict[str, str] = {}  # database files by path
+        self._deferred: dict[str, Callable[[], None]] = {}  # what reads a table's rows
         self._set(self._connection, "python_enable_replacements", exp.false())
         self._set(self._connection, "TimeZone", build.text("UTC"))
         self._set(self._connection, "enable_progress_bar", exp.false())
@@ -158,6 +167,7 @@ class DuckDB:
 
     def run(self, query: exp.Query, *, most: int | None = None) -> ArrowTable:
         """Return the whole result: for results known to be small; it fails with more than `most` rows."""
+        self._read_deferred(query)
         if most is None:
             return self.execute(query, lambda cursor: cursor.to_arrow_table())
         return self.execute(query, lambda cursor: _bounded(cursor, most))
@@ -168,6 +178,7 @@ class DuckDB:
 
     def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
         """Yield the result in order, batch by batch, in bounded memory."""
+        self._read_deferred(query)
         # A cursor of its own: other queries on this engine must not cut a half-read result short.
         cursor = self._cursor()
         try:
@@ -181,6 +192,7 @@ class DuckDB:
 
     def keep(self, query: exp.Query) -> exp.Table:
         """Store the result for this session, spilling to disk if need be, and return its name."""
+        self._read_deferred(query)
         relation = self.fresh_name("kept")
         self.execute(exp.Create(this=relation.copy(), kind="TABLE", expression=query.copy()))
         return relation
@@ -217,6 +229,7 @@ class DuckDB:
 
         The same rows in the same order give the same bytes, however many threads write.
         """
+        self._read_deferred(query)
         wanted = {"USE_TMP_FILE": exp.false(), "OVERWRITE_OR_IGNORE": exp.true(), **options}
         statement = exp.Copy(
             this=exp.Subquery(this=query.copy()),
@@ -240,6 +253,34 @@ class DuckDB:
         relation = self.fresh_name(hint)
         self.execute(exp.Create(this=relation.copy(), kind="VIEW", expression=query.copy()))
         return relation
+
+    def defer(self, types: Mapping[str, str], read: Callable[[], exp.Query]) -> exp.Table:
+        """Name a table of known columns whose rows are read by the first query about them."""
+        relation = self.fresh_name("deferred")
+        self._create_empty(relation, types)
+        self._deferred[relation.name] = lambda: self._store_rows(relation, types, read)
+        return relation
+
+    def _create_empty(self, relation: exp.Table, types: Mapping[str, str]) -> None:
+        wanted = [build.named(exp.cast(exp.Null(), to), name) for name, to in types.items()]
+        query = exp.Select(expressions=wanted).where(exp.false())
+        self.execute(exp.Create(this=relation.copy(), kind="VIEW", expression=query))
+
+    def _store_rows(
+        self, relation: exp.Table, types: Mapping[str, str], read: Callable[[], exp.Query]
+    ) -> None:
+        query = read()
+        self.execute(drop_view(relation))
+        try:
+            self.execute(exp.Create(this=relation.copy(), kind="TABLE", expression=query.copy()))
+        except BaseException:
+            self._create_empty(relation, types)
+            raise
+
+    def _read_deferred(self, query: exp.Query) -> None:
+        for name in {table.name for table in query.find_all(exp.Table)} & set(self._deferred):
+            self._deferred[name]()
+            del self._deferred[name]
 
     def register(self, data: object) -> exp.Table:
         """Name an Arrow object that stays where it is; DuckDB scans it in place."""
@@ -277,7 +318,7 @@ class DuckDB:
         self, relation: exp.Table, types: list[tuple[str, str]]
     ) -> list[str]:
         clocks = [name for name, kind in types if kind == _FINE]
-        if not clocks:
+        if not clocks or not self._looks_at_rows:
             return []
         checks = [build.named(_any_finer(build.column(name)), name) for name in clocks]
         found = self.run(build.select(*checks, source=relation.copy())).to_pylist()[0]

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
+    from discreet.engines.declared import Schema
+
 # pyarrow ships no types; these names say which of its classes is meant.
 ArrowTable: TypeAlias = Any
 ArrowBatch: TypeAlias = Any
@@ -55,12 +57,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table on an engine: what it is called there, its columns, and the user's name for it."""
+    """A table on an engine: what it is called there, its columns, and the user's name for it.
+
+    `schema` is that of a file without types of its own: what its rows were taken to be, or what was
+    declared of them.
+    """
 
     engine: Engine
     relation: exp.Table
     columns: tuple[Column, ...]
     label: str
+    schema: Schema | None = None
 
     def column(self, name: str) -> Column | None:
         """Return the column called exactly `name`, or None."""

@@ -6,7 +6,7 @@ import glob
 import re
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,10 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines import attached, delimited, sheets, surveys
+from discreet.engines import attached, delimited, records, sheets, surveys
+from discreet.engines.declared import Declared, Schema, declared_kind
+from discreet.engines.duckdb import kind_of as kind_of_type
+from discreet.engines.engine import Kind, Table
 from discreet.engines.guesses import JSON_NUMBERS, TEMPORAL, converted, guess_types
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import EmptySource, SourceNotFound, UnreadableSource, did_you_mean
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.engines.duckdb import DuckDB
-    from discreet.engines.engine import Table
 
 STANDARD_INPUT = "-"
 _ENDINGS = {
@@ -49,6 +51,7 @@ class Request:
     table: str | None
     delimiter: str | None
     encoding: str | None
+    schema: Schema | None
 
     @property
     def path(self) -> Path:
@@ -68,18 +71,52 @@ def open_file(
     table: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    schema: Schema | None = None,
 ) -> Table:
-    """Return a file, the files of a glob, or standard input as a table on `engine`."""
-    paths = _from_standard_input(engine) if source == STANDARD_INPUT else find_files(source)
+    """Return a file, the files of a glob, or standard input as a table on `engine`.
+
+    With `schema`, a file without types of its own has the columns and kinds that it declares.
+    """
+    paths = [store_standard_input(engine)] if source == STANDARD_INPUT else find_files(source)
     kinds = {kind_of(path) for path in paths}
     if len(kinds) > 1:
         raise UnreadableSource(
             f"{source} matches files of several kinds: {', '.join(sorted(kinds))}."
         )
-    request = Request(tuple(paths), engine, table, delimiter, encoding)
-    relation = _OPENERS[kinds.pop()](request)
+    request = Request(tuple(paths), engine, table, delimiter, encoding, schema)
     label = "standard input" if source == STANDARD_INPUT else Path(source).name
-    return engine.table(relation, label=label)
+    (kind,) = kinds
+    if kind in UNTYPED and schema is not None:
+        return _declared(request, kind, label)
+    found = _OPENERS[kind](request)
+    relation, drafted = found if isinstance(found, tuple) else (found, None)
+    opened = engine.table(relation, label=label)
+    return replace(opened, schema=_drafted(opened, drafted) if kind in UNTYPED else None)
+
+
+def is_untyped(source: str) -> bool:
+    """Whether a file says of its columns no more than their names, or not even these."""
+    return kind_of(find_files(source)[0]) in UNTYPED
+
+
+def _declared(request: Request, kind: str, label: str) -> Table:
+    """Return the table that the schema declares; no row of it is read before it is asked about."""
+    schema = request.schema or Schema({})
+    schema = replace(
+        schema,
+        delimiter=request.delimiter or schema.delimiter,
+        encoding=request.encoding or schema.encoding,
+    )
+    relation = _DECLARED[kind](request, schema)
+    columns = request.engine.columns(relation)
+    return Table(request.engine, relation, columns, label, schema)
+
+
+def _drafted(opened: Table, drafted: Schema | None) -> Schema:
+    if drafted is not None:
+        return drafted
+    kinds = {column.name: Declared(declared_kind(column.kind)) for column in opened.columns}
+    return Schema(kinds)
 
 
 def find_files(source: str) -> list[Path]:
@@ -113,7 +150,7 @@ def kind_of(path: Path) -> str:
         raise UnreadableSource(f"{path.name} is an SQLite database. Export the table to CSV first.")
     endings = [ending.lower() for ending in path.suffixes if ending.lower() not in _PACKED]
     kind = _KINDS.get(endings[-1], "csv") if endings else "csv"
-    if not head and kind != "parquet":
+    if not head and kind not in ("parquet", "json"):
         raise EmptySource(f"{path.name} is empty. A table needs at least its column names.")
     return kind
 
@@ -129,17 +166,18 @@ def _inside(folder: Path) -> str:
     return f" It holds: {listed}{rest}.{hint}"
 
 
-def _from_standard_input(engine: DuckDB) -> list[Path]:
+def store_standard_input(engine: DuckDB) -> Path:
+    """Return a file with what was piped in, which lives as long as `engine`."""
     # Types are proven on all rows before any is used, so that a pipe has to be stored once.
     path = Path(engine.folder) / "standard input"
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     if path.stat().st_size == 0:
         raise EmptySource("Standard input is empty. Pipe a CSV, Parquet or Arrow file into it.")
-    return [path]
+    return path
 
 
-def _open_csv(request: Request) -> exp.Table:
+def _open_csv(request: Request) -> tuple[exp.Table, Schema]:
     return delimited.open_delimited(
         request.paths,
         engine=request.engine,
@@ -176,7 +214,7 @@ def _parquet_names(path: Path) -> list[str]:
     raise UnreadableSource(f"{path.name} is damaged or not a Parquet file. Write it again.")
 
 
-def _open_json(request: Request) -> exp.Table:
+def _open_json(request: Request) -> tuple[exp.Table, Schema]:
     options: dict[str, exp.Expr] = {"sample_size": exp.Neg(this=build.number(1))}
     detected = _json_types(request, options)
     # DuckDB would guess at dates, and round long numbers: both are texts until proven otherwise.
@@ -206,13 +244,20 @@ def _open_json(request: Request) -> exp.Table:
         else build.column(name)
         for name in types
     ]
-    return request.engine.keep(build.select(*wanted, source=raw))
+    kept = request.engine.keep(build.select(*wanted, source=raw))
+    kinds = {name: declared_kind(kind_of_type(kind)) for name, kind in request.engine.types(kept)}
+    # Whole numbers beyond 64 bits are kept as texts, which tell them all apart.
+    kinds |= {name: Kind.TEXT for name, kind in types.items() if kind in ("UBIGINT", "HUGEINT")}
+    formats = {name: guess.format for name, guess in guesses.items()}
+    return kept, Schema({name: Declared(kind, formats.get(name)) for name, kind in kinds.items()})
 
 
 def _json_types(request: Request, options: dict[str, exp.Expr]) -> dict[str, str]:
     source = delimited.table_function("read_json", request.paths, options)
     query = build.select(exp.Star(), source=source)
     name = request.paths[0].name
+    if not any(path.stat().st_size for path in request.paths):
+        raise EmptySource(f"{name} is empty. Without records nothing tells its columns.")
     try:
         types = request.engine.describe_unguarded(query)
     except duckdb.Error as error:
@@ -254,7 +299,22 @@ def _open_arrow_stream(request: Request) -> exp.Table:
     return request.engine.load(reader)
 
 
-_OPENERS: dict[str, Callable[[Request], exp.Table]] = {
+UNTYPED = ("csv", "json", "excel", "survey")
+_DECLARED: dict[str, Callable[[Request, Schema], exp.Table]] = {
+    "csv": lambda request, schema: delimited.open_declared(
+        request.paths, schema, engine=request.engine
+    ),
+    "json": lambda request, schema: records.open_declared(
+        request.paths, schema, engine=request.engine
+    ),
+    "excel": lambda request, schema: sheets.open_declared(
+        request.path, schema, engine=request.engine, sheet=request.table
+    ),
+    "survey": lambda request, schema: surveys.open_declared(
+        request.path, schema, engine=request.engine
+    ),
+}
+_OPENERS: dict[str, Callable[[Request], exp.Table | tuple[exp.Table, Schema]]] = {
     "csv": _open_csv,
     "parquet": _open_parquet,
     "json": _open_json,

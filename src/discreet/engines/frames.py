@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from discreet.engines.declared import Declared, Schema, declared_kind, fitted
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
+from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.engines.duckdb import DuckDB
     from discreet.engines.engine import Table
 
 
-def open_frame(frame: object, *, engine: DuckDB) -> Table:
-    """Return a frame as a table on `engine`: scanned in place where Arrow allows, else stored."""
+def is_untyped(frame: object) -> bool:
+    """Whether a frame has columns that hold any Python object, so that its cells would decide."""
+    return bool(_objects(frame))
+
+
+def _objects(frame: Any) -> list[str]:
+    if not (type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns")):
+        return []
+    return [name for name, dtype in frame.dtypes.items() if str(dtype) == "object"]
+
+
+def open_frame(frame: Any, *, engine: DuckDB, schema: Schema | None = None) -> Table:
+    """Return a frame as a table on `engine`: scanned in place where Arrow allows, else stored.
+
+    With `schema`, columns of Python objects have the kinds that it declares, or are left out.
+    """
     label = type(frame).__name__
+    objects = _objects(frame)
+    if schema is not None and objects:
+        kept = [name for name in frame.columns if name not in objects or name in schema.columns]
+        frame = frame[kept].copy(deep=False)
+        for name in objects:
+            if name in schema.columns:
+                frame[name] = frame[name].map(_text, na_action="ignore").astype("string")
+        opened = open_frame(frame, engine=engine)
+        return _fitted(opened, schema, objects, engine=engine)
     data = arrow_data(frame)
     refuse_duplicates(data.schema.names, where=f"The {label}")
     if not data.schema.names:
@@ -25,7 +51,26 @@ def open_frame(frame: object, *, engine: DuckDB) -> Table:
         relation = engine.load(data)
     else:
         relation = engine.register(data)
-    return engine.table(relation, label=label)
+    opened = engine.table(relation, label=label)
+    if not objects:
+        return opened
+    kinds = {c.name: Declared(declared_kind(c.kind)) for c in opened.columns if c.name in objects}
+    return replace(opened, schema=Schema(kinds))
+
+
+def _fitted(opened: Table, schema: Schema, objects: list[str], *, engine: DuckDB) -> Table:
+    wanted = [
+        build.named(fitted(build.column(c.name), schema.columns[c.name]), c.name)
+        if c.name in objects
+        else build.column(c.name)
+        for c in opened.columns
+    ]
+    relation = engine.view(build.select(*wanted, source=opened.relation.copy()))
+    return replace(engine.table(relation, label=opened.label), schema=schema)
+
+
+def _text(value: object) -> str:
+    return str(value).encode("utf-8", errors="replace").decode("utf-8")
 
 
 def arrow_data(frame: Any) -> Any:

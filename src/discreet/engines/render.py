@@ -59,6 +59,11 @@ def drop_table(relation: exp.Table) -> exp.Expr:
     return _about(relation, "DROP TABLE IF EXISTS x")
 
 
+def drop_view(relation: exp.Table) -> exp.Expr:
+    """Return `DROP VIEW IF EXISTS relation`."""
+    return _about(relation, "DROP VIEW IF EXISTS x")
+
+
 def rename_table(relation: exp.Table, name: exp.Table) -> exp.Expr:
     """Return `ALTER TABLE relation RENAME TO name`."""
     tree = parse_one("ALTER TABLE x RENAME TO y", dialect="postgres")

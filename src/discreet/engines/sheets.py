@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from discreet.engines.declared import fitted, types_of
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import (
     EmptySource,
@@ -15,12 +16,14 @@ from discreet.errors import (
     WrongUsage,
     did_you_mean,
 )
+from discreet.sql import build
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlglot import exp
 
+    from discreet.engines.declared import Schema
     from discreet.engines.duckdb import DuckDB
 
 
@@ -29,12 +32,47 @@ def open_sheet(path: Path, *, engine: DuckDB, sheet: str | None) -> exp.Table:
     book = _open(path)
     name = _choose(path, list(book.sheet_names), sheet)
     header, table = _cells(path, book, name)
+    names = _names(path, name, header)
+    return engine.whole_numbers(engine.load(table.rename_columns(names).to_reader()))
+
+
+def open_declared(path: Path, schema: Schema, *, engine: DuckDB, sheet: str | None) -> exp.Table:
+    """Return a sheet as a table of the declared columns in its first line; its cells are read later."""
+    book = _open(path)
+    name = _choose(path, list(book.sheet_names), sheet)
+    names = _names(path, name, _load(path, book, name, header_row=None, n_rows=1))
+    columns = schema.named(tuple(names))
+
+    def read() -> exp.Query:
+        texts = _load(path, book, name)
+        kept = [names.index(column) for column in columns]
+        wide = texts.select(kept).rename_columns(list(columns))
+        loaded = engine.load(wide.to_reader())
+        wanted = [build.named(fitted(build.column(c), one), c) for c, one in columns.items()]
+        return build.select(*wanted, source=loaded)
+
+    return engine.defer(types_of(columns), read)
+
+
+def _load(path: Path, book: Any, name: str, **options: Any) -> Any:
+    """Return cells as texts, whatever they hold."""
+    try:
+        cells = book.load_sheet(name, dtypes="string", **options).to_arrow()
+        return pa.Table.from_batches([cells])
+    except Exception as error:  # noqa: BLE001 -- fastexcel's errors quote cells
+        kind = type(error).__name__
+    raise UnreadableSource(f"Sheet '{name}' of {path.name} cannot be read ({kind}).")
+
+
+def _names(path: Path, sheet: str, header: Any) -> list[str]:
     names = [
-        str(column[0].as_py() or "").strip() or f"column{position}"
+        str((column[0].as_py() if len(column) else None) or "").strip() or f"column{position}"
         for position, column in enumerate(header.columns, start=1)
     ]
-    refuse_duplicates(names, where=f"Sheet '{name}' of {path.name}")
-    return engine.whole_numbers(engine.load(table.rename_columns(names).to_reader()))
+    if not names:
+        raise EmptySource(f"Sheet '{sheet}' of {path.name} is empty.")
+    refuse_duplicates(names, where=f"Sheet '{sheet}' of {path.name}")
+    return names
 
 
 def _cells(path: Path, book: Any, name: str) -> tuple[Any, Any]:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from discreet.engines.declared import fitted, types_of
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import MissingExtra, UnreadableSource
+from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +18,11 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
+    from discreet.engines.declared import Schema
     from discreet.engines.duckdb import DuckDB
 
 ROWS_PER_PIECE = 50_000
+_WHOLE = 2**53  # beyond it a real cannot tell neighboring whole numbers apart
 _READERS = {
     ".sav": "read_sav",
     ".zsav": "read_sav",
@@ -48,7 +52,46 @@ def open_survey(path: Path, *, engine: DuckDB) -> exp.Table:
     return engine.whole_numbers(engine.load(reader))
 
 
+def open_declared(path: Path, schema: Schema, *, engine: DuckDB) -> exp.Table:
+    """Return a statistics file as a table of the declared variables; its cases are read later."""
+    _, described = _read(path, metadataonly=True)
+    names = tuple(described.column_names)
+    refuse_duplicates(list(names), where=path.name)
+    columns = schema.named(names)
+    texts = pa.schema([pa.field(name, pa.string()) for name in columns])
+
+    def batches() -> Iterator[Any]:
+        offset = 0
+        while True:
+            piece, _ = _piece(path, offset)
+            if not piece or not len(next(iter(piece.values()))):
+                return
+            arrays = [pa.array(map(_text, piece[name]), pa.string()) for name in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=texts)
+            offset += ROWS_PER_PIECE
+
+    def read() -> exp.Query:
+        loaded = engine.load(pa.RecordBatchReader.from_batches(texts, batches()))
+        wanted = [build.named(fitted(build.column(c), one), c) for c, one in columns.items()]
+        return build.select(*wanted, source=loaded)
+
+    return engine.defer(types_of(columns), read)
+
+
+def _text(value: Any) -> str | None:
+    """Return a cell as text; whole numbers, which these files store as reals, without a point."""
+    if value is None or value != value:  # noqa: PLR0124 -- nan
+        return None
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) <= _WHOLE else repr(value)
+    return str(value).encode("utf-8", errors="replace").decode("utf-8")
+
+
 def _piece(path: Path, offset: int) -> tuple[dict[str, list[Any]], Any]:
+    return _read(path, row_offset=offset, row_limit=ROWS_PER_PIECE)
+
+
+def _read(path: Path, **limits: Any) -> tuple[dict[str, list[Any]], Any]:
     try:
         import pyreadstat
     except ImportError:
@@ -56,7 +99,6 @@ def _piece(path: Path, offset: int) -> tuple[dict[str, list[Any]], Any]:
     if pyreadstat is None:
         raise MissingExtra(what="Reading SPSS, Stata and SAS files", extra="files")
     read = getattr(pyreadstat, _READERS[path.suffix.lower()])
-    limits = {"row_offset": offset, "row_limit": ROWS_PER_PIECE}
     try:
         return read(str(path), output_format="dict", **limits)
     except Exception as error:  # noqa: BLE001 -- pyreadstat's errors may quote cells

@@ -22,6 +22,7 @@ from discreet.measure.encode import comparable
 from discreet.measure.exposed import exposed_columns
 from discreet.measure.exposure import find_exposures
 from discreet.measure.joint import measure_joint
+from discreet.measure.misfits import misfit_cautions
 from discreet.measure.presence import match_population
 from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
 from discreet.measure.sensitive import measure_sensitive
@@ -361,6 +362,7 @@ def _cautions(
             "everything else counts them once."
         )
     found += exposed_columns(bound)
+    found += misfit_cautions(bound.subject.table, bound.policy)
     if not bound.subject.sensitive:
         found.append("No sensitive column is named, so what classes reveal was not measured.")
     if cells.suppressed:

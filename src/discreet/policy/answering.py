@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.policy.hierarchies.calendar import Period
 
 Accounting = Literal["approximate", "zcdp"]
+ROW = "row"  # `unit: row`: each row is a person
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.policy import model
-from discreet.policy.answering import Budget, Limits, UnitPeriod
+from discreet.policy.answering import ROW, Budget, Limits, UnitPeriod
 from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.lookup import read_lookup
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         WrittenCriterion,
         WrittenHierarchy,
         WrittenPolicy,
+        WrittenReading,
     )
 
 
@@ -70,6 +71,8 @@ def build_policy(
     tables: dict[str, model.Table] = {}
     for name, table in written.tables.items():
         place = ("tables", name)
+        # `unit: row` is the word; a column of that name is written `unit: {column: row}`.
+        is_row = document.data["tables"][name].get("unit") == ROW
         columns = tuple(
             _column(
                 column,
@@ -87,7 +90,7 @@ def build_policy(
             name,
             columns,
             table.source,
-            None if table.unit is None else table.unit.column,
+            None if table.unit is None or is_row else table.unit.column,
             criteria,
             _release(table.release, document=document, place=(*place, "release")),
             public=table.public,
@@ -97,6 +100,8 @@ def build_policy(
             partitions=table.partitions,
             tolerance=table.tolerance,
             id=table.id,
+            unit_is_row=is_row,
+            reading=_reading(table.reading),
             line=document.line(place),
         )
     budget = _budget(written.budget, document=document, place=("budget",))
@@ -121,6 +126,8 @@ def _column(
         hierarchy=hierarchy,
         references=None if written.references is None else split_reference(written.references),
         unsure=written.unsure,
+        kind=written.kind,
+        format=written.format,
         line=line,
     )
 
@@ -164,6 +171,10 @@ def _unit_period(written: WrittenUnit | None) -> UnitPeriod | None:
     if written is None or written.per is None or written.on is None:
         return None
     return UnitPeriod(written.on, written.per)
+
+
+def _reading(written: WrittenReading | None) -> model.Reading:
+    return model.Reading() if written is None else model.Reading(**written.model_dump())
 
 
 def _limits(written: WrittenLimits | None, *, line: int) -> Limits:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidHierarchy, SourceNotFound, did_you_mean
+from discreet.policy.answering import ROW
 from discreet.policy.build import build_hierarchy, split_reference
 from discreet.policy.domain import unwrap
 from discreet.policy.hierarchies.calendar import PERIODS
@@ -52,7 +53,7 @@ def _sketch(name: str, table: Any) -> Sketch:
     }
     parameters = _listed(table.get("criteria"))
     unit = table.get("unit")
-    unit = unit.get("column") if isinstance(unit, dict) else unit
+    unit = unit.get("column") if isinstance(unit, dict) else None if unit == ROW else unit
     return Sketch(
         ("tables", name),
         table,
@@ -277,7 +278,7 @@ def _check_units_in_parts(
 ) -> None:
     """Note where a unit may have rows in several parts: then charging them apart is no protection."""
     unit = table.written.get("unit")
-    if unit is None:
+    if unit is None or unit == ROW:
         return
     per, on = (_mapping(unit).get(key) for key in ("per", "on"))
     if per not in PERIODS or not isinstance(on, str):

@@ -26,6 +26,9 @@ class Role(StrEnum):
     INSENSITIVE = "insensitive"
 
 
+ColumnKind = Literal["integer", "number", "text", "boolean", "date", "timestamp", "time"]
+
+
 @dataclass(frozen=True)
 class Column:
     """One column's role and what is publicly known of its values.
@@ -35,7 +38,8 @@ class Column:
     data and confirmed by nobody: it may guide a release, and is not public. With
     `has_private_bounds` questions find bounds themselves, for a share of epsilon.
     `unsure` marks a role that was guessed and that nobody confirmed: the table is not published until
-    somebody does.
+    somebody does. `kind` is what its values are, whatever the rows hold; `format` is how its dates are
+    written, such as `%d/%m/%Y`.
     """
 
     name: str
@@ -47,6 +51,8 @@ class Column:
     drafted: frozenset[Literal["bounds", "values"]] = frozenset()
     has_private_bounds: bool = False
     unsure: bool = False
+    kind: ColumnKind | None = None
+    format: str | None = None
     line: int | None = field(default=None, compare=False)
 
 
@@ -365,12 +371,21 @@ class Release:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How a text file is written, where its header does not say it."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+
+
+@dataclass(frozen=True)
 class Table:
     """One table: where it is, whose privacy it holds, its columns and the criteria it must meet.
 
     `id` names its account in the ledger, wherever the table is. `public` says that everybody may read it. `tolerance` is the share of people that an attack, by
     name or by `default`, may expose in what is published. `partitions` are the columns whose parts of the table
-    are charged apart: a unit lies in one part only.
+    are charged apart: a unit lies in one part only. `unit_is_row` says that each row was declared to be
+    a person; with neither that nor a `unit`, nobody said whose the rows are.
     """
 
     name: str
@@ -386,6 +401,8 @@ class Table:
     partitions: Mapping[str, Parts] = field(default_factory=dict[str, "Parts"], hash=False)
     tolerance: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
     id: str | None = None
+    unit_is_row: bool = False
+    reading: Reading = field(default_factory=Reading)
     line: int | None = field(default=None, compare=False)
 
     def column(self, name: str) -> Column | None:

@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from discreet.policy.answer import Id, Partitions, WrittenBudget, WrittenLimits, WrittenUnit
 from discreet.policy.domain import WrittenBounds, WrittenValues
 from discreet.policy.hierarchies.calendar import Period
-from discreet.policy.model import Distance, DiversityKind, Missing, Role
+from discreet.policy.model import ColumnKind, Distance, DiversityKind, Missing, Role
 from discreet.policy.release import Tolerance, WrittenRelease
 from discreet.policy.written import Name, Number, Written
 
@@ -106,10 +106,32 @@ OPTIONS: dict[str, tuple[str | None, ...]] = {
 }
 
 
+# A day, a month and a year in any order, each once, with one mark between them.
+DATE_FORMAT = r"^%(d(/%m/%Y|[.]%m[.]%Y|-%m-%Y)|m(/%d/%Y|[.]%d[.]%Y|-%d-%Y)|Y(/%m/%d|[.]%m[.]%d))$"
+
+
+class WrittenReading(Written):
+    """How a text file is written, where its header does not say it."""
+
+    delimiter: str | None = Field(None, min_length=1, description="What separates the columns.")
+    encoding: str | None = Field(
+        None, pattern="^(utf-8|utf-16|latin-1)$", description="utf-8 (default), utf-16 or latin-1."
+    )
+
+
 class WrittenColumn(Written):
     """What an outsider can do with a column, and what is publicly known of its values."""
 
     role: Role = Field(description="What an outsider can do with the column.")
+    kind: ColumnKind | None = Field(
+        None,
+        description="What the values are; a cell of a file that is none of it counts as missing.",
+    )
+    format: str | None = Field(
+        None,
+        pattern=DATE_FORMAT,
+        description="How the dates of a text file are written, such as '%d/%m/%Y'; default: 2024-05-17.",
+    )
     bounds: WrittenBounds | None = Field(
         None,
         description="The smallest and largest possible number, known without the data: [low, high]. "
@@ -136,6 +158,12 @@ class WrittenColumn(Written):
     @classmethod
     def _may_be_short(cls, written: Any) -> Any:
         return {"role": written} if isinstance(written, str) else written
+
+    @model_validator(mode="after")
+    def _has_dates_if_format(self) -> Self:
+        if self.format is not None and self.kind != "date":
+            raise ValueError("'format' belongs to `kind: date`. Add it, or leave out the format.")
+        return self
 
 
 People = Annotated[int, Field(ge=1, description="The fewest people in a class.")]
@@ -273,7 +301,10 @@ class WrittenTable(Written):
     unit: WrittenUnit | None = Field(
         None,
         description="The column whose rows are one person's, or {column, per, on} for a person's "
-        "month and the like; default: each row is a person.",
+        "month and the like; `row` where each row is a person.",
+    )
+    reading: WrittenReading | None = Field(
+        None, description="How a text file is written, where its header does not say it."
     )
     columns: Annotated[dict[Name, WrittenColumn], Field(min_length=1)] = Field(
         description="The columns by name; `name: identifier` is short for `name: {role: identifier}`."

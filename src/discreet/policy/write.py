@@ -6,7 +6,7 @@ import dataclasses
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from discreet.policy.answering import Limits
+from discreet.policy.answering import ROW, Limits
 from discreet.policy.hierarchies.values import yaml_number
 from discreet.policy.model import CRITERIA, Release, step_name
 
@@ -81,15 +81,21 @@ def _table_lines(table: Table) -> list[str]:
 
 def _head_value(table: Table) -> dict[str, Any]:
     """Return what is said of the table as a whole; what is empty may be left out."""
-    unit: Any = table.unit
+    unit: Any = ROW if table.unit_is_row else table.unit
+    unit = {"column": unit} if table.unit == ROW else unit
     if table.unit_period is not None:
         period = table.unit_period
-        unit = {"column": unit, "per": period.period, "on": period.column}
+        unit = {"column": table.unit, "per": period.period, "on": period.column}
     return {
         "id": table.id,
         "source": table.source,
         "public": table.public,
         "unit": unit,
+        "reading": {
+            key: value
+            for key, value in dataclasses.asdict(table.reading).items()
+            if value is not None
+        },
         "budget": None if table.budget is None else budget_value(table.budget),
         "limits": _limits_value(table.limits),
         "partitions": dict(table.partitions),
@@ -158,6 +164,9 @@ def step_value(step: Step) -> dict[str, Any]:
 def column_value(column: Column) -> dict[str, Any]:
     """Return what the policy file says of `column`, as plain dicts, lists, numbers and text."""
     value: dict[str, Any] = {"role": column.role.value}
+    for key in ("kind", "format"):
+        if getattr(column, key) is not None:
+            value[key] = getattr(column, key)
     if column.has_private_bounds:
         value["bounds"] = "private"
     elif column.bounds is not None:

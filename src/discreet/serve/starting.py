@@ -15,6 +15,7 @@ from discreet.dp.ledger.book import Ledger
 from discreet.engines.address import POSTGRES, SPARK
 from discreet.engines.connect import open_table
 from discreet.engines.databases.opening import open_database
+from discreet.engines.declared import corrected
 from discreet.errors import SourceNotFound, StatementFailed, WrongUsage
 from discreet.guard.access.authority import Column, Relation
 from discreet.guard.access.initial import initial_authority
@@ -246,7 +247,11 @@ def _import_table(house: House, table: model.Table) -> Relation:
 def _copy(house: House, table: model.Table, physical: tuple[str, ...]) -> None:
     folder = table_folder(house)
     source = Path(table.source or f"{table.name}.csv")
-    opened = open_table(source if source.is_absolute() else folder / source)
+    place = source if source.is_absolute() else folder / source
+    opened = open_table(place)
+    if opened.schema is not None and (schema := corrected(opened.schema, table)) != opened.schema:
+        opened.engine.close()
+        opened = open_table(place, schema=schema)
     try:
         columns = [build.column(column.name) for column in opened.columns]
         query = build.select(*columns, source=opened.relation)

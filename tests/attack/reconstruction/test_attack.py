@@ -193,10 +193,11 @@ def test_people_with_the_same_public_values_share_a_guess():
 POLICY = """
 tables:
   patients:
+    unit: row
     budget: {epsilon: 1}
     columns:
-      number: {role: identifier}
-      ill: {role: sensitive, values: [HIV, flu]}
+      number: {role: identifier, kind: integer}
+      ill: {role: sensitive, kind: text, values: [HIV, flu]}
 """
 
 

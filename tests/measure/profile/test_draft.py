@@ -59,13 +59,13 @@ def test_a_draft_loads_as_the_policy_it_shows() -> None:
 
 def test_a_draft_proposes_what_suits_each_column() -> None:
     text = draft(PEOPLE).to_yaml()
-    assert "zip: {role: quasi-identifier, hierarchy: {prefix: [3, 1]}}" in text
+    assert "zip: {role: quasi-identifier, kind: text, hierarchy: {prefix: [3, 1]}}" in text
     assert (
-        "age: {role: quasi-identifier, bounds: {drafted: [0, 120]}, "
+        "age: {role: quasi-identifier, kind: integer, bounds: {drafted: [0, 120]}, "
         "hierarchy: {intervals: [5, 10, 20]}}"
     ) in text
-    assert "sex: {role: quasi-identifier, values: {drafted: [f, m]}}" in text
-    assert "salary: {role: sensitive, bounds: {drafted: [0, 100000]}}" in text
+    assert "sex: {role: quasi-identifier, kind: text, values: {drafted: [f, m]}}" in text
+    assert "salary: {role: sensitive, kind: integer, bounds: {drafted: [0, 100000]}}" in text
 
 
 def test_every_column_has_its_reason_above_it() -> None:

@@ -55,9 +55,9 @@ def test_the_reason_of_a_unit_counts_rows_and_people() -> None:
     assert draft(together=True).tables[1].unit_reason == "300 rows belong to 90 people"
 
 
-def test_a_table_without_a_key_has_no_unit() -> None:
+def test_in_a_table_without_a_key_each_row_is_a_unit() -> None:
     found = draft_policy([named(pa.table({"age": [1, 2, 3]}), "ages")]).tables[0]
-    assert found.unit is None
+    assert found.unit == "row"
     assert found.unit_reason == "each row is taken to be one person"
 
 

@@ -80,6 +80,18 @@ class Ledger:
 
         return self._store.read(lambda connection: reading.find(connection, key))
 
+    def pin(self, account: str, content: str) -> str:
+        """Keep `content` for `account`, and return what is kept: the first that anybody pinned."""
+        from discreet.dp.ledger import writing
+
+        return self._store.write(lambda connection: writing.pin(connection, account, content))
+
+    def pinned(self, account: str) -> str | None:
+        """Return what was pinned for `account`, if anything was."""
+        from discreet.dp.ledger import reading
+
+        return self._store.read(lambda connection: reading.pinned(connection, account))
+
     def remaining(self, accounts: Sequence[Account]) -> list[Remaining]:
         """Return what each account has left where it has least among its `cells`.
 

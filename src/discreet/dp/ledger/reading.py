@@ -7,7 +7,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, inspect, select
 
 from discreet.dp.accounting.conversion import epsilon_of_rho
 from discreet.dp.budget import Budget
@@ -24,6 +24,13 @@ def find(connection: Connection, key: str) -> bytes | None:
     table = schema.reservation
     answer = connection.scalar(select(table.c.answer).where(table.c.key == key))
     return None if answer is None else bytes(answer)
+
+
+def pinned(connection: Connection, account: str) -> str | None:
+    """Return what was pinned for `account`."""
+    if not inspect(connection).has_table(schema.pin.name):  # an older ledger
+        return None
+    return connection.scalar(select(schema.pin.c.content).where(schema.pin.c.account == account))
 
 
 def remaining(connection: Connection, account: Account) -> Remaining:

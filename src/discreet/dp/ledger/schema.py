@@ -108,6 +108,15 @@ secret = Table(
     sqlite_strict=_IS_STRICT,
 )
 
+# What was drafted once for an account and holds from then on.
+pin = Table(
+    "discreet_pin",
+    metadata,
+    Column("account", Text, primary_key=True),
+    Column("content", Text, nullable=False),
+    sqlite_strict=_IS_STRICT,
+)
+
 BOOK = Book(
     noun="ledger",
     metadata=metadata,

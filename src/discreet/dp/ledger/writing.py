@@ -78,6 +78,17 @@ def commit(connection: Connection, reservation: Reservation, answer: bytes) -> b
     return bytes(first)
 
 
+def pin(connection: Connection, account: str, content: str) -> str:
+    """Store `content` for `account` if there is none yet, and return the stored one."""
+    journal.take_head(connection)  # which orders all writers
+    schema.pin.create(connection, checkfirst=True)  # an older ledger has none
+    found = connection.scalar(select(schema.pin.c.content).where(schema.pin.c.account == account))
+    if found is not None:
+        return str(found)
+    connection.execute(insert(schema.pin).values(account=account, content=content))
+    return content
+
+
 def _pay(connection: Connection, charge: Charge, order: Order) -> list[Line]:
     """Charge one account, and return the entries that say so."""
     name, budget, cells = charge.account.name, charge.account.budget, charge.account.cells

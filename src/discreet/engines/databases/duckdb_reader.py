@@ -24,6 +24,8 @@ class DuckDBReader(DuckDB):
         self._connect = connect
         self._connection = withheld(connect)
         self._registered: dict[str, object] = {}
+        self._deferred: dict[str, Callable[[], None]] = {}
+        self._looks_at_rows = False
         self._count = 0
         self.attached: dict[str, str] = {}
         # Readers share one catalog of memory: each has its own schema there.

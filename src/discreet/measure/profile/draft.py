@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines.declared import WORDS, Declared, declared_kind
 from discreet.errors import WrongUsage
 from discreet.measure.profile.domain import Domain, propose_domain
 from discreet.measure.profile.guess import Guess, guess_column
@@ -18,7 +19,10 @@ from discreet.measure.profile.keys import (
     find_references,
     unit_by_reference,
 )
+from discreet.measure.profile.limits import RowsPerUnit, propose_rows_per_unit
 from discreet.measure.profile.statistics import describe_columns, fewest_people
+from discreet.measure.profile.vocabulary import is_row_id_name
+from discreet.policy.answering import ROW
 from discreet.policy.model import Role
 from discreet.result import Result, plain
 
@@ -36,16 +40,23 @@ class ColumnDraft(Result):
     guess: Guess
     domain: Domain
     references: tuple[str, str] | None = None
+    kind: str = "text"
+    format: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guess and the proposal side by side."""
         target = None if self.references is None else ".".join(self.references)
-        return {**self.guess.to_dict(), **plain(self.domain), "references": target}
+        said = {"kind": self.kind, "format": self.format, "references": target}
+        return {**self.guess.to_dict(), **plain(self.domain), **said}
 
 
 @dataclass(frozen=True)
 class TableDraft(Result):
-    """One table of a draft; `criteria` are as the policy file writes them."""
+    """One table of a draft; `criteria` are as the policy file writes them.
+
+    `unit` is a column, `row`, or None where `doubts` leave it open whose a row is. `reading` is how
+    a text file is written, where its header does not say it.
+    """
 
     name: str
     source: str
@@ -54,6 +65,9 @@ class TableDraft(Result):
     unit_reason: str
     columns: tuple[ColumnDraft, ...]
     criteria: tuple[Mapping[str, Mapping[str, Any]], ...]
+    limit: RowsPerUnit | None = None
+    doubts: tuple[str, ...] = ()
+    reading: Mapping[str, str] = field(default_factory=dict[str, str])
     id: str | None = None
 
 
@@ -155,15 +169,49 @@ def _table_draft(
         _without_rarities(item, counts, unit, column)
         for counts, column in zip(item.counts, drafts, strict=True)
     )
+    doubts = () if unit else _doubts(item, links)
+    drafted = unit.column if unit else None if doubts else ROW
     return TableDraft(
         name=item.name,
         source=_without_password(source),
         rows=max((counts.rows for counts in item.counts), default=0),
-        unit=unit.column if unit else None,
-        unit_reason=unit.reason if unit else "each row is taken to be one person",
-        columns=columns,
+        unit=drafted,
+        unit_reason=unit.reason if unit else _unit_reason(doubts),
+        columns=tuple(_with_kind(item.table, column) for column in columns),
         criteria=_criteria(columns),
+        limit=propose_rows_per_unit(item.table, unit.column) if unit else None,
+        doubts=doubts,
+        reading=_reading(item.table),
     )
+
+
+def _doubts(item: Keyed, links: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
+    """Return the columns of a table without a unit by which one person may have several rows."""
+    repeating = [
+        c.name for c in item.counts if is_row_id_name(c.name) and 0 < c.distinct < c.present
+    ]
+    return tuple(dict.fromkeys([*links, *repeating]))
+
+
+def _unit_reason(doubts: Sequence[str]) -> str:
+    if doubts:
+        return f"{', '.join(doubts)} may give one person several rows"
+    return "each row is taken to be one person"
+
+
+def _with_kind(table: Table, column: ColumnDraft) -> ColumnDraft:
+    name = column.guess.column
+    if table.schema is not None and name in table.schema.columns:
+        declared = table.schema.columns[name]
+    else:
+        declared = next(Declared(declared_kind(c.kind)) for c in table.columns if c.name == name)
+    return replace(column, kind=WORDS[declared.kind], format=declared.format)
+
+
+def _reading(table: Table) -> dict[str, str]:
+    schema = table.schema
+    written = {"delimiter": schema.delimiter, "encoding": schema.encoding} if schema else {}
+    return {key: value for key, value in written.items() if value is not None}
 
 
 def _column_draft(

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.engines.engine import Kind
 from discreet.measure.profile.statistics import SAMPLE
-from discreet.measure.profile.vocabulary import is_id_name, is_key_of, words
+from discreet.measure.profile.vocabulary import is_id_name, is_key_of, is_person_id_name, words
 from discreet.policy.model import Role
 from discreet.sql import build
 
@@ -48,13 +48,19 @@ def choose_unit(
     """Return the column that stands for a person, None when each row does.
 
     The key of a person by its name comes first (of several the one with the most values: more
-    patients than doctors), then the table's own id, then a national or medical record number.
+    patients than doctors), then the table's own id, then a national or medical record number, then
+    any identifier that repeats.
     """
     usable = [item for item in counts if item.present and 10 * item.missing <= item.rows]
-    people = [item for item in usable if guesses[item.name].meaning == "person key"]
+    people = [item for item in usable if _is_person_key(guesses, item)]
     own = [item for item in usable if _is_own_key(name, item) and _names(guesses, item)]
     numbers = [item for item in usable if guesses[item.name].safe_harbor in ("G", "H")]
-    for candidates in (people, own, numbers):
+    repeating = [
+        item
+        for item in usable
+        if guesses[item.name].role is Role.IDENTIFIER and not item.is_key and item.kind in _KEYED
+    ]
+    for candidates in (people, own, numbers, repeating):
         if candidates:
             return _unit(max(candidates, key=lambda item: item.distinct))
     return None
@@ -73,6 +79,11 @@ def unit_by_reference(
     return None
 
 
+def _is_person_key(guesses: Mapping[str, Guess], item: ColumnStatistics) -> bool:
+    is_named = is_person_id_name(item.name) and is_id_name(item.name)
+    return guesses[item.name].meaning == "person key" or (is_named and item.kind in _KEYED)
+
+
 def _is_own_key(name: str, item: ColumnStatistics) -> bool:
     return words(item.name) == ("id",) or (
         is_id_name(item.name) and is_key_of(item.name, table=name, column="id")
@@ -80,7 +91,7 @@ def _is_own_key(name: str, item: ColumnStatistics) -> bool:
 
 
 def _names(guesses: Mapping[str, Guess], item: ColumnStatistics) -> bool:
-    return guesses[item.name].role is Role.IDENTIFIER or item.distinct > 20
+    return guesses[item.name].role is Role.IDENTIFIER or item.distinct > 20 or item.is_key
 
 
 def _unit(item: ColumnStatistics) -> Unit:

@@ -16,6 +16,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 # Inside a compound such as `Hauptdiagnose` only a long word is safe: `eta` is in `betaalwijze`.
 _COMPOUND = 6
+_SHORTEST = 3  # letters of an abbreviation
 
 _IDS = """
     id ident identifier identificador identifiant key pk uid nr no num number nummer numero
@@ -29,6 +30,8 @@ _PEOPLE = """
     usuario alumno klant medewerker deelnemer leerling paziente dipendente utente studente aluno
     funcionario utilizador pessoa persona personne persoon subj pat cust emp
 """
+_CODES = ("code", "codigo", "clave", "ref")
+_PERSON_IDS = (("pid",), ("uid",))
 _ID_WORDS, _PERSON_WORDS = frozenset(_IDS.split()), frozenset(_PEOPLE.split())
 
 
@@ -107,11 +110,20 @@ def is_id_name(name: str) -> bool:
     return found[-1] in _ID_WORDS or found[0] in ("id", "uuid", "guid")
 
 
+def is_row_id_name(name: str) -> bool:
+    """Return whether a name reads like the key of a person or thing, and not like a code of many.
+
+    >>> is_row_id_name("clinic_id"), is_row_id_name("zip_code")
+    (True, False)
+    """
+    return is_id_name(name) and words(name)[-1] not in _CODES
+
+
 def is_person_id_name(name: str) -> bool:
     """Return whether a name reads like the key of a person: `patient_id`, `subject`, `userId`."""
     found = words(name)
     is_person = any(word in _PERSON_WORDS for word in found)
-    return is_person and (is_id_name(name) or len(found) == 1)
+    return found in _PERSON_IDS or (is_person and (is_id_name(name) or len(found) == 1))
 
 
 def is_key_of(name: str, *, table: str, column: str) -> bool:
@@ -121,10 +133,23 @@ def is_key_of(name: str, *, table: str, column: str) -> bool:
     True
     >>> is_key_of("patient_id", table="hospitals", column="id")
     False
+    >>> is_key_of("patient_id", table="pat", column="id")
+    True
     """
     mine, theirs, owner = words(name), words(column), words(table)
+    if not mine:
+        return False
     if mine == theirs:
         return mine != ("id",)  # two tables each with an own `id` are not linked by it
     return mine in (owner + theirs, theirs + owner) or (
-        len(owner) == 1 and mine[: len(owner)] == owner and is_id_name(name) and is_id_name(column)
+        len(owner) == 1
+        and _is_short_for(mine[0], owner[0])
+        and is_id_name(name)
+        and is_id_name(column)
     )
+
+
+def _is_short_for(word: str, other: str) -> bool:
+    """Return whether two words are one, or one of them the beginning of the other: `pat`, `patient`."""
+    short, long = sorted((word, other), key=len)
+    return short == long or (len(short) >= _SHORTEST and long.startswith(short))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from discreet.measure.profile.identifiers import SAFE_HARBOR
+from discreet.policy.answering import ROW
 from discreet.policy.model import Role
 
 if TYPE_CHECKING:
@@ -48,11 +49,9 @@ def _table(table: TableDraft) -> Iterator[str]:
     if table.id is not None:
         yield f"    id: {_scalar(table.id)}"
     yield f"    source: {_scalar(table.source)}"
-    if table.unit is None:
-        yield from _comment(f"unit: {table.unit_reason}; name an id column if not", indent=4)
-    else:
-        yield from _comment(f"unit: {table.unit_reason}", indent=4)
-        yield f"    unit: {_scalar(table.unit)}"
+    if table.reading:
+        yield f"    reading: {_flow(dict(table.reading))}"
+    yield from _unit(table)
     yield "    columns:"
     for column in table.columns:
         yield from _column(column)
@@ -66,13 +65,32 @@ def _table(table: TableDraft) -> Iterator[str]:
         yield from _comment("criteria: none, because no quasi-identifier was found", indent=4)
 
 
+def _unit(table: TableDraft) -> Iterator[str]:
+    if table.unit is None:
+        yield from _comment(
+            f"unit: not drafted, because {table.unit_reason}. Questions are refused until it is "
+            "written: the column that says whose a row is, or `row` if each row is another person",
+            indent=4,
+        )
+        return
+    doubt = "; name an id column if not" if table.limit is None else ""
+    yield from _comment(f"unit: {table.unit_reason}{doubt}", indent=4)
+    is_column = table.limit is not None and table.unit == ROW
+    yield f"    unit: {'{column: row}' if is_column else _scalar(table.unit)}"
+    if table.limit is not None:
+        yield from _comment(f"limits: {table.limit.reason}", indent=4)
+        yield f"    limits: {{rows-per-unit: {table.limit.most}}}"
+
+
 def _column(column: ColumnDraft) -> Iterator[str]:
     guess, domain = column.guess, column.domain
     doubt = " (unsure)" if guess.confidence == "low" else ""
     yield from _comment(f"{guess.role}{doubt}: {guess.reason}", indent=6)
     for note in domain.notes:
         yield from _comment(f"  {note}", indent=6)
-    parts: dict[str, Any] = {"role": str(guess.role)}
+    parts: dict[str, Any] = {"role": str(guess.role), "kind": column.kind}
+    if column.format:
+        parts["format"] = column.format
     if column.references:
         parts["references"] = ".".join(column.references)
     if domain.bounds:

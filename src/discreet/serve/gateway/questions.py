@@ -228,6 +228,7 @@ class Questions:
             # A table that is renamed keeps its id, and so its account.
             account=f"table:{(said and said.id) or f'{relation.schema}.{relation.name}'}",
             version="",
+            links=tuple(name for key in relation.foreign_keys for name in key.columns),
         )
 
     def _said(self, relation: Relation) -> model.Table | None:

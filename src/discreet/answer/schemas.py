@@ -1,0 +1,144 @@
+"""What is known of a table before anybody asks: its columns' kinds and whose its rows are.
+
+Both are public, so that plans, refusals and prices tell nothing about a row. They come from the policy.
+Where there is none, they are drafted once from the rows and pinned in the ledger, and hold from then on.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from discreet.engines.declared import (
+    KINDS,
+    WORDS,
+    Declared,
+    Schema,
+    declared_columns,
+    declared_kind,
+    fitted,
+    holds,
+)
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import UndeclaredKind
+from discreet.measure.profile.people import keys_by_content, keys_by_policy
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from discreet.dp.ledger.book import Ledger
+    from discreet.engines.engine import Column, Table
+    from discreet.policy import model
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """What was drafted from the rows of a table that no policy describes.
+
+    `schema` is there for sources without types of their own. `keys` are the columns that look like
+    the key of a person.
+    """
+
+    schema: Schema | None
+    keys: tuple[str, ...]
+
+    def write(self) -> str:
+        """Return it as text that `read_pinned` reads."""
+        schema = self.schema
+        columns = schema and {
+            name: [WORDS[one.kind], one.format] for name, one in schema.columns.items()
+        }
+        found: dict[str, Any] = {"columns": columns, "keys": self.keys}
+        if schema is not None:
+            found |= {"delimiter": schema.delimiter, "encoding": schema.encoding}
+        return json.dumps(found)
+
+
+def read_pinned(text: str) -> Pinned:
+    """Return what `Pinned.write` wrote."""
+    found = json.loads(text)
+    columns = found["columns"]
+    if columns is None:
+        return Pinned(None, tuple(found["keys"]))
+    declared = {name: Declared(KINDS[kind], form) for name, (kind, form) in columns.items()}
+    schema = Schema(declared, found["delimiter"], found["encoding"])
+    return Pinned(schema, tuple(found["keys"]))
+
+
+class Pins:
+    """The drafts of tables without a policy, by account, in a ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def find(self, account: str) -> Pinned | None:
+        """Return what was pinned for a table."""
+        text = self._ledger.pinned(account)
+        return None if text is None else read_pinned(text)
+
+    def draft(self, account: str, table: Table) -> Pinned:
+        """Pin what the rows of `table` say, and return what is pinned: the first draft counts."""
+        drafted = Pinned(table.schema, keys_by_content(table))
+        return read_pinned(self._ledger.pin(account, drafted.write()))
+
+
+def declared_schema(said: model.Table) -> Schema:
+    """Return the columns that a policy declares with a kind.
+
+    Raises:
+        UndeclaredKind: There is none, so that nothing can be asked.
+    """
+    columns = declared_columns(said)
+    if not columns:
+        raise UndeclaredKind(
+            f"The policy does not say what the columns of '{said.name}' hold, and the rows of a file "
+            "without types must not decide it. Give each column its `kind:`, such as `kind: integer`; "
+            "`discreet init` drafts them."
+        )
+    return Schema(columns, said.reading.delimiter, said.reading.encoding)
+
+
+def conformed(table: Table, said: model.Table) -> Table:
+    """Return a table with types of its own, its columns of the kinds that the policy declares.
+
+    Raises:
+        UndeclaredKind: A column on a server is of another kind.
+    """
+    declared = declared_columns(said)
+    wrong = [
+        column
+        for column in table.columns
+        if column.name in declared and not holds(declared[column.name].kind, column.kind)
+    ]
+    if not wrong:
+        return table
+    if not isinstance(table.engine, DuckDB):
+        column = wrong[0]
+        raise UndeclaredKind(
+            f"Column '{column.name}' of '{said.name}' is declared as {WORDS[declared[column.name].kind]}, "
+            f"and is {WORDS[declared_kind(column.kind)]} in the database. Correct its `kind:` in the policy."
+        )
+    changed = {column.name: declared[column.name] for column in wrong}
+    wanted = [_conformed(column, changed.get(column.name)) for column in table.columns]
+    view = table.engine.view(build.select(*wanted, source=table.relation.copy()))
+    seen = {column.name: column for column in table.engine.columns(view)}
+    columns = tuple(seen[one.name] if one.name in changed else one for one in table.columns)
+    return replace(table, relation=view, columns=columns)
+
+
+def _conformed(column: Column, declared: Declared | None) -> exp.Expr:
+    value = build.column(column.name)
+    if declared is None:
+        return value
+    return build.named(fitted(exp.cast(value, "TEXT"), declared), column.name)
+
+
+def unit_doubts(said: model.Table | None, table: Table, pinned: Pinned | None) -> tuple[str, ...]:
+    """Return the columns that leave it open whose a row is, where nobody declared it."""
+    if said is None:
+        return pinned.keys if pinned else ()
+    if said.public or said.unit is not None or said.unit_is_row:
+        return ()
+    return keys_by_policy(said, (column.name for column in table.columns))

@@ -1,0 +1,49 @@
+"""Whether one person may have several rows: columns that look like the key of a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.measure.profile.vocabulary import is_person_id_name, is_row_id_name
+from discreet.policy.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.engines.engine import Table
+    from discreet.policy import model
+
+
+def keys_by_name(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns that are keys by their names alone: of people, or of what people may share.
+
+    >>> keys_by_name(["patient_id", "ward_id", "cost"])
+    ('patient_id', 'ward_id')
+    """
+    return tuple(name for name in names if is_person_id_name(name) or is_row_id_name(name))
+
+
+def keys_by_policy(said: model.Table, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns that a policy or their names make keys of people, or of other tables' rows."""
+    listed = [
+        column.name
+        for column in said.columns
+        if column.role is Role.IDENTIFIER or column.references is not None
+    ]
+    known = [column.name for column in said.columns]
+    named = keys_by_name(dict.fromkeys([*known, *names]))
+    return tuple(dict.fromkeys([*listed, *named]))
+
+
+def keys_by_content(table: Table) -> tuple[str, ...]:
+    """Return the columns that are keys of people by their names, or repeat like one. Reads all rows."""
+    from discreet.measure.profile.guess import guess_column
+    from discreet.measure.profile.statistics import describe_columns
+
+    named = keys_by_name(column.name for column in table.columns)
+    repeating = [
+        counts.name
+        for counts in describe_columns(table)
+        if 0 < counts.distinct < counts.present and guess_column(counts).role is Role.IDENTIFIER
+    ]
+    return tuple(dict.fromkeys([*named, *repeating]))

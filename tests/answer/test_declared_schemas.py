@@ -1,0 +1,310 @@
+"""What is known of a table before anybody pays does not depend on a row: kinds, columns, plans, prices."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.answer.curators import without_noise
+from tests.answer.files import NAMES, ODD_CELLS, PEOPLE, POLICY, WRITERS
+
+import discreet
+from discreet.answer.register import register
+from discreet.engines.connect import open_table
+from discreet.engines.declared import Declared, Schema
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Kind
+from discreet.errors import DiscreetError, UndeclaredKind
+from discreet.policy.load import parse_policy
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+UNTYPED = [ending for ending in WRITERS if ending != "parquet"]
+QUESTIONS = (
+    "SELECT count(*) AS n FROM people",
+    "SELECT sum(age) AS s, avg(score) AS m FROM people",
+    "SELECT sex, count(*) AS n FROM people WHERE born > DATE '1990-01-05' GROUP BY sex",
+    "SELECT age, count(*) AS n FROM people GROUP BY age",
+    "SELECT median(score) AS m FROM people",
+    "SELECT sum(town) AS s FROM people",
+    "SELECT count(only_they) AS n FROM people",
+    "SELECT town, count(*) AS n FROM people GROUP BY town",
+)
+
+
+def written(folder: Path, ending: str, rows: Sequence[dict[str, Any]]) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"people.{ending}"
+    WRITERS[ending](path, rows)
+    return path
+
+
+def shown(path: Path, policy: str | None = POLICY) -> list[str]:
+    """Return all that is told before anything is paid: plans with queries, prices, refusals, errors."""
+    said = parse_policy(policy) if policy else None
+    told: list[str] = []
+    with discreet.open(path, said, ledger=path.parent / "ledger.sqlite") as curator:
+        for question in QUESTIONS:
+            try:
+                plan, text = curator.plan(question, epsilon=1)
+                found = curator.explain(plan, text)
+                told.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
+            except DiscreetError as error:
+                told.append(f"{error.code}: {error}")
+    return [line.replace(str(path), "") for line in told]
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_one_odd_person_changes_no_plan_refusal_price_or_schema(
+    tmp_path: Path, ending: str
+) -> None:
+    expected = shown(written(tmp_path / "all", ending, PEOPLE))
+    assert sum(line.startswith("[") for line in expected) == 5
+    odd = [
+        dict.fromkeys(NAMES, "?"),
+        {**PEOPLE[0], "age": 50.5, "only_they": 1},
+        {**PEOPLE[0], "age": "50.5", "born": "31/12/1990", "town": 'a "quoted", word'},
+        {},
+    ]
+    for number, person in enumerate(odd):
+        assert shown(written(tmp_path / f"odd{number}", ending, [*PEOPLE, person])) == expected
+    assert shown(written(tmp_path / "fewer", ending, PEOPLE[:-1])) == expected
+    assert shown(written(tmp_path / "none", ending, [])) == expected
+
+
+@pytest.mark.parametrize("ending", ["csv", "ndjson", "json", "xlsx"])
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    column=st.sampled_from(NAMES),
+    cell=st.one_of(st.sampled_from(ODD_CELLS), st.text(st.characters(codec="utf-8"), max_size=20)),
+)
+def test_any_cell_of_one_person_moves_an_answer_by_one_person(
+    tmp_path: Path, ending: str, column: str, cell: Any
+) -> None:
+    """Rows of everybody else are read as they were, and the odd person is one row or none."""
+    if ending == "xlsx" and isinstance(cell, str):
+        cell = "".join(letter for letter in cell if letter.isprintable())
+    others = rows_of(written(tmp_path / "all", ending, PEOPLE))
+    odd = {**PEOPLE[0], column: cell}
+    found = rows_of(written(tmp_path / "odd", ending, [*PEOPLE[:6], odd, *PEOPLE[6:]]))
+    assert len(found) == len(others) + 1
+    extra = list(found)
+    for row in others:
+        extra.remove(row)
+    assert len(extra) == 1
+    for name, value in extra[0].items():
+        assert name == column or value == others[0][name]
+
+
+SCHEMA = Schema(
+    {
+        "age": Declared(Kind.INTEGER),
+        "sex": Declared(Kind.TEXT),
+        "town": Declared(Kind.TEXT),
+        "born": Declared(Kind.DATE),
+        "score": Declared(Kind.REAL),
+    }
+)
+
+
+def rows_of(path: Path, schema: Schema = SCHEMA) -> list[dict[str, Any]]:
+    opened = open_table(path, schema=schema)
+    try:
+        columns = [build.column(column.name) for column in opened.columns]
+        found = opened.engine.run(build.select(*columns, source=opened.relation)).to_pylist()
+    finally:
+        opened.engine.close()
+    return [{k: "nan" if v != v else v for k, v in row.items()} for row in found]
+
+
+@pytest.mark.parametrize("ending", UNTYPED)
+def test_a_cell_that_does_not_fit_is_missing_and_nothing_else(tmp_path: Path, ending: str) -> None:
+    odd = {**PEOPLE[3], "age": "?" if ending not in ("sav", "dta", "xpt") else 50.5}
+    found = rows_of(written(tmp_path, ending, [*PEOPLE, odd]))
+    assert found[:-1] == PEOPLE
+    assert found[-1] == {**PEOPLE[3], "age": None}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe,F,a,1990-01-01,1",
+        b"1,F",
+        b"1,F,a,1990-01-01,1,2,3,4",
+        b"1,F,a,1990-01-01," + b"9" * 3_000_000,
+        b'1,F,a"b,1990-01-01,1',
+        b"\x00\x00\x00,F,a,1990-01-01,1",
+        b"1,F,a,1990-01-01,1\r",
+    ],
+    ids=["bytes", "short", "wide", "long", "quote", "zeros", "carriage return"],
+)
+def test_a_line_that_is_no_row_changes_no_other_row(tmp_path: Path, line: bytes) -> None:
+    path = written(tmp_path, "csv", PEOPLE)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:6], line + b"\n", *lines[6:]]))
+    found = rows_of(path)
+    assert len(PEOPLE) <= len(found) <= len(PEOPLE) + 1
+    assert [row for row in found if row in PEOPLE] == PEOPLE
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b'{"age": 1', b"nothing", b"[1, 2]", b'{"age": "\xff"}', b"  "]
+)
+def test_a_line_that_is_no_record_changes_no_other_record(tmp_path: Path, line: bytes) -> None:
+    path = written(tmp_path, "ndjson", PEOPLE)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:6], line + b"\n", *lines[6:]]))
+    assert [row for row in rows_of(path) if row in PEOPLE] == PEOPLE
+
+
+@pytest.mark.parametrize("ending", UNTYPED)
+def test_explain_reads_no_row(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening and planning ask the engine for the columns of nothing: every query has no row."""
+    path = written(tmp_path, ending, PEOPLE)
+    expected = shown(path)
+    ran: list[str] = []
+    real = DuckDB._read_deferred
+
+    def watched(engine: DuckDB, query: Any) -> None:
+        before = set(engine._deferred)
+        real(engine, query)
+        ran.extend(before - set(engine._deferred))
+
+    monkeypatch.setattr(DuckDB, "_read_deferred", watched)
+    assert shown(path) == expected
+    assert ran == []
+    if ending in ("csv", "tsv", "ndjson", "json"):
+        head = path.read_bytes().splitlines(keepends=True)[0] if ending in ("csv", "tsv") else b""
+        path.write_bytes(head + b'\x00\xff"broken\n,,,\n\x01' * 50)
+        assert shown(path) == expected
+
+
+def test_a_column_without_a_kind_cannot_be_asked_about_whether_it_is_there_or_not(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, "csv", PEOPLE)
+    policy = parse_policy(
+        "tables: {people: {unit: row, columns: {sex: {role: sensitive, kind: text}, age: sensitive}}}"
+    )
+    with discreet.open(path, policy, ledger=":memory:") as curator:
+        for name in ("age", "town", "absent"):
+            with pytest.raises(UndeclaredKind, match=f"'{name}'.*kind:"):
+                curator.plan(f"SELECT count({name}) FROM people", epsilon=1)
+
+
+def test_a_policy_without_any_kind_opens_no_file_without_types(tmp_path: Path) -> None:
+    path = written(tmp_path, "csv", PEOPLE)
+    policy = parse_policy("tables: {people: {unit: row, columns: {age: sensitive}}}")
+    with pytest.raises(UndeclaredKind, match="discreet init"):
+        discreet.open(path, policy, ledger=":memory:")
+
+
+def test_a_typed_file_needs_no_kinds_and_obeys_those_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_noise(monkeypatch)
+    path = written(tmp_path, "parquet", PEOPLE)
+    bare = parse_policy(
+        "tables: {people: {unit: row, columns: {age: {role: sensitive, bounds: [0, 120]}}}}"
+    )
+    with discreet.open(path, bare, ledger=":memory:") as curator:
+        assert curator.ask("SELECT sum(age) AS s FROM people", epsilon=1).rows == [[306]]
+    other = parse_policy(
+        "tables: {people: {unit: row, columns: {age: {role: sensitive, kind: text, values: ['20', '21']}}}}"
+    )
+    with discreet.open(path, other, ledger=":memory:") as curator:
+        question = "SELECT age, count(*) AS n FROM people GROUP BY age"
+        assert curator.ask(question, epsilon=1).rows == [["20", 1], ["21", 1]]
+
+
+def test_without_a_policy_the_first_look_is_pinned_and_later_rows_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_noise(monkeypatch)
+    path = written(tmp_path, "csv", PEOPLE)
+    expected = shown(path, None)
+    assert any("rows decided their kinds" in line for line in expected)
+    written(tmp_path, "csv", [*PEOPLE, dict.fromkeys(NAMES, "?")])
+    assert shown(path, None) == expected
+    with discreet.open(path, ledger=tmp_path / "ledger.sqlite") as curator:
+        assert curator.ask("SELECT count(age) AS n FROM people", epsilon=1).rows == [[12]]
+
+
+def test_of_two_first_looks_one_is_pinned(tmp_path: Path) -> None:
+    from discreet.dp.ledger.book import Ledger
+
+    book = Ledger(tmp_path / "ledger.sqlite")
+    assert [book.pin("a", "first"), book.pin("a", "second"), book.pin("b", "third")] == [
+        "first",
+        "first",
+        "third",
+    ]
+    assert [book.pinned("a"), book.pinned("c")] == ["first", None]
+    assert book.verify() == 0
+    book.close()
+
+
+def test_objects_of_pandas_are_what_the_policy_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas as pd
+
+    without_noise(monkeypatch)
+    policy = parse_policy(POLICY.replace("people:", "data:", 1))
+    plain, odd = pd.DataFrame(PEOPLE), pd.DataFrame([*PEOPLE, dict.fromkeys(NAMES, "?")])
+    told = []
+    for frame in (plain.astype(object), odd):
+        with discreet.open(frame, policy) as curator:
+            told.append(
+                curator.ask("SELECT sum(age) AS s, count(born) AS n FROM data", epsilon=1).rows
+            )
+    assert told == [[[306, 12]], [[306, 12]]]
+
+
+@pytest.mark.parametrize(
+    ("written_as", "form"),
+    [("31/12/1990", "%d/%m/%Y"), ("12-31-1990", "%m-%d-%Y"), ("1990/12/31", "%Y/%m/%d")],
+)
+def test_dates_are_read_in_the_declared_form_only(
+    tmp_path: Path, written_as: str, form: str
+) -> None:
+    path = written(tmp_path, "csv", [{**PEOPLE[0], "born": written_as}, PEOPLE[1]])
+    schema = Schema({"born": Declared(Kind.DATE, form)})
+    assert [str(row["born"]) for row in rows_of(path, schema)] == ["1990-12-31", "None"]
+
+
+def test_a_registered_copy_has_the_declared_kinds(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    path = written(tmp_path, "csv", [*PEOPLE, {**PEOPLE[0], "age": "?"}])
+    policy = parse_policy(
+        POLICY.replace("unit: row", "unit: town\n    limits: {rows-per-unit: 2}").replace(
+            "town: {role: quasi-identifier", "town: {role: identifier"
+        )
+    )
+    register(path, policy, output=tmp_path / "r.parquet")
+    made = pq.read_table(tmp_path / "r.parquet")
+    assert made.num_rows == 13
+    assert str(made.schema.field("age").type) == "int64"
+    assert made["age"].null_count == 1
+
+
+def test_files_with_one_header_are_one_table_by_the_policy(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    without_noise(monkeypatch)
+    first = written(tmp_path, "csv", PEOPLE)
+    shutil.copy(first, tmp_path / "people2.csv")
+    with discreet.open(
+        str(tmp_path / "people*.csv"), parse_policy(POLICY), table="people", ledger=":memory:"
+    ) as curator:
+        assert curator.ask("SELECT count(*) AS n FROM people", epsilon=1).rows == [[24]]

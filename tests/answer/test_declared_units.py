@@ -1,0 +1,179 @@
+"""Whose a row is has to be declared where a column looks like the key of a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from tests.answer.curators import hold
+
+import discreet
+from discreet.engines.connect import open_table
+from discreet.errors import UndeclaredUnit
+from discreet.measure.profile import draft_policy
+from discreet.policy.load import parse_policy
+from discreet.policy.write import write_policy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNT = "SELECT count(*) AS n FROM visits"
+# One person has nearly all visits, and there are few people.
+VISITS = pa.table({"patient_id": [1] * 80 + list(range(1, 13)), "cost": list(range(92))})
+PATIENTS = pa.table({"id": list(range(1, 13)), "region": ["north", "south"] * 6})
+
+
+def policy(unit: str, columns: str) -> str:
+    return f"tables: {{visits: {{{unit}columns: {{{columns}}}}}}}"
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "patient_id: identifier, cost: sensitive",
+        "patient_id: sensitive, cost: sensitive",
+        "cost: sensitive",  # the table itself has the column
+        "email: identifier, cost: sensitive",
+    ],
+)
+def test_a_table_without_a_declared_unit_is_refused_when_a_column_looks_like_a_persons_key(
+    columns: str,
+) -> None:
+    with pytest.raises(UndeclaredUnit, match=r"unit: \w+.*unit: row"):
+        hold({"visits": VISITS}, policy("", columns)).plan(COUNT, epsilon=1)
+
+
+def test_a_reference_leaves_open_whose_a_row_is() -> None:
+    text = """
+    tables:
+      visits: {columns: {stay: {role: sensitive, references: stays.number}, cost: sensitive}}
+      stays: {unit: row, columns: {number: sensitive}}
+    """
+    table = pa.table({"stay": [1], "cost": [2]})
+    with pytest.raises(UndeclaredUnit, match="'stay'"):
+        hold({"visits": table}, text).plan(COUNT, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["unit: row, ", "unit: patient_id, limits: {rows-per-unit: 5}, "],
+)
+def test_a_declared_unit_is_believed(unit: str) -> None:
+    curator = hold({"visits": VISITS}, policy(unit, "patient_id: identifier, cost: sensitive"))
+    plan, text = curator.plan(COUNT, epsilon=1)
+    assert not any(
+        "taken for another person" in line for line in curator.explain(plan, text).cautions
+    )
+
+
+def test_the_refusal_is_the_same_whatever_the_rows_are() -> None:
+    told: set[str] = set()
+    for table in (VISITS, VISITS.slice(80), VISITS.slice(0, 0)):
+        with pytest.raises(UndeclaredUnit) as refused:
+            hold({"visits": table}, policy("", "patient_id: sensitive")).plan(COUNT, epsilon=1)
+        told.add(str(refused.value))
+    assert len(told) == 1
+
+
+def test_without_a_policy_a_column_that_repeats_like_a_key_refuses_all_questions(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "visits.csv"
+    rows = "".join(f"{n % 30:06},{n}\n" for n in range(90))
+    path.write_text("member_card_no,cost\n" + rows, "utf-8")
+    book = tmp_path / "ledger.sqlite"
+    for _ in range(2):
+        with (
+            discreet.open(path, ledger=book) as curator,
+            pytest.raises(UndeclaredUnit, match="discreet init"),
+        ):
+            curator.plan(COUNT, epsilon=1)
+        path.write_text("member_card_no,cost\n000001,5\n", "utf-8")  # the first draft holds
+
+
+def test_without_a_policy_rows_are_people_where_nothing_looks_like_a_key_and_it_is_said() -> None:
+    frame = pa.table({"age": [1, 2, 2], "sex": ["F", "M", "F"]})
+    with discreet.open(frame) as curator:
+        answer = curator.ask("SELECT count(*) AS n FROM data", epsilon=1)
+    assert any("Each row of 'data' is taken for another person" in line for line in answer.cautions)
+
+
+def test_a_column_called_row_is_a_unit_when_it_is_written_as_a_column() -> None:
+    said = parse_policy("tables: {t: {unit: {column: row}, columns: {row: identifier}}}")
+    assert (said.tables["t"].unit, said.tables["t"].unit_is_row) == ("row", False)
+    assert parse_policy(write_policy(said)) == said
+    rows = parse_policy("tables: {t: {unit: row, columns: {row: identifier}}}")
+    assert (rows.tables["t"].unit, rows.tables["t"].unit_is_row) == (None, True)
+    assert parse_policy(write_policy(rows)) == rows
+
+
+def drafted(folder: Path, **tables: pa.Table) -> dict[str, object]:
+    from pyarrow import csv
+
+    for name, table in tables.items():
+        csv.write_csv(table, folder / f"{name}.csv")
+    opened = [open_table(folder / f"{name}.csv") for name in tables]
+    text = draft_policy(opened).to_yaml()
+    return {"text": text, **parse_policy(text).tables}
+
+
+def test_init_drafts_the_unit_of_visits_from_the_foreign_key_and_suggests_limits(
+    tmp_path: Path,
+) -> None:
+    found = drafted(tmp_path, pat=PATIENTS, vis=VISITS)
+    assert found["pat"].unit == "id"
+    assert found["pat"].limits.rows_per_unit == 1
+    assert found["vis"].unit == "patient_id"
+    assert found["vis"].column("patient_id").references == ("pat", "id")
+    assert found["vis"].limits.rows_per_unit == 100
+    assert "# limits: no row is left out" in found["text"]
+    assert "each of the 12 rows has its own" in found["text"]
+
+
+def test_init_drafts_limits_that_leave_out_few_rows_and_says_how_many(tmp_path: Path) -> None:
+    people = [n % 200 for n in range(1000)] + [0] * 30
+    found = drafted(tmp_path, visits=pa.table({"patient_id": people, "cost": people}))
+    assert found["visits"].limits.rows_per_unit == 5
+    assert "2.9 % of the rows are beyond it" in found["text"]
+
+
+def test_init_writes_unit_row_where_nothing_repeats_like_a_key(tmp_path: Path) -> None:
+    found = drafted(tmp_path, survey=pa.table({"age": [20, 30, 20], "mood": ["a", "b", "a"]}))
+    assert found["survey"].unit_is_row
+    assert found["survey"].column("age").kind == "integer"
+
+
+def test_init_leaves_the_unit_open_where_a_key_of_something_else_repeats(tmp_path: Path) -> None:
+    clinics = pa.table({"clinic_id": [1, 1, 2, 2, 2] * 9, "mood": ["a", "b", "a", "c", "c"] * 9})
+    found = drafted(tmp_path, notes=clinics)
+    assert (found["notes"].unit, found["notes"].unit_is_row) == (None, False)
+    assert (
+        "# unit: not drafted, because clinic_id may give one person several rows" in found["text"]
+    )
+    with pytest.raises(UndeclaredUnit, match="'clinic_id'"):
+        hold({"notes": clinics}, found["text"]).plan("SELECT count(*) AS n FROM notes", epsilon=1)
+
+
+def test_what_init_drafts_for_a_file_is_how_questions_read_it(tmp_path: Path) -> None:
+    """Kinds, forms of dates, delimiter and encoding: the draft holds all that the rows told."""
+    path = tmp_path / "people.csv"
+    rows = "".join(f"Müller, {n};{1 + n % 28:02}.{1 + n % 12:02}.1990;{n},5\n" for n in range(40))
+    path.write_bytes(("name, first;born;pay\n" + rows).encode("latin-1"))
+    opened = open_table(path, encoding="latin-1")
+    said = parse_policy(draft_policy([opened], sources=[str(path)]).to_yaml()).tables["people"]
+    assert said.reading.encoding == "latin-1"
+    assert said.column("born").kind == "date"
+    assert said.column("born").format == "%d.%m.%Y"
+    with discreet.open(
+        path,
+        parse_policy(
+            f"tables: {{people: {{unit: row, reading: {{encoding: latin-1}}, columns: {{born: {{role: sensitive, "
+            f"kind: date, format: '{said.column('born').format}'}}}}}}}}"
+        ),
+        ledger=":memory:",
+    ) as curator:
+        plan, _ = curator.plan(
+            "SELECT count(*) AS n FROM people WHERE born > DATE '1990-06-01'", epsilon=1
+        )
+        assert plan.leaves[0].leaf.rows.touches[0].held.table.column("born") is not None
