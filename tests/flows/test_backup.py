@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +16,10 @@ import pytest
 from discreet.dp.accounting import price
 from discreet.dp.budget import Budget
 from discreet.dp.event import Pure
-from discreet.dp.ledger import Account, Ledger
+from discreet.dp.ledger import Account, Ledger, Reservation
+from discreet.errors import BudgetExceeded
+from discreet.guard.access.authority import Relation
+from discreet.guard.access.initial import initial_authority
 from discreet.guard.control import Control
 from discreet.guard.journal import Event, Journal
 from discreet.guard.journal.reading import Wanted
@@ -85,7 +89,7 @@ def test_a_backup_is_for_its_owner_only_and_says_what_it_holds(discreet, clinic:
 
 
 def test_everything_comes_back_in_another_folder(discreet, backed_up: Path, folder: Path):
-    assert discreet("restore", "clinic.backup", "other").code == 0
+    assert discreet("restore", "clinic.backup", "other", "--forget", "a drill").code == 0
     other = folder / "other"
     with duckdb.connect(str(other / "data.duckdb")) as connection:
         assert connection.execute("SELECT a FROM t").fetchall() == [(42,)]
@@ -98,7 +102,7 @@ def test_everything_comes_back_in_another_folder(discreet, backed_up: Path, fold
 
 
 def test_the_journal_tells_of_backups_and_of_going_back(discreet, backed_up: Path):
-    assert discreet("restore", "clinic.backup", "elsewhere").code == 0
+    assert discreet("restore", "clinic.backup", "elsewhere").code == 3
     for place, told in (
         ("clinic", [f"back up to {backed_up}"]),
         ("elsewhere", [f"back up to {backed_up}", "restored from clinic.backup as of "]),
@@ -138,10 +142,127 @@ def test_everything_but_a_newer_ledger_can_be_restored(discreet, backed_up: Path
     Ledger(clinic / "ledger.sqlite").verify()
 
 
-def test_spending_is_forgotten_only_by_force(discreet, backed_up: Path, clinic: Path):
+def test_spending_is_forgotten_only_for_a_reason(discreet, backed_up: Path, clinic: Path):
     spend(clinic, "second")
-    assert discreet("restore", "clinic.backup", "clinic", "--replace", "--force").code == 0
+    restore = ("restore", "clinic.backup", "clinic", "--replace", "--forget")
+    assert discreet(*restore, " ").error == "wrong-usage"
+    assert discreet(*restore, "nobody saw the answer").code == 0
     assert spent(clinic) == 1
+    spend(clinic, "third")
+    assert "forget: nobody saw the answer" in reasons(clinic)[-1]
+
+
+def reasons(clinic: Path) -> list[str]:
+    journal = Journal(clinic / "journal.sqlite")
+    found = [entry.event.reason or "" for entry in journal.entries()]
+    journal.close()
+    return found
+
+
+def refused(clinic: Path, key: str) -> bool:
+    with pytest.raises(BudgetExceeded, match="counts as spent"):
+        spend(clinic, key)
+    return True
+
+
+def test_a_backup_in_another_folder_spends_nothing_until_the_custodian_says_so(
+    discreet, backed_up: Path, clinic: Path, folder: Path
+):
+    spend(clinic, "second")
+    ran = discreet("restore", "clinic.backup", "other", "--json")
+    assert ran.code == 3
+    assert (ran.json["spending_unknown"], ran.json["rights_unknown"]) == (True, True)
+    assert "Nothing tells what was spent since: all budgets count as spent" in ran.err
+    assert "nobody may enter" in ran.err
+    other = folder / "other"
+    assert refused(other, "second")
+    spend(other, "first")  # what was answered before is answered again, and the same
+    reopen = ("budget", "--ledger", other / "ledger.sqlite", "--reopen")
+    assert discreet(*reopen, "the first server is gone, and answered nothing").code == 0
+    spend(other, "second")
+    assert "reopen budgets: the first server is gone, and answered nothing" in reasons(other)[-1]
+    assert discreet(*reopen, "again").error == "wrong-usage"
+    Ledger(other / "ledger.sqlite").verify()
+
+
+def test_a_backup_beside_a_deleted_ledger_spends_nothing(discreet, backed_up: Path, clinic: Path):
+    spend(clinic, "second")
+    for path in clinic.glob("ledger.sqlite*"):
+        path.unlink()
+    ran = discreet("restore", "clinic.backup", "clinic", "--replace")
+    assert ran.code == 3
+    assert refused(clinic, "second")
+
+
+def test_a_stand_alone_ledger_that_was_restored_spends_nothing(discreet, folder: Path):
+    alone = folder / "alone"
+    make_private_folder(alone)
+    spend(alone, "first")
+    assert discreet("backup", "alone", "-o", "alone.backup").code == 0
+    spend(alone, "second")
+    assert discreet("restore", "alone.backup", "other").code == 3
+    assert refused(folder / "other", "second")
+    assert discreet("budget", "--ledger", "other/ledger.sqlite", "--reopen", "a drill").code == 0
+    spend(folder / "other", "second")
+
+
+def test_a_reservation_that_was_not_answered_in_the_backup_is_paid_again(
+    discreet, clinic: Path, folder: Path
+):
+    def reserve(place: Path) -> Reservation:
+        ledger = Ledger(place / "ledger.sqlite")
+        try:
+            cost = price(Pure(Fraction(1)))
+            return ledger.reserve([PAYER], cost, key="cut off", at=NOON, question="q")
+        finally:
+            ledger.close()
+
+    assert reserve(clinic).is_new
+    assert discreet("backup", "clinic", "-o", "clinic.backup").code == 0
+    assert discreet("restore", "clinic.backup", "other").code == 3
+    discreet("budget", "--ledger", "other/ledger.sqlite", "--reopen", "a drill")
+    assert reserve(folder / "other").is_new
+    assert spent(folder / "other") == 3
+
+
+def test_users_who_were_dropped_since_stay_dropped(discreet, backed_up: Path, clinic: Path):
+    control = Control(clinic / "control.sqlite")
+    control.change(0, initial_authority("admin"), by="ada", statement="DROP ROLE eve", at=NOON)
+    control.delete("setting", "a")
+    control.close()
+    restore = ("restore", "clinic.backup", "clinic", "--replace")
+    ran = discreet(*restore)
+    assert (ran.code, ran.error) == (2, "output-refused")
+    assert "changed since the backup was made (DROP ROLE eve)" in ran.err
+    assert discreet(*restore, "--keep-rights").code == 0
+    control = Control(clinic / "control.sqlite")
+    assert (control.authority().version, control.get("setting", "a")) == (1, None)
+    control.close()
+    assert discreet(*restore, "--forget", "it was a mistake").code == 0
+    control = Control(clinic / "control.sqlite")
+    assert (control.authority().version, control.get("setting", "a")) == (0, {"n": 1})
+    control.close()
+
+
+def test_rights_that_do_not_fit_the_data_are_not_kept(discreet, backed_up: Path, clinic: Path):
+    control = Control(clinic / "control.sqlite")
+    made = replace(
+        initial_authority("admin"),
+        relations={("public", "n"): Relation("public", "n", "table", "admin", ())},
+    )
+    control.change(0, made, by="ada", statement="CREATE TABLE n", at=NOON)
+    control.close()
+    ran = discreet("restore", "clinic.backup", "clinic", "--replace", "--keep-rights")
+    assert "do not fit the backup's data" in ran.err
+
+
+def test_the_journal_is_not_put_back(discreet, backed_up: Path, clinic: Path):
+    journal = Journal(clinic / "journal.sqlite")
+    journal.record(Event(NOON, "login", user="eve", reason="since the backup"))
+    journal.close()
+    assert discreet("restore", "clinic.backup", "clinic", "--replace").code == 0
+    assert reasons(clinic)[-2] == "since the backup"
+    assert reasons(clinic)[-1].startswith("restored from clinic.backup")
 
 
 def test_another_ledger_of_the_same_length_is_not_forgotten(

@@ -9,7 +9,7 @@ import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
-from discreet.cli.served import BACKED_UP, record_in
+from discreet.cli.served import BACKED_UP, key_file_option, record_in
 
 EXAMPLES = """\b
 Examples:
@@ -29,8 +29,9 @@ Examples:
     metavar="FILE",
     help="Where the backup goes. It holds keys: keep it as you keep them.",
 )
+@key_file_option
 @json_option
-def command(folder: Path, target: Path, as_json: bool) -> None:
+def command(folder: Path, target: Path, key_file: Path | None, as_json: bool) -> None:
     """Copy the data, books and keys of the server in DIR into one file.
 
     The server must not run meanwhile, unless its data are on PostgreSQL. One that runs makes a
@@ -38,7 +39,7 @@ def command(folder: Path, target: Path, as_json: bool) -> None:
     """
     from discreet.serve.backup import write_backup
 
-    record_in(folder, "backup", f"{BACKED_UP}{target.absolute()}")
+    record_in(folder, "backup", f"{BACKED_UP}{target.absolute()}", key_file=key_file)
     made = write_backup(folder, target, at=datetime.now(UTC))
     if as_json:
         output.print_json(made)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import PurePath
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli import asking, output
 from discreet.cli.options import json_option
+from discreet.cli.served import key_file_option, opened
+from discreet.errors import SourceNotFound, WrongUsage
 from discreet.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.dp.ledger.book import Ledger
     from discreet.dp.ledger.records import Entry, Remaining, Source
 
 EXAMPLES = """\b
@@ -49,16 +53,25 @@ class Spending(Result):
     help="How many of the latest entries to show.",
 )
 @click.option("--verify", is_flag=True, help="Check the chain of entries and every sum.")
+@click.option(
+    "--reopen",
+    metavar="REASON",
+    help="After a restore: let what is left be spent again. Why is kept in the ledger.",
+)
+@key_file_option
 @json_option
 def command(
-    ledger: str | None, account: str | None, count: int, verify: bool, as_json: bool
+    ledger: str | None,
+    account: str | None,
+    count: int,
+    verify: bool,
+    reopen: str | None,
+    key_file: Path | None,
+    as_json: bool,
 ) -> None:
     """Show what each budget has spent and what is left of it."""
-    from pathlib import Path
-
     from discreet.answer.ledgers import ledger_place
     from discreet.dp.ledger.book import Ledger
-    from discreet.errors import SourceNotFound
 
     place = ledger or ledger_place("")
     if "://" not in str(place) and not Path(place).exists():
@@ -67,6 +80,8 @@ def command(
         )
     book = Ledger(place)
     try:
+        if reopen is not None:
+            _reopen(book, place, reopen, key_file)
         verified = book.verify() if verify else None
         left = book.remaining(book.accounts())
         labels = _labels(book.source_labels())
@@ -89,6 +104,24 @@ def _labels(sources: list[Source]) -> dict[str, str]:
         for account in source.accounts[:1]:
             found[account] = min(found.get(account, source.label), source.label, key=len)
     return found
+
+
+def _reopen(book: Ledger, place: str | Path, reason: str, key_file: Path | None) -> None:
+    """Let the budgets of a ledger be spent again; that of a server is told by its journal, too."""
+    if not reason.strip():
+        raise WrongUsage("Say why the budget may be spent again: --reopen REASON")
+    if not book.head().closed:
+        raise WrongUsage("The budgets of this ledger are not closed. Leave out --reopen.")
+    folder = Path(place).absolute().parent
+    at = datetime.now(UTC)
+    if not (folder / "control.sqlite").is_file():
+        book.reopen_budget(reason, at=at)
+        return
+    with opened(folder, key_file) as served:
+        served.record("budget", f"reopen budgets: {reason}")
+        if served.seal is not None:
+            book.authenticate(served.seal)
+        book.reopen_budget(reason, at=at)
 
 
 def _account(item: Remaining, labels: Mapping[str, str]) -> dict[str, Any]:

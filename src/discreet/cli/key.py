@@ -16,6 +16,7 @@ from discreet.cli.served import (
     data_argument,
     key_file_option,
     opened,
+    reason_option,
 )
 from discreet.errors import WrongUsage
 from discreet.result import Result
@@ -87,14 +88,18 @@ def create(data: Path, name: str | None, key_file: Path | None, client_key: Path
 
 def _create_own(data: Path, key_file: Path | None) -> None:
     from discreet.guard.vault.wrapping import new_wrapping_key
+    from discreet.serve.accepting import accept_stores
     from discreet.serve.folder import make_folder
 
     place = data / OWN_KEY if key_file is None else key_file
     make_folder(data)
     made = new_wrapping_key(place)
-    with opened(data, place, make=True) as served:
-        served.documents()  # what there is already is sealed
-        served.record("key", f"create the server's key {made.fingerprint}")
+    with (
+        opened(data, place, make=True, authenticate=False) as served,
+        served.stores() as stores,
+    ):
+        done = f"create the server's key {made.fingerprint}"
+        accept_stores(stores, made, act=served.act, reason=done)
     told = f"The server's key is in {place}. Start: discreet serve --data {data} --key-file {place}"
     click.echo(output.harmless(told))
     click.echo("! Keep a copy elsewhere: without it, nothing that it locks can be read.", err=True)
@@ -234,11 +239,12 @@ def rewrap(data: Path, key_file: Path | None, new_key_file: Path | None) -> None
     from discreet.guard.vault.keys import rewrap_keys
     from discreet.guard.vault.wrapping import new_wrapping_key, read_wrapping_key
 
-    with opened(data, key_file) as served:
+    with opened(data, key_file, authenticate=False) as served:
         old, old_path = served.key(), served.key_file or data / OWN_KEY
         beside = old_path.with_name(f"{old_path.name}.new")
         place = beside if new_key_file is None else new_key_file
         new = read_wrapping_key(place) if place.exists() else new_wrapping_key(place)
+        served.authenticate(also=new)  # which wraps some of them after an interruption
         served.record("key", f"wrap all keys by {new.fingerprint}")
         changed = rewrap_keys(served.control, old, new)
     if new_key_file is None:
@@ -254,6 +260,32 @@ def rewrap(data: Path, key_file: Path | None, new_key_file: Path | None) -> None
     if kept != found:
         told = f"! The old key is in {kept}: backups need it. Destroy it when none is left."
         click.echo(output.harmless(told), err=True)
+
+
+@command.command()
+@data_argument
+@reason_option
+@key_file_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def accept(data: Path, reason: str, key_file: Path | None, yes: bool) -> None:
+    """Accept the stores and settings in DIR as they are now, and seal them with the server's key.
+
+    For settings that you changed, for a server that had no key before, and for stores that were lost
+    and restored. Budgets of a ledger that is behind count as spent, and nobody enters under rights
+    that are behind, until you say otherwise.
+    """
+    from discreet.serve.accepting import accept_stores
+
+    with opened(data, key_file, authenticate=False) as served:
+        if not yes:
+            asked = f"Accept everything in {data} as it is now?"
+            click.confirm(output.harmless(asked), abort=True, err=True)
+        with served.stores() as stores:
+            key = None if served.key_file is None else served.key()
+            told = accept_stores(stores, key, act=served.act, reason=reason)
+    for line in told:
+        click.echo(output.harmless(f"! {line}"), err=True)
+    click.echo(output.harmless(f"What is in {data} is accepted."))
 
 
 def _wrapping(served: Served, client_key: Path | None) -> WrappingKey:

@@ -1,32 +1,44 @@
-"""`discreet restore`: a server's folder as it was, without forgetting what was spent since."""
+"""`discreet restore`: a server's folder as it was, without forgetting what was spent or revoked since."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
-from discreet.cli.served import record_in
+from discreet.cli.served import key_file_option, opened
+from discreet.errors import WrongUsage
 from discreet.result import Result
+
+if TYPE_CHECKING:
+    from discreet.cli.served import Served
+    from discreet.serve.restoring import Unknown
 
 EXAMPLES = """\b
 Examples:
   discreet restore clinic.backup clinic
-  discreet restore clinic.backup clinic --replace --keep-ledger
+  discreet restore clinic.backup clinic --replace --keep-ledger --keep-rights
 """
+UNKNOWN = 3  # exit code: restored, but nothing tells what happened since
+_WHY = "the server was restored from a backup, and nothing tells what was {what} since"
 
 
 @dataclass(frozen=True)
 class Restored(Result):
-    """What was put back, and where what was there is now."""
+    """What was put back, where what was there is now, and whether spending or rights may be outdated."""
 
     folder: str
     at: str
     files: list[str]
     before: str | None
+    spending_unknown: bool
+    rights_unknown: bool
 
 
 @click.command(epilog=EXAMPLES)
@@ -34,37 +46,117 @@ class Restored(Result):
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--replace", is_flag=True, help="DIR is not empty: keep what is there beside it.")
 @click.option("--keep-ledger", is_flag=True, help="Restore all but the ledger, if DIR's is newer.")
-@click.option("--force", is_flag=True, help="Forget what was spent since the backup was made.")
+@click.option("--keep-rights", is_flag=True, help="Restore all but rights, users and keys.")
+@click.option(
+    "--forget",
+    metavar="REASON",
+    help="Forget what was spent and revoked since the backup was made; why is in the journal.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what the backup holds, and write nothing.")
+@key_file_option
 @json_option
 def command(
     file: Path,
     folder: Path,
     replace: bool,
-    keep_ledger: bool,
-    force: bool,
+    forget: str | None,
     dry_run: bool,
+    key_file: Path | None,
     as_json: bool,
-) -> None:
+    **kept: bool,
+) -> int:
     """Put the backup FILE back into DIR; the server must not run meanwhile.
 
-    A ledger that is newer than the backup's is never replaced unless you say so: answers that were
-    given stay given.
+    What was spent and revoked since is not undone unless you say so. Where nothing tells what was, as
+    in a new folder, budgets count as spent and nobody may enter until the custodian says otherwise
+    (`discreet budget --reopen`, `discreet user confirm`), and the exit code is 3.
     """
-    from discreet.serve.backup import read_backup, restore
+    from discreet.serve.backup import read_backup
+    from discreet.serve.restoring import Choices, Unknown, restore
 
+    if forget is not None and not forget.strip():
+        raise WrongUsage("Say why what was spent and revoked may be forgotten: --forget REASON")
     held = read_backup(file)
-    before = None
+    before, unknown = None, Unknown(spending=False, rights=False)
     if not dry_run:
-        before = restore(file, folder, replace=replace, keep_ledger=keep_ledger, force=force)
-        ledger = "the ledger that was there" if keep_ledger else "its ledger"
-        record_in(folder, "backup", f"restored from {file} as of {held.at}, with {ledger}")
-    done = Restored(str(folder), held.at, held.files, None if before is None else str(before))
+        told = f"restored from {file} as of {held.at}" + (f"; forget: {forget}" if forget else "")
+        choices = Choices(forget=forget or "", **kept)
+        before, unknown = restore(
+            file,
+            folder,
+            replace=replace,
+            choices=choices,
+            settle=lambda made, unknown: _settle(made, unknown, told, key_file),
+        )
+    done = Restored(
+        str(folder),
+        held.at,
+        held.files,
+        None if before is None else str(before),
+        unknown.spending,
+        unknown.rights,
+    )
     if as_json:
         output.print_json(done)
-        return
+    else:
+        _print(done, verb="would be" if dry_run else "is")
+    return _warn(done)
+
+
+def _print(done: Restored, *, verb: str) -> None:
     to = output.console()
-    verb = "would be" if dry_run else "is"
-    output.print_sentence(to, f"{folder} {verb} as of {held.at}: {', '.join(held.files)}.")
-    if before is not None:
-        output.print_sentence(to, f"What was there is in {before}.")
+    output.print_sentence(to, f"{done.folder} {verb} as of {done.at}: {', '.join(done.files)}.")
+    if done.before is not None:
+        output.print_sentence(to, f"What was there is in {done.before}.")
+
+
+def _warn(done: Restored) -> int:
+    """Say what nobody knows, and return the exit code."""
+    if done.spending_unknown:
+        click.echo(
+            output.harmless(
+                "! Nothing tells what was spent since: all budgets count as spent. If you know, say: "
+                f"discreet budget --ledger {Path(done.folder) / 'ledger.sqlite'} --reopen REASON"
+            ),
+            err=True,
+        )
+    if done.rights_unknown:
+        click.echo(
+            output.harmless(
+                "! Nothing tells who was dropped and what was revoked since: nobody may enter. Drop and "
+                f"revoke again, then say: discreet user confirm {done.folder} --reason TEXT"
+            ),
+            err=True,
+        )
+    return UNKNOWN if done.spending_unknown or done.rights_unknown else 0
+
+
+def _settle(made: Path, unknown: Unknown, told: str, key_file: Path | None) -> None:
+    """Write into restored stores what nobody knows, and that they count as the latest."""
+    from discreet.dp.ledger.book import Ledger
+    from discreet.serve.backup import CONTROL, LEDGER
+    from discreet.serve.settings import read_settings
+
+    if read_settings(made).control or (made / CONTROL).is_file():
+        with opened(made, key_file) as served:
+            _settle_stores(served, unknown, told)
+    elif unknown.spending:
+        with closing(Ledger(made / LEDGER)) as ledger:
+            ledger.close_budget(_WHY.format(what="spent"), at=datetime.now(UTC))
+
+
+def _settle_stores(served: Served, unknown: Unknown, told: str) -> None:
+    from discreet.guard.journal import Event
+    from discreet.serve.accepting import settle_heads
+    from discreet.serve.suspension import suspend
+
+    with served.stores() as stores:
+        if served.seal is not None:
+            stores.ledger.authenticate(served.seal)
+            stores.journal.authenticate(served.seal)
+        if unknown.spending:
+            stores.ledger.close_budget(_WHY.format(what="spent"), at=served.act.at)
+        if unknown.rights:
+            suspend(served.control, _WHY.format(what="revoked"), at=served.act.at)
+        act = served.act
+        settle_heads(stores, Event(act.at, "backup", user=act.by, protocol="cli", reason=told))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.errors import SourceNotFound, WrongUsage
+from discreet.errors import InvalidKey, SourceNotFound, WrongUsage
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from discreet.guard.control.documents import Documents
     from discreet.guard.vault.keys import Act
     from discreet.guard.vault.wrapping import WrappingKey
+    from discreet.serve.heads import Stores
     from discreet.serve.settings import Settings
+    from discreet.stores.seal import Seal
 
 BACKED_UP = "back up to "  # how the journal tells of a backup, before its place
 OWN_KEY = Path("keys") / "master.key"
@@ -35,15 +37,23 @@ key_file_option = click.option(
     help="The server's key. Default: the one in server.yaml, or keys/master.key in DIR.",
 )
 
+reason_option = click.option(
+    "--reason", metavar="TEXT", required=True, help="Why, for the journal."
+)
 
-@dataclass(frozen=True)
+
+@dataclass
 class Served:
-    """An opened folder: its control store, where its key is, and who does something now."""
+    """An opened folder: its control store, where its key is, and who does something now.
+
+    `seal` authenticates the stores, once the control store was checked with the server's key.
+    """
 
     control: Control
     key_file: Path | None
     act: Act
     settings: Settings
+    seal: Seal | None = None
 
     def key(self) -> WrappingKey:
         """Return the server's key."""
@@ -57,10 +67,45 @@ class Served:
 
     def documents(self) -> Documents:
         """Return the documents with their secrets unsealed."""
-        from discreet.guard.vault.secrets import open_secrets
+        return self._open()[0]
 
-        key = None if self.key_file is None else self.key()
-        return open_secrets(self.control, key, act=self.act)
+    def authenticate(self, *, also: WrappingKey | None = None) -> None:
+        """Check a sealed control store with the server's key, or with `also`, if there is one.
+
+        Without a key it can be read, and every change is refused.
+        """
+        if self.key_file is None or not self.control.is_sealed:
+            return
+        try:
+            self._open()
+        except InvalidKey:
+            if also is None:
+                raise
+            self._open(key=also)
+
+    @contextmanager
+    def stores(self) -> Generator[Stores]:
+        """Open ledger and journal; those that are not there are made."""
+        from discreet.dp.ledger.book import Ledger
+        from discreet.guard.journal import Journal
+        from discreet.serve.heads import Stores
+
+        settings = self.settings
+        ledger = Ledger(settings.ledger or settings.place("ledger.sqlite"))
+        journal = Journal(settings.journal or settings.place("journal.sqlite"))
+        try:
+            yield Stores(settings, self.control, ledger, journal)
+        finally:
+            journal.close()
+            ledger.close()
+
+    def _open(self, *, key: WrappingKey | None = None) -> tuple[Documents, Seal | None]:
+        from discreet.guard.vault.authentication import open_control
+
+        if key is None and self.key_file is not None:
+            key = self.key()
+        documents, self.seal = open_control(self.control, key, act=self.act)
+        return documents, self.seal
 
     def backups(self) -> list[Path]:
         """Return the backups that are in the folder, or where the journal says that they were written."""
@@ -70,7 +115,7 @@ class Served:
 
     def record(self, kind: str, what: str) -> None:
         """Tell the journal before anything is done; what is done before the first start is in it, too."""
-        _record(self.settings, self.act, kind, what)
+        _record(self.settings, self.act, kind, what, seal=self.seal)
 
 
 def _told_backups(settings: Settings) -> list[Path]:
@@ -88,7 +133,7 @@ def _told_backups(settings: Settings) -> list[Path]:
     return [Path(what.removeprefix(BACKED_UP)) for what in told if what.startswith(BACKED_UP)]
 
 
-def record_in(data: Path, kind: str, what: str) -> None:
+def record_in(data: Path, kind: str, what: str, *, key_file: Path | None = None) -> None:
     """Tell the journal of a server's folder, if there is one, what is done to the folder as a whole."""
     from discreet.guard.vault.keys import Act
     from discreet.serve.folder import require_protected
@@ -96,15 +141,24 @@ def record_in(data: Path, kind: str, what: str) -> None:
 
     require_protected(data)
     settings = read_settings(data)
-    if settings.journal or settings.place("journal.sqlite").is_file():
+    if not settings.journal and not settings.place("journal.sqlite").is_file():
+        return
+    if settings.control or settings.place("control.sqlite").is_file():
+        with opened(data, key_file) as served:
+            served.record(kind, what)
+    else:
         _record(settings, Act(_who(), datetime.now(UTC)), kind, what)
 
 
-def _record(settings: Settings, act: Act, kind: str, what: str) -> None:
+def _record(
+    settings: Settings, act: Act, kind: str, what: str, *, seal: Seal | None = None
+) -> None:
     from discreet.guard.journal import Event, Journal
 
     journal = Journal(settings.journal or settings.place("journal.sqlite"))
     try:
+        if seal is not None:
+            journal.authenticate(seal)
         event = Event(at=act.at, kind=kind, user=act.by, protocol="cli", reason=what)
         journal.record(event)
     finally:
@@ -112,8 +166,10 @@ def _record(settings: Settings, act: Act, kind: str, what: str) -> None:
 
 
 @contextmanager
-def opened(data: Path, key_file: Path | None = None, *, make: bool = False) -> Generator[Served]:
-    """Open a server's folder; with `make`, one that is not there is made."""
+def opened(
+    data: Path, key_file: Path | None = None, *, make: bool = False, authenticate: bool = True
+) -> Generator[Served]:
+    """Open a server's folder, and check its control store; with `make`, one that is not there is made."""
     from discreet.guard.control import Control
     from discreet.guard.vault.keys import Act
     from discreet.serve.folder import make_folder, require_protected
@@ -133,7 +189,10 @@ def opened(data: Path, key_file: Path | None = None, *, make: bool = False) -> G
     act = Act(_who(), datetime.now(UTC))
     control = Control(place)
     try:
-        yield Served(control, _key_file(settings, key_file), act, settings)
+        served = Served(control, _key_file(settings, key_file), act, settings)
+        if authenticate:
+            served.authenticate()
+        yield served
     finally:
         control.close()
 

@@ -10,7 +10,7 @@ import click
 
 from discreet.cli import output, secret_input
 from discreet.cli.options import json_option
-from discreet.cli.served import Served, data_argument, key_file_option, opened
+from discreet.cli.served import Served, data_argument, key_file_option, opened, reason_option
 from discreet.errors import WrongUsage
 from discreet.result import Result
 
@@ -253,6 +253,23 @@ def certificate(
         found = mapped_names(documents, holder)
     for name in [f"cn:{user}"] if found is None else found:
         click.echo(output.harmless(name))
+
+
+@command.command()
+@data_argument
+@reason_option
+@key_file_option
+def confirm(data: Path, reason: str, key_file: Path | None) -> None:
+    """Let users enter again after a restore, when rights are as they should be.
+
+    Drop and revoke first what was dropped and revoked since the backup was made: nobody can tell.
+    """
+    from discreet.serve.suspension import lift
+
+    with opened(data, key_file) as served:
+        served.record("grant", f"confirm who may enter: {reason}")
+        was_suspended = lift(served.control)
+    click.echo("Users may enter." if was_suspended else "Users could enter already.")
 
 
 def _with_user(authority: Authority, user: str, wish: dict[str, Any]) -> Authority:

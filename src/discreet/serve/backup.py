@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-import secrets
 import shutil
 import sqlite3
 import tarfile
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LockedSource, OutputRefused, SourceNotFound, UnreadableSource
 from discreet.result import Result
-from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator
@@ -31,9 +29,10 @@ FORMAT = 1
 DATA = "data.duckdb"
 CONTROL = "control.sqlite"
 LEDGER = "ledger.sqlite"
+JOURNAL = "journal.sqlite"
 MANIFEST = "manifest.json"
 # In this order: the books are as new as the data at least, and the journal tells of all of them.
-_STORES = (CONTROL, LEDGER, "journal.sqlite")
+_STORES = (CONTROL, LEDGER, JOURNAL)
 _FOLDERS = ("keys", "tls")
 _LEFTOVERS = ("-wal", "-shm", "-journal", ".wal")
 
@@ -95,45 +94,6 @@ def read_backup(file: Path) -> Backup:
         return _backup(file, _manifest(archive, file))
 
 
-def restore(
-    file: Path,
-    folder: Path,
-    *,
-    replace: bool = False,
-    keep_ledger: bool = False,
-    force: bool = False,
-) -> Path | None:
-    """Put back what a backup holds; what was in `folder` is kept beside it, and its place returned.
-
-    Guarantee: unless `force`, no spending that the folder's ledger knows is forgotten: if the backup's
-    ledger is older, nothing is restored, or, with `keep_ledger`, everything but the ledger.
-
-    Raises:
-        OutputRefused: the folder is in use, or its ledger is newer than the backup's.
-        UnreadableSource: the file is no backup, or is damaged.
-        LedgerFailed: the backup's ledger does not agree with itself.
-    """
-    folder = folder.absolute()
-    is_used = folder.is_dir() and any(folder.iterdir())
-    if is_used and not replace:
-        raise OutputRefused(
-            f"{folder} is not empty. Name another folder, or add --replace: what is there is then "
-            "kept beside it."
-        )
-    made = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
-    try:
-        make_private_folder(made)
-        _unpack(file, made)
-        with _unused(folder / DATA):
-            _settle_ledger(folder / LEDGER, made / LEDGER, keep=keep_ledger, force=force)
-            _verify_ledger(made / LEDGER)
-            return _exchange(folder, made)
-    except OSError as error:
-        raise OutputRefused(f"{folder} cannot be written: {error.strerror}.") from None
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
 def _copy_folder(folder: Path, copy: Path, database: ServedDuckDB | None) -> None:
     def control() -> None:
         _copy_known(folder, copy, CONTROL)
@@ -155,11 +115,11 @@ def _copy_folder(folder: Path, copy: Path, database: ServedDuckDB | None) -> Non
 
 def _copy_known(folder: Path, copy: Path, name: str) -> None:
     if (folder / name).is_file():
-        _copy_store(folder / name, copy / name)
+        copy_store(folder / name, copy / name)
 
 
 def _copy_data(folder: Path, copy: Path) -> None:
-    with _unused(folder / DATA):
+    with unused(folder / DATA):
         for name in (DATA, f"{DATA}.wal"):
             if (folder / name).is_file():
                 _copy(folder / name, copy / name)
@@ -181,7 +141,8 @@ def _copy(source: Path, target: Path) -> None:
     target.chmod(0o600)
 
 
-def _copy_store(source: Path, target: Path) -> None:
+def copy_store(source: Path, target: Path) -> None:
+    """Copy an SQLite file as of one moment, also while others write to it."""
     try:
         with closing(sqlite3.connect(source)) as read, closing(sqlite3.connect(target)) as written:
             read.backup(written)
@@ -191,7 +152,7 @@ def _copy_store(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def _unused(data: Path) -> Generator[None]:
+def unused(data: Path) -> Generator[None]:
     """Keep DuckDB from opening the data meanwhile, and refuse if somebody has."""
     if not data.is_file():
         yield
@@ -267,16 +228,12 @@ def _manifest(archive: tarfile.TarFile, file: Path) -> dict[str, Any]:
     return manifest
 
 
-def unpack_some(file: Path, made: Path, names: Collection[str]) -> None:
-    """Put those of the named files that a backup holds into a folder.
+def unpack(file: Path, made: Path, names: Collection[str] | None = None) -> None:
+    """Put what a backup holds, or those of the named files that it holds, into a folder.
 
     Raises:
         UnreadableSource: it is no backup, or is damaged.
     """
-    _unpack(file, made, names)
-
-
-def _unpack(file: Path, made: Path, names: Collection[str] | None = None) -> None:
     with _opened(file) as archive:
         for name, digest in _manifest(archive, file)["files"].items():
             if names is not None and name not in names:
@@ -296,36 +253,6 @@ def _unpack(file: Path, made: Path, names: Collection[str] | None = None) -> Non
                 raise _damaged(file)
 
 
-def _settle_ledger(current: Path, restored: Path, *, keep: bool, force: bool) -> None:
-    """Refuse to go back to a ledger that knows less than the one that is there."""
-    head = _head(current)
-    if head is None or force or _knows(restored, head):
-        return
-    if keep:
-        restored.unlink(missing_ok=True)
-        _copy_store(current, restored)
-        return
-    older = _head(restored)
-    raise OutputRefused(
-        f"The ledger in {current.parent} has {head.sequence:,} entries, which the backup's "
-        f"{older.sequence if older else 0:,} do not include: going back would forget what was spent. Add "
-        "--keep-ledger to restore everything else, or --force to forget it."
-    )
-
-
-def _knows(ledger: Path, head: Head) -> bool:
-    """Return whether a ledger has the entry that another one ends with, and so all before it."""
-    if head.sequence == 0:
-        return True
-    if not ledger.is_file():
-        return False
-    with closing(sqlite3.connect(ledger)) as raw:
-        found = raw.execute(
-            "SELECT hash FROM discreet_entry WHERE sequence = ?", (head.sequence,)
-        ).fetchone()
-    return found is not None and found[0] == head.hash
-
-
 def _head(ledger: Path) -> Head | None:
     if not ledger.is_file():
         return None
@@ -337,35 +264,6 @@ def _head(ledger: Path) -> Head | None:
             f"{ledger} is damaged: nobody can tell what was spent. Move it away first."
         ) from None
     return None if found is None else Head(*found)
-
-
-def _verify_ledger(ledger: Path) -> None:
-    from discreet.dp.ledger import Ledger
-
-    if ledger.is_file():
-        book = Ledger(ledger)
-        try:
-            book.verify()
-        finally:
-            book.close()
-
-
-def _exchange(folder: Path, made: Path) -> Path | None:
-    """Put `made` where `folder` is, and return where that went."""
-    before = None
-    if folder.exists():
-        if any(folder.iterdir()):
-            before = folder.with_name(f"{folder.name}.before-{secrets.token_hex(4)}")
-            folder.rename(before)
-        else:
-            folder.rmdir()
-    try:
-        made.rename(folder)
-    except OSError:
-        if before is not None:
-            before.rename(folder)
-        raise
-    return before
 
 
 def _backup(file: Path, manifest: dict[str, Any]) -> Backup:

@@ -12,7 +12,7 @@ from discreet.engines.databases.opening import open_database
 from discreet.errors import DiscreetError, KeyInUse
 from discreet.guard.control import Control
 from discreet.guard.vault.columns import versions_in
-from discreet.serve.backup import CONTROL, DATA, read_backup, unpack_some
+from discreet.serve.backup import CONTROL, DATA, read_backup, unpack
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _needs(data: Data, file: Path, key_id: str, versions: Collection[int]) -> bo
         if DATA not in read_backup(file).files:
             return False
         with tempfile.TemporaryDirectory(dir=data.settings.data, prefix=".backup-") as made:
-            unpack_some(file, Path(made), (DATA, f"{DATA}.wal", CONTROL))
+            unpack(file, Path(made), (DATA, f"{DATA}.wal", CONTROL))
             return _holds(data, Path(made), key_id, versions)
     except (DiscreetError, OSError):
         return True

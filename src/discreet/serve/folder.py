@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _SECRET_FOLDERS = ("keys", "tls", "backups")
 _PUBLIC = (".crt", ".pub")  # halves of keys that anybody may have
-_SECRET = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".duckdb")
+_SECRET = (".sqlite", ".key", ".sqlite-wal", ".sqlite-shm", ".duckdb")
 
 
 def make_folder(data: Path) -> None:

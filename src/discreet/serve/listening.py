@@ -108,6 +108,7 @@ async def _keep_recovering(house: House) -> None:
         await asyncio.sleep(RECOVERING)
         with contextlib.suppress(DiscreetError):  # what cannot be reached is told by statements
             await asyncio.to_thread(house.recover)
+            await asyncio.to_thread(house.pin)
 
 
 async def _start_http(opened: Opened, tls: Tls | None) -> tuple[int, Any, asyncio.Task[None]]:

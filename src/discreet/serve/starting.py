@@ -26,11 +26,13 @@ from discreet.guard.identity.doorkeeper import Doorkeeper
 from discreet.guard.identity.settings import DoorSettings
 from discreet.guard.journal import Event, Journal
 from discreet.guard.journal.audit_policy import AuditPolicy
-from discreet.guard.journal.keys import load_signing_key, make_signing_key
+from discreet.guard.journal.keys import load_public_key, load_signing_key, make_signing_key
 from discreet.policy.load import load_policy
+from discreet.serve.accepted import require_accepted
 from discreet.serve.folder import make_folder
 from discreet.serve.gateway.house import House
 from discreet.serve.gateway.vault import Vault
+from discreet.serve.heads import Stores, refuse_behind
 from discreet.sql import build
 from discreet.stores import timelines
 from discreet.writing import require_private
@@ -77,12 +79,16 @@ def open_house(
     policy = load_policy(settings.policy) if settings.policy else None
     control = Control(settings.control or settings.place("control.sqlite"))
     vault = Vault(control, settings.key_file, at=clock())
-    house = House(
+    stores = Stores(
         settings,
+        control,
+        Ledger(settings.ledger or settings.place("ledger.sqlite")),
+        _open_journal(settings, clock),
+    )
+    _require_authentic(stores, vault)
+    house = House(
+        stores,
         database=_open_database(settings, vault),
-        control=control,
-        journal=_open_journal(settings, clock),
-        ledger=Ledger(settings.ledger or settings.place("ledger.sqlite")),
         policy=policy,
         vault=vault,
         clock=clock,
@@ -92,6 +98,22 @@ def open_house(
     except BaseException:
         house.close()
         raise
+
+
+def _require_authentic(stores: Stores, vault: Vault) -> None:
+    """Refuse stores that are not as they were written, or were put back to an earlier state.
+
+    With a key this is proven; without one, whoever can write to all of them can deceive it.
+    """
+    settings = stores.settings
+    if vault.seal is not None:
+        stores.journal.authenticate(vault.seal)
+        stores.ledger.authenticate(vault.seal)
+    stores.journal.require_end()
+    stores.ledger.verify()
+    refuse_behind(stores, key=load_public_key(settings.place("keys/journal.pub")))
+    if vault.seal is not None:
+        require_accepted(stores.control, settings)
 
 
 def _open_database(settings: Settings, vault: Vault) -> Database:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from sqlalchemy.exc import DBAPIError
 
 from discreet.stores.faults import is_passing, translated, unknown
+from discreet.stores.seal import OPTION, Seal, Sealed, read_seal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -55,6 +56,7 @@ class Store:
 
     def __init__(self, place: Place, book: Book) -> None:
         self._place, self._book = place, book
+        self._seal: Seal | None = None
         self._open()
         with translated(book, self.name):
             place.prepare(self._engine)
@@ -64,10 +66,23 @@ class Store:
         """Where the book is, without secrets."""
         return self._place.name
 
+    def sealed(self) -> Sealed:
+        """Return the store's seal as it is there, unchecked."""
+        return self.read(lambda connection: read_seal(connection, self._book))
+
+    def use_seal(self, seal: Seal) -> None:
+        """Check and seal from now on under a key; what is there is checked by the book itself."""
+        self._seal = seal.bound(self._book.noun, self.sealed().identity)
+
+    @property
+    def seal(self) -> Seal | None:
+        """What authenticates this store, None without a key."""
+        return self._seal
+
     @contextmanager
     def reading(self) -> Generator[Connection]:
         """Give a connection whose statements each see what is committed."""
-        with translated(self._book, self.name), self._own_engine().connect() as connection:
+        with translated(self._book, self.name), self._connect() as connection:
             yield connection
 
     @contextmanager
@@ -116,7 +131,7 @@ class Store:
         self._own_engine().dispose()
 
     def _read_once(self, work: Callable[[Connection], T]) -> T:
-        with self._own_engine().connect() as connection:
+        with self._connect() as connection:
             return work(connection)
 
     def _write_once(self, work: Callable[[Connection], T], attempt: _Attempt) -> T:
@@ -127,14 +142,14 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Generator[Connection]:
-        engine = self._own_engine()
+        self._own_engine()  # a forked process has a turn of its own
         # Threads take turns here: SQLite would let them wait by polling, without an order.
-        with (
-            self._turn,
-            engine.connect().execution_options(writes=True) as connection,
-            connection.begin(),
-        ):
+        with self._turn, self._connect(writes=True) as connection, connection.begin():
             yield connection
+
+    def _connect(self, *, writes: bool = False) -> Connection:
+        options = {"writes": writes, OPTION: self._seal}
+        return self._own_engine().connect().execution_options(**options)
 
     def _patiently(self, once: Callable[[_Attempt], T]) -> T:
         deadline = time.monotonic() + self._place.patience

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from discreet.dp.ledger.charging import NoRoom, charges_for, exceeded, fingerprint_of
 from discreet.errors import LedgerFailed
 from discreet.stores.store import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from sqlalchemy import Connection
+
     from discreet.dp.budget import Price
+    from discreet.dp.ledger.journal import Head
     from discreet.dp.ledger.records import Account, Entry, Remaining, Reservation, Source
+    from discreet.stores.seal import Seal
+
+T = TypeVar("T")
 
 
 class Ledger:
@@ -36,6 +42,69 @@ class Ledger:
 
         self._store, self._place = open_store(place, BOOK), place
         self._secret: bytes | None = None
+        self.writes = 0  # by this process
+
+    @property
+    def name(self) -> str:
+        """Where it is, without secrets."""
+        return self._store.name
+
+    @property
+    def identity(self) -> str:
+        """What tells this ledger from any other one."""
+        return self._store.sealed().identity
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it was sealed with a key."""
+        return bool(self._store.sealed().mac)
+
+    def authenticate(self, seal: Seal, *, accept: bool = False) -> None:
+        """Check that the ledger is as it was sealed with this key, and seal it from now on.
+
+        With `accept`, it is sealed as it is; a new ledger always is.
+
+        Raises:
+            LedgerFailed: it was changed, or was never sealed.
+        """
+        from discreet.dp.ledger import journal
+        from discreet.dp.ledger.schema import BOOK
+        from discreet.stores.seal import read_seal, renew_seal, require_seal
+
+        self._store.use_seal(seal)
+
+        def work(connection: Connection) -> None:
+            last = journal.read_head(connection)
+            if accept or (not last.sequence and not read_seal(connection, BOOK).mac):
+                renew_seal(connection, BOOK, last.state)
+            else:
+                require_seal(connection, BOOK, last.state)
+
+        self._store.write(work)
+
+    def head(self) -> Head:
+        """Return the number and the hash of the last entry, and why it is closed, if it is."""
+        from discreet.dp.ledger import journal
+
+        return self._store.read(journal.read_head)
+
+    def knows(self, sequence: int, digest: str) -> bool:
+        """Return whether the ledger has this entry, and so all before it."""
+        from discreet.dp.ledger import journal
+
+        return self._store.read(lambda found: journal.is_known(found, sequence, digest))
+
+    def close_budget(self, reason: str, *, at: datetime) -> None:
+        """Let every budget count as spent until `reopen`; what was answered stays answered."""
+        from discreet.dp.ledger import writing
+
+        self._write(lambda connection: writing.close_budget(connection, reason=reason, at=at))
+
+    def reopen_budget(self, reason: str, *, at: datetime) -> None:
+        """Let what is left of every budget be spent again."""
+        from discreet.dp.ledger import writing
+
+        self._write(lambda connection: writing.reopen_budget(connection, reason=reason, at=at))
 
     def reserve(
         self, accounts: Sequence[Account], price: Price, *, key: str, at: datetime, question: str
@@ -59,7 +128,7 @@ class Ledger:
         charges = charges_for(accounts, price)
         order = writing.Order(key, at, question, price, fingerprint_of(accounts, price))
         try:
-            return self._store.write(lambda connection: writing.reserve(connection, charges, order))
+            return self._write(lambda connection: writing.reserve(connection, charges, order))
         except NoRoom as refused:
             (left,) = self.remaining([refused.account])
         raise exceeded(price, left)
@@ -72,7 +141,7 @@ class Ledger:
         """
         from discreet.dp.ledger import writing
 
-        return self._store.write(lambda connection: writing.commit(connection, reservation, answer))
+        return self._write(lambda connection: writing.commit(connection, reservation, answer))
 
     def find(self, key: str) -> bytes | None:
         """Return the answer that was stored under `key`, if there is one."""
@@ -174,7 +243,7 @@ class Ledger:
         from discreet.dp.ledger import verifying
 
         self._store.check()
-        with self._store.writing() as connection:
+        with self._store.moment() as connection:
             fault, count = verifying.verify(connection)
         if fault:
             raise LedgerFailed(
@@ -182,6 +251,12 @@ class Ledger:
                 "a backup, and find out who changed it."
             )
         return count
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        try:
+            return self._store.write(work)
+        finally:
+            self.writes += 1
 
     def close(self) -> None:
         """Close all connections; the ledger opens new ones if it is used again."""

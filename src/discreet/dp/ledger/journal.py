@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -12,20 +12,27 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.dp.budget import Budget, Price
-from discreet.dp.ledger.schema import entry, head
+from discreet.dp.ledger.schema import BOOK, entry, head
 from discreet.errors import LedgerFailed, WrongUsage
+from discreet.stores.seal import renew_seal, require_seal, seal_of
 
 if TYPE_CHECKING:
     from discreet.dp.ledger.units import Units
 
 
 # Statements are built once: building one takes longer than running it.
-_LAST = select(head.c.sequence, head.c.hash).with_for_update()
+_HEAD = select(head.c.sequence, head.c.hash, head.c.closed)
+_LAST = _HEAD.with_for_update()
+_KNOWN = select(entry.c.hash).where(entry.c.sequence == bindparam("this"))
 _ADD = insert(entry)
 _MOVE = (
     update(head)
     .where(head.c.sequence == bindparam("last_sequence"), head.c.hash == bindparam("last_hash"))
-    .values(sequence=bindparam("new_sequence"), hash=bindparam("new_hash"))
+    .values(
+        sequence=bindparam("new_sequence"),
+        hash=bindparam("new_hash"),
+        closed=bindparam("new_closed"),
+    )
 )
 
 
@@ -42,26 +49,54 @@ class Line:
 
 @dataclass(frozen=True)
 class Head:
-    """The number and the hash of the last entry."""
+    """The number and the hash of the last entry, and why nothing may be spent, if so."""
 
     sequence: int
     hash: str
+    closed: str = ""
+
+    @property
+    def state(self) -> str:
+        """What is sealed."""
+        return f"{self.sequence} {self.hash} {self.closed}"
 
 
 def take_head(connection: Connection) -> Head:
-    """Return the last entry's number and hash; on a server, every other writer waits from here on."""
-    row = connection.execute(_LAST).one_or_none()
+    """Return the head; on a server, every other writer waits from here on.
+
+    Raises:
+        LedgerFailed: it is not the one that was sealed.
+    """
+    found = _head(connection.execute(_LAST).one_or_none())
+    require_seal(connection, BOOK, found.state)
+    return found
+
+
+def read_head(connection: Connection) -> Head:
+    """Return the head as it is there."""
+    return _head(connection.execute(_HEAD).one_or_none())
+
+
+def is_known(connection: Connection, sequence: int, digest: str) -> bool:
+    """Return whether the ledger has this entry, and so all before it."""
+    return sequence == 0 or connection.scalar(_KNOWN, {"this": sequence}) == digest
+
+
+def _head(row: Any) -> Head:
     if row is None:
         raise LedgerFailed("The ledger has lost its head. Restore it from a backup.")
-    return Head(row.sequence, row.hash)
+    return Head(row.sequence, row.hash, row.closed)
 
 
-def append(connection: Connection, last: Head, lines: list[Line]) -> None:
-    """Write `lines` after `last` and make the last of them the head."""
-    now = last
+def append(
+    connection: Connection, last: Head, lines: list[Line], *, closed: str | None = None
+) -> None:
+    """Write `lines` after `last` and make the last of them the head; `closed` replaces why it is closed."""
+    now = last if closed is None else replace(last, closed=closed)
     rows: list[dict[str, Any]] = []
     for line in lines:
-        now = Head(now.sequence + 1, chain(now.hash, now.sequence + 1, line))
+        digest = chain(now.hash, now.sequence + 1, line)
+        now = Head(now.sequence + 1, digest, now.closed)
         rows.append({"sequence": now.sequence, "hash": now.hash, **vars(line)})
     connection.execute(_ADD, rows)
     moved = connection.execute(
@@ -71,10 +106,13 @@ def append(connection: Connection, last: Head, lines: list[Line]) -> None:
             "last_hash": last.hash,
             "new_sequence": now.sequence,
             "new_hash": now.hash,
+            "new_closed": now.closed,
         },
     )
     if moved.rowcount != 1:
         raise LedgerFailed("The ledger was changed by somebody else meanwhile. Ask again.")
+    if seal_of(connection) is not None:
+        renew_seal(connection, BOOK, now.state)
 
 
 def chain(previous: str, sequence: int, line: Line) -> str:
@@ -112,6 +150,11 @@ def limit_line(at: datetime, *, account: str, budget: Budget) -> Line:
         "accounting": budget.accounting,
     }
     return Line(written_time(at), "limit", account, None, _json(detail))
+
+
+def closing_line(at: datetime, *, kind: str, reason: str) -> Line:
+    """Return the entry that nothing may be spent from now on (`close`), or may again (`reopen`)."""
+    return Line(written_time(at), kind, None, None, _json({"reason": reason}))
 
 
 def answer_line(key: str, at: datetime, *, answer: bytes) -> Line:

@@ -8,8 +8,9 @@ from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table
 
 from discreet.errors import LedgerFailed
 from discreet.stores import Book
+from discreet.stores.seal import seal_table
 
-FORMAT = 2  # 1 had no sources
+FORMAT = 3  # 1 had no sources, 2 no seal
 APPLICATION = 0x64_63_72_74  # "dcrt": tells a ledger from any other SQLite file
 EVERYTHING_ELSE = ""  # the row of all parts that no question has named yet
 START = "0" * 64
@@ -28,6 +29,7 @@ head = Table(
     Column("format", Integer, nullable=False),
     Column("sequence", _Amount, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("closed", Text, nullable=False),  # why nothing may be spent, empty when it may
     sqlite_strict=_IS_STRICT,
 )
 
@@ -121,12 +123,13 @@ BOOK = Book(
     noun="ledger",
     metadata=metadata,
     head=head,
+    seal=seal_table(metadata, "discreet_ledger_seal"),
     format=FORMAT,
     application=APPLICATION,
     failed=LedgerFailed,
     without="No question is answered without it.",
     restore="Restore it from a backup, and count as spent whatever was answered since; do not start a "
     "new ledger for the same data.",
-    first={"sequence": 0, "hash": START},
+    first={"sequence": 0, "hash": START, "closed": ""},
     again="ask again",
 )

@@ -13,6 +13,7 @@ from discreet.dp.ledger import journal, schema, sources
 from discreet.dp.ledger.schema import EVERYTHING_ELSE
 from discreet.dp.ledger.spending import written
 from discreet.dp.ledger.units import NOTHING, Units
+from discreet.stores.seal import require_seal, seal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,7 @@ class _Replay:
     answers: dict[str, str] = field(default_factory=dict[str, str])
     keys: set[str] = field(default_factory=set[str])
     sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    closed: str = ""
 
     def follow(self, line: journal.Line) -> None:
         detail = json.loads(line.detail)
@@ -37,6 +39,8 @@ class _Replay:
             self.answers[line.key] = detail["sha256"]
         elif line.kind == "source" and line.key is not None:
             self.sources[line.key] = detail
+        elif line.kind in ("close", "reopen"):
+            self.closed = detail["reason"] if line.kind == "close" else ""
         elif line.account is not None and line.key is not None:
             self.keys.add(line.key)
             self._charge(line.account, detail["cells"], Units(*detail["cost"]))
@@ -54,7 +58,9 @@ class _Replay:
 
 def verify(connection: Connection) -> tuple[str | None, int]:
     """Return what is wrong, if anything, and how many entries there are."""
-    last = journal.take_head(connection)
+    last = journal.read_head(connection)
+    if seal_of(connection) is not None:
+        require_seal(connection, schema.BOOK, last.state)
     replay = _Replay()
     now = journal.Head(0, schema.START)
     for sequence, digest, line in _lines(connection):
@@ -62,8 +68,10 @@ def verify(connection: Connection) -> tuple[str | None, int]:
         if (sequence, digest) != (now.sequence, now.hash):
             return f"entry {sequence} was changed, or one before it is missing", now.sequence
         replay.follow(line)
-    if now != last:
+    if (now.sequence, now.hash) != (last.sequence, last.hash):
         return "its last entries are missing", now.sequence
+    if last.closed != replay.closed:
+        return "whether it may be spent from is not what was entered", now.sequence
     return _compare(connection, replay), now.sequence
 
 

@@ -12,7 +12,7 @@ from discreet.dp.budget import Budget
 from discreet.dp.ledger import journal, schema, spending
 from discreet.dp.ledger.charging import Charge, NoRoom
 from discreet.dp.ledger.records import Reservation
-from discreet.errors import LedgerFailed
+from discreet.errors import BudgetExceeded, LedgerFailed
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -47,6 +47,8 @@ def reserve(connection: Connection, charges: list[Charge], order: Order) -> Rese
     """Charge every account and write it down, unless `order` was paid for before."""
     last = journal.take_head(connection)
     found = connection.execute(_FIND, {"this": order.key}).one_or_none()
+    if last.closed and not (found and found.answer is not None):
+        raise _closed(last.closed)
     if found and (found.answer is not None or found.fingerprint == order.fingerprint):
         answer = None if found.answer is None else bytes(found.answer)
         return Reservation(order.key, order.at, answer, is_new=False)
@@ -87,6 +89,29 @@ def pin(connection: Connection, account: str, content: str) -> str:
         return str(found)
     connection.execute(insert(schema.pin).values(account=account, content=content))
     return content
+
+
+def close_budget(connection: Connection, *, reason: str, at: datetime) -> None:
+    """Let nothing be spent from now on; what was answered is answered again."""
+    line = journal.closing_line(at, kind="close", reason=reason)
+    journal.append(connection, journal.take_head(connection), [line], closed=reason)
+    # Whoever reserved before may have answered since: the same question pays again.
+    connection.execute(
+        update(_reservation).where(_reservation.c.answer.is_(None)).values(fingerprint="")
+    )
+
+
+def reopen_budget(connection: Connection, *, reason: str, at: datetime) -> None:
+    """Let what is left be spent again."""
+    line = journal.closing_line(at, kind="reopen", reason=reason)
+    journal.append(connection, journal.take_head(connection), [line], closed="")
+
+
+def _closed(why: str) -> BudgetExceeded:
+    return BudgetExceeded(
+        f"The budget counts as spent: {why}. Nothing was read and nothing was spent. The custodian, who "
+        "knows what was answered since, can say: discreet budget --reopen REASON"
+    )
 
 
 def _pay(connection: Connection, charge: Charge, order: Order) -> list[Line]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import secrets
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import and_, bindparam, delete, insert, select, update
 
 from discreet.errors import StoreFailed
-from discreet.guard.control import versions
+from discreet.guard.control import sealing, versions
 from discreet.guard.control.schema import BOOK, document
 from discreet.stores import open_store
 
@@ -22,16 +22,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from discreet.guard.access.authority import Authority
+    from discreet.stores.seal import Seal
+
+T = TypeVar("T")
 
 _IS_THIS = and_(
     document.c.kind == bindparam("this_kind"), document.c.name == bindparam("this_name")
 )
-_GET = select(document.c.body, document.c.token).where(_IS_THIS)
+_GET = select(document.c.body, document.c.token, document.c.mac).where(_IS_THIS)
 _ADD = insert(document)
 _CHANGE = update(document).where(_IS_THIS)
 _DELETE = delete(document).where(_IS_THIS)
 _OF_KIND = (
-    select(document.c.name, document.c.body)
+    select(document.c.name, document.c.body, document.c.mac)
     .where(document.c.kind == bindparam("this_kind"))
     .order_by(document.c.name)
 )
@@ -51,11 +54,51 @@ class Control:
     def __init__(self, place: str | Path) -> None:
         self._store = open_store(place, BOOK)
         self._cached: Authority | None = None
+        self.writes = 0  # by this process, of what lasts
 
     @property
     def name(self) -> str:
         """Where it is, without secrets."""
         return self._store.name
+
+    @property
+    def identity(self) -> str:
+        """What tells this store from any other one."""
+        return self._store.sealed().identity
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it was sealed with a key."""
+        return bool(self._store.sealed().mac)
+
+    def is_empty(self) -> bool:
+        """Return whether nothing was ever kept here."""
+        return self._store.read(
+            lambda connection: (
+                versions.newest(connection) == 0
+                and connection.execute(select(document.c.kind).limit(1)).first() is None
+            )
+        )
+
+    def state(self) -> sealing.State:
+        """Return how often it was changed, and its newest version."""
+        return sealing.read_state(self._store.sealed().state)
+
+    def authenticate(self, seal: Seal, *, accept: bool = False) -> None:
+        """Check that the store is as it was sealed with this key, and seal it from now on.
+
+        With `accept`, it is sealed as it is now.
+
+        Raises:
+            StoreFailed: something was changed, put in, taken out or put back, or it was never sealed.
+        """
+        self._store.use_seal(seal)
+        self._cached = None
+        self._store.write(sealing.accept if accept else sealing.verify)
+
+    def mac(self, *parts: str) -> str:
+        """Return the code under which a text about this store is kept elsewhere, empty without a key."""
+        return "" if self._store.seal is None else self._store.seal.mac("elsewhere", *parts)
 
     def authority(self) -> Authority:
         """Return the newest authority; it is read again only when it has moved."""
@@ -83,7 +126,7 @@ class Control:
             StatementFailed: 40001, somebody else changed it meanwhile.
         """
         change = versions.make_change(expected_version, authority, by, statement, at, token)
-        self._cached = self._store.write(change.apply)
+        self._cached = self._write(change.apply)
         return self._cached
 
     @contextmanager
@@ -121,6 +164,7 @@ class Control:
             # The commit was not heard of, and the engine has committed: look, and write it again.
             result = self._store.write(change.apply)
         self._cached = result
+        self.writes += 1
 
     def history(self, *, limit: int = 100) -> list[versions.Version]:
         """Return who changed the authority, when and how, the newest change first."""
@@ -128,10 +172,14 @@ class Control:
 
     def documents(self, kind: str) -> dict[str, Mapping[str, Any]]:
         """Return all documents of a kind by name."""
-        rows = self._store.read(
-            lambda connection: connection.execute(_OF_KIND, {"this_kind": kind}).all()
-        )
-        return {row.name: json.loads(row.body) for row in rows}
+
+        def work(connection: Connection) -> dict[str, Mapping[str, Any]]:
+            rows = connection.execute(_OF_KIND, {"this_kind": kind}).all()
+            for row in rows:
+                sealing.require_document(connection, (kind, row.name), row)
+            return {row.name: json.loads(row.body) for row in rows}
+
+        return self._store.read(work)
 
     def names(self, kind: str) -> list[str]:
         """Return the names of all documents of a kind, in order."""
@@ -167,10 +215,12 @@ class Control:
         """Forget a document; in a file, its bytes are overwritten, too."""
 
         def forget(connection: Connection) -> None:
-            versions.take_version(connection)
-            connection.execute(_DELETE, {"this_kind": kind, "this_name": name})
+            _, state = versions.take(connection)
+            row = _find(connection, kind, name)
+            if row is not None:
+                _keep(connection, state, (kind, name), row.body, None, token="")
 
-        self._store.write(forget)
+        self._write(forget, is_lasting=kind not in sealing.PASSING)
         self._store.scrub()
 
     def update(
@@ -186,21 +236,28 @@ class Control:
         token = secrets.token_hex(16)
 
         def work(connection: Connection) -> Mapping[str, Any] | None:
-            versions.take_version(connection)
+            _, state = versions.take(connection)
             row = _find(connection, kind, name)
             found = None if row is None else json.loads(row.body)
             if row is not None and row.token == token:
                 return found  # it was written, and nobody said so
             new = change(found)
             if new != found:
-                _keep(connection, (kind, name), new, is_there=found is not None, token=token)
+                before = None if row is None else row.body
+                _keep(connection, state, (kind, name), before, new, token=token)
             return new
 
-        return self._store.write(work)
+        return self._write(work, is_lasting=kind not in sealing.PASSING)
 
     def close(self) -> None:
         """Close all connections; the store opens new ones if it is used again."""
         self._store.close()
+
+    def _write(self, work: Callable[[Connection], T], *, is_lasting: bool = True) -> T:
+        try:
+            return self._store.write(work)
+        finally:
+            self.writes += is_lasting
 
     def _newest(self, connection: Connection) -> Authority:
         version, cached = versions.newest(connection), self._cached
@@ -210,25 +267,31 @@ class Control:
 
 
 def _find(connection: Connection, kind: str, name: str) -> Any:
-    return connection.execute(_GET, {"this_kind": kind, "this_name": name}).one_or_none()
+    row = connection.execute(_GET, {"this_kind": kind, "this_name": name}).one_or_none()
+    if row is not None:
+        sealing.require_document(connection, (kind, name), row)
+    return row
 
 
 def _keep(
     connection: Connection,
+    state: sealing.State,
     place: tuple[str, str],
+    before: str | None,
     body: Mapping[str, Any] | None,
     *,
-    is_there: bool,
     token: str,
 ) -> None:
     kind, name = place
     this = {"this_kind": kind, "this_name": name}
-    if body is None:
+    written = None if body is None else json.dumps(body, sort_keys=True, allow_nan=False)
+    if written is None:
         connection.execute(_DELETE, this)
-        return
-    written = json.dumps(body, sort_keys=True, allow_nan=False)
-    if is_there:
-        connection.execute(_CHANGE.values(body=written, token=token), this)
     else:
-        row = {"kind": kind, "name": name, "body": written, "token": token}
-        connection.execute(_ADD, row)
+        row = {"body": written, "token": token}
+        row["mac"] = sealing.document_mac(connection, place, written)
+        if before is None:
+            connection.execute(_ADD, {"kind": kind, "name": name, **row})
+        else:
+            connection.execute(_CHANGE.values(row), this)
+    sealing.renew(connection, sealing.changed(connection, state, place, before, written))

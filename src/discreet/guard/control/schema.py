@@ -8,6 +8,7 @@ from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
 
 from discreet.errors import StoreFailed
 from discreet.stores import Book
+from discreet.stores.seal import seal_table
 
 metadata = MetaData()
 
@@ -34,6 +35,7 @@ authority = Table(
     Column("statement", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("token", Text, nullable=False),
+    Column("mac", Text, nullable=False),
     sqlite_strict=_IS_STRICT,
 )
 
@@ -44,6 +46,7 @@ document = Table(
     Column("name", Text, primary_key=True),
     Column("body", Text, nullable=False),
     Column("token", Text, nullable=False),
+    Column("mac", Text, nullable=False),
     sqlite_strict=_IS_STRICT,
 )
 
@@ -51,7 +54,8 @@ BOOK = Book(
     noun="control store",
     metadata=metadata,
     head=head,
-    format=1,
+    seal=seal_table(metadata, "discreet_control_seal"),
+    format=2,
     application=0x64_63_63_74,  # "dcct"
     failed=StoreFailed,
     without="Nothing is allowed without it.",

@@ -11,12 +11,13 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.errors import StatementFailed, StoreFailed, WrongUsage
 from discreet.guard.access.authority import Authority
+from discreet.guard.control import sealing
 from discreet.guard.control.schema import authority as table
 from discreet.guard.control.schema import head
 
 _NEWEST = select(head.c.version)
 _TAKE = _NEWEST.with_for_update()
-_BODY = select(table.c.body).where(table.c.version == bindparam("this"))
+_ROW = select(table).where(table.c.version == bindparam("this"))
 _TOKEN = select(table.c.token).where(table.c.version == bindparam("this"))
 _ADD = insert(table)
 _MOVE = update(head).values(version=bindparam("new"))
@@ -54,7 +55,7 @@ class Change:
         Raises:
             StatementFailed: 40001, somebody else was first.
         """
-        version = take_version(connection)
+        version, state = take(connection)
         written = connection.scalar(_TOKEN, {"this": self.expected + 1})
         if written == self.token:
             return self.result
@@ -68,8 +69,10 @@ class Change:
             "body": _written(self.result),
             "token": self.token,
         }
+        row["mac"] = sealing.version_mac(connection, row)
         connection.execute(_ADD, row)
         connection.execute(_MOVE, {"new": version + 1})
+        sealing.renew(connection, replace(state, changes=state.changes + 1, version=version + 1))
         return self.result
 
 
@@ -91,9 +94,14 @@ def newest(connection: Connection) -> int:
     return _number(connection.scalar(_NEWEST))
 
 
-def take_version(connection: Connection) -> int:
-    """Return the newest version's number; on a server, every other writer waits from here on."""
-    return _number(connection.scalar(_TAKE))
+def take(connection: Connection) -> tuple[int, sealing.State]:
+    """Return the newest version's number and the state; on a server, every other writer waits.
+
+    Raises:
+        StoreFailed: they are not those that were sealed.
+    """
+    version = _number(connection.scalar(_TAKE))
+    return version, sealing.take_state(connection, version)
 
 
 def load(connection: Connection, version: int) -> Authority:
@@ -104,12 +112,13 @@ def load(connection: Connection, version: int) -> Authority:
     """
     if version == 0:
         return Authority()
-    body = connection.scalar(_BODY, {"this": version})
-    if body is None:
+    row = connection.execute(_ROW, {"this": version}).one_or_none()
+    if row is None:
         raise StoreFailed(
             f"The control store has no version {version} of the authority. Restore it from a backup."
         )
-    return _read(body, version)
+    sealing.require_version(connection, row)
+    return _read(row.body, version)
 
 
 def history(connection: Connection, *, limit: int) -> list[Version]:

@@ -135,8 +135,8 @@ def prune(connection: Connection, until: chain.State) -> None:
     Raises:
         JournalBroken: the journal had something else there.
     """
-    first = chain.take_ends(connection).first
-    if until.size <= first.size:
+    there = chain.take_ends(connection)
+    if until.size <= there.first.size:
         return
     if not chain.is_written(connection, {"sequence": until.size, "hash": until.hash}):
         raise _broken(
@@ -150,6 +150,7 @@ def prune(connection: Connection, until: chain.State) -> None:
             first_peaks=chain.written_peaks(until.frontier),
         )
     )
+    chain.renew(connection, chain.Ends(until, there.last))
 
 
 def _next(

@@ -10,7 +10,8 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.errors import StoreFailed
 from discreet.guard.journal.merkle import Frontier, Growing, leaf_hash
-from discreet.guard.journal.schema import START, entry, head
+from discreet.guard.journal.schema import BOOK, START, entry, head
+from discreet.stores.seal import renew_seal, require_seal, seal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,6 +50,14 @@ class Ends:
 
     first: State
     last: State
+
+    @property
+    def sealed(self) -> str:
+        """What is sealed of a journal."""
+        return " ".join(
+            f"{state.size} {state.hash} {written_peaks(state.frontier)}"
+            for state in (self.first, self.last)
+        )
 
 
 class Walk:
@@ -89,15 +98,21 @@ def ends(connection: Connection) -> Ends:
 
 
 def take_ends(connection: Connection) -> Ends:
-    """Return the same; on a server, every other writer waits from here on."""
-    return _ends(connection.execute(_TAKE).one_or_none())
+    """Return the same; on a server, every other writer waits from here on.
+
+    Raises:
+        StoreFailed: they are not those that were sealed.
+    """
+    found = _ends(connection.execute(_TAKE).one_or_none())
+    require_seal(connection, BOOK, found.sealed)
+    return found
 
 
 def append(
-    connection: Connection, last: State, bodies: Sequence[str]
+    connection: Connection, there: Ends, bodies: Sequence[str]
 ) -> tuple[State, list[dict[str, Any]]]:
-    """Write entries after `last`; return the new end and what was written."""
-    walk = Walk(last)
+    """Write entries after those that are there; return the new end and what was written."""
+    walk = Walk(there.last)
     rows: list[dict[str, Any]] = []
     for body in bodies:
         walk.append(body)
@@ -112,7 +127,14 @@ def append(
             "new_peaks": written_peaks(now.frontier),
         },
     )
+    renew(connection, Ends(there.first, now))
     return now, rows
+
+
+def renew(connection: Connection, now: Ends) -> None:
+    """Seal where the journal starts and ends now, if it has a key."""
+    if seal_of(connection) is not None:
+        renew_seal(connection, BOOK, now.sealed)
 
 
 def is_written(connection: Connection, row: Mapping[str, Any]) -> bool:

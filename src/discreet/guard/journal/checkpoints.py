@@ -10,7 +10,7 @@ import base64
 import binascii
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from discreet.errors import WrongUsage
 from discreet.guard.journal.event import written_time
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
         Ed25519PublicKey,
@@ -37,6 +39,7 @@ class Checkpoint:
     hash: str
     at: datetime
     note: str = ""  # the whole text with its signatures
+    heads: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
     @property
     def text(self) -> str:
@@ -44,6 +47,7 @@ class Checkpoint:
         root = base64.b64encode(self.root).decode()
         return (
             f"{self.origin}\n{self.size}\n{root}\nchain {self.hash}\ntime {written_time(self.at)}\n"
+            + "".join(f"head {name} {head}\n" for name, head in sorted(self.heads.items()))
         )
 
 
@@ -113,12 +117,18 @@ def _read(note: str, text: str, *, place: str) -> Checkpoint:
             chain.removeprefix("chain "),
             datetime.fromisoformat(time.removeprefix("time ")),
             note,
+            dict(_read_head(line) for line in lines[5:]),
         )
     except ValueError:
         raise _unreadable(place) from None
     if checkpoint.text != text:
         raise _unreadable(place)
     return checkpoint
+
+
+def _read_head(line: str) -> tuple[str, str]:
+    _, name, head = line.split(" ", 2)
+    return name, head
 
 
 def _key_identity(origin: str, key: Ed25519PublicKey) -> bytes:

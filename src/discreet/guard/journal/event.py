@@ -35,7 +35,8 @@ class Event:
 
     `reads` and `writes` are columns by relation, such as `{"public.patients": ("age", "zip")}`.
     `parameters` are hashes of the values, never values. `price` and `balance` are amounts by
-    currency, such as `{"epsilon": 0.5, "delta": 0}`. `version` is that of the authority.
+    currency, such as `{"epsilon": 0.5, "delta": 0}`. `version` is that of the authority. `heads` are
+    how far the control store and the ledger were, wherever one of them was changed before.
     """
 
     at: datetime
@@ -64,6 +65,7 @@ class Event:
     engine: str = ""
     duration_ms: float | None = None
     detail: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    heads: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
     def to_plain(self) -> dict[str, Any]:
         """Return what is written down, as plain JSON values."""

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlalchemy import select
+
 from discreet.guard.journal import chain
 from discreet.guard.journal.audit_policy import AuditPolicy
 from discreet.guard.journal.canonical import canonical
 from discreet.guard.journal.merkle import Tree, leaf_hash
-from discreet.guard.journal.schema import BOOK
+from discreet.guard.journal.reading import read_event
+from discreet.guard.journal.schema import BOOK, entry
 from discreet.guard.journal.signing import Signer, stored
+from discreet.guard.journal.verifying import require_end
 from discreet.guard.journal.writer import Writer
 from discreet.stores import open_store
+from discreet.stores.seal import read_seal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from discreet.guard.journal.checkpoints import Checkpoint
     from discreet.guard.journal.event import Event
     from discreet.guard.journal.reading import Entry, Wanted
+    from discreet.stores.seal import Seal
 
 
 class Journal:
@@ -67,6 +73,10 @@ class Journal:
         )
         self._writer = Writer(self._store, self._signer)
 
+    def witness_heads(self, heads: Callable[[], Mapping[str, str]]) -> None:
+        """Let checkpoints tell how far the other stores are."""
+        self._signer.heads = heads
+
     @property
     def name(self) -> str:
         """Where it is, without secrets."""
@@ -76,6 +86,59 @@ class Journal:
     def unwitnessed(self) -> int:
         """How many copies of checkpoints could not be written; health checks should tell."""
         return self._signer.unwitnessed
+
+    @property
+    def identity(self) -> str:
+        """What tells this journal from any other one."""
+        return self._store.sealed().identity
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it was sealed with a key."""
+        return bool(self._store.sealed().mac)
+
+    def authenticate(self, seal: Seal, *, accept: bool = False) -> None:
+        """Check that the journal's ends are as they were sealed with this key, and seal from now on.
+
+        With `accept`, they are sealed as they are; those of a new journal always are.
+
+        Raises:
+            StoreFailed: entries were cut off or put in, or it was never sealed.
+        """
+        self._store.use_seal(seal)
+
+        def work(connection: Connection) -> None:
+            there = chain.ends(connection)
+            if accept or (not there.last.size and not read_seal(connection, BOOK).mac):
+                chain.renew(connection, there)
+            else:
+                chain.take_ends(connection)
+
+        self._store.write(work)
+
+    def end(self) -> chain.State:
+        """Return where it ends."""
+        return self._store.read(chain.ends).last
+
+    def knows(self, size: int, digest: str) -> bool:
+        """Return whether the entry `size` has this hash, or was archived."""
+
+        def work(connection: Connection) -> bool:
+            there = chain.ends(connection)
+            if size <= there.first.size:
+                return size < there.first.size or size == 0 or digest == there.first.hash
+            return chain.is_written(connection, {"sequence": size, "hash": digest})
+
+        return self._store.read(work)
+
+    def require_end(self) -> None:
+        """Refuse a journal whose entries since its last checkpoint are not those that its end counts.
+
+        Raises:
+            JournalBroken: some are missing, or were changed.
+        """
+        with self.moment() as connection:
+            require_end(connection)
 
     def record(self, event: Event) -> int:
         """Write `event` down and return its number; it is durable then, and not before.
@@ -108,6 +171,16 @@ class Journal:
 
         with self._store.reading() as connection:
             yield from found(connection, wanted or Wanted())
+
+    def newest_heads(self) -> Mapping[str, str]:
+        """Return how far control store and ledger were, as the newest entry says that tells it."""
+        newest = select(entry.c.sequence, entry.c.body).where(entry.c.body.contains('"heads":'))
+        newest = newest.order_by(entry.c.sequence.desc())
+        with self._store.reading() as connection:
+            for sequence, body in connection.execution_options(yield_per=50).execute(newest):
+                if found := read_event(body, sequence).heads:
+                    return found
+        return {}
 
     def tree(self) -> Tree:
         """Return the tree of all entries, for proofs of inclusion and consistency."""

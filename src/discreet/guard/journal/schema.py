@@ -8,6 +8,7 @@ from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
 
 from discreet.errors import StoreFailed
 from discreet.stores import Book
+from discreet.stores.seal import seal_table
 
 START = "0" * 64  # what stands for the hash before the first entry
 
@@ -54,7 +55,8 @@ BOOK = Book(
     noun="journal",
     metadata=metadata,
     head=head,
-    format=1,
+    seal=seal_table(metadata, "discreet_journal_seal"),
+    format=2,
     application=0x64_63_6A_6E,  # "dcjn"
     failed=StoreFailed,
     without="Nothing is answered that is not written down.",

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, func, insert, select
 
+from discreet.errors import DiscreetError
 from discreet.guard.journal.checkpoints import Checkpoint, read_checkpoints, require_origin, signed
 from discreet.guard.journal.schema import checkpoint as table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -51,6 +52,7 @@ class Signer:
         self._signed_at = time.monotonic()
         self._hashing = _hashing_key(key)
         self.unwitnessed = 0
+        self.heads: Callable[[], Mapping[str, str]] = dict
 
     def fingerprint(self, text: str) -> str:
         """Return a hash that only who has the key can compare with guesses."""
@@ -73,11 +75,22 @@ class Signer:
         if not (is_due or now) or connection.scalar(_THIS, {"this": state.size}):
             return None
         made = Checkpoint(
-            self._origin, state.size, state.frontier.root(), state.hash, self._clock()
+            self._origin,
+            state.size,
+            state.frontier.root(),
+            state.hash,
+            self._clock(),
+            heads=self._read_heads(),
         )
         made = replace(made, note=signed(made, self._key))
         connection.execute(insert(table).values(size=made.size, note=made.note))
         return made
+
+    def _read_heads(self) -> Mapping[str, str]:
+        try:
+            return self.heads()
+        except DiscreetError:
+            return {}  # what cannot be reached now is told by the next checkpoint
 
     def postpone(self) -> None:
         """Try again after the usual time."""

@@ -6,12 +6,17 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.errors import StoreFailed, WrongUsage
+from sqlalchemy import func, select
+
+from discreet.errors import JournalBroken, StoreFailed, WrongUsage
 from discreet.guard.journal import chain
 from discreet.guard.journal.checkpoints import Checkpoint, is_signed
 from discreet.guard.journal.event import written_time
+from discreet.guard.journal.schema import entry
 from discreet.guard.journal.signing import stored
 from discreet.result import Result
+
+_COUNT = select(func.count()).select_from(entry)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,6 +194,40 @@ def verify(
             return _verify(connection, checkpoints, public_key)
     except (StoreFailed, WrongUsage) as failed:
         return _unreadable(str(failed))
+
+
+def require_end(connection: Connection) -> None:
+    """Refuse a journal whose last entries are not those that its end counts.
+
+    Only entries after the last checkpoint are followed: `verify` follows all.
+
+    Raises:
+        JournalBroken: some are missing, or were changed.
+    """
+    ends = chain.ends(connection)
+    signed = [found for found in stored(connection) if found.size >= ends.first.size]
+    size, digest = (
+        (ends.first.size, ends.first.hash)
+        if not signed
+        else (
+            signed[-1].size,
+            signed[-1].hash,
+        )
+    )
+    for sequence, body, written in chain.entries(connection, after=size):
+        size, digest = size + 1, chain.chain(digest, body.encode())
+        if (sequence, written) != (size, digest):
+            raise _broken(f"entry {size:,} is missing or was changed")
+    kept = connection.scalar(_COUNT)
+    if (size, digest) != (ends.last.size, ends.last.hash) or kept != size - ends.first.size:
+        raise _broken("entries are missing")
+
+
+def _broken(what: str) -> JournalBroken:
+    return JournalBroken(
+        f"The journal is not what was written: {what}. Nothing is answered before somebody found out "
+        "who changed it. See: discreet journal verify"
+    )
 
 
 def _verify(

@@ -146,10 +146,10 @@ class Writer:
 
         def work(connection: Connection) -> None:
             nonlocal rows, made
-            last = chain.take_ends(connection).last
+            there = chain.take_ends(connection)
             if rows and chain.is_written(connection, rows[-1]):
                 return  # by a commit that nobody answered
-            now, rows = chain.append(connection, last, bodies)
+            now, rows = chain.append(connection, there, bodies)
             made = self._signer.sign(connection, now)
 
         self._store.write(work)

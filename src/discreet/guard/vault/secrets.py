@@ -133,7 +133,7 @@ def open_secrets(documents: Documents, server: WrappingKey | None, *, act: Act) 
         if not is_new:
             raise InvalidKey("The secrets of this control store are sealed. Name its key file.")
         return documents
-    key = _own_key(documents, SECRETS_KEY, server, act=act)
+    key = own_key(documents, SECRETS_KEY, server, act=act)
     try:
         sealed = Sealed(documents, key)
     finally:
@@ -149,14 +149,15 @@ def database_key(documents: Documents, server: WrappingKey, *, act: Act) -> str:
     It is derived from a key of its own, so that the server's key can be changed without writing the
     database anew, and the database be destroyed by destroying that key.
     """
-    key = _own_key(documents, FILE_KEY, server, act=act)
+    key = own_key(documents, FILE_KEY, server, act=act)
     try:
         return key.derive("database file").hex()
     finally:
         key.close()
 
 
-def _own_key(documents: Documents, key_id: str, server: WrappingKey, *, act: Act) -> OpenKey:
+def own_key(documents: Documents, key_id: str, server: WrappingKey, *, act: Act) -> OpenKey:
+    """Return one of the server's own keys, which is made with its first use."""
     if documents.get(KEY_KIND, key_id) is None:
         with suppress(WrongUsage):  # another gateway was first
             create_key(documents, key_id, server, act=act)

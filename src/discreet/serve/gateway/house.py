@@ -6,12 +6,13 @@ import logging
 import tempfile
 import threading
 from collections import Counter, OrderedDict
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from discreet.errors import AccessDenied, StatementFailed
+from discreet.errors import AccessDenied, DiscreetError, StatementFailed
 from discreet.guard.journal.event import Event
 from discreet.guard.levels.lattice import Label, Lattice
 from discreet.guard.levels.read import Sight
@@ -25,18 +26,16 @@ from discreet.serve.gateway.pressure import Pressure
 from discreet.serve.gateway.questions import Questions
 from discreet.serve.gateway.session import GatewaySession
 from discreet.serve.gateway.turns import Turns
+from discreet.serve.suspension import refuse_suspended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from discreet.dp.ledger.book import Ledger
     from discreet.engines.databases.database import Database, Field
     from discreet.guard.access.authority import Authority, Relation, Subject
-    from discreet.guard.control import Control
     from discreet.guard.identity.door import Visitor
     from discreet.guard.identity.doorkeeper import Verdict
-    from discreet.guard.journal import Journal
     from discreet.guard.journal.event import Decision
     from discreet.guard.rewrite.permitted import PermittedWrite
     from discreet.guard.vault.session_keys import Unlocked
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
     from discreet.serve.gateway.note import Note
     from discreet.serve.gateway.plans import Basis
     from discreet.serve.gateway.vault import Vault
+    from discreet.serve.heads import Stores
     from discreet.serve.session import Prepared
-    from discreet.serve.settings import Settings
 
 _log = logging.getLogger("discreet.serve")
 KEPT = 2048  # decided statements
@@ -57,19 +56,19 @@ class House:
 
     def __init__(
         self,
-        settings: Settings,
+        stores: Stores,
         *,
         database: Database,
-        control: Control,
-        journal: Journal,
-        ledger: Ledger,
         policy: model.Policy | None,
         vault: Vault,
         clock: Callable[[], datetime],
     ) -> None:
-        self.settings, self.policy, self.vault = settings, policy, vault
-        self.database, self.control, self.journal, self.ledger = database, control, journal, ledger
-        self.clock = clock
+        self.stores, self.settings = stores, stores.settings
+        self.control, self.journal, self.ledger = stores.control, stores.journal, stores.ledger
+        self.policy, self.vault, self.database, self.clock = policy, vault, database, clock
+        self._told: tuple[int, int] | None = None  # changes of which the journal knows
+        settings, control, ledger = self.settings, self.control, self.ledger
+        self.journal.witness_heads(stores.heads)
         vault.serve(database)
         self.pending = Pending(database, control)
         self.deadlines, self.turns = Deadlines(), Turns()
@@ -106,6 +105,7 @@ class House:
 
     def open(self, visitor: Visitor, parameters: Mapping[str, str], method: str) -> GatewaySession:
         """Return a session for a visitor whom the door let in."""
+        refuse_suspended(self.control)
         session = GatewaySession(self, visitor, parameters, method)
         try:
             self._seat(session)
@@ -184,11 +184,22 @@ class House:
             last.callback(self._scratch.cleanup)
             for thing in (self.database, self.control, self.ledger, self.journal):
                 last.callback(thing.close)
+            last.callback(self._pin_at_last)
             for watch in (self.pressure, self.deadlines, self.questions):
                 last.callback(watch.close)
             for session in list(self._sessions.values()):
                 last.callback(session.close)
                 last.callback(session.cancel)
+
+    def pin(self) -> None:
+        """Tell each store how far the others are, so that none can be put back unnoticed."""
+        if (self.control.writes, self.ledger.writes) != self._told:
+            self._write(Event(at=self.clock(), kind="session", protocol="server", reason="heads"))
+        self.stores.pin()
+
+    def _pin_at_last(self) -> None:
+        with suppress(DiscreetError):  # a store that cannot be reached was told of by statements
+            self.pin()
 
     def recover(self) -> bool:
         """Keep the rights of a definition that a crash cut off from its rows; return whether one was."""
@@ -374,4 +385,8 @@ class House:
         _log.error("%s at %s", type(error).__name__, " < ".join(reversed(frames[-6:])))
 
     def _write(self, event: Event) -> None:
+        done = (self.control.writes, self.ledger.writes)
+        if done != self._told:
+            event = replace(event, heads=self.stores.heads())
         self.journal.record(event)
+        self._told = done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import secrets
 from datetime import datetime
@@ -51,7 +52,9 @@ class Pending:
         if found is not None and found.expected >= change.expected:
             self._keep(found)
             raise conflict()
-        values = {"version": str(change.expected + 1), "body": _written(change)}
+        body = _written(change)
+        kept = f"{self._mac(body)} {body}"
+        values = {"version": str(change.expected + 1), "body": kept}
         row = exp.Update(
             this=self._table.copy(),
             expressions=[exp.column(name).eq(build.text(text)) for name, text in values.items()],
@@ -94,7 +97,23 @@ class Pending:
     def _read(self, connection: Connection) -> Change | None:
         query = build.select(build.column("body"), source=self._table.copy()).where(self._is_ours)
         rows = connection.query(query).to_pylist()
-        return _change(json.loads(rows[0]["body"])) if rows and rows[0]["body"] else None
+        if not rows or not rows[0]["body"]:
+            return None
+        written: str = rows[0]["body"]
+        mac, _, body = written.partition(" ")
+        found = _change(json.loads(body))
+        if hmac.compare_digest(mac, self._mac(body)):
+            return found
+        if found.expected < self._control.authority().version:
+            return None  # it is in the control store since, or was before there was a key
+        raise StoreFailed(
+            "The rights that the database says belong to its last definition were not written by this "
+            "server. Find out who wrote the table discreet_pending, and restore it."
+        )
+
+    def _mac(self, body: str) -> str:
+        """Return the code of rights that are kept beside the data, where others may write; `-` without a key."""
+        return self._control.mac("pending", body) or "-"
 
     def _prepare(self, database: Database) -> bool:
         """Make the row; return whether there is one: an account that only reads defines nothing."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from discreet.engines.databases.duckdb import ServedDuckDB
 from discreet.errors import StatementFailed
+from discreet.guard.vault.authentication import open_control
 from discreet.guard.vault.functions import Functions
 from discreet.guard.vault.keys import KIND, Act, get_key
-from discreet.guard.vault.secrets import FILE_KEY, database_key, open_secrets
+from discreet.guard.vault.secrets import FILE_KEY, database_key
 from discreet.guard.vault.session_keys import Unlocked
 from discreet.guard.vault.wrapping import read_wrapping_key
 from discreet.serve.gateway.apart import blind
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from discreet.engines.databases.database import Database
     from discreet.guard.access.authority import Relation, Subject
-    from discreet.guard.control.documents import Documents
+    from discreet.guard.control import Control
     from discreet.guard.rewrite.permitted import Source
     from discreet.serve.gateway.note import Note
     from discreet.serve.gateway.session import GatewaySession
@@ -35,11 +36,11 @@ _log = logging.getLogger("discreet.serve")
 class Vault:
     """What the server's key locks; without a key file nothing is sealed at rest."""
 
-    def __init__(self, documents: Documents, key_file: Path | None, *, at: datetime) -> None:
+    def __init__(self, control: Control, key_file: Path | None, *, at: datetime) -> None:
         self._server = None if key_file is None else read_wrapping_key(key_file)
         self._act = Act("server", at)
-        self._plain = documents
-        self.documents: Documents = open_secrets(documents, self._server, act=self._act)
+        self._plain = control
+        self.documents, self.seal = open_control(control, self._server, act=self._act)
         self._functions = Functions()
         self._has_functions = self.is_apart = False
 

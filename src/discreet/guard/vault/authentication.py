@@ -1,0 +1,57 @@
+"""What a server believes is authenticated under its key: the seal of its stores, and who may accept them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import InvalidKey
+from discreet.guard.control.schema import BOOK
+from discreet.guard.vault.secrets import SECRETS_KEY, is_sealed, open_secrets, own_key
+from discreet.stores.seal import Seal
+
+if TYPE_CHECKING:
+    from discreet.guard.control import Control
+    from discreet.guard.control.documents import Documents
+    from discreet.guard.vault.keys import Act
+    from discreet.guard.vault.wrapping import WrappingKey
+
+
+def open_control(
+    control: Control, server: WrappingKey | None, *, act: Act, accept: bool = False
+) -> tuple[Documents, Seal | None]:
+    """Return the documents with their secrets unsealed, and the seal of the server's stores.
+
+    With a key the control store must be as it was sealed, or be new; with `accept`, it is sealed as it
+    is. Without a key it must not be sealed: then nothing is authenticated.
+
+    Raises:
+        InvalidKey: the store is sealed with another key, or with one and there is none, or was written
+            without one.
+        StoreFailed: the store was changed by somebody without the key.
+    """
+    if server is None:
+        if control.is_sealed:
+            raise InvalidKey(
+                "This control store is sealed with its server's key. Name the key file: --key-file FILE"
+            )
+        return open_secrets(control, None, act=act), None
+    is_new = not is_sealed(control)
+    if is_new and control.is_sealed:
+        raise BOOK.tampered("the key of its seal is missing")
+    if is_new and not accept and not control.is_empty():
+        raise InvalidKey(
+            "This control store was written without a key, so that anybody may have changed it. If you "
+            "trust what it holds: discreet key accept DIR --reason TEXT --key-file FILE"
+        )
+    documents = open_secrets(control, server, act=act)
+    seal = _seal(control, server, act=act)
+    control.authenticate(seal, accept=accept or is_new)
+    return documents, seal
+
+
+def _seal(control: Control, server: WrappingKey, *, act: Act) -> Seal:
+    key = own_key(control, SECRETS_KEY, server, act=act)
+    try:
+        return Seal(key.derive("stores"))
+    finally:
+        key.close()
