@@ -399,3 +399,53 @@ def test_commands_without_the_key_change_nothing(site: Site):
     assert site.discreet("backup", site.data, "-o", site.place / "b") != 0
     assert site.discreet("key", "list", site.data) == 0
     site.run("SELECT 1")
+
+
+def test_a_restored_server_answers_nothing_that_it_may_have_answered_since(site: Site):
+    own = ("--key-file", site.key)
+    backup = site.place / "monday.backup"
+    assert site.discreet("backup", site.data, "-o", backup, *own) == 0
+    with site.opened() as house:
+        spend(house, "second")
+    assert site.discreet("restore", backup, site.place / "other") != 0  # without the key
+    assert site.discreet("restore", backup, site.place / "other", *own) == 3
+    shutil.rmtree(site.data)
+    (site.place / "other").rename(site.data)
+    with site.opened() as house:
+        with pytest.raises(BudgetExceeded, match="counts as spent"):
+            spend(house, "second")
+        with pytest.raises(StatementFailed, match="restored from a backup"):
+            enter(house)
+
+
+def test_a_restore_does_not_revive_a_dropped_user(site: Site):
+    own = ("--key-file", site.key)
+    backup = site.place / "monday.backup"
+    site.run("CREATE ROLE zoe LOGIN")
+    assert site.discreet("backup", site.data, "-o", backup, *own) == 0
+    site.run("DROP ROLE zoe")
+    restore = ("restore", backup, site.data, "--replace", *own)
+    assert site.discreet(*restore) == 2
+    assert site.discreet(*restore, "--keep-rights") == 0
+    with site.opened() as house:
+        assert "zoe" not in house.control.authority().roles
+        enter(house).close()
+
+
+def test_the_journal_proves_that_nothing_was_spent_since(site: Site):
+    own = ("--key-file", site.key)
+    backup = site.place / "monday.backup"
+    assert site.discreet("backup", site.data, "-o", backup, *own) == 0
+    site.lose("ledger")
+    assert site.discreet("restore", backup, site.data, "--replace", *own) == 0
+    with site.opened() as house:
+        spend(house, "second")
+
+
+def test_a_changed_backup_is_not_restored(site: Site):
+    own = ("--key-file", site.key)
+    site.tamper("ledger", "UPDATE discreet_ledger_seal SET mac = 'x'")
+    backup = site.place / "monday.backup"
+    assert site.discreet("backup", site.data, "-o", backup, *own) == 0
+    assert site.discreet("restore", backup, site.place / "other", *own) == 1
+    assert not (site.place / "other").exists()

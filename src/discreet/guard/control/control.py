@@ -73,12 +73,7 @@ class Control:
 
     def is_empty(self) -> bool:
         """Return whether nothing was ever kept here."""
-        return self._store.read(
-            lambda connection: (
-                versions.newest(connection) == 0
-                and connection.execute(select(document.c.kind).limit(1)).first() is None
-            )
-        )
+        return self._store.read(sealing.is_empty)
 
     def state(self) -> sealing.State:
         """Return how often it was changed, and its newest version."""
@@ -87,7 +82,7 @@ class Control:
     def authenticate(self, seal: Seal, *, accept: bool = False) -> None:
         """Check that the store is as it was sealed with this key, and seal it from now on.
 
-        With `accept`, it is sealed as it is now.
+        With `accept`, it is sealed as it is now; an empty one always is.
 
         Raises:
             StoreFailed: something was changed, put in, taken out or put back, or it was never sealed.

@@ -113,10 +113,14 @@ def require_version(connection: Connection, row: Any) -> None:
 def verify(connection: Connection) -> State:
     """Check the newest authority and all documents against the seal, and return the state.
 
+    A store that holds nothing yet is sealed.
+
     Raises:
         StoreFailed: something was changed, put in, taken out or put back.
     """
     version = connection.scalar(_VERSION) or 0
+    if not read_seal(connection, BOOK).mac and is_empty(connection):
+        return accept(connection)
     state = take_state(connection, version)
     seal = seal_of(connection)
     if seal is None:
@@ -133,6 +137,12 @@ def verify(connection: Connection) -> State:
     if total % _MODULUS != state.total:
         raise BOOK.tampered("a document is missing, or was put back")
     return state
+
+
+def is_empty(connection: Connection) -> bool:
+    """Return whether nothing was ever kept."""
+    has_documents = connection.execute(select(document.c.kind).limit(1)).first() is not None
+    return not connection.scalar(_VERSION) and not has_documents
 
 
 def accept(connection: Connection) -> State:
