@@ -14,8 +14,8 @@ from discreet.guard.identity.certificates import mapped_names
 from discreet.guard.identity.door import Visitor
 from discreet.guard.identity.doorkeeper import Doorkeeper
 from discreet.guard.journal import Journal
+from discreet.guard.vault.authentication import open_control
 from discreet.guard.vault.keys import Act
-from discreet.guard.vault.secrets import open_secrets
 from discreet.guard.vault.wrapping import read_wrapping_key
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from tests.flows.conftest import Discreet, Ran
 
-    from discreet.guard.control.documents import Documents
 
 PASSWORD = "correct horse"
 VISITOR = {"address": "192.0.2.7", "is_encrypted": True, "protocol": "http"}
@@ -49,7 +48,7 @@ def enter(clinic: Path, user: str, password: str = PASSWORD) -> str:
 def _door(control: Control, clinic: Path) -> Doorkeeper:
     key = clinic / "keys" / "master.key"
     server = read_wrapping_key(key) if key.exists() else None
-    documents: Documents = open_secrets(control, server, act=Act("test", datetime.now(UTC)))
+    documents, _ = open_control(control, server, act=Act("test", datetime.now(UTC)))
     return Doorkeeper(documents, control.authority, journal=[].append)
 
 
