@@ -159,7 +159,7 @@ def _open_journal(settings: Settings, clock: Callable[[], datetime]) -> Journal:
         policy=AuditPolicy(default=audit.statements),
         every=audit.checkpoint_entries,
         seconds=audit.checkpoint_seconds,
-        witness=audit.witness,
+        witness=[settings.data / path for path in audit.witness],
         clock=clock,
     )
 

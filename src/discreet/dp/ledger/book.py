@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from discreet.dp.ledger.charging import NoRoom, charges_for, exceeded, fingerprint_of
 from discreet.errors import LedgerFailed
-from discreet.stores.store import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -188,6 +187,8 @@ class Ledger:
     @property
     def is_passing(self) -> bool:
         """Whether the ledger ends with this process, so that it knows no other table."""
+        from discreet.stores import MEMORY
+
         return str(self._place) == MEMORY
 
     def secret(self) -> bytes:
