@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -346,6 +347,30 @@ def test_every_engine_counts_the_rows_that_limits_cut_off(curator: Curator, ques
     assert leaf.cut is not None
     bins = exact_bins(curator.engine.run(leaf.cut.query))
     assert bins.tolist() == [ONE // 2, ONE // 3, ONE - ONE // 3, *[0] * 10]
+
+
+def test_every_engine_finds_the_same_bounds(any_engine, monkeypatch: pytest.MonkeyPatch):
+    """Powers of two belong to the bin that they end, in numbers of every kind."""
+    without_noise(monkeypatch)
+    numbers = {
+        "whole": pa.array([-4] * 200 + [9] * 200, pa.int64()),
+        "real": pa.array([0.5] * 200 + [1000.5] * 200, pa.float64()),
+        "exact": pa.array([Decimal("0.00")] * 200 + [Decimal("64.00")] * 200, pa.decimal128(9, 2)),
+        "odd": pa.array([NAN] * 200 + [-INF] * 199 + [None], pa.float64()),
+    }
+    columns = ", ".join(f"{name}: {{role: sensitive, bounds: private}}" for name in numbers)
+    policy = f"tables: {{t: {{budget: {{epsilon: 1000}}, columns: {{{columns}}}}}}}"
+    curator = hold({"t": pa.table(numbers)}, policy, engine=any_engine)
+    aggregates = ", ".join(f"sum({name})" for name in numbers)
+    answer = curator.ask(f"SELECT {aggregates} FROM t", epsilon=100)
+    told = [caution for caution in answer.cautions if "found privately" in caution]
+    assert [caution.partition("question: ")[2].partition(". Numbers")[0] for caution in told] == [
+        "0 to 64",
+        "-4,611,686,018,427,387,904 to -2,305,843,009,213,693,952",
+        "0.25 to 1,024",
+        "-4 to 16",
+    ]
+    assert answer.rows[0][:3] == [pytest.approx(v, rel=1e-3) for v in (1000, 200_200, 12_800)]
 
 
 REFUSED = (

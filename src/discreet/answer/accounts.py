@@ -6,7 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.dp.budget import Budget
+from discreet.dp.budget import Budget, Price
+from discreet.dp.ledger.charging import exceeded
 from discreet.dp.ledger.records import Account
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def accounts_of(
         names: All accounts of a table, by the first; by default it has no others.
     """
     common = policy.budget if policy else None
+    leaves = (*plan.leaves, *(search.plan for search in plan.searches))
     accounts: list[Account] = []
-    for touch in _merged(touch for leaf in plan.leaves for touch in leaf.leaf.rows.touches):
+    for touch in _merged(touch for leaf in leaves for touch in leaf.leaf.rows.touches):
         said = touch.held.policy.budget if touch.held.policy else None
         cells = _schemed(touch)
         own, *others = (names or {}).get(touch.held.account, (touch.held.account,))
@@ -174,3 +176,18 @@ def told_remaining(left: list[Remaining]) -> dict[str, Any]:
         "delta": min((float(item.delta.left) for item in left), default=0.0),
         "accounts": accounts,
     }
+
+
+def require_room(left: list[Remaining], price: Price) -> None:
+    """Refuse what an account has too little left for, before any part of it is charged.
+
+    Raises:
+        BudgetExceeded: An account has too little left; nothing was spent.
+    """
+    for item in left:
+        if item.rho is None:
+            fits = (price.epsilon or 0) <= item.epsilon.left and price.delta <= item.delta.left
+        else:
+            fits = (price.rho or 0) <= item.rho.left and price.slip <= item.delta.left
+        if not fits:
+            raise exceeded(price, item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -46,7 +46,7 @@ class Held:
     under which account it was first asked about. `version` changes with its content, and `rank` is the
     column of registered ranks, which no question can name. `pinned` is what the rows
     themselves decided when nobody had declared it, `links` are the columns that the database knows for
-    foreign keys.
+    foreign keys. `found` are bounds that were found privately.
     """
 
     name: str
@@ -58,6 +58,9 @@ class Held:
     origin: Origin | None = None
     pinned: Pinned | None = None
     links: tuple[str, ...] = ()
+    found: Mapping[str, tuple[Fraction, Fraction]] = field(
+        default_factory=dict[str, "tuple[Fraction, Fraction]"], hash=False
+    )
 
     @property
     def id(self) -> str | None:
@@ -94,6 +97,8 @@ class Held:
     def bounds(self, name: str) -> tuple[Fraction, Fraction] | None:
         """Return what the policy says a number lies between; what is only drafted is not said."""
         said = self.policy.column(name) if self.policy else None
+        if said is not None and said.has_private_bounds:
+            return self.found.get(name)
         bounds = declared_bounds(said) if said else None
         return None if bounds is None else (Fraction(bounds[0]), Fraction(bounds[1]))
 
@@ -124,6 +129,19 @@ class Catalog:
         if found not in self._opened:
             self._opened[found] = self.openers[found]()
         return self._opened[found]
+
+    def with_bounds(self, found: Mapping[tuple[str, str], tuple[Fraction, Fraction]]) -> Catalog:
+        """Return the tables with bounds that were found, by table and column."""
+
+        def opener(name: str) -> Callable[[], Held]:
+            def opened() -> Held:
+                held = self.find(name)
+                mine = {column: bounds for (of, column), bounds in found.items() if of == held.name}
+                return replace(held, found=mine)
+
+            return opened
+
+        return Catalog({name: opener(name) for name in self.openers}, main=self.main)
 
 
 def require_unit(held: Held) -> None:

@@ -8,6 +8,7 @@ from discreet.answer.accounts import DEFAULT
 from discreet.answer.aggregates import Ask
 from discreet.answer.cutting import read_cut
 from discreet.answer.perturb import noise_deviation
+from discreet.answer.searching import bounds_cautions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def of(plan: Plan, policy: Policy | None) -> tuple[str, ...]:
     """Return the cautions of a plan under `policy`, each once."""
     has_common_budget = policy is not None and policy.budget is not None
-    found: list[str] = []
+    found: list[str] = bounds_cautions(plan)
     for leaf in plan.leaves:
         found += _of_leaf(leaf)
         for touch in leaf.leaf.rows.touches:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from discreet.answer import cautions
-from discreet.answer.accounts import told_remaining
+from discreet.answer.accounts import require_room, told_remaining
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.cutting import CUT_SHARE
 from discreet.answer.explain import explain
@@ -25,6 +25,14 @@ from discreet.answer.plan import make_plan
 from discreet.answer.released import pack_released, unpack_released
 from discreet.answer.resolve import resolve
 from discreet.answer.schemas import Pins
+from discreet.answer.searching import (
+    SEARCH_SHARE,
+    bounds_key,
+    make_search,
+    read_bounds,
+    resolve_searching,
+    with_searches,
+)
 from discreet.answer.statement import DIALECT, parse
 from discreet.answer.stopping import Stop
 from discreet.answer.tables import open_catalog
@@ -46,6 +54,9 @@ if TYPE_CHECKING:
     from discreet.answer.perturb import Released
     from discreet.answer.plan import Noise, Plan
     from discreet.answer.question import Question
+    from discreet.answer.searching import Column as Place
+    from discreet.answer.searching import Range as Bounds
+    from discreet.answer.searching import Search
     from discreet.answer.tables import Reading
     from discreet.dp.ledger.book import Ledger
     from discreet.dp.ledger.records import Reservation
@@ -192,6 +203,9 @@ class Curator:
             key = key_of(text, plan, accounts, analyst=self.analyst, options=[noise, consistent])
             told, is_known = self._told.get(key), True
             if told is None:
+                if plan.searches:
+                    plan = self._search(plan, question, at, stop)
+                    accounts = self._payers.find(plan, at=at, turn=turn).accounts
                 reservation = self.ledger.reserve(
                     accounts, plan.price, key=key, at=at, question=text
                 )
@@ -220,6 +234,47 @@ class Curator:
             raise EngineFailed("It was charged, but noise could not be added. Try another epsilon.")
         left = told_remaining(self.ledger.remaining(accounts))
         return unpack_released(packed), left, reservation.answer is not None
+
+    def _search(self, plan: Plan, question: str, at: datetime, stop: Stop) -> Plan:
+        """Find the bounds that a plan needs, and return it with them; each search is charged apart."""
+        turn = partial(stop.turn, self._lock, self.engine)
+        accounts = self._payers.find(plan, at=at, turn=turn).accounts
+        require_room(self.ledger.remaining(accounts), plan.price)
+        found, paid = dict(plan.found), dict(plan.paid)
+        for search in plan.searches:
+            alone = replace(plan, leaves=(search.plan,), noise="laplace", searches=())
+            reservation = self.ledger.reserve(
+                self._payers.find(alone, at=at, turn=turn).accounts,
+                search.price,
+                key=search.key,
+                at=at,
+                question=search.question,
+            )
+            self._payers.remember(alone, at=at, turn=turn)
+            packed = reservation.answer or self._release(alone, reservation, stop, consistent=False)
+            if packed == FAILED:
+                raise EngineFailed(
+                    "Finding bounds was charged, but noise could not be added. Give the column "
+                    "bounds in the policy."
+                )
+            (released,) = unpack_released(packed).values()
+            found[search.column] = read_bounds(released)
+            if reservation.is_new:
+                paid[search.column] = search.price.epsilon or to_fraction(0)
+        return replace(self._planned(question, plan, found), paid=paid)
+
+    def _planned(self, question: str, plan: Plan, found: Mapping[Place, Bounds]) -> Plan:
+        """Return the plan of a question with bounds that were found."""
+        with self._lock:
+            asked = resolve(parse(question), self.catalog.with_bounds(found))
+        made = make_plan(
+            asked,
+            epsilon=plan.epsilon * (1 - SEARCH_SHARE),
+            delta=plan.delta,
+            noise=plan.noise,
+            cut_share=plan.cut_share,
+        )
+        return replace(made, epsilon=plan.epsilon, found=found)
 
     def _answered(
         self, plan: Plan, reservation: Reservation, stop: Stop, *, consistent: bool
@@ -253,20 +308,40 @@ class Curator:
         found = self._plans.get(key)
         if found is None:
             asked, text = self._read(question)
-            found = (
-                make_plan(
-                    asked,
-                    epsilon=to_fraction(epsilon),
-                    delta=to_fraction(delta),
-                    noise=noise,
-                    cut_share=to_fraction(cut_share),
-                ),
-                text,
+            whole, share = to_fraction(epsilon), SEARCH_SHARE if asked.searched else 0
+            made = make_plan(
+                asked,
+                epsilon=whole * (1 - share),
+                delta=to_fraction(delta),
+                noise=noise,
+                cut_share=to_fraction(cut_share),
             )
+            found = made, text
+            if asked.searched:
+                # Whether bounds are known by now is looked up each time.
+                return self._with_searches(question, made, asked, whole), text
             # That a public table has one row for each person's was looked up: it must be each time.
             if not self.catalog.has_public:
                 _keep(self._plans, key, found)
         return found
+
+    def _with_searches(self, question: str, plan: Plan, asked: Question, epsilon: Fraction) -> Plan:
+        """Return the plan with the bounds that are known, or with the searches that find them."""
+        found: dict[Place, Bounds] = {}
+        searches: list[Search] = []
+        for table, column in asked.searched:
+            held = self.catalog.find(table)
+            known = self.ledger.find(bounds_key(held, column, self.analyst))
+            if known is not None and known != FAILED:
+                (released,) = unpack_released(known).values()
+                found[table, column] = read_bounds(released)
+                continue
+            each = epsilon * SEARCH_SHARE / len(asked.searched)
+            searches.append(make_search(held, column, epsilon=each, analyst=self.analyst))
+        plan = replace(plan, epsilon=epsilon)
+        if not searches:
+            return self._planned(question, plan, found)
+        return replace(with_searches(plan, searches, epsilon), found=found)
 
     def _read(self, question: str) -> tuple[Question, str]:
         """Return what a text asks, and its normal form; whatever it may cost, it is read once."""
@@ -282,7 +357,7 @@ class Curator:
     def _resolved(self, statement: exp.Query) -> Question:
         try:
             with self._lock:  # public tables are looked at
-                asked = resolve(statement, self.catalog)
+                asked = resolve_searching(statement, self.catalog)
             with self._home_lock:
                 rehearse(asked, self._home)
         except RecursionError:
@@ -370,7 +445,8 @@ class Curator:
                 "the root of a negative one, or has too many rows. Ask for the aggregates, and compute "
                 "it from these."
             )
-        spent = {"epsilon": float(plan.price.epsilon or 0), "delta": float(plan.price.delta)}
+        epsilon = (plan.price.epsilon or 0) + sum(plan.paid.values())
+        spent = {"epsilon": float(epsilon), "delta": float(plan.price.delta)}
         cut_off = cautions.cut_off(plan, released)
         told = (*cautions.of(plan, self.policy), *(c.caution for c in cut_off if c.caution))
         return make_answer(finished, spent=spent, noise=plan.noise, cautions=told, cut_off=cut_off)

@@ -14,6 +14,7 @@ from discreet.answer.blocks import UNITS
 from discreet.answer.finish import half_width
 from discreet.answer.perturb import noise_deviation
 from discreet.answer.plan import LARGEST_EPSILON, LeafPlan, Plan, make_plan
+from discreet.answer.searching import SEARCH_SHARE
 from discreet.answer.statistics import Reading, changes, read
 from discreet.errors import QuestionRefused
 from discreet.result import Result
@@ -101,23 +102,44 @@ def explain(
         },
         remaining=remaining or {},
         cautions=cautions.of(plan, policy),
-        cut_epsilon=float(plan.epsilon * plan.cut_share) if has_cut else 0.0,
+        cut_epsilon=float(plan.epsilon * _left(plan) * plan.cut_share) if has_cut else 0.0,
     )
+
+
+def _left(plan: Plan) -> Fraction:
+    """Return the share of epsilon that is left for the answer where bounds are private."""
+    return 1 - SEARCH_SHARE if plan.searches or plan.found else Fraction(1)
 
 
 def expected_errors(plan: Plan, *, size: int, confidence: float) -> list[Expected]:
     """Return the errors of every aggregate in a group of `size` rows in the middle of its bounds."""
     return [
-        _expected(aggregate, leaf, plan.noise, size=size, confidence=confidence)
+        _expected(
+            aggregate,
+            leaf,
+            plan.noise,
+            size=size,
+            confidence=confidence,
+            # Before bounds are found, what rests on them cannot be told.
+            is_open=bool(plan.searches),
+        )
         for leaf in plan.leaves
         for aggregate in leaf.leaf.aggregates
     ]
 
 
 def _expected(
-    aggregate: Aggregate, leaf: LeafPlan, kind: str, *, size: int, confidence: float
+    aggregate: Aggregate,
+    leaf: LeafPlan,
+    kind: str,
+    *,
+    size: int,
+    confidence: float,
+    is_open: bool,
 ) -> Expected:
     label = _label(aggregate)
+    if is_open and aggregate.argument is not None and aggregate.argument.low is not None:
+        return Expected(label, None, None, None)
     probe = next((item for item in leaf.ranks if item.aggregate == aggregate), None)
     if probe is not None:
         # Permute-and-flip misses by more than this with a chance of 1 - confidence at most.
@@ -183,7 +205,7 @@ def needed_epsilon(plan: Plan, *, within: Fraction, size: int, confidence: float
     def is_enough(epsilon: Fraction) -> bool:
         tried = make_plan(
             plan.question,
-            epsilon=epsilon,
+            epsilon=epsilon * _left(plan),
             delta=plan.delta,
             noise=plan.noise,
             cut_share=plan.cut_share,

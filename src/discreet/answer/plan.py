@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, isqrt, log
 from typing import TYPE_CHECKING, Literal
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from discreet.answer.question import Leaf, Question
+    from discreet.answer.searching import Search
 
 Noise = Literal["laplace", "gaussian"]
 CANDIDATES = 4096  # values that a quantile of a real number may have
@@ -112,6 +113,19 @@ class Plan:
     event: events.Event
     price: Price
     cut_share: Fraction = Fraction(0)
+    searches: tuple[Search, ...] = ()  # for bounds, which come first
+    found: Mapping[tuple[str, str], tuple[Fraction, Fraction]] = field(
+        default_factory=dict[tuple[str, str], "tuple[Fraction, Fraction]"]
+    )  # bounds that were found, by table and column
+    paid: Mapping[tuple[str, str], Fraction] = field(
+        default_factory=dict[tuple[str, str], Fraction]
+    )  # what finding them cost this time
+
+
+def plan_leaf(leaf: Leaf, epsilon: Fraction) -> LeafPlan:
+    """Return how one leaf alone is answered for `epsilon`, with Laplace noise."""
+    draft = _draft(leaf, "laplace")
+    return _leaf(draft, epsilon / draft.mechanisms, Fraction(0), Fraction(0), "laplace")
 
 
 def make_plan(

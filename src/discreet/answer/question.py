@@ -31,13 +31,15 @@ class Leaf:
 class Question:
     """The leaves, and the query over their released tables that gives the answer.
 
-    `is_direct` says that it is one SELECT over the one leaf, so that errors can be told.
+    `is_direct` says that it is one SELECT over the one leaf, so that errors can be told. `searched` are
+    the columns, each with its table, whose bounds must be found before it is answered.
     """
 
     leaves: tuple[Leaf, ...]
     outer: exp.Query
     names: tuple[str, ...]
     is_direct: bool
+    searched: tuple[tuple[str, str], ...] = ()
 
 
 def key_name(number: int) -> str:
