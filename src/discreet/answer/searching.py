@@ -1,8 +1,8 @@
 """Bounds that the policy leaves private: found once for a column, for a share of epsilon, and then known.
 
-How many rows have a number between two powers of two, positive or negative, is counted with noise; the
-bounds are the ends of the outermost bins that stand out. That is an ordinary question about the
-table, with public groups, so that its noise, its price and its limits are those of any other.
+How many people have a number between two powers of two, positive or negative, is counted with noise,
+each person as one; the bounds are the ends of the outermost bins that stand out. That is an ordinary
+question about the table, with public groups, so that its noise and its price are those of any other.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from discreet.dp.accounting.pricing import price
 from discreet.dp.budget import Price
 from discreet.engines.engine import Kind
 from discreet.errors import NoBounds
+from discreet.policy.answering import Limits
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -187,10 +188,10 @@ def _private_columns(statement: exp.Query, catalog: Catalog) -> list[Column]:
 def make_search(held: Held, column: str, *, epsilon: Fraction, analyst: str | None) -> Search:
     """Return how the bounds of a column are found for `epsilon`.
 
-    Guarantee: epsilon-DP between tables that differ in the rows of one unit, of which no more count
-    than the policy's limits say (discrete Laplace noise on a histogram).
+    Guarantee: epsilon-DP between tables that differ in the rows of one unit, which count as one row
+    together however many these are (discrete Laplace noise on a histogram).
     """
-    rows = scan(held, held.name)
+    rows = replace(scan(held, held.name), limits=Limits(rows_per_unit=1))
     typed = rows.scope[held.name][column]
     is_whole = typed.kind is Kind.INTEGER
     grid = _WHOLE if is_whole else _REAL
