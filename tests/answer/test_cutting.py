@@ -168,7 +168,7 @@ def test_a_share_that_leaves_nothing_for_the_answer_is_refused(share: str) -> No
 
 
 def test_a_table_without_limits_costs_nothing_more() -> None:
-    policy = "tables: {trips: {columns: {pid: insensitive}}}"
+    policy = "tables: {trips: {unit: row, columns: {pid: insensitive}}}"
     with hold({"trips": _trips({1: 1})}, policy) as curator:
         plan, _ = curator.plan("SELECT count(*) FROM trips", epsilon=1)
     assert plan.leaves[0].cut is None
