@@ -449,3 +449,14 @@ def test_a_changed_backup_is_not_restored(site: Site):
     assert site.discreet("backup", site.data, "-o", backup, *own) == 0
     assert site.discreet("restore", backup, site.place / "other", *own) == 1
     assert not (site.place / "other").exists()
+
+
+def test_a_sealed_journal_is_pruned_with_the_key_only(site: Site):
+    (site.place / "archive").mkdir()
+    archive = ("journal", "archive", site.data, site.place / "archive", "--prune")
+    assert site.discreet(*archive) == 1
+    assert site.discreet(*archive, "--key-file", site.key) == 0
+    with sqlite3.connect(site.data / "journal.sqlite") as raw:
+        assert raw.execute("SELECT first_sequence FROM discreet_journal").fetchone()[0] > 1
+    raw.close()
+    site.run("SELECT 1")

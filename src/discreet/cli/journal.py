@@ -13,6 +13,7 @@ import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
+from discreet.cli.served import key_file_option, opened
 from discreet.errors import OutputRefused, SourceNotFound, WrongUsage
 from discreet.result import Result
 
@@ -187,10 +188,13 @@ def export(place: str, target: Path, force: bool, **wanted: Any) -> None:
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be archived, and write nothing.")
 @key_option
+@key_file_option
 @json_option
-def archive(place: str, folder: Path, as_json: bool, **choices: Any) -> None:
+def archive(place: str, folder: Path, key_file: Path | None, as_json: bool, **choices: Any) -> None:
     """Write what is signed and not yet in FOLDER as a segment that can be verified by itself."""
     with _journal(place) as journal:
+        if choices["prune"] and journal.is_sealed and Path(place).is_dir():
+            _authenticate(journal, Path(place), key_file)
         found = _archive(journal, folder, _key(place, choices.pop("public_key")), **choices)
     if as_json:
         output.print_json(found)
@@ -206,6 +210,13 @@ def archive(place: str, folder: Path, as_json: bool, **choices: Any) -> None:
         return
     gone = ", and are gone from the journal" if found.pruned else ""
     output.print_sentence(to, f"{done} are in {found.file}{gone}.")
+
+
+def _authenticate(journal: Journal, data: Path, key_file: Path | None) -> None:
+    """Let the journal of a server that has a key be changed."""
+    with opened(data, key_file) as served:
+        if served.seal is not None:
+            journal.authenticate(served.seal)
 
 
 def _archive(
