@@ -132,3 +132,17 @@ def test_the_schema_for_editors_is_printed_without_a_source(capsys):
 
     assert run(["init", "--schema"]) == 0
     assert json.loads(capsys.readouterr().out)["$defs"]
+
+
+def test_columns_that_init_is_unsure_about_do_not_pass_the_gate(folder: Path, discreet):
+    answers = [f"{30 + n % 4},{'abcde'[n % 5]},{'abcd'[n * 7 // 5 % 4]}" for n in range(80)]
+    (folder / "survey.csv").write_text("\n".join(["age,first,second", *answers, ""]), "utf-8")
+    assert discreet("init", "survey.csv", "-o", "policy.yaml").code == 0
+    drafted = (folder / "policy.yaml").read_text("utf-8")
+    assert "first: {role: insensitive, unsure: true}" in drafted
+    refused = discreet("check", "survey.csv", "--policy", "policy.yaml")
+    assert refused.code == 3
+    assert "FAILED The policy is unsure about columns 'first' and 'second'." in refused.out
+    made = discreet("anonymize", "survey.csv", "--policy", "policy.yaml", "-o", "out.csv")
+    assert (made.code, made.error) == (3, "risk-not-tolerated")
+    assert not (folder / "out.csv").exists()

@@ -82,9 +82,9 @@ def some_people(told: Told, number: int) -> str:
 
 def _verdict(told: Told, exposed: int) -> str:
     if not exposed:
-        fewest = (
-            int(told.groups.lengths.min(initial=np.iinfo(np.int64).max)) if len(told.groups) else 0
-        )
+        groups, missing = told.groups, told.overall.missing
+        known = groups if missing is None else groups.known(missing)[0]
+        fewest = int(known.lengths.min()) if len(known) else 0
         return (
             f"Nobody's {told.label} follows from {told.known} alone: each class has "
             f"{counted(fewest, 'value', 'values')} or more."
