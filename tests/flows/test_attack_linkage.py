@@ -69,7 +69,7 @@ def test_group_names_are_read_by_the_manifest_beside_the_release(folder: Path, d
     Path("policy.yaml").write_text(
         "tables: {people: {columns: {nation: {role: quasi-identifier, hierarchy: "
         "{tree: {Asia: [Japan, India], Europe: [Spain, France]}}}, ill: sensitive}, "
-        "criteria: [k-anonymity: {k: 6}]}}\n"
+        "tolerance: 100%, criteria: [k-anonymity: {k: 6}]}}\n"
     )
     made = discreet("anonymize", "people.csv", "--policy", "policy.yaml", "-o", "out.csv")
     assert made.code == 0, made.err
