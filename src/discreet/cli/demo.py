@@ -85,7 +85,7 @@ CHAPTERS = (
         "Would this pass our gate?",
         "No. The exit code stops a pipeline before such a table leaves the house.",
         ("check", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
-        lines=5,
+        lines=3,
         exit_code=3,
     ),
     Chapter(
