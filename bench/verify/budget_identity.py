@@ -45,14 +45,14 @@ tables:
   people:
     {id}
     budget: {{epsilon: 1}}
-    unit: person
+    unit: word
     limits: {{rows-per-unit: 1}}
     columns:
-      person: identifier
-      age: {{role: quasi-identifier, bounds: [0, 120]}}
-      zip: quasi-identifier
-      joined: quasi-identifier
-      pay: {{role: sensitive, bounds: [0, 9000]}}
+      word: {{role: identifier, kind: text}}
+      age: {{role: quasi-identifier, kind: integer, bounds: [0, 120]}}
+      zip: {{role: quasi-identifier, kind: text}}
+      joined: {{role: quasi-identifier, kind: date}}
+      pay: {{role: sensitive, kind: number, bounds: [0, 9000]}}
 """
 WITH_ID = POLICY.format(id="id: people-1f2e3d4c")
 WITHOUT_ID = POLICY.format(id="public: false")
@@ -88,7 +88,7 @@ def people(chance: random.Random) -> pa.Table:
     """Return a table of people, each of whom is different."""
     return pa.table(
         {
-            "person": [f"p{number:06d}" for number in chance.sample(range(10**6), ROWS)],
+            "word": [f"p{number:06d}" for number in chance.sample(range(10**6), ROWS)],
             "age": [chance.randrange(100) for _ in range(ROWS)],
             "zip": [f"{chance.randrange(10**5):05d}" for _ in range(ROWS)],
             "joined": [
@@ -296,7 +296,7 @@ def postgres_ways(url: str, table: pa.Table) -> Generator[list[Way]]:
 
 
 def _fill(server: Any, table: pa.Table, schema: str) -> None:
-    server.execute("CREATE TABLE people (person text, age int, zip text, joined date, pay float8)")
+    server.execute("CREATE TABLE people (word text, age int, zip text, joined date, pay float8)")
     with server.cursor() as cursor, cursor.copy("COPY people FROM STDIN") as copy:
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
             copy.write_row(row)

@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write(path: Path, *, first: int, last: int, name: str = "p") -> str:
     """Write people by number, and return where."""
     rows = range(first, last)
-    table = pa.table({"id": [f"{name}{n}" for n in rows], "age": [n * 7 % 90 for n in rows]})
+    table = pa.table({"word": [f"{name}{n}" for n in rows], "age": [n * 7 % 90 for n in rows]})
     csv.write_csv(table, path)
     return str(path)
 
@@ -87,7 +87,7 @@ def test_no_order_of_ways_and_no_mode_spends_more_than_the_budget(seed: int, pos
 
 def test_an_id_names_the_account_and_decides_before_a_row_is_read(folder: Path):
     source = write(folder / "people.csv", first=0, last=50)
-    policy = "tables: {t: {id: people-1234, budget: {epsilon: 2}, columns: {id: identifier}}}"
+    policy = "tables: {t: {id: people-1234, budget: {epsilon: 2}, unit: row, columns: {word: {role: identifier, kind: text}}}}"
     with open_curator(source, parse_policy(policy), ledger="ledger.db") as curator:
         looked: list[object] = []
         held = curator.catalog.find("t")
@@ -160,7 +160,7 @@ def test_two_who_ask_first_at_once_get_one_account(folder: Path, monkeypatch):
 
 
 def test_dropping_the_policy_does_not_drop_its_budget(folder: Path):
-    policy = "tables: {people: {id: people-1234, budget: {epsilon: 1}, columns: {id: identifier}}}"
+    policy = "tables: {people: {id: people-1234, budget: {epsilon: 1}, unit: row, columns: {word: {role: identifier, kind: text}}}}"
     source = write(folder / "people.csv", first=0, last=50)
     ask(source, policy)
     with pytest.raises(BudgetExceeded):
@@ -170,7 +170,7 @@ def test_dropping_the_policy_does_not_drop_its_budget(folder: Path):
 
 
 def test_a_budget_of_a_period_cannot_be_left_by_dropping_the_policy(folder: Path):
-    policy = "tables: {people: {id: people-1234, budget: {epsilon: 1, per: month}, columns: {id: identifier}}}"
+    policy = "tables: {people: {id: people-1234, budget: {epsilon: 1, per: month}, unit: row, columns: {word: {role: identifier, kind: text}}}}"
     ask(write(folder / "people.csv", first=0, last=50), policy)
     with pytest.raises(QuestionRefused, match="Ask with that policy"):
         ask(write(folder / "copy.csv", first=0, last=50))
@@ -178,7 +178,7 @@ def test_a_budget_of_a_period_cannot_be_left_by_dropping_the_policy(folder: Path
 
 def test_another_id_for_the_same_file_does_not_forget_what_was_spent(folder: Path):
     source = write(folder / "people.csv", first=0, last=50)
-    policy = "tables: {people: {id: people-%s, budget: {epsilon: 1}, columns: {id: identifier}}}"
+    policy = "tables: {people: {id: people-%s, budget: {epsilon: 1}, unit: row, columns: {word: {role: identifier, kind: text}}}}"
     ask(source, policy % "1111")
     with pytest.raises(BudgetExceeded, match="people-1111"):
         ask(source, policy % "2222", epsilon=0.5)
@@ -187,7 +187,7 @@ def test_another_id_for_the_same_file_does_not_forget_what_was_spent(folder: Pat
 @pytest.mark.parametrize(("head", "is_by_id"), [("id: all-1234\n", True), ("", False)])
 def test_a_copied_policy_has_the_budget_of_the_first(folder: Path, head: str, is_by_id: bool):
     source = write(folder / "people.csv", first=0, last=50)
-    text = f"{head}budget: {{epsilon: 1}}\ntables: {{people: {{columns: {{id: identifier}}}}}}\n"
+    text = f"{head}budget: {{epsilon: 1}}\ntables: {{people: {{unit: row, columns: {{word: {{role: identifier, kind: text}}}}}}}}\n"
     (folder / "one.yaml").write_text(text)
     (folder / "two.yaml").write_text(text)
     found = accounts(ask(source, load_policy(folder / "one.yaml")))

@@ -65,7 +65,9 @@ def take_sample(
     is_met = np.zeros(len(wanted), bool)
     cut = max((one.hashes[-1] for one in known if not one.is_whole), default=np.uint64(0))
     least, has_more = np.zeros(0, np.uint64), False
-    columns = [column for column in table.columns if column.name not in without]
+    # Columns that no policy declares tell rows apart as well.
+    every = table.columns if table.schema is None else table.engine.columns(table.relation)
+    columns = [column for column in every if column.name not in without]
     for batch in table.engine.stream(_query(table, columns, key.hex())):
         for column in batch.columns:
             found = _numbers(column)

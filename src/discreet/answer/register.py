@@ -74,7 +74,8 @@ def register(
             raise WrongUsage("Only files can be registered. On a server, bounding is done there.")
         if opened.column(said.unit) is None:
             raise UnknownColumn(f"The unit '{said.unit}' is not in {opened.label}.")
-        columns = [build.column(column.name) for column in opened.columns]
+        every = opened.engine.columns(opened.relation)  # also what no policy declares
+        columns = [build.column(column.name) for column in every]
         number = exp.Window(
             this=exp.RowNumber(),
             partition_by=[build.column(said.unit)],

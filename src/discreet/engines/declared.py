@@ -15,7 +15,7 @@ from discreet.engines.engine import Kind
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from discreet.policy import model
 
@@ -67,9 +67,9 @@ class Schema:
     delimiter: str | None = None
     encoding: str | None = None
 
-    def named(self, names: tuple[str, ...]) -> dict[str, Declared]:
-        """Return the declared columns among `names`, in their order."""
-        return {name: self.columns[name] for name in names if name in self.columns}
+    def named(self, names: Iterable[str]) -> dict[str, Declared]:
+        """Return all columns of a header, in their order; what is not declared is text."""
+        return {name: self.columns.get(name, Declared(Kind.TEXT)) for name in names}
 
 
 def declared_columns(said: model.Table) -> dict[str, Declared]:

@@ -80,7 +80,7 @@ def open_delimited(
 
 
 def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> exp.Table:
-    """Return CSV files as a table of the declared columns in their header; their rows are read later."""
+    """Return CSV files as a table of their header, the declared columns fitted; rows are read later."""
     dialect = _common_dialect(
         paths, header_dialect, delimiter=schema.delimiter, encoding=schema.encoding
     )

@@ -108,8 +108,9 @@ def _declared(request: Request, kind: str, label: str) -> Table:
         encoding=request.encoding or schema.encoding,
     )
     relation = _DECLARED[kind](request, schema)
-    columns = request.engine.columns(relation)
-    return Table(request.engine, relation, columns, label, schema)
+    # What is not declared is there for who recognizes the rows, and cannot be named by a question.
+    columns = [one for one in request.engine.columns(relation) if one.name in schema.columns]
+    return Table(request.engine, relation, tuple(columns), label, schema)
 
 
 def _drafted(opened: Table, drafted: Schema | None) -> Schema:

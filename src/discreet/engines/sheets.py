@@ -37,11 +37,11 @@ def open_sheet(path: Path, *, engine: DuckDB, sheet: str | None) -> exp.Table:
 
 
 def open_declared(path: Path, schema: Schema, *, engine: DuckDB, sheet: str | None) -> exp.Table:
-    """Return a sheet as a table of the declared columns in its first line; its cells are read later."""
+    """Return a sheet as a table of its first line, the declared columns fitted; cells are read later."""
     book = _open(path)
     name = _choose(path, list(book.sheet_names), sheet)
     names = _names(path, name, _load(path, book, name, header_row=None, n_rows=1))
-    columns = schema.named(tuple(names))
+    columns = schema.named(names)
 
     def read() -> exp.Query:
         texts = _load(path, book, name)

@@ -53,7 +53,7 @@ def open_survey(path: Path, *, engine: DuckDB) -> exp.Table:
 
 
 def open_declared(path: Path, schema: Schema, *, engine: DuckDB) -> exp.Table:
-    """Return a statistics file as a table of the declared variables; its cases are read later."""
+    """Return a statistics file as a table, the declared variables fitted; its cases are read later."""
     _, described = _read(path, metadataonly=True)
     names = tuple(described.column_names)
     refuse_duplicates(list(names), where=path.name)
