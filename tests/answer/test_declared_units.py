@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 from tests.answer.curators import hold
 
 import discreet
+from discreet.answer.catalog import require_unit
 from discreet.engines.connect import open_table
 from discreet.errors import UndeclaredUnit
 from discreet.measure.profile import draft_policy
@@ -53,6 +55,14 @@ def test_a_reference_leaves_open_whose_a_row_is() -> None:
     table = pa.table({"stay": [1], "cost": [2]})
     with pytest.raises(UndeclaredUnit, match="'stay'"):
         hold({"visits": table}, text).plan(COUNT, epsilon=1)
+
+
+def test_a_foreign_key_that_the_database_knows_leaves_open_whose_a_row_is() -> None:
+    curator = hold({"visits": VISITS.select(["cost"])}, policy("", "cost: sensitive"))
+    held = curator.catalog.find("visits")
+    require_unit(held)
+    with pytest.raises(UndeclaredUnit, match="'stay'"):
+        require_unit(replace(held, links=("stay",)))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.insisting import insisting
 
-from discreet.errors import AccessDenied, BudgetExceeded, StatementFailed
+from discreet.errors import AccessDenied, BudgetExceeded, DiscreetError, StatementFailed
 from discreet.guard.control import Control
 from discreet.guard.vault.keys import Act, create_key
 from discreet.guard.vault.wrapping import parse_wrapping_key
@@ -160,3 +160,24 @@ def test_the_default_schema_may_be_named(ann):
     assert len(ann.rows(asked)) == 1
     with pytest.raises(Exception, match="schema"):
         ann.run("WITH visits AS (SELECT 1 AS x) SELECT count(*) FROM public.visits")
+
+
+def test_a_table_without_a_declared_unit_is_refused_when_a_column_looks_like_a_persons_key(
+    open_server, connect, tmp_path
+):
+    for name in ("open", "rows"):
+        (tmp_path / f"{name}.csv").write_text("patient_id,cost\n1,5\n1,6\n2,7\n")
+    (tmp_path / "policy.yaml").write_text(
+        """
+        tables:
+          open: {source: open.csv, budget: {epsilon: 8}, columns: {cost: sensitive}}
+          rows: {source: rows.csv, unit: row, budget: {epsilon: 8}, columns: {cost: sensitive}}
+        """
+    )
+    server = open_server(policy=tmp_path / "policy.yaml", epsilon="0.5")
+    admin = connect(server)
+    admin.run("CREATE USER ann; GRANT AGGREGATE ON open, rows TO ann WITH BUDGET (EPSILON 1)")
+    ann = connect(server, "ann")
+    with pytest.raises(DiscreetError, match=r"unit of 'open': 'patient_id'.*unit: row"):
+        ann.run("SELECT count(*) FROM open")
+    assert ann.run("SELECT count(*) FROM rows")
