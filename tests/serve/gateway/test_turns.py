@@ -121,3 +121,32 @@ def test_views_of_views_and_wide_results_are_bounded(server, connect):
         with pytest.raises(StatementFailed) as failed:
             admin.run(text)
         assert failed.value.sqlstate == sqlstate
+
+
+def test_subqueries_that_an_engine_cannot_plan_in_time_are_refused(server, connect):
+    admin = connect(server)
+    admin.run("CREATE TABLE v0 (a integer)")
+    for number, before in enumerate(("v0", "v1", "v2"), start=1):
+        nest = "(SELECT " * 4 + f"max(a) FROM {before}" + ")" * 4
+        admin.run(f"CREATE VIEW v{number} AS SELECT {nest} AS a")
+    admin.run("SELECT " + "(SELECT " * 9 + "1" + ")" * 9)
+    for text in (
+        "SELECT " + "(SELECT " * 30 + "1" + ")" * 30,
+        "SELECT 1 FROM v0 WHERE " + "EXISTS (SELECT 1 WHERE " * 30 + "true" + ")" * 30,
+        "SELECT " + "(SELECT " * 30 + "max(oid)" + ")" * 30 + " FROM pg_class",
+        "SELECT (SELECT a FROM v3)",
+        "UPDATE v0 SET a = (SELECT a FROM v3)",
+    ):
+        with pytest.raises(StatementFailed) as failed:
+            admin.run(text)
+        assert failed.value.sqlstate == "54001"
+
+
+@pytest.mark.soak
+def test_five_thousand_rows_of_ten_values_are_inserted(server, connect):
+    admin = connect(server)
+    admin.run("CREATE TABLE wide (" + ", ".join(f"c{number} text" for number in range(10)) + ")")
+    row = "(" + ", ".join(f"'cell {number}'" for number in range(10)) + ")"
+    outcome = admin.run("INSERT INTO wide VALUES " + ", ".join([row] * 5000))
+    assert outcome.tag == "INSERT 0 5000"
+    assert admin.rows("SELECT count(*) FROM wide") == [(5000,)]

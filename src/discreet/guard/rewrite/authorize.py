@@ -18,7 +18,7 @@ from discreet.guard.rewrite.scope import Scope
 from discreet.guard.rewrite.source import plain_source
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.writes import authorize_condition, authorize_write
-from discreet.guard.statements.limits import too_deep
+from discreet.guard.statements.limits import check_nesting, too_deep
 
 __all__ = ["authorize_condition", "authorize_query", "authorize_write", "relations_of"]
 
@@ -73,6 +73,7 @@ def _permitted(reading: Reading, query: exp.Query, source: Source) -> PermittedQ
     holder = exp.Paren(this=substitution.finish(reading, tree))
     if substitution.is_filtered:
         make_total(holder, reading.dialect)
+    check_nesting(holder)
     permitted = unwrapped(holder.this.pop())
     return PermittedQuery(
         tree=permitted,

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.errors import StatementFailed
+from discreet.guard.statements.limits import check_nesting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,6 +88,9 @@ def confirm_write(permitted: PermittedWrite, *, dialect: str) -> None:
     if conflict is not None:
         values += (conflict.assignments or {}).values()
         conditions.append(conflict.condition)
+    for tree in (*values, *conditions, write.rows):
+        if tree is not None:
+            check_nesting(tree)
     probe = exp.select(*values, build.number(1)).from_(write.target)
     for condition in conditions:
         if condition is not None:

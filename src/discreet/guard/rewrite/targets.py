@@ -17,6 +17,7 @@ from discreet.guard.rewrite.policies import is_exempt, masked_columns, row_condi
 from discreet.guard.rewrite.reading import Place
 from discreet.guard.rewrite.scope import Entry, Scope, folded, visible_fields
 from discreet.guard.rewrite.substitute import column_of
+from discreet.guard.statements.limits import LARGEST
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -140,9 +141,10 @@ class Target:
     def protect(self, substitution: Substitution, tree: exp.Expr, rule: exp.Expr | None) -> None:
         """Put masks in the place of masked columns, and NULL in that of hidden rows' cells."""
         handle = self.entry.handle
-        for column in list(tree.find_all(exp.Column)):
-            if column.table != handle:
-                continue
+        columns = [one for one in tree.find_all(exp.Column) if one.table == handle]
+        if rule is not None and len(columns) * sum(1 for _ in rule.walk()) > LARGEST:
+            raise StatementFailed("54000", "the statement has too many parts")
+        for column in columns:
             seen = substitution.seen(self.reading, self.relation, column.name, handle)
             if rule is not None:
                 seen = exp.Case(ifs=[exp.If(this=exp.Paren(this=rule.copy()), true=seen)])

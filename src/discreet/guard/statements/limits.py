@@ -15,6 +15,10 @@ DEEPEST = 120  # nodes one below the other; a chain of AND counts as one
 MOST = 1_000  # statements in one text
 COLUMNS = 1_664  # of a result, as in PostgreSQL
 RELATIONS = 256  # in FROM, over the whole statement
+SUBQUERIES = (
+    10  # in expressions, one in the other: DuckDB plans each level twice, and cannot be stopped
+)
+EXPANDED = 12  # the same, with those of views and policies
 DEFINITIONS = 20_000  # nodes of the views and policies that a statement reads
 
 
@@ -97,6 +101,23 @@ def check_size(tree: exp.Expr) -> None:
             (child, depth + (not is_chain or type(child) is not type(node)))
             for child in node.iter_expressions()
         ]
+
+
+def check_nesting(tree: exp.Expr, most: int = EXPANDED) -> None:
+    """Refuse subqueries in expressions that are nested so deeply that no engine plans them in time."""
+    stack = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if isinstance(node, exp.Exists) or (
+            isinstance(node, exp.Subquery) and not isinstance(node.parent, _PARTS)
+        ):
+            depth += 1
+        if depth > most:
+            raise too_deep()
+        stack += [(child, depth) for child in node.iter_expressions()]
+
+
+_PARTS = (exp.From, exp.Join, exp.Lateral, exp.SetOperation, exp.Exists)
 
 
 def too_deep() -> StatementFailed:

@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements.dialect import Served
-from discreet.guard.statements.limits import check_size, too_deep
+from discreet.guard.statements.limits import SUBQUERIES, check_nesting, check_size, too_deep
 
 # It logs what it cannot take apart, which is refused here in words of our own.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -31,6 +31,7 @@ def read_tree(text: str) -> exp.Expr:
     if len(trees) != 1:
         raise StatementFailed("42601", "syntax error: one statement was expected")
     check_size(trees[0])
+    check_nesting(trees[0], SUBQUERIES)
     return trees[0]
 
 
