@@ -165,6 +165,13 @@ class InvalidManifest(DiscreetError):
     exit_code = 2
 
 
+class RegistryFailed(DiscreetError):
+    """The registry of releases cannot be read or written, so that nothing is published."""
+
+    code = "registry-failed"
+    exit_code = 1
+
+
 class OutputRefused(DiscreetError):
     """Writing would replace something, or the place cannot be written."""
 

@@ -128,7 +128,9 @@ def test_a_release_that_is_gone_is_said_not_to_have_been_tried(tmp_path: Path):
     found = anonymize(
         PEOPLE, policy(), output=tmp_path / "out.csv", table="people", earlier=["gone.csv"]
     )
-    assert any("gone.csv is not there any more" in caution for caution in found.cautions)
+    assert any("gone.csv was not tried" in caution for caution in found.cautions)
+    assert found.not_tried == ("gone.csv",)
+    assert found.verdict.endswith("together with 1 earlier release was not tried.")
 
 
 def manifest(folder: Path, name: str, **content: object) -> Path:
@@ -139,14 +141,11 @@ def manifest(folder: Path, name: str, **content: object) -> Path:
 
 
 def test_manifests_know_what_was_published_before(tmp_path: Path):
-    old = {"output": "oldest.csv", "sha256": "0", "made": None}
-    here = manifest(
-        tmp_path, "release.json", release={"output": "a.csv", "sha256": "1"}, history=[old]
-    )
+    here = manifest(tmp_path, "release.json", release={"output": "a.csv", "sha256": "1"})
     manifest(tmp_path, "b.csv.release.json", release={"output": "b.csv", "sha256": "2"})
     (tmp_path / "broken.release.json").write_text("{", "utf-8")
     found = earlier_releases(here, table="people")
-    assert [one.output for one in found] == ["oldest.csv", "a.csv", "b.csv"]
+    assert [one.output for one in found] == ["a.csv", "b.csv"]
     assert earlier_releases(here, table="others") == ()
 
 
@@ -172,17 +171,19 @@ def test_an_earlier_release_that_was_replaced_is_said_not_to_have_been_tried(tmp
     before = published(place)
     place.write_text("age,ill\n31,flu\n", "utf-8")
     found = anonymize(PEOPLE, policy(), output=tmp_path / "b.csv", table="people", manifest=before)
-    assert any("out.csv is not there any more" in caution for caution in found.cautions)
+    assert any("out.csv was not tried: it is not there" in caution for caution in found.cautions)
+    assert found.not_tried == (str(place),)
     assert "composition" not in [one.attack for one in found.findings]
 
 
 def test_an_earlier_release_with_other_columns_is_said_not_to_have_been_tried(tmp_path: Path):
     before = tmp_path / "before.csv"
-    before.write_text("age,work\n31,a\n", "utf-8")
+    before.write_text("town,job\nRome,a\n", "utf-8")
     found = anonymize(
         PEOPLE, policy(), output=tmp_path / "out.csv", table="people", earlier=[str(before)]
     )
-    assert any(f"{before} has not the columns" in caution for caution in found.cautions)
+    assert any(f"{before} was not tried: it has none" in caution for caution in found.cautions)
+    assert found.not_tried == (str(before),)
 
 
 def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
@@ -190,23 +191,23 @@ def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
     proofs = tmp_path / "proofs"
     proofs.mkdir()
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
-    wanted = replace(wished(), criteria=[KAnonymity(3)])
     accepted = "a test"
-    for place, where in ((first, proofs / "a.json"), (second, tmp_path / "release.json")):
+    places = ((first, proofs / "a.json", 3), (second, tmp_path / "release.json", 6))
+    for place, where, k in places:
         found = anonymize(
             PEOPLE,
             output=place,
-            wishes=wanted,
+            wishes=replace(wished(), criteria=[KAnonymity(k)]),
             table="people",
             manifest=where,
             accept_risk=accepted,
         )
-        write_manifest(where, found, found.policy, arguments={}, files={})
+        write_manifest(where, found, arguments={})
     (proofs / "rows.json").write_text('[{"age": 31}]', "utf-8")
     found = anonymize(
         PEOPLE,
         output=tmp_path / "c.csv",
-        wishes=wanted,
+        wishes=replace(wished(), criteria=[KAnonymity(3)]),
         table="people",
         manifest=proofs / "c.json",
         accept_risk=accepted,
@@ -218,13 +219,14 @@ def wished() -> Wishes:
     return Wishes(quasi=["age"], sensitive=["ill"])
 
 
-def test_what_a_manifest_remembers_is_found_beside_it(tmp_path: Path):
-    """Its history may have been typed in another folder."""
+def test_what_a_manifest_names_is_found_beside_it(tmp_path: Path):
+    """It may have been typed in another folder."""
     (tmp_path / "old.csv").write_text("age,ill\n", "utf-8")
-    old = {"output": "there/old.csv", "sha256": file_digest(tmp_path / "old.csv"), "made": None}
-    here = manifest(tmp_path, "release.json", release={"output": "a.csv"}, history=[old])
-    found = earlier_releases(here, table="people")
-    assert [one.output for one in found] == [str(tmp_path / "old.csv"), "a.csv"]
+    old = {"output": "there/old.csv", "sha256": file_digest(tmp_path / "old.csv")}
+    here = manifest(tmp_path, "release.json", release=old)
+    assert [one.output for one in earlier_releases(here, table="people")] == [
+        str(tmp_path / "old.csv")
+    ]
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "\t\n"])

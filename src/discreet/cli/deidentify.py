@@ -276,6 +276,18 @@ def _target(choices: dict[str, Any]) -> str | None:
     return target
 
 
+def _common(source: str, choices: dict[str, Any], step: Progress) -> dict[str, Any]:
+    from discreet.cli.releasing import registry_for
+
+    return {
+        "accept_risk": choices["accept_risk"],
+        "registry": registry_for(source, choices),
+        "force": choices["force"],
+        "reading": _reading(choices),
+        "progress": step,
+    }
+
+
 def _safe_harbor(source: str, choices: dict[str, Any], step: Progress) -> Deidentified:
     from datetime import UTC, datetime
 
@@ -292,10 +304,7 @@ def _safe_harbor(source: str, choices: dict[str, Any], step: Progress) -> Deiden
         keep=choices["keep"] or (),
         unit=choices["unit"],
         small=read_small_areas(restricted) if restricted else None,
-        accept_risk=choices["accept_risk"],
-        force=choices["force"],
-        reading=_reading(choices),
-        progress=step,
+        **_common(source, choices, step),
     )
 
 
@@ -312,10 +321,7 @@ def _expert(source: str, choices: dict[str, Any], step: Progress) -> Determinati
         target,
         # What would be written is judged, also in a dry run.
         choices=ExpertChoices(**decided, remove_identifiers=choices["target"] is not None),
-        accept_risk=choices["accept_risk"],
-        force=choices["force"],
-        reading=_reading(choices),
-        progress=step,
+        **_common(source, choices, step),
     )
 
 
@@ -340,10 +346,7 @@ def _pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> Deide
         ),
         mapping=choices["mapping"],
         policy=choices["policy"],
-        accept_risk=choices["accept_risk"],
-        force=choices["force"],
-        reading=_reading(choices),
-        progress=step,
+        **_common(source, choices, step),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +16,8 @@ from discreet.engines.address import without_password
 from discreet.errors import InvalidManifest, OutputRefused, WrongUsage
 
 if TYPE_CHECKING:
+    from discreet.release.manifest import Manifest
+    from discreet.release.registry import Record, Registry
     from discreet.release.release import Release
 
 # What the manifest keeps of a call; the rest says where things go and how they are shown.
@@ -38,6 +40,7 @@ def publish(source: str, choices: dict[str, Any], *, expected: str | None = None
     arguments = {"source": _plain(source), **{name: _plain(choices[name]) for name in KEPT}}
     out = None if choices["dry_run"] else choices["out"]
     manifest = _manifest(choices) if out is not None else None
+    made = datetime.now(UTC).replace(microsecond=0).isoformat()
     refuse_collisions(
         (choices["policy"], choices["against"], choices["key_file"]),
         {"the rows": out, "the manifest": manifest, "the report": choices["report"]},
@@ -65,6 +68,7 @@ def publish(source: str, choices: dict[str, Any], *, expected: str | None = None
             memory_limit=choices["memory"],
             progress=step,
             manifest=manifest,
+            registry=registry_for(source, choices, made=made),
             **{
                 name: choices[name]
                 for name in (
@@ -73,7 +77,7 @@ def publish(source: str, choices: dict[str, Any], *, expected: str | None = None
                 )
             },
         )
-    return _with_manifest(found, manifest, arguments) if out is not None else found
+    return _with_manifest(found, manifest, arguments, made=made) if out is not None else found
 
 
 def replay(path: Path, choices: dict[str, Any]) -> Release:
@@ -82,8 +86,9 @@ def replay(path: Path, choices: dict[str, Any]) -> Release:
     from discreet.release.manifest import read_manifest, require_unchanged
 
     manifest = read_manifest(path)
-    require_unchanged(manifest)
-    arguments = dict(manifest.arguments)
+    record = _record(manifest, path)
+    require_unchanged(record)
+    arguments = dict(record.content["arguments"])
     source = arguments.pop("source", None)
     if not isinstance(source, str) or source == "-":
         raise WrongUsage(f"{path} does not name a source that can be read again.")
@@ -108,20 +113,42 @@ def replay(path: Path, choices: dict[str, Any]) -> Release:
     return publish(source, again, expected=manifest.sha256)
 
 
-def _with_manifest(found: Release, path: Path | None, arguments: dict[str, Any]) -> Release:
-    from discreet.release.manifest import digests, write_manifest
+def registry_for(source: str, choices: dict[str, Any], *, made: str | None = None) -> Registry:
+    """Return where releases of this table are remembered: beside its policy, else beside it."""
+    from discreet.release.registry import Registry, make_subject, registry_folders
+
+    policy, table = choices["policy"], choices["table"] or PurePath(source).stem
+    subject = make_subject(table, policy=policy, source=source)
+    now = made or datetime.now(UTC).replace(microsecond=0).isoformat()
+    return Registry(subject, registry_folders(policy=policy, source=source), now)
+
+
+def _record(manifest: Manifest, path: Path) -> Record:
+    """Return what the custodian's registry has of a manifest's release."""
+    from discreet.release.registry import find_record, registry_folders
+
+    policy, source = (manifest.arguments.get(name) for name in ("policy", "source"))
+    folders = registry_folders(policy=policy, source=source)
+    record = find_record(folders, manifest.id) if manifest.id else None
+    if record is None:
+        places = " or ".join(str(folder) for folder in folders)
+        raise InvalidManifest(
+            f"The release of {path} is not in {places}: only its custodian's registry knows what it was "
+            "made from. Run where it was made, or bring the registry back."
+        )
+    return record
+
+
+def _with_manifest(
+    found: Release, path: Path | None, arguments: dict[str, Any], *, made: str
+) -> Release:
+    from discreet.release.manifest import keep_record, write_manifest
 
     if path is None:
         return found
-    files = digests(
-        found.policy,
-        source=arguments["source"],
-        policy_file=Path(arguments["policy"]) if arguments["policy"] else None,
-        against=arguments["against"],
-    )
-    made = datetime.now(UTC).replace(microsecond=0).isoformat()
     found = replace(found, manifest=str(path))
-    write_manifest(path, found, found.policy, arguments=arguments, files=files, made=made)
+    keep_record(found, arguments=arguments, made=made)
+    write_manifest(path, found, arguments=arguments, made=made)
     return found
 
 

@@ -22,10 +22,11 @@ from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses, loss
 from discreet.release.blame import blamed
 from discreet.release.gate import Gate
-from discreet.release.history import Earlier, earlier_releases
+from discreet.release.history import Earlier, different, earlier_releases
 from discreet.release.homogeneous import homogeneous_classes
 from discreet.release.output.target import FileTarget, FolderTarget
 from discreet.release.publication import Chosen, write_and_measure
+from discreet.release.registry import Registry, registry_of_table
 from discreet.release.release import Release, Risks
 from discreet.release.settings import Wishes, caution_set_aside, settle
 from discreet.release.suppressed import hold_together, people_suppressed
@@ -83,6 +84,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     expected: str | None = None,
     earlier: Sequence[str] = (),
     manifest: Path | None = None,
+    registry: Registry | None = None,
     accept_risk: str | None = None,
     force: bool = False,
     delimiter: str | None = None,
@@ -108,6 +110,8 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
         expected: The SHA-256 that the file must have, or it is not published.
         earlier: Releases of the same people made before: what they tell together is tried.
         manifest: Where the manifest will go: releases that manifests there know are earlier ones.
+        registry: Where releases of the same people are remembered: those in it are earlier ones, and
+            this one is added to it. The command line names the one beside the policy.
         accept_risk: Why it is published even if attacks learn more than the policy tolerates.
         force: Replace what is at `output`.
         delimiter: What separates the columns of a CSV source.
@@ -153,6 +157,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
             expected,
             cautions,
             _gate(asked, target, earlier=earlier, manifest=manifest, accepted=accept_risk),
+            registry_of_table(registry, asked.name),
             frontier=frontier,
             minimal=minimal,
             progress=progress or (lambda *_: None),
@@ -207,6 +212,7 @@ class _Plan:
     expected: str | None
     cautions: tuple[str, ...]
     gate: Gate
+    registry: Registry
     frontier: bool
     minimal: bool
     progress: Progress
@@ -230,13 +236,16 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
             "published. Ask for less, or keep suppressed rows."
         )
     plan.progress("writing", 0, 1)
-    published = write_and_measure(
-        chosen,
-        plan.asked,
-        target,
-        expected=plan.expected,
-        gate=lambda release, measured: plan.gate.pass_through(release, known, measured),
-    )
+    with plan.registry.publishing(target.place if target else None) as publishing:
+        gate = replace(plan.gate, earlier=different((*plan.gate.earlier, *publishing.earlier)))
+        published = write_and_measure(
+            chosen,
+            plan.asked,
+            target,
+            expected=plan.expected,
+            gate=lambda release, measured: gate.pass_through(release, known, measured),
+            publishing=publishing,
+        )
     found, passed = published.found, published.passed
     plan.progress("writing", 1, 1)
     cautions = (
@@ -256,7 +265,10 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
         joint=found.joint,
         findings=passed.findings,
         undecided=passed.open_points,
-        history=plan.gate.earlier,
+        history=gate.earlier,
+        not_tried=passed.not_tried,
+        id=publishing.record.id if publishing.record else None,
+        _record=publishing.record,
         accepted_risk=passed.accepted,
         cautions=(*cautions, *(c for c in found.cautions if c not in cautions)),
     )

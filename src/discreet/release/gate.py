@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -13,7 +14,7 @@ from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch, innermost
 from discreet.errors import RiskNotTolerated, WrongUsage
-from discreet.measure.describe import percent
+from discreet.measure.describe import listed, percent
 from discreet.measure.subject import bind
 from discreet.policy import model
 from discreet.policy.attacking import release_tolerance
@@ -55,14 +56,15 @@ class Gate:
             RiskNotTolerated: An attack learns more than is tolerated, or the policy leaves open what
                 must be decided first, and nobody accepted it.
         """
-        findings, cautions = attack_release(release, source, self.asked, earlier=self.earlier)
+        tried = attack_release(release, source, self.asked, earlier=self.earlier)
         alone = _alone(release, measured)
         open_points = undecided(self.asked, among={column.name for column in release.columns})
         return self.decide(
-            (alone, *findings),
-            cautions,
+            (alone, *tried.findings),
+            tried.cautions,
             tolerance=release_tolerance(self.asked),
             open_points=open_points,
+            not_tried=tried.not_tried,
         )
 
     def decide(
@@ -72,6 +74,7 @@ class Gate:
         *,
         tolerance: Mapping[str, float],
         open_points: tuple[str, ...] = (),
+        not_tried: tuple[str, ...] = (),
     ) -> Passed:
         """Hold findings against a tolerance, by attack; `open_points` are what is not decided yet.
 
@@ -83,27 +86,32 @@ class Gate:
         is_beyond = bool(beyond or open_points)
         if is_beyond and self.refuses and self.accepted is None:
             raise RiskNotTolerated(_refusal(beyond, open_points), findings=judged)
-        return Passed(judged, cautions, self.accepted if is_beyond else None, open_points)
+        accepted = self.accepted if is_beyond else None
+        return Passed(judged, cautions, accepted, open_points, not_tried)
 
 
 @dataclass(frozen=True)
 class Passed:
-    """What attacks found, what could not be tried, and why what is beyond tolerance was accepted."""
+    """What attacks found, and why what is beyond tolerance was accepted.
+
+    `not_tried` are earlier releases of the same people whose rows could not be put together with these.
+    """
 
     findings: tuple[Finding, ...] = ()
     cautions: tuple[str, ...] = ()
     accepted: str | None = None
     open_points: tuple[str, ...] = ()
+    not_tried: tuple[str, ...] = ()
 
 
 def attack_release(
     release: Table, source: Table, asked: model.Table, *, earlier: Sequence[Earlier] = ()
-) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+) -> Passed:
     """Return what the fitting attacks learn from `release`, and what could not be tried.
 
     The adversary knows the quasi-identifiers of the people in `source`: linkage is tried on a sample
-    of them, and what classes tell on all. With earlier releases of the same people, their
-    intersection is tried as well.
+    of them, and what classes tell on all. With earlier releases of the same people, all of them are
+    joined with this one, by every column that they share.
     """
     quasi = [
         name
@@ -111,27 +119,48 @@ def attack_release(
         if release.column(name) is not None
     ]
     if not quasi:
-        return (), ("No quasi-identifier is left in what was made: there was nothing to link by.",)
+        return Passed(
+            cautions=(
+                "No quasi-identifier is left in what was made: there was nothing to link by.",
+            ),
+            not_tried=tuple(one.output for one in earlier),
+        )
     sensitive = [
         name for name in asked.with_role(model.Role.SENSITIVE) if release.column(name) is not None
+    ]
+    kept = [
+        column.name
+        for column in release.columns
+        if column.name not in (*quasi, *sensitive) and source.column(column.name) is not None
     ]
     # What the attacks keep on the engine goes with the scratch.
     with Scratch(release.engine) as scratch:
         release = replace(release, engine=scratch)
-        people = sample(source, [*quasi, *sensitive], engine=scratch)
-        known = _Known(people, quasi, sensitive, hierarchies_of(asked))
-        together, cautions = _together(known, release, earlier)
-        return (_linked(known, release), *_told(release, asked), *together), cautions
+        people = sample(source, [*quasi, *sensitive, *kept], engine=scratch)
+        known = KnownPeople(
+            people, quasi, sensitive, kept, hierarchies_of(asked), promised_k(asked)
+        )
+        together = put_together(known, release, earlier)
+        findings = (_linked(known, release), *_told(release, asked), *together.findings)
+        return replace(together, findings=findings)
 
 
 @dataclass(frozen=True)
-class _Known:
+class KnownPeople:
     """Whom the adversary knows: people, what of them it uses, and what it wants to learn."""
 
     people: Table
     quasi: Sequence[str]
     sensitive: Sequence[str]
+    kept: Sequence[str]
     hierarchies: Mapping[str, Hierarchy]
+    k: int
+
+
+def promised_k(asked: model.Table) -> int:
+    """Return how many people the policy demands to look alike; without a word of it, two."""
+    ks = [criterion.k for criterion in asked.criteria if isinstance(criterion, model.KAnonymity)]
+    return max(ks, default=2)
 
 
 def sample(source: Table, columns: Sequence[str], *, engine: Engine) -> Table:
@@ -145,7 +174,7 @@ def sample(source: Table, columns: Sequence[str], *, engine: Engine) -> Table:
     return Table(engine, relation, engine.columns(relation), source.label)
 
 
-def _linked(known: _Known, release: Table) -> Finding:
+def _linked(known: KnownPeople, release: Table) -> Finding:
     from discreet.attack.linkage.link import link_people
 
     return link_people(
@@ -156,39 +185,56 @@ def _linked(known: _Known, release: Table) -> Finding:
     )
 
 
-def _together(
-    known: _Known, release: Table, earlier: Sequence[Earlier]
-) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    """Return what `release` tells together with each earlier one, and which could not be read."""
-    from discreet.attack.releases.composition import find_composition
+def put_together(known: KnownPeople, release: Table, earlier: Sequence[Earlier]) -> Passed:
+    """Return what `release` tells together with all earlier ones, and which could not be read."""
+    from discreet.attack.releases.joint import find_joint
 
-    findings: list[Finding] = []
-    cautions: list[str] = []
-    for one in earlier:
-        if not one.is_there:
-            cautions.append(
-                f"The earlier release {one.output} is not there any more: what it tells together with "
-                "this one was not tried. Keep what you publish."
-            )
-            continue
+    if not earlier:
+        return Passed()
+    readable = [one for one in earlier if one.is_there]
+    gone = [one for one in earlier if not one.is_there]
+    others: list[Table] = []
+    for one in readable:
         other = open_table(one.source, engine=innermost(release.engine))
-        other = replace(other, engine=release.engine)
-        columns = [name for name in known.quasi if other.column(name) is not None]
-        told = [name for name in known.sensitive if other.column(name) is not None]
-        if columns and told:
-            findings += find_composition(
-                known.people,
-                [release, other],
-                on={name: name for name in columns},
-                sensitive=told,
-                hierarchies=known.hierarchies,
+        other = replace(other, engine=release.engine, label=PurePath(one.output).name)
+        if any(other.column(name) is not None for name in known.quasi):
+            others.append(other)
+        else:
+            gone.append(one)
+    findings: tuple[Finding, ...] = ()
+    if others:
+        findings = find_joint(
+            known.people,
+            [release, *others],
+            quasi=known.quasi,
+            sensitive=known.sensitive,
+            kept=known.kept,
+            k=known.k,
+            hierarchies=known.hierarchies,
+        )
+    not_tried = tuple(one.output for one in gone)
+    return Passed(findings, _cautions(findings, gone), not_tried=not_tried)
+
+
+def _cautions(findings: Sequence[Finding], gone: Sequence[Earlier]) -> tuple[str, ...]:
+    found = [
+        f"The earlier release {one.output} was not tried: "
+        + (
+            "it has none of the columns by which people are found in this one."
+            if one.is_there
+            else "it is not there any more. Say where it is now with --earlier FILE, and keep what "
+            "you publish."
+        )
+        for one in gone
+    ]
+    for finding in findings[:1]:
+        strange = finding.details["not_joined_by"]
+        if strange:
+            found.append(
+                f"Releases were not joined by {listed(strange)}: the values are written otherwise "
+                "there. What they tell together may be more than was found."
             )
-        elif known.sensitive:
-            cautions.append(
-                f"The earlier release {one.output} has not the columns by which people are found in "
-                "this one and told: what both tell together was not tried."
-            )
-    return tuple(findings), tuple(cautions)
+    return tuple(found)
 
 
 def _told(release: Table, asked: model.Table) -> list[Finding]:

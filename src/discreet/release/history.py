@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import glob
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.release.output.files import file_digest, folder_digest
 
@@ -20,42 +20,64 @@ _OPENING = b'{\n  "program": "discreet '  # how manifests begin, whatever they a
 
 @dataclass(frozen=True)
 class Earlier:
-    """A release that was made before: where it went, its digest, and when."""
+    """A release that was made before: where it went, its digest, when, and where its rows are kept."""
 
     output: str
     sha256: str | None = None
     made: str | None = None
+    rows: str | None = None
 
     @property
     def is_there(self) -> bool:
-        """Whether its rows, and not others that replaced them, can still be read from its place."""
-        path = Path(self.output)
-        if not path.exists() or self.sha256 is None:
-            return path.exists()
-        return self.sha256 == (folder_digest(path) if path.is_dir() else file_digest(path))
+        """Whether its rows, and not others that replaced them, can still be read."""
+        path = self.place
+        digest = _digest(path)
+        return digest is not None and self.sha256 in (None, digest)
+
+    @property
+    def place(self) -> Path:
+        """Return where its rows are read from: as they were kept, else where they went."""
+        return Path(self.rows if self.rows is not None else self.output)
 
     @property
     def source(self) -> str:
         """Return what `open_table` reads it from."""
-        path = Path(self.output)
-        return f"{glob.escape(str(path))}/*.parquet" if path.is_dir() else self.output
+        path = self.place
+        return f"{glob.escape(str(path))}/*.parquet" if path.is_dir() else str(path)
 
 
 def earlier_releases(
     manifest: Path, *, table: str, output: Path | None = None
 ) -> tuple[Earlier, ...]:
-    """Return the releases of `table` that manifests know: beside `manifest`, and beside `output`.
+    """Return the releases of `table` whose manifests stand beside `manifest` or beside `output`.
 
-    Each manifest carries the history of the place it was written to, so that a release that replaces
-    another does not forget it.
+    The registry knows those of its custodian; these may be somebody else's.
     """
     found: dict[tuple[str, str | None], Earlier] = {}
     folders = [place.parent for place in (manifest, output) if place is not None]
     beside = [path for folder in folders if folder.is_dir() for path in _manifests(folder)]
     for path in dict.fromkeys([manifest, *beside]):
-        for one in _told(path, table):
+        one = _published(path, table)
+        if one is not None:
             found.setdefault((one.output, one.sha256), one)
     return tuple(found.values())
+
+
+def different(earlier: Iterable[Earlier]) -> tuple[Earlier, ...]:
+    """Return releases once each: those with equal bytes are one, read where it still can be."""
+    found: dict[str, Earlier] = {}
+    for one in earlier:
+        digest = one.sha256 or _digest(one.place)
+        key = digest or one.output
+        if key not in found or (not found[key].is_there and one.is_there):
+            found[key] = one
+    return tuple(found.values())
+
+
+def _digest(path: Path) -> str | None:
+    if not path.exists():
+        return None
+    return folder_digest(path) if path.is_dir() else file_digest(path)
 
 
 def _manifests(folder: Path) -> list[Path]:
@@ -75,23 +97,17 @@ def _begins_as_manifest(path: Path) -> bool:
         return False
 
 
-def history_value(earlier: Iterable[Earlier]) -> list[dict[str, Any]]:
-    """Return releases as a manifest keeps them."""
-    return [asdict(one) for one in earlier]
-
-
-def _told(path: Path, table: str) -> list[Earlier]:
-    """Return the release of a manifest and those before it; a file of another kind has none."""
+def _published(path: Path, table: str) -> Earlier | None:
+    """Return the release of a manifest; a file of another kind has none."""
     try:
         content = json.loads(path.read_text("utf-8"))
         release, tables = content["release"], content["policy"]["tables"]
         if table not in tables or not release["output"]:
-            return []
+            return None
         own = Earlier(release["output"], release.get("sha256"), content.get("made"))
-        before = [Earlier(**entry) for entry in content.get("history", [])]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
-    return [_placed(one, path) for one in (*before, own)]
+        return None
+    return _placed(own, path)
 
 
 def _placed(one: Earlier, manifest: Path) -> Earlier:

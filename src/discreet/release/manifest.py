@@ -1,36 +1,40 @@
-"""The manifest of a release: what was done, from what, with what proof; enough to do it again."""
+"""The manifest of a release, which goes with it, and the custodian's record, which does not.
+
+The manifest says nothing that its reader could not work out from the published rows and the policy:
+each number about the source would confirm a guess at it. What is needed to make the release again is
+in the registry.
+"""
 
 from __future__ import annotations
 
 import glob
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import InvalidManifest, SourceNotFound
-from discreet.policy.answering import Limits
+from discreet.policy import model
 from discreet.policy.hierarchies.lookup import Lookup
 from discreet.policy.model import Policy
 from discreet.policy.write import policy_value
-from discreet.release.history import history_value
-from discreet.release.write import sha256_of_source
 from discreet.result import plain
 from discreet.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.policy import model
+    from discreet.release.registry import Record
     from discreet.release.release import Release
 
 NAME = "release.json"
-FORMAT = 1
-# Classes by their values, and who is alone at the end of a column, are for the custodian's eyes: a
-# manifest goes with the release.
-_PRIVATE = ("diversity", "outliers", "history")
+FORMAT = 2
+# What is measured on the published rows alone. Losses, risks before, rows left out, and what attacks
+# with the source's people found depend on the source: they are in the custodian's record.
+_OF_POPULATION = ("k-map", "delta-presence")
+_PUBLIC = ("id", "output", "method", "k", "classes", "left_out", "sha256", "bytes", "accepted_risk")
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Manifest:
     """What a manifest says that is needed to make the release again."""
 
     arguments: Mapping[str, Any]
-    files: Mapping[str, str]
+    id: str | None
     output: str | None
     sha256: str | None
 
@@ -63,39 +67,66 @@ def manifest_path(output: str | Path) -> Path:
 
 
 def write_manifest(
-    path: Path,
-    release: Release,
-    policy: model.Table,
-    *,
-    arguments: Mapping[str, Any],
-    files: Mapping[str, str],
-    made: str | None = None,
+    path: Path, release: Release, *, arguments: Mapping[str, Any], made: str | None = None
 ) -> None:
-    """Write what was done, with digests of all that it read and wrote; no key, no seed, no row."""
-    told = {name: value for name, value in release.to_dict().items() if name not in _PRIVATE}
-    told["criteria"] = [
-        {name: value for name, value in verdict.items() if name != "worst"}
-        for verdict in told["criteria"]
-    ]
-    told["manifest"] = str(path)
+    """Write what was done and what it proves: nothing that depends on more than the published rows."""
     content = {
         "program": f"discreet {version('discreet')}",
         "format": FORMAT,
         "made": made,
         "arguments": dict(arguments),
-        "files": dict(files),
-        "policy": plain(policy_value(Policy({policy.name: _published(policy)}))),
-        "release": told,
-        # What is published next of the same people is attacked together with these.
-        "history": history_value(release.history),
+        "policy": plain(policy_value(Policy({release.policy.name: _published(release.policy)}))),
+        "release": public_value(release),
     }
     write_whole(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
+def public_value(release: Release) -> dict[str, Any]:
+    """Return what may go with the published rows: a function of them and of the policy."""
+    told = release.to_dict()
+    return {
+        **{name: told[name] for name in _PUBLIC},
+        "suppressed": release.suppressed - release.withheld,
+        "criteria": [
+            {
+                name: verdict[name]
+                for name in ("criterion", "column", "required", "reached", "holds")
+            }
+            for verdict in told["criteria"]
+        ],
+        "risk": told["risk"]["after"],
+        "steps": [_told_step(step) for step in told["steps"]],
+        "attacks": sorted({finding.attack for finding in release.findings}),
+    }
+
+
+def _told_step(step: dict[str, Any]) -> dict[str, Any]:
+    """Return a step with its promise; analysts cannot do without what `pram` did."""
+    name = next(iter(step))
+    return step if name == "pram" else {key: step[key] for key in (name, "promise")}
+
+
 def _published(policy: model.Table) -> model.Table:
-    """Return what `policy` says of publishing: what answers may tell has no part in a release."""
-    return replace(
-        policy, public=False, budget=None, limits=Limits(), unit_period=None, partitions={}
+    """Return what a reader needs of the policy: roles, what labels mean, and what was demanded.
+
+    Bounds and lists of values may have been drafted from the data, and what answers may tell has no
+    part in a release.
+    """
+    columns = tuple(
+        model.Column(
+            column.name,
+            column.role,
+            hierarchy=column.hierarchy if column.role is model.Role.QUASI_IDENTIFIER else None,
+        )
+        for column in policy.columns
+    )
+    return model.Table(
+        policy.name,
+        columns,
+        unit=policy.unit,
+        criteria=policy.criteria,
+        release=policy.release,
+        tolerance=policy.tolerance,
     )
 
 
@@ -110,7 +141,7 @@ def read_manifest(path: Path) -> Manifest:
         content = json.loads(path.read_text("utf-8"))
         release = content["release"]
         manifest = Manifest(
-            dict(content["arguments"]), dict(content["files"]), release["output"], release["sha256"]
+            dict(content["arguments"]), release.get("id"), release["output"], release["sha256"]
         )
     except FileNotFoundError:
         raise SourceNotFound(f"There is no manifest {path}.") from None
@@ -126,35 +157,56 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
-def digests(
-    policy: model.Table, *, source: object, policy_file: Path | None, against: object = None
-) -> dict[str, str]:
-    """Return the SHA-256 of every file that a release reads, by name; databases have none."""
+def keep_record(release: Release, *, arguments: Mapping[str, Any], made: str | None) -> None:
+    """Keep for the custodian what the manifest leaves out: all numbers, and keyed digests of files."""
+    record = release.record
+    if record is None:
+        return
+    files = _read_files(
+        release.policy,
+        source=arguments["source"],
+        policy_file=Path(arguments["policy"]) if arguments["policy"] else None,
+        against=arguments["against"],
+    )
+    record.amend(
+        program=f"discreet {version('discreet')}",
+        published=made,
+        arguments=dict(arguments),
+        files={str(path): record.keyed_digest(path) for path in files},
+        release=release.to_dict(),
+    )
+
+
+def require_unchanged(record: Record) -> None:
+    """Refuse to replay a release whose files have changed since.
+
+    Raises:
+        InvalidManifest: The message names the files.
+    """
+    files: Mapping[str, str] = record.content.get("files", {})
+    changed = [
+        name
+        for name, digest in files.items()
+        if not Path(name).is_file() or record.keyed_digest(Path(name)) != digest
+    ]
+    if changed:
+        raise InvalidManifest(
+            f"The release cannot be replayed: {', '.join(changed)} changed since, or cannot be "
+            "read. Bring back what was there, and run from the same folder."
+        )
+
+
+def _read_files(
+    policy: model.Table, *, source: object, policy_file: Path | None, against: object
+) -> list[Path]:
+    """Return every file that a release reads; databases have none."""
     found = [path for place in (source, policy_file, against) for path in _files(place)]
     folder = policy_file.parent if policy_file is not None else Path()
     for column in policy.columns:
         if isinstance(column.hierarchy, Lookup):
             named = Path(column.hierarchy.file)
             found += _files(named) or _files(folder / named)
-    return {str(path): sha256_of_source(path) for path in found}
-
-
-def require_unchanged(manifest: Manifest) -> None:
-    """Refuse to replay a release whose files have changed since.
-
-    Raises:
-        InvalidManifest: The message names the files.
-    """
-    changed = [
-        name
-        for name, digest in manifest.files.items()
-        if not Path(name).is_file() or sha256_of_source(Path(name)) != digest
-    ]
-    if changed:
-        raise InvalidManifest(
-            f"The release cannot be replayed: {', '.join(changed)} changed since, or cannot be "
-            "read. Bring back what the manifest's digests say, and run from the same folder."
-        )
+    return found
 
 
 def _files(place: object) -> list[Path]:

@@ -20,11 +20,15 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from sqlglot import exp
+
     from discreet.measure.assessment import Assessment
     from discreet.release.anonymize.read import Reading
     from discreet.release.anonymize.recoding import Recoding
     from discreet.release.gate import Passed
     from discreet.release.output.target import Target
+    from discreet.release.recode import Recoded
+    from discreet.release.registry import Publishing
     from discreet.release.write import Written
 
 
@@ -54,6 +58,7 @@ def write_and_measure(
     *,
     expected: str | None,
     gate: Callable[[Table, Assessment], Passed],
+    publishing: Publishing,
 ) -> Published:
     """Write the rows, measure and attack them afresh; what fails is not published."""
     subject = chosen.reading.cells.subject
@@ -71,21 +76,12 @@ def write_and_measure(
     )
     query, found, passed = recoded.query, None, None
     if is_counted_first:
-        # The unit is not published, so that people are counted here, before it goes; and columns are
-        # compared with the population's while they have their types, which a CSV file forgets.
-        relation = engine.keep(query)
-        columns = engine.columns(relation)
-        told = tuple(column for column in columns if column.name != recoded.order)
-        kept = Table(engine, relation, told, subject.table.label)
-        found = measure_table(kept, asked, population=_population(chosen, recoded.labeled))
-        require_holds(found)
-        if not is_file:  # there is no place beside a table, where it could be read again first
-            shown = replace(kept, columns=tuple(c for c in told if c.name not in unit))
-            passed = gate(shown, found)
-        names = [column.name for column in columns if column.name not in unit]
-        query = build.select(*map(build.column, names), source=relation)
+        # There is no place beside a table, where it could be read again first.
+        query, found, passed = _count_first(chosen, asked, recoded, gate=None if is_file else gate)
     if target is None:
         return Published(None, found or _unmeasured(), passed or _unmeasured())
+    if not is_file:
+        publishing.remember(None, None)
     with staged(
         engine,
         query,
@@ -94,14 +90,43 @@ def write_and_measure(
         settled=recoded.settled,
         repeat=recoded.repeat,
     ) as (place, written):
-        if is_file:
+        if isinstance(place, (FileTarget, FolderTarget)) and is_file:
             rows = replace(_of_rows(asked), unit=None)
             with read_again(place, rows, engine=engine) as table:
                 require_holds(again := measure_table(table, rows))
                 found = found or again
                 passed = gate(replace(table, label=target.path.name), found)
-        require_same(written.sha256, expected)
+            require_same(written.sha256, expected)
+            publishing.remember(place.path, written.sha256)
+    publishing.is_published = True
     return Published(written, found or _unmeasured(), passed or _unmeasured())
+
+
+def _count_first(
+    chosen: Chosen,
+    asked: model.Table,
+    recoded: Recoded,
+    *,
+    gate: Callable[[Table, Assessment], Passed] | None,
+) -> tuple[exp.Query, Assessment, Passed | None]:
+    """Measure rows before they are written; return the query that writes them, without their unit.
+
+    The unit is not published, so that people are counted here, before it goes; and columns are
+    compared with the population's while they have their types, which a CSV file forgets.
+    """
+    subject = chosen.reading.cells.subject
+    engine = subject.table.engine
+    unit = {subject.unit.name} if subject.unit else frozenset[str]()
+    relation = engine.keep(recoded.query)
+    columns = engine.columns(relation)
+    told = tuple(column for column in columns if column.name != recoded.order)
+    kept = Table(engine, relation, told, subject.table.label)
+    found = measure_table(kept, asked, population=_population(chosen, recoded.labeled))
+    require_holds(found)
+    seen = replace(kept, columns=tuple(c for c in told if c.name not in unit))
+    names = [column.name for column in columns if column.name not in unit]
+    query = build.select(*map(build.column, names), source=relation)
+    return query, found, gate(seen, found) if gate is not None else None
 
 
 def _of_rows(asked: model.Table) -> model.Table:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.policy import model
     from discreet.release.history import Earlier
     from discreet.release.homogeneous import Homogeneous
+    from discreet.release.registry import Record
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ class Release(Result):
     by sensitive column, the classes with the fewest values, and `homogeneous` counts those with one.
     `findings` are what attacks on the written rows learned, worst first; `accepted_risk` says why it
     was published although one exceeded its tolerance, or although the policy left open what
-    `undecided` lists; `joint` tells who is alone on all that is published; `history` are earlier releases of the same
-    people, as far as they are known.
+    `undecided` lists; `joint` tells who is alone on all that is published; `history` are earlier
+    releases of the same people, as far as they are known, and `not_tried` those that could not be put
+    together with this one. `id` names it in the custodian's registry.
     """
 
     source: str
@@ -77,7 +79,15 @@ class Release(Result):
     undecided: tuple[str, ...] = ()
     accepted_risk: str | None = None
     history: tuple[Earlier, ...] = ()
+    not_tried: tuple[str, ...] = ()
+    id: str | None = None
+    _record: Record | None = None
     _policy: model.Table | None = None
+
+    @property
+    def record(self) -> Record | None:
+        """What the custodian's registry has of it, None where nothing is remembered."""
+        return self._record
 
     @property
     def policy(self) -> model.Table:

@@ -9,6 +9,8 @@ from discreet.release.anonymize.recoding import attribute_losses
 from discreet.release.suppressed import people_suppressed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.policy import model
     from discreet.release.anonymize.problem import Problem
     from discreet.release.anonymize.read import Reading
@@ -21,7 +23,8 @@ MUCH = 0.05  # a column that lost less needs no advice
 
 def sentence(release: Release) -> str:
     """Return the release in a few sentences: what was made, and the worst that attacks found in it."""
-    return " ".join([_made(release), *_worst(release), *release.undecided])
+    said = " ".join([_made(release), *_worst(release), *release.undecided])
+    return said + not_tried(release.not_tried)
 
 
 def _worst(release: Release) -> list[str]:
@@ -51,6 +54,14 @@ def _made(release: Release) -> str:
         f"{counted(release.k - 1, 'other', 'others')} (k = {release.k:,}). {percent(release.loss)} of the detail of the "
         f"quasi-identifiers is lost, {kept}."
     )
+
+
+def not_tried(earlier: Sequence[str]) -> str:
+    """Return what a verdict adds where earlier releases of the same people were not looked at."""
+    if not earlier:
+        return ""
+    releases = counted(len(earlier), "earlier release", "earlier releases")
+    return f" What it tells together with {releases} was not tried."
 
 
 def warn(

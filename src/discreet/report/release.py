@@ -364,8 +364,8 @@ def _provenance(found: Release, source: str) -> tuple[tuple[str, str], ...]:
     if found.manifest:
         name = file_name(found.manifest)
         words = (
-            f"{name}: the policy, the digests of all that was read, and all of these numbers. "
-            f"`discreet anonymize --replay {name}` makes the release again."
+            f"{name}: what goes with the rows, and tells nothing about the source. This page does: it "
+            f"is for you. `discreet anonymize --replay {name}` makes the release again."
         )
         told.append(("Manifest", words))
     return tuple(told)

@@ -166,8 +166,9 @@ def test_the_record_says_what_was_done_and_holds_no_cell(tmp_path: Path):
     safe_harbor(source, tmp_path / "out.csv", as_of=2026)
     text = (tmp_path / "out.csv.release.json").read_text()
     record = json.loads(text)
-    assert record["input"]["name"] == "people.csv"
-    assert len(record["input"]["sha256"]) == len(record["output"]["sha256"]) == 64
+    assert "input" not in record
+    assert len(record["output"]["sha256"]) == 64
+    assert set(record["columns"][0]) == {"column", "letter", "action", "reason"}
     assert record["settings"]["as_of"] == 2026
     assert "example.org" not in text
     assert "Zebulon" not in text

@@ -36,7 +36,7 @@ class Words:
 
     def codes(self, values: ArrowArray) -> NDArray[np.int64]:
         """Return the code of each value, -1 for one that no release has."""
-        found = pc.index_in(_texts(values), value_set=self.values)
+        found = pc.index_in(text_values(values), value_set=self.values)
         return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
     def text(self, code: int) -> str:
@@ -94,7 +94,7 @@ def list_words(located: Sequence[Located], index: int) -> tuple[Words, NDArray[n
             source=one.members.copy(),
         ).group_by(value.copy())
         found = one.known.engine.run(query)
-        texts.append(_texts(_whole(found["value"])))
+        texts.append(text_values(_whole(found["value"])))
         rows.append(found["rows"].to_numpy().astype(np.float64))
     every = pa.concat_arrays(texts)
     words = Words(every.unique().sort())
@@ -208,5 +208,6 @@ def _whole(column: ArrowArray) -> ArrowArray:
     return pa.chunked_array(column).combine_chunks()
 
 
-def _texts(values: ArrowArray) -> ArrowArray:
+def text_values(values: ArrowArray) -> ArrowArray:
+    """Return values as texts, by which those of different releases are compared; none is missing."""
     return pc.fill_null(text_of(values).cast(pa.string()), MISSING)

@@ -15,13 +15,18 @@ from discreet.release.deidentify.prepared import UNIT
 from discreet.release.deidentify.record import record_path, write_record
 from discreet.release.deidentify.safe_harbor import SafeHarborChoices, apply_safe_harbor
 from discreet.release.deidentify.tokens import open_tokens, seal_tokens
+from discreet.release.registry import registry_of_table
+from discreet.release.words import not_tried
 from discreet.release.write import parse_target, write_rows
 from discreet.sql import build
 from discreet.writing import require_writable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from sqlglot import exp
 
     from discreet.engines.engine import Engine
     from discreet.measure.assess import Progress
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
     from discreet.release.deidentify.zip_areas import SmallAreas
     from discreet.release.gate import Passed
     from discreet.release.output.target import Target
+    from discreet.release.registry import Publishing, Registry
+    from discreet.release.write import Written
 
 
 def safe_harbor(  # noqa: PLR0913 -- the flags of the command
@@ -48,6 +55,7 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
     unit: str | None = None,
     small: SmallAreas | None = None,
     accept_risk: str | None = None,
+    registry: Registry | None = None,
     force: bool = False,
     reading: Reading | None = None,
     progress: Progress | None = None,
@@ -64,6 +72,7 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
         unit: The column that says whose rows they are, to count people in what is left.
         small: The ZIP areas of 20,000 people or fewer; the list that is shipped when not given.
         accept_risk: Why it is written even if attacks learn more than the policy tolerates.
+        registry: Where releases of the same people are remembered, this one too.
         force: Replace what is at `output`.
         reading: How the source is read.
         progress: Called with a step's name, what is done and what there is to do.
@@ -78,12 +87,15 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
         raise WrongUsage(f"The year {as_of} is none to count ages to. Give one such as 2026.")
     target = prepare_target(output, force=force) if output is not None else None
     choices = SafeHarborChoices(as_of, dict(classes or {}), tuple(keep), unit, small)
-    with opened(source, policy, reading or Reading()) as table:
+    with (
+        opened(source, policy, reading or Reading()) as table,
+        _publishing(registry, table, target) as publishing,
+    ):
         prepared = apply_safe_harbor(table, choices, progress=progress or _silent)
-        prepared = _attacked(prepared, table, accepted=accept_risk, refuses=target is not None)
+        prepared = _attacked(prepared, table, publishing, accepted=accept_risk)
         if target is None:
             return prepared.found
-        return write_prepared(prepared, table.table.engine, target, source=source)
+        return write_prepared(prepared, table.table.engine, target, publishing, source=source)
 
 
 def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
@@ -94,6 +106,7 @@ def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
     mapping: Path | None = None,
     policy: Policy | str | Path | None = None,
     accept_risk: str | None = None,
+    registry: Registry | None = None,
     force: bool = False,
     reading: Reading | None = None,
     progress: Progress | None = None,
@@ -106,20 +119,19 @@ def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
     target = prepare_target(output, force=force) if output is not None else None
     if mapping is not None:
         choices = replace(choices, tokens=_open_mapping(mapping, choices))
-    with opened(source, policy, reading or Reading()) as table:
+    with (
+        opened(source, policy, reading or Reading()) as table,
+        _publishing(registry, table, target) as publishing,
+    ):
         prepared, tokens = apply_pseudonyms(table, choices, progress=progress or _silent)
         prepared = _attacked(
-            prepared,
-            table,
-            pseudonyms=choices.columns,
-            accepted=accept_risk,
-            refuses=target is not None,
+            prepared, table, publishing, pseudonyms=choices.columns, accepted=accept_risk
         )
         if target is None:
             return prepared.found
         if mapping is not None and choices.key is not None:
             seal_tokens(tokens, mapping, key=choices.key)
-        return write_prepared(prepared, table.table.engine, target, source=source)
+        return write_prepared(prepared, table.table.engine, target, publishing, source=source)
 
 
 def _open_mapping(mapping: Path, choices: PseudonymChoices) -> Tokens:
@@ -129,13 +141,14 @@ def _open_mapping(mapping: Path, choices: PseudonymChoices) -> Tokens:
     return open_tokens(mapping, key=choices.key)
 
 
-def determine_source(
+def determine_source(  # noqa: PLR0913 -- the flags of the command
     source: object,
     policy: Policy | str | Path | None,
     output: str | Path | None = None,
     *,
     choices: ExpertChoices,
     accept_risk: str | None = None,
+    registry: Registry | None = None,
     force: bool = False,
     reading: Reading | None = None,
     progress: Progress | None = None,
@@ -146,26 +159,51 @@ def determine_source(
     """
     target = prepare_target(output, force=force) if output is not None else None
     choices = replace(choices, remove_identifiers=choices.remove_identifiers or target is not None)
-    with opened(source, policy, reading or Reading()) as table:
+    with (
+        opened(source, policy, reading or Reading()) as table,
+        _publishing(registry, table, target) as publishing,
+    ):
         found, judged = determine(table, choices, progress=progress or _silent)
         if target is None or not found.holds:
             return found
-        passed = pass_gate(Made(judged, found.quasi), table, accepted=accept_risk)
-        found = replace(found, findings=passed.findings, accepted_risk=passed.accepted)
+        passed = pass_gate(
+            Made(judged, found.quasi), table, accepted=accept_risk, earlier=publishing.earlier
+        )
+        found = replace(
+            found,
+            findings=passed.findings,
+            accepted_risk=passed.accepted,
+            cautions=(*found.cautions, *passed.cautions),
+        )
         columns = [column.name for column in judged.columns if column.name != UNIT]
         query = build.select(*map(build.column, columns), source=judged.relation.copy())
-        found = replace(found, output=write_rows(table.table.engine, query, target))
-        write_record(found, target, source=source)
+        found = replace(found, output=_write(table.table.engine, query, target, publishing))
+        write_record(found, target, source=source, record=publishing.record)
         return found
+
+
+def _publishing(
+    registry: Registry | None, source: Opened, target: Target | None
+) -> AbstractContextManager[Publishing]:
+    name = source.policy.name if source.policy else source.table.label
+    known = registry_of_table(registry, name)
+    return known.publishing(target.place if target is not None else None)
+
+
+def _write(engine: Engine, query: exp.Query, target: Target, publishing: Publishing) -> Written:
+    publishing.remember(None, None)
+    written = write_rows(engine, query, target)
+    publishing.keep_rows(getattr(target, "path", None), written.sha256)
+    return written
 
 
 def _attacked(
     prepared: Prepared,
     source: Opened,
+    publishing: Publishing,
     *,
     pseudonyms: Collection[str] = (),
     accepted: str | None,
-    refuses: bool,
 ) -> Prepared:
     """Return what is ready to be written with what attacks on it found; a dry run only tells."""
     engine, left = source.table.engine, prepared.found.remaining
@@ -177,10 +215,17 @@ def _attacked(
         quasi=left.quasi if left else (),
         pseudonyms=tuple(pseudonyms),
     )
-    passed = pass_gate(made, source, accepted=accepted, refuses=refuses)
+    passed = pass_gate(
+        made,
+        source,
+        accepted=accepted,
+        refuses=publishing.output is not None,
+        earlier=publishing.earlier,
+    )
     found = replace(
         prepared.found,
-        verdict=" ".join([prepared.found.verdict, *_worst(passed)]),
+        verdict=" ".join([prepared.found.verdict, *_worst(passed)]) + not_tried(passed.not_tried),
+        not_tried=passed.not_tried,
         findings=passed.findings,
         accepted_risk=passed.accepted,
         cautions=(*prepared.found.cautions, *passed.cautions),
@@ -207,7 +252,12 @@ def prepare_target(output: str | Path, *, force: bool) -> Target:
 
 
 def write_prepared(
-    prepared: Prepared, engine: Engine, target: Target, *, source: object
+    prepared: Prepared,
+    engine: Engine,
+    target: Target,
+    publishing: Publishing,
+    *,
+    source: object,
 ) -> Deidentified:
     """Write the rows in an order that says nothing, and the record of what was done beside them."""
     if not prepared.columns:
@@ -217,7 +267,7 @@ def write_prepared(
         )
     columns = [build.column(name) for name in prepared.columns]
     query = build.select(*columns, source=prepared.relation.copy())
-    written = write_rows(engine, query, target)
+    written = _write(engine, query, target, publishing)
     found = replace(prepared.found, output=written)
-    write_record(found, target, source=source)
+    write_record(found, target, source=source, record=publishing.record)
     return found

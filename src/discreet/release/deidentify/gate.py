@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from discreet.attack.hashes.dictionary import Tools, attack_table
 from discreet.attack.linkage.link import link_people
+from discreet.attack.manifest import hierarchies_of
 from discreet.engines.engine import Kind, Table
 from discreet.engines.scratch import Scratch
 from discreet.policy import model
 from discreet.policy.attacking import DEFAULT, RELEASE_TOLERANCE
-from discreet.release.gate import Gate, sample
+from discreet.release.gate import Gate, KnownPeople, Passed, promised_k, put_together, sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.attack.finding import Finding
     from discreet.release.deidentify.opening import Opened
-    from discreet.release.gate import Passed
+    from discreet.release.history import Earlier
 
 
 DEIDENTIFIED_TOLERANCE = {"dictionary": RELEASE_TOLERANCE["dictionary"]}
@@ -33,11 +34,19 @@ class Made:
     pseudonyms: Sequence[str] = ()
 
 
-def pass_gate(made: Made, source: Opened, *, accepted: str | None, refuses: bool = True) -> Passed:
+def pass_gate(
+    made: Made,
+    source: Opened,
+    *,
+    accepted: str | None,
+    refuses: bool = True,
+    earlier: Sequence[Earlier] = (),
+) -> Passed:
     """Attack what was made; return what was found.
 
     Linkage is tried by people who know the values as they are published; pseudonyms with what the
-    source holds and with usual numbers and dates.
+    source holds and with usual numbers and dates; and earlier releases of the same people are joined
+    with this one.
 
     Raises:
         RiskNotTolerated: An attack learns more than the policy tolerates, and nobody accepted it.
@@ -46,12 +55,30 @@ def pass_gate(made: Made, source: Opened, *, accepted: str | None, refuses: bool
     with Scratch(made.table.engine) as scratch:
         release = replace(made.table, engine=scratch)
         findings = [*_linked(release, made.quasi, asked), *_undone(release, made, source.table)]
+        together = _together(release, made, asked, earlier)
     gate = Gate(asked, accepted=accepted, refuses=refuses)
     # Safe Harbor and pseudonyms promise what they remove, not that nobody is found: what is not
     # stated is told and keeps nothing back, except a pseudonym that is undone.
     stated = asked.tolerance
     tolerance = stated if DEFAULT in stated else {**DEIDENTIFIED_TOLERANCE, **stated}
-    return gate.decide(findings, tolerance=tolerance)
+    return gate.decide(
+        [*findings, *together.findings],
+        together.cautions,
+        tolerance=tolerance,
+        not_tried=together.not_tried,
+    )
+
+
+def _together(release: Table, made: Made, asked: model.Table, earlier: Sequence[Earlier]) -> Passed:
+    quasi = [name for name in made.quasi if release.column(name) is not None]
+    if not quasi or not earlier:
+        return Passed(not_tried=tuple(one.output for one in earlier))
+    others = [column.name for column in release.columns if column.name not in quasi]
+    sensitive = [name for name in asked.with_role(model.Role.SENSITIVE) if name in others]
+    kept = [name for name in others if name not in sensitive]
+    people = sample(release, [*quasi, *others], engine=release.engine)
+    known = KnownPeople(people, quasi, sensitive, kept, hierarchies_of(asked), promised_k(asked))
+    return put_together(known, release, earlier)
 
 
 def _linked(release: Table, quasi: Sequence[str], asked: model.Table) -> list[Finding]:

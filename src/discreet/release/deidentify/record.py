@@ -8,7 +8,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.release.write import Written, sha256_of_source
 from discreet.result import Result
 from discreet.writing import write_whole
 
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
     from discreet.attack.finding import Finding
     from discreet.release.output.target import Target
+    from discreet.release.registry import Record
+    from discreet.release.write import Written
 
 ENDING = ".release.json"
 
@@ -75,6 +76,7 @@ class Deidentified(Result):
     output: Written | None = None
     findings: tuple[Finding, ...] = ()
     accepted_risk: str | None = None
+    not_tried: tuple[str, ...] = ()
 
     def column(self, name: str) -> ColumnRecord:
         """Return what happened to the column called `name`."""
@@ -87,23 +89,40 @@ def record_path(target: Target) -> Path | None:
     return None if path is None else Path(f"{str(path).rstrip('/')}{ENDING}")
 
 
-def write_record(found: Result, target: Target, *, source: object) -> Path | None:
-    """Write what was done, with versions and digests, beside the output; it holds no key."""
+def write_record(
+    found: Result, target: Target, *, source: object, record: Record | None = None
+) -> Path | None:
+    """Write beside the output what was done to it, and keep all numbers and digests in the registry.
+
+    What stands beside the output goes with it: it holds no key, no digest of the source, and no count
+    that the rows do not show.
+    """
+    program = f"discreet {version('discreet')}"
+    if record is not None:
+        path = Path(source) if isinstance(source, (str, Path)) else None
+        files = [path] if path is not None and path.is_file() else []
+        record.amend(
+            program=program,
+            files={str(one): record.keyed_digest(one) for one in files},
+            release=found.to_dict(),
+        )
     place = record_path(target)
     if place is None:
         return None
-    content = {
-        "program": f"discreet {version('discreet')}",
-        "input": _input(source),
-        **found.to_dict(),
-    }
+    content = {"program": program, **public_value(found)}
     write_whole(place, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return place
 
 
-def _input(source: object) -> dict[str, Any]:
-    """Return the name and the digest of a file; of other sources nothing is certain."""
-    path = Path(source) if isinstance(source, (str, Path)) else None
-    if path is None or not path.is_file():
-        return {"name": None, "sha256": None}
-    return {"name": path.name, "sha256": sha256_of_source(path)}
+def public_value(found: Result) -> dict[str, Any]:
+    """Return what may go with the rows: what was done to each column, not how many cells it changed."""
+    told = found.to_dict()
+    hidden = ("findings", "cautions", "warnings", "verdict", "rows", "not_tried")
+    value = {name: part for name, part in told.items() if name not in hidden}
+    for part, names in (
+        ("columns", ("column", "letter", "action", "reason")),
+        ("classes", ("letter", "kind", "columns")),
+    ):
+        if part in value:
+            value[part] = [{name: one[name] for name in names} for one in value[part]]
+    return value

@@ -1,0 +1,194 @@
+"""Rows of several releases with the values that they share, as numbers that mean the same in all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.attack.locating.locate import locate
+from discreet.attack.releases.intersection import text_values
+from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from sqlglot import exp
+
+    from discreet.attack.locating.locate import Known, Located
+    from discreet.engines.engine import ArrowTable, Table
+    from discreet.policy.hierarchy import Hierarchy
+
+    Integers = NDArray[np.int64]
+
+# A column joins two releases where at least this share of the rows of one has values of the other.
+LEAST_COMMON = 0.5
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The different rows of a release, by class, and which classes may be whose.
+
+    Row r is there `counts[r]` times and has the code `values[column][r]` in a shared column. The rows
+    of class c are `starts[c]` to `starts[c + 1]`; entry i says that `people[i]` may be in
+    `classes[i]`.
+    """
+
+    starts: Integers
+    counts: Integers
+    values: Mapping[str, Integers]
+    people: Integers
+    classes: Integers
+
+    def work(self, people: int) -> Integers:
+        """Return how many rows may be each person's."""
+        sizes = np.diff(self.starts)[self.classes]
+        return np.bincount(self.people, weights=sizes, minlength=people).astype(np.int64)
+
+    def of(self, first: int, last: int) -> tuple[Integers, Integers]:
+        """Return (person, row) for every row that may belong to the people from `first` to `last`."""
+        low, high = np.searchsorted(self.people, [first, last])
+        people, classes = self.people[low:high], self.classes[low:high]
+        sizes = self.starts[classes + 1] - self.starts[classes]
+        begins = np.cumsum(sizes) - sizes
+        offsets = np.arange(int(sizes.sum())) - np.repeat(begins, sizes)
+        return np.repeat(people, sizes), np.repeat(self.starts[classes], sizes) + offsets
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Releases whose rows can be joined: `keys[a, b]` numbers a's rows by what a and b share.
+
+    Equal numbers in `keys[a, b]` and `keys[b, a]` are equal values; a pair of releases that share no
+    column is not listed. `texts` are the values behind the codes of each column. `strange` are columns,
+    with the place of the release, whose values are written otherwise there: nothing can be joined by
+    them.
+    """
+
+    releases: Sequence[Rows]
+    keys: Mapping[tuple[int, int], Integers]
+    texts: Mapping[str, ArrowArray]
+    strange: Sequence[tuple[int, str]] = ()
+
+    def codes(self, column: str, values: ArrowArray) -> Integers:
+        """Return the codes of values of a column, -1 for one that no release has."""
+        found = pc.index_in(text_values(values), value_set=self.texts[column])
+        return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+    def some(self, people: int, *, most: int) -> tuple[Joined, NDArray[np.bool_]]:
+        """Return the same for every n-th person only, so that not too many rows are looked at, and who."""
+        work = int(sum(int(one.work(people).sum()) for one in self.releases))
+        chosen = np.arange(people) % max(-(-work // most), 1) == 0
+        releases = [
+            replace(one, people=one.people[kept], classes=one.classes[kept])
+            for one in self.releases
+            for kept in (chosen[one.people],)
+        ]
+        return replace(self, releases=releases), chosen
+
+    def batches(self, people: int, *, most: int) -> Iterator[tuple[int, int]]:
+        """Return ranges of people whose rows in all releases together are not many."""
+        work = np.sum([one.work(people) for one in self.releases], axis=0)
+        blocks = np.cumsum(work) // most
+        edges = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), people]
+        yield from ((a, b) for a, b in pairwise(edges) if a < b)
+
+
+def join_releases(
+    known: Known,
+    releases: Sequence[Table],
+    *,
+    quasi: Sequence[str],
+    shared: Sequence[str],
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Joined:
+    """Find known people in each release by the quasi-identifiers it has, and read its rows."""
+    located: list[Located] = []
+    names: list[list[str]] = []
+    for one in releases:
+        on = {name: name for name in quasi if one.column(name) is not None}
+        names.append([name for name in shared if one.column(name) is not None])
+        located.append(locate(known, one, on=on, members=names[-1], hierarchies=hierarchies))
+    tables = [
+        one.known.engine.run(_members(one, len(own)))
+        for one, own in zip(located, names, strict=True)
+    ]
+    values = [
+        {name: text_values(_whole(table[f"m{i}"])) for i, name in enumerate(own)}
+        for table, own in zip(tables, names, strict=True)
+    ]
+    texts = {
+        name: pa.concat_arrays([own[name] for own in values if name in own]).unique()
+        for name in shared
+    }
+    coded = [{name: _places(own[name], texts[name]) for name in own} for own in values]
+    counts = [table["rows"].to_numpy().astype(np.int64) for table in tables]
+    strange = _strange(coded, counts)
+    coded = [
+        {name: codes for name, codes in own.items() if (place, name) not in strange}
+        for place, own in enumerate(coded)
+    ]
+    rows = [_rows(*parts) for parts in zip(located, tables, coded, strict=True)]
+    return Joined(rows, _keys(coded), texts, strange)
+
+
+def _strange(
+    coded: Sequence[Mapping[str, Integers]], counts: Sequence[Integers]
+) -> list[tuple[int, str]]:
+    """Return the columns of later places that have hardly a value of the first release that has them.
+
+    A column that was generalized in one release and kept in the other has labels here and values
+    there: no row would have a partner, and it would seem as if nobody could be found.
+    """
+    found: list[tuple[int, str]] = []
+    for name in {name: None for own in coded for name in own}:
+        first, *others = [place for place, own in enumerate(coded) if name in own]
+        for place in others:
+            fits = np.isin(coded[place][name], coded[first][name])
+            if counts[place][fits].sum() < LEAST_COMMON * counts[place].sum():
+                found.append((place, name))
+    return found
+
+
+def _rows(located: Located, table: ArrowTable, values: Mapping[str, Integers]) -> Rows:
+    owners = table["class"].to_numpy().astype(np.int64) - 1
+    query = build.select(build.column("person"), build.column("class"), source=located.pairs.copy())
+    found = located.known.engine.run(build.ordered(query, [build.column("person")]))
+    people, classes = (found[name].to_numpy().astype(np.int64) - 1 for name in ("person", "class"))
+    count = max(int(owners.max(initial=-1)), int(classes.max(initial=-1))) + 1
+    starts = np.searchsorted(owners, np.arange(count + 1))
+    return Rows(starts, table["rows"].to_numpy().astype(np.int64), values, people, classes)
+
+
+def _members(located: Located, columns: int) -> exp.Select:
+    wanted = ("class", *(f"m{index}" for index in range(columns)), "rows")
+    query = build.select(*map(build.column, wanted), source=located.members.copy())
+    return build.ordered(query, [build.column("class")])
+
+
+def _keys(coded: Sequence[Mapping[str, Integers]]) -> dict[tuple[int, int], Integers]:
+    found: dict[tuple[int, int], Integers] = {}
+    for a, b in combinations(range(len(coded)), 2):
+        names = [name for name in coded[a] if name in coded[b]]
+        if not names:
+            continue
+        keys = np.zeros(sum(len(coded[one][names[0]]) for one in (a, b)), dtype=np.int64)
+        for name in names:
+            codes = np.concatenate([coded[a][name], coded[b][name]])
+            _, keys = np.unique(keys * (int(codes.max()) + 1) + codes, return_inverse=True)
+        middle = len(coded[a][names[0]])
+        found[a, b], found[b, a] = keys[:middle], keys[middle:]
+    return found
+
+
+def _places(values: ArrowArray, texts: ArrowArray) -> Integers:
+    return pc.index_in(values, value_set=texts).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _whole(column: ArrowArray) -> ArrowArray:
+    return pa.chunked_array(column).combine_chunks()

@@ -1,0 +1,324 @@
+"""The custodian's registry of releases: what was published of which people, wherever it went.
+
+A folder `discreet-releases` beside the policy or the source, for its owner only. It holds a record for
+each release, its rows (a second link to the published file, or a copy), and a secret key, with which
+the files that were read are remembered. Nothing in it is published.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import shutil
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.address import without_password
+from discreet.errors import OutputRefused, RegistryFailed
+from discreet.release.history import Earlier
+from discreet.writing import write_private
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+NAME = "discreet-releases"
+_KEY, _ENDING = "key", ".json"
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose rows are published: a table of a policy, a source, or both.
+
+    Two releases are of the same people when they have the source in common, or table and policy.
+    """
+
+    table: str
+    policy: str | None = None
+    source: str | None = None
+
+    def is_same(self, other: Subject) -> bool:
+        """Return whether releases of both may be of the same people."""
+        by_policy = self.policy is not None and self.policy == other.policy
+        by_source = self.source is not None and self.source == other.source
+        return by_source or (by_policy and self.table == other.table)
+
+
+def make_subject(table: str, *, policy: object, source: object) -> Subject:
+    """Return whose rows `source` holds; files are named by where they really are."""
+    return Subject(table, _resolved(policy), _resolved(source))
+
+
+def registry_folders(*, policy: object, source: object) -> tuple[Path, ...]:
+    """Return where releases of a source are remembered: beside its policy, and beside itself.
+
+    The first is the main one. A source that is no file and has no policy is remembered in the folder
+    of the user's own state, and so is one whose folders cannot be written.
+    """
+    folders = [path.resolve().parent for path in map(_path, (policy, source)) if path is not None]
+    usable = [folder for folder in dict.fromkeys(folders) if os.access(folder, os.W_OK)]
+    if usable:
+        return tuple(folder / NAME for folder in usable)
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return (Path(state) / "discreet" / NAME,)
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The folders in which the releases of a subject are remembered; none for a table without a place."""
+
+    subject: Subject
+    folders: tuple[Path, ...] = ()
+    made: str | None = None  # when the release that is about to be made is made
+
+    def earlier(self) -> tuple[Earlier, ...]:
+        """Return the releases of the same people, oldest first.
+
+        Raises:
+            RegistryFailed: A record cannot be read: what it was of might be told together with this.
+        """
+        found: dict[str, tuple[str, Earlier]] = {}
+        for folder in self.folders:
+            for path in sorted(folder.glob(f"*{_ENDING}")):
+                record = _read(path)
+                if self.subject.is_same(Subject(**record["subject"])):
+                    found.setdefault(record["id"], (record["made"], _earlier(record)))
+        return tuple(one for _, one in sorted(found.values(), key=lambda pair: pair[0]))
+
+    @contextmanager
+    def publishing(self, output: str | None) -> Generator[Publishing]:
+        """Give what was published before, and remember what is published inside; None is a dry run.
+
+        Nobody else publishes of these people meanwhile: two at once would not see each other. What is
+        remembered and then not published is forgotten.
+        """
+        with ExitStack() as stack:
+            if output is not None:
+                for folder in sorted(self.folders):
+                    stack.enter_context(_locked(folder))
+            one = Publishing(self, output, self.earlier())
+            try:
+                yield one
+            except BaseException:
+                if one.record is not None and not one.is_published:
+                    one.record.forget()
+                raise
+
+    def add(self, output: str, rows: Path | None, sha256: str | None) -> Record | None:
+        """Remember a release, with its rows where they are a file or a folder."""
+        if not self.folders:
+            return None
+        identity = secrets.token_hex(16)
+        kept = _keep(rows, self.folders[0] / identity) if rows is not None else None
+        content = {
+            "id": identity,
+            "made": self.made,
+            "subject": asdict(self.subject),
+            "output": output,
+            "sha256": sha256,
+            "rows": str(kept) if kept is not None else None,
+        }
+        for folder in self.folders:
+            _write(folder / f"{identity}{_ENDING}", content)
+        return Record(self.folders, identity, content)
+
+
+def registry_of_table(registry: Registry | None, table: str) -> Registry:
+    """Return the registry of the table that the policy means, whatever its file is called."""
+    if registry is None:
+        return Registry(Subject(table))
+    return replace(registry, subject=replace(registry.subject, table=table))
+
+
+@dataclass
+class Publishing:
+    """A release on its way: what was published before it, and its own record once there is one."""
+
+    registry: Registry
+    output: str | None
+    earlier: tuple[Earlier, ...]
+    record: Record | None = None
+    is_published: bool = False
+
+    def remember(self, rows: Path | None, sha256: str | None) -> None:
+        """Write the record, before anybody can see what it is of: a crash must not lose it."""
+        if self.output is not None:
+            self.record = self.registry.add(self.output, rows, sha256)
+
+    def keep_rows(self, rows: Path | None, sha256: str | None) -> None:
+        """Keep the rows of a release that was remembered before they were there."""
+        self.is_published = True
+        if self.record is not None and rows is not None:
+            self.record = self.record.with_rows(rows, sha256)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One release in the registry."""
+
+    folders: tuple[Path, ...]
+    id: str
+    content: Mapping[str, Any] = field(repr=False)
+
+    def amend(self, **more: Any) -> Record:
+        """Add what is known now to the main record."""
+        changed = replace(self, content={**self.content, **more})
+        _write(self.folders[0] / f"{self.id}{_ENDING}", changed.content)
+        return changed
+
+    def with_rows(self, rows: Path, sha256: str | None) -> Record:
+        """Keep the rows, and say so in every folder."""
+        kept = _keep(rows, self.folders[0] / self.id)
+        changed = replace(self, content={**self.content, "rows": str(kept), "sha256": sha256})
+        for folder in self.folders:
+            _write(folder / f"{self.id}{_ENDING}", changed.content)
+        return changed
+
+    def forget(self) -> None:
+        """Remove what was remembered of a release that was not published after all."""
+        for folder in self.folders:
+            (folder / f"{self.id}{_ENDING}").unlink(missing_ok=True)
+        rows = self.content["rows"]
+        if rows is not None:
+            shutil.rmtree(rows, ignore_errors=True)
+            with suppress(OSError):
+                Path(rows).unlink(missing_ok=True)
+
+    def keyed_digest(self, path: Path) -> str:
+        """Return a digest of a file that means nothing to anybody without the registry's key."""
+        return keyed_digest(path, key=_key(self.folders[0]))
+
+
+def find_record(folders: Sequence[Path], identity: str) -> Record | None:
+    """Return the record of a release by its id, from the folder that has all of it."""
+    for folder in folders:
+        path = folder / f"{identity}{_ENDING}"
+        if path.is_file():
+            content = _read(path)
+            if "arguments" in content or "files" in content:
+                return Record((folder,), identity, content)
+    return None
+
+
+def keyed_digest(path: Path, *, key: bytes) -> str:
+    """Return the HMAC-SHA-256 of a file's bytes: without the key no guess at them can be confirmed."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, lambda: hmac.new(key, digestmod="sha256"))  # pyright: ignore[reportArgumentType]
+    return digest.hexdigest()
+
+
+def _earlier(record: Mapping[str, Any]) -> Earlier:
+    return Earlier(record["output"], record["sha256"], record["made"], rows=record["rows"])
+
+
+def _keep(rows: Path, place: Path) -> Path:
+    """Keep rows under a name of their own: a second link to the same bytes, or a copy."""
+    target = place.with_name(f"{place.name}{''.join(rows.suffixes)}")
+    try:
+        if rows.is_dir():
+            shutil.copytree(rows, target, copy_function=_link)
+        else:
+            _link(str(rows), str(target))
+    except OSError as error:
+        raise RegistryFailed(
+            f"The rows of a release cannot be kept in {place.parent}: {error.strerror}. Make room "
+            "there, and publish again with --force."
+        ) from None
+    return target
+
+
+def _link(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+    return target
+
+
+def _key(folder: Path) -> bytes:
+    path = folder / _KEY
+    if not path.exists():
+        with suppress(OutputRefused):  # another process made one meanwhile
+            write_private(path, secrets.token_hex(_KEY_BYTES).encode() + b"\n", may_exist=False)
+    try:
+        return bytes.fromhex(path.read_text("ascii").strip())
+    except (OSError, ValueError):
+        raise RegistryFailed(f"{path} is no key. Bring back the one that was there.") from None
+
+
+@contextmanager
+def _locked(folder: Path) -> Generator[None]:
+    """Hold the folder alone; one in which nothing was remembered goes away again."""
+    handle = _hold(folder)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            folder.rmdir()
+        os.close(handle)
+
+
+def _hold(folder: Path) -> int:
+    while True:
+        _make(folder)
+        try:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(handle), folder.stat()):
+                return handle
+        os.close(handle)  # whoever held it removed it meanwhile
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_mode & 0o077:
+            raise RegistryFailed(f"Others can read {folder}. Run: chmod 700 {folder}")
+    except OSError as error:
+        raise RegistryFailed(
+            f"Releases cannot be remembered in {folder}: {error.strerror}. Nothing was published."
+        ) from None
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    write_private(path, text.encode(), may_exist=True)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        Subject(**content["subject"])
+        return {"made": None, "sha256": None, "rows": None, **content, "id": str(content["id"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise RegistryFailed(
+            f"{path} cannot be read as the record of a release: what was published then might tell "
+            "more together with this. Bring it back, or move it away if you know what it was."
+        ) from None
+
+
+def _path(place: object) -> Path | None:
+    """Return the file that a place names, or the first of those that a pattern does."""
+    if not isinstance(place, (str, Path)) or "://" in str(place):
+        return None
+    found = [place] if Path(place).exists() else sorted(glob.glob(str(place)))  # noqa: PTH207
+    return Path(found[0]) if found else None
+
+
+def _resolved(place: object) -> str | None:
+    path = _path(place)
+    if path is None:
+        return without_password(place) if isinstance(place, str) and ":" in place else None
+    if Path(str(place)).exists() or len(glob.glob(str(place))) == 1:  # noqa: PTH207
+        return str(path.resolve())
+    return str(Path(str(place)).absolute())

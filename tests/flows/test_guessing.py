@@ -1,0 +1,144 @@
+"""What goes with a release confirms no guess at its source: it says no more than the rows themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from itertools import permutations, product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+AGES = (31, 32, 33, 34, 51, 52, 53, 54, 71, 72, 73, 74)
+ILLNESSES = ("cold", "flu", "gout", "HIV")
+POLICY = """\
+tables:
+  people:
+    tolerance: {default: 100%}
+    columns:
+      name: identifier
+      age: {role: quasi-identifier}
+      ill: {role: sensitive}
+    criteria:
+      - k-anonymity: {k: 4}
+"""
+
+
+def source_of(guess: tuple[tuple[str, ...], ...]) -> str:
+    """The table of twelve people of whom everything but the illness is known."""
+    ills = [ill for one in guess for ill in one]
+    lines = [f"P{i},{age},{ill}" for i, (age, ill) in enumerate(zip(AGES, ills, strict=True))]
+    return "\n".join(["name,age,ill", *lines, ""])
+
+
+def guesses() -> Iterator[tuple[tuple[str, ...], ...]]:
+    """Everything that agrees with the release: in each class of four, all orders of its illnesses."""
+    return product(permutations(ILLNESSES), repeat=3)
+
+
+def published(folder: Path, discreet, text: str, name: str) -> dict[str, bytes]:
+    """What is published of a source, each file by its name; the id is drawn, the time is the clock's."""
+    (folder / "people.csv").write_text(text)
+    for name_of_folder in ("out", "discreet-releases"):
+        shutil.rmtree(folder / name_of_folder, ignore_errors=True)
+    (folder / "out").mkdir()
+    ran = discreet(*("anonymize", "people.csv", "--policy", "policy.yaml", "-o", f"out/{name}"))
+    assert ran.code == 0, ran.err
+    found = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+    manifest = json.loads(found["release.json"])
+    for drawn in (manifest["release"]["id"], manifest["made"]):
+        found["release.json"] = found["release.json"].replace(drawn.encode(), b"")
+    return found
+
+
+@pytest.mark.parametrize("name", ["released.csv", "released.csv.gz", "released.parquet"])
+def test_everything_that_is_published_is_the_same_for_every_guess(
+    folder: Path, discreet, name: str
+):
+    (folder / "policy.yaml").write_text(POLICY)
+    every = [*guesses()]
+    assert len(every) == 13_824
+    first = published(folder, discreet, source_of(every[0]), name)
+    assert set(first) == {name, "release.json"}
+    for guess in (every[12_102], every[-1]):
+        assert published(folder, discreet, source_of(guess), name) == first
+
+
+def test_no_digest_of_a_guess_is_in_anything_that_is_published(folder: Path, discreet):
+    (folder / "policy.yaml").write_text(POLICY)
+    every = [*guesses()]
+    found = published(folder, discreet, source_of(every[12_102]), "released.csv")
+    told = b"\n".join(found.values()).decode().lower()
+    confirmed = [
+        kind
+        for guess in every
+        for kind in ("sha256", "sha1", "md5")
+        if hashlib.new(kind, source_of(guess).encode()).hexdigest() in told
+    ]
+    assert confirmed == []
+
+
+def test_a_keyed_digest_of_the_source_stays_with_the_custodian(folder: Path, discreet):
+    (folder / "policy.yaml").write_text(POLICY)
+    text = source_of(next(guesses()))
+    published(folder, discreet, text, "released.csv")
+    place = folder / "discreet-releases"
+    record = json.loads(next(place.glob("*.json")).read_text())
+    assert record["files"]["people.csv"] != hashlib.sha256(text.encode()).hexdigest()
+    assert discreet("anonymize", "--replay", "out/release.json", "--force").code == 0
+    (folder / "people.csv").write_text(text.replace("cold", "HIV"))
+    ran = discreet("anonymize", "--replay", "out/release.json", "--force")
+    assert (ran.code, ran.error) == (2, "invalid-manifest")
+    assert "people.csv changed since" in ran.err
+    # With the record goes the only proof of what the release was made from.
+    for path in place.glob("*.json"):
+        path.unlink()
+    ran = discreet("anonymize", "--replay", "out/release.json", "--force")
+    assert (ran.code, ran.error) == (2, "invalid-manifest")
+    assert "custodian's registry" in ran.err
+
+
+def test_the_record_of_a_deidentified_table_confirms_no_guess(folder: Path, discreet):
+    text = source_of(next(guesses()))
+    (folder / "people.csv").write_text(text)
+    arguments = (
+        "deidentify",
+        "people.csv",
+        "--method",
+        "safe-harbor",
+        "--as-of",
+        "2026",
+        "-o",
+        "shared.csv",
+    )
+    ran = discreet(*arguments)
+    assert ran.code == 0, ran.err
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert digest not in (folder / "shared.csv.release.json").read_text()
+    kept = (folder / "discreet-releases").rglob("*.json")
+    assert digest not in "".join(path.read_text() for path in kept)
+
+
+def test_a_packed_file_has_neither_a_name_nor_a_time_in_its_head(folder: Path, discreet):
+    (folder / "policy.yaml").write_text(POLICY)
+    found = published(folder, discreet, source_of(next(guesses())), "released.csv.gz")
+    head = found["released.csv.gz"][:10]
+    assert head[3] & 0b11110 == 0  # no name, no comment, no extra field
+    assert head[4:8] == bytes(4)
+    assert b"people.csv" not in found["released.csv.gz"]
+
+
+def test_a_parquet_file_tells_nothing_but_its_rows(folder: Path, discreet):
+    from pyarrow import parquet
+
+    (folder / "policy.yaml").write_text(POLICY)
+    published(folder, discreet, source_of(next(guesses())), "released.parquet")
+    told = parquet.read_metadata(Path("out") / "released.parquet")
+    assert told.metadata is None or set(told.metadata) <= {b"ARROW:schema"}
+    assert told.created_by.startswith("DuckDB")
+    assert (told.num_rows, told.num_row_groups) == (12, 1)

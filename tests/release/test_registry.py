@@ -1,0 +1,230 @@
+"""Releases of the same people are remembered by their custodian, and put together with what comes next."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import stat
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+from discreet.errors import RegistryFailed, RiskNotTolerated
+from discreet.policy import model
+from discreet.policy.model import KAnonymity
+from discreet.release.anonymization import anonymize
+from discreet.release.registry import Registry, Subject, make_subject, registry_folders
+from discreet.release.settings import Wishes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.release.release import Release
+
+AGES = [31, 32, 33, 51, 52, 53, 71, 72, 73]
+PEOPLE = pa.table(
+    {
+        "age": AGES,
+        "zip": ["1", "2", "1", "2", "1", "2", "1", "2", "1"],
+        "ill": ["flu", "gout", "cold"] * 3,
+        "job": list("abcdefghi"),
+    }
+)
+
+
+def registry(folder: Path, table: str = "Table", **places: str) -> Registry:
+    return Registry(
+        Subject(table, **(places or {"policy": "policy.yaml"})), (folder,), "2026-05-04"
+    )
+
+
+def publish(place: Path, known: Registry | None, **wishes: Any) -> Release:
+    wanted = Wishes(quasi=["age", "zip"], sensitive=["ill"], criteria=[KAnonymity(3)], **wishes)
+    arguments: dict[str, Any] = {"wishes": wanted, "registry": known, "accept_risk": "a test"}
+    return anonymize(PEOPLE, output=place, **arguments)
+
+
+def test_an_earlier_release_is_found_wherever_it_went(tmp_path: Path):
+    known = registry(tmp_path / "known")
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+    publish(tmp_path / "here" / "a.csv", known, weights={"zip": 9.0})
+    found = publish(tmp_path / "there" / "b.csv", known, weights={"age": 9.0})
+    assert [one.output for one in found.history] == [str(tmp_path / "here" / "a.csv")]
+    assert "composition" in [one.attack for one in found.findings]
+    assert found.not_tried == ()
+
+
+def test_an_earlier_release_is_tried_after_its_file_was_replaced_or_removed(tmp_path: Path):
+    known = registry(tmp_path / "known")
+    publish(tmp_path / "a.csv", known)
+    (tmp_path / "a.csv").unlink()
+    found = publish(tmp_path / "a.csv", known, weights={"age": 9.0})
+    assert "composition" in [one.attack for one in found.findings]
+    assert found.not_tried == ()
+
+
+def test_an_earlier_release_whose_rows_are_lost_is_told_in_the_verdict(tmp_path: Path):
+    known = registry(tmp_path / "known")
+    first = publish(tmp_path / "a.csv", known)
+    (tmp_path / "known" / f"{first.id}.csv").unlink()
+    (tmp_path / "a.csv").unlink()
+    found = publish(tmp_path / "b.csv", known)
+    assert found.not_tried == (str(tmp_path / "a.csv"),)
+    assert "was not tried" in found.verdict
+    assert found.to_dict()["not_tried"] == [str(tmp_path / "a.csv")]
+
+
+def test_a_record_that_cannot_be_read_stops_the_next_release(tmp_path: Path):
+    known = registry(tmp_path / "known")
+    first = publish(tmp_path / "a.csv", known)
+    (tmp_path / "known" / f"{first.id}.json").write_text("{", "utf-8")
+    with pytest.raises(RegistryFailed, match="cannot be read as the record"):
+        publish(tmp_path / "b.csv", known)
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_the_registry_is_for_its_owner_only(tmp_path: Path):
+    folder = tmp_path / "known"
+    made = publish(tmp_path / "a.csv", registry(folder))
+    assert made.record is not None
+    made.record.amend(files={"a": made.record.keyed_digest(tmp_path / "a.csv")})
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for name in ("key", f"{made.id}.json"):
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+    folder.chmod(0o755)
+    with pytest.raises(RegistryFailed, match="Others can read"):
+        publish(tmp_path / "b.csv", registry(folder))
+
+
+def test_what_was_refused_is_not_remembered(tmp_path: Path):
+    known = registry(tmp_path / "known")
+    publish(tmp_path / "a.csv", known)
+    with pytest.raises(Exception, match="differs"):
+        anonymize(
+            PEOPLE,
+            output=tmp_path / "b.csv",
+            wishes=Wishes(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)]),
+            registry=known,
+            expected="0" * 64,
+        )
+    assert len(known.earlier()) == 1
+    assert len([*(tmp_path / "known").iterdir()]) == 2
+
+
+def test_a_dry_run_looks_at_earlier_releases_and_remembers_nothing(tmp_path: Path):
+    known = registry(tmp_path / "known")
+    publish(tmp_path / "a.csv", known)
+    before = sorted((tmp_path / "known").iterdir())
+    wanted = Wishes(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)])
+    found = anonymize(PEOPLE, wishes=wanted, registry=known)
+    assert "composition" in [one.attack for one in found.findings]
+    assert sorted((tmp_path / "known").iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("other", "is_same"),
+    [
+        (Subject("people", "p.yaml", "b.csv"), True),
+        (Subject("others", "p.yaml", "a.csv"), True),
+        (Subject("others", None, "a.csv"), True),
+        (Subject("others", "p.yaml", "b.csv"), False),
+        (Subject("people", "q.yaml", "b.csv"), False),
+        (Subject("people"), False),
+    ],
+)
+def test_releases_are_of_the_same_people_by_source_or_by_table_and_policy(
+    other: Subject, is_same: bool
+):
+    assert Subject("people", "p.yaml", "a.csv").is_same(other) is is_same
+
+
+def test_a_registry_stands_beside_policy_and_source_whatever_they_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "data").mkdir()
+    source, policy = tmp_path / "data" / "people.csv", tmp_path / "policy.yaml"
+    source.write_text("age\n1\n", "utf-8")
+    policy.write_text("", "utf-8")
+    (tmp_path / "link.csv").symlink_to(source)
+    folders = registry_folders(policy=policy, source=tmp_path / "link.csv")
+    assert folders == (tmp_path / "discreet-releases", tmp_path / "data" / "discreet-releases")
+    named = {
+        make_subject("t", policy=policy, source=str(place)).source
+        for place in (source, tmp_path / "link.csv", tmp_path / "data" / "p*.csv")
+    }
+    assert named == {str(source)}
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    address = "postgresql://ann:secret@db/clinic?table=people"
+    assert registry_folders(policy=None, source=address)[0].is_relative_to(tmp_path / "state")
+    assert "secret" not in str(make_subject("t", policy=None, source=address))
+
+
+def _publish_alone(folder: Path, number: int) -> None:
+    publish(folder / f"{number}.csv", registry(folder / "known"), weights={"age": number + 1.0})
+
+
+def test_two_at_once_see_each_other(tmp_path: Path):
+    """Each of three sees the others that were published before it: 0 + 1 + 2 in all."""
+    context = multiprocessing.get_context("fork")
+    runs = [context.Process(target=_publish_alone, args=(tmp_path, n)) for n in range(3)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    assert [run.exitcode for run in runs] == [0, 0, 0]
+    assert len(registry(tmp_path / "known").earlier()) == 3
+
+
+def adult(shared_data: Path) -> pa.Table:
+    path = shared_data / "adult_uci" / "adult_uci.csv"
+    whole = csv.read_csv(path)
+    whole = whole.rename_columns([name.strip() for name in whole.column_names])
+    rows = np.random.default_rng(1).choice(whole.num_rows, 1_500, replace=False)
+    return whole.take(rows).select(
+        ["age", "sex", "race", "education", "hours-per-week", "occupation"]
+    )
+
+
+def test_two_releases_joined_on_kept_columns_single_people_out(shared_data: Path, tmp_path: Path):
+    """Each keeps what the other generalizes; hours and occupation, in both as they are, join rows."""
+    people, known = adult(shared_data), registry(tmp_path / "known")
+    found = []
+    for number, kept in enumerate(("age", "education", "sex")):
+        wanted = Wishes(
+            quasi=["age", "sex", "race", "education"],
+            sensitive=["occupation"],
+            criteria=[KAnonymity(5)],
+            weights={kept: 50.0},
+            method="mondrian",
+        )
+        place = tmp_path / f"{number}.csv"
+        made = anonymize(people, output=place, wishes=wanted, registry=known, accept_risk="a test")
+        joint = [one for one in made.findings if "one_candidate" in one.details]
+        found.append(joint[0].details["one_candidate"] if joint else 0.0)
+        assert joint == [] or joint[0].details["joined_by"] == ["occupation", "hours-per-week"]
+    assert found[0] == 0 < 0.02 < found[1] <= found[2]
+
+
+def test_what_releases_tell_together_is_held_against_the_tolerance(tmp_path: Path):
+    known = registry(tmp_path / "known", "people")
+    roles = {"age": "quasi-identifier", "zip": "quasi-identifier", "ill": "sensitive"}
+    columns = tuple(model.Column(name, model.Role(role)) for name, role in roles.items())
+    columns = (*columns, model.Column("job", model.Role.INSENSITIVE))
+    table = model.Table("people", columns, criteria=(KAnonymity(3),))
+    table = replace(table, tolerance={"default": 1.0, "composition": 0.0})
+    policy = model.Policy({"people": table})
+    arguments: dict[str, Any] = {"table": "people", "registry": known}
+    first = Wishes(weights={"zip": 50.0})
+    anonymize(PEOPLE, policy, output=tmp_path / "a.csv", wishes=first, **arguments)
+    second = Wishes(weights={"age": 50.0})
+    with pytest.raises(RiskNotTolerated, match="composition"):
+        anonymize(PEOPLE, policy, output=tmp_path / "b.csv", wishes=second, **arguments)
+    assert len(known.earlier()) == 1
+    assert json.loads(next((tmp_path / "known").glob("*.json")).read_text())["output"].endswith(
+        "a.csv"
+    )
