@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-AGES = (31, 32, 33, 34, 51, 52, 53, 54, 71, 72, 73, 74)
+AGES = (31,) * 4 + (51,) * 4 + (71,) * 4
 ILLNESSES = ("cold", "flu", "gout", "HIV")
 POLICY = """\
 tables:

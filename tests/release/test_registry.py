@@ -110,6 +110,7 @@ def test_what_was_refused_is_not_remembered(tmp_path: Path):
             output=tmp_path / "b.csv",
             wishes=Wishes(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)]),
             registry=known,
+            accept_risk="a test",
             expected="0" * 64,
         )
     assert len(known.earlier()) == 1

@@ -1,4 +1,4 @@
-"""`discreet anonymize`: publish rows that meet the criteria, with the least loss."""
+"""`discreet anonymize`: publish rows that meet the criteria, with little loss."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UTILITIES = (
 HELP = """Publish the rows of SOURCE so that every class meets the criteria.
 
 \b
-local        a class is called by what its members share; least loss (default)
+local        a class is called by what its members share; little loss (default)
 full-domain  one level per column for all rows; the proven optimum
 mondrian     cuts the table into parts (relaxed-mondrian: they may overlap)
 cells        hides single cells, generalizes nothing

@@ -27,7 +27,7 @@ VERBS = {
     "init": "Draft a policy: guess each column's role, and say why",
     "assess": "Measure how identifiable the people in a table are",
     "check": "Gate for CI: exit 3 unless the policy's criteria hold",
-    "anonymize": "Publish rows that meet the criteria, with the least loss",
+    "anonymize": "Publish rows that meet the criteria, with little loss",
     "deidentify": "Remove or replace what names people: Safe Harbor, expert, pseudonyms",
     "ask": "Answer a question in SQL under differential privacy",
     "explain": "Say what a question costs and how exact its answer is",
@@ -54,7 +54,7 @@ discreet stands between sensitive data and the people who want it.
 \b
 Five jobs, one policy file that says what is protected:
   assess    how identifiable are the people in this table?
-  release   publish rows safely, with the least loss
+  release   publish rows safely, with little loss
   answer    SQL under differential privacy, with a budget
   attack    play the adversary before the world does
   guard     a server: who may see what, proven by a journal

@@ -94,7 +94,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     minimal: bool = False,
     progress: Progress | None = None,
 ) -> Release:
-    """Publish the rows of `source` so that they meet the criteria, with the least loss.
+    """Publish the rows of `source` so that they meet the criteria, with little loss.
 
     Args:
         source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.

@@ -1,1 +1,1 @@
-"""Generalize and suppress UNTIL the criteria hold, with the least loss."""
+"""Generalize and suppress UNTIL the criteria hold, with little loss."""

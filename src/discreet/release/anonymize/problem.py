@@ -25,7 +25,7 @@ class Population:
 
 @dataclass(frozen=True)
 class Problem:
-    """A table to be recoded so that every class meets the criteria, with the least loss.
+    """A table to be recoded so that every class meets the criteria, with little loss.
 
     `limit` is the largest number of rows that may be suppressed.
     """
