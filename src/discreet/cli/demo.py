@@ -103,10 +103,12 @@ CHAPTERS = (
     ),
     Chapter(
         "Can the table be published all the same?",
-        "Everybody gets at least four doubles, and as much detail stays as can.",
+        "Everybody gets at least four doubles, and most of the detail stays.",
         (
             *(*_of_patients("anonymize"), "--policy", "{folder}/policy.yaml"),
             *(*_into("released.csv"), "--report", "{folder}/released.html"),
+            # Rows of both tables could be joined, and the registry knows of the first.
+            *("--accept-risk", "shared.csv was given to nobody"),
         ),
         lines=8,
     ),
