@@ -19,7 +19,7 @@ from discreet.release.anonymize.recoding import SUPPRESSED
 GROUPS = ["young"] * 3 + ["old"] * 5
 
 
-def published(infected: tuple[int, ...], *, l: int, method: str) -> tuple[object, ...]:  # noqa: E741
+def published(infected: tuple[int, ...], *, l: int, method: str) -> tuple[object, ...]:
     """What outsiders see of the table in which `infected` have HIV: labels, and values below them."""
     ills = ["HIV" if person in infected else "other" for person in range(len(GROUPS))]
     others = iter("abcdefgh")
