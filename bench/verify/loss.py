@@ -12,25 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.answer import bounding, perturb
 from discreet.answer.blocks import ROWS
+from discreet.answer.cutting import exact_bins
 from discreet.answer.plan import make_plan
 from discreet.answer.question import key_name
 from discreet.answer.resolve import resolve
 from discreet.answer.statement import parse
 from discreet.dp.accounting.conversion import rho_of_epsilon
+from discreet.dp.event import Choice, Gaussian, Laplace, Sequence
 from discreet.engines.render import render
 from discreet.errors import DiscreetError, EngineFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from discreet.answer.catalog import Catalog
     from discreet.answer.plan import LeafPlan, Noise, Plan
+    from discreet.dp.event import Event
     from discreet.engines.engine import ArrowTable, Engine
 
 Cells = Counter[object]
 
 EPSILON = Fraction(1)
 DELTA = Fraction(1, 10**6)
+CUT = Fraction(1, 10)  # of epsilon, that tells what limits cut off
 _REFUSALS = ("QuestionRefused", "InvalidQuestion", "NoBounds")
 
 
@@ -97,7 +101,7 @@ def _same_order() -> Iterator[None]:
 def _planned(question: str, side: Side, noise: Noise | None) -> Plan | str:
     try:
         asked = resolve(parse(question), side.catalog)
-        return make_plan(asked, epsilon=EPSILON, delta=DELTA, noise=noise)
+        return make_plan(asked, epsilon=EPSILON, delta=DELTA, noise=noise, cut_share=CUT)
     except DiscreetError as error:
         return f"{type(error).__name__}: {error}"
 
@@ -142,6 +146,9 @@ def _sums(leaf: LeafPlan, engine: Engine) -> dict[str, Cells]:
         found[f"distinct {index}"] = _counted(engine.run(probe.query), keys)
     for index, probe in enumerate(leaf.ranks):
         found[f"rank {index}"] = _counted(engine.run(probe.query), keys + 1)
+    if leaf.cut is not None:
+        bins = exact_bins(engine.run(leaf.cut.query), leaf.cut.bins)
+        found["cut"] = Counter(dict(enumerate(map(int, bins))))
     return found
 
 
@@ -163,6 +170,9 @@ def _counted(raw: ArrowTable, keys: int) -> Cells:
 
 def _weighed(plan: Plan, there: list[dict[str, Cells]], gone: list[dict[str, Cells]]) -> Verdict:
     """Return the loss of all statistics together, as a share of what is paid for them."""
+    noisy = sum(1 for event in _flat(plan.event) if isinstance(event, (Laplace, Gaussian, Choice)))
+    if noisy != sum(map(len, there)):
+        return Verdict(f"{noisy} events for {sum(map(len, there))} statistics")
     total = Fraction(0)
     for leaf, one, other in zip(plan.leaves, there, gone, strict=True):
         gaps = {name: _gaps(one[name], other[name]) for name in one}
@@ -179,6 +189,14 @@ def _weighed(plan: Plan, there: list[dict[str, Cells]], gone: list[dict[str, Cel
     return Verdict(None, total / paid)
 
 
+def _flat(event: Event) -> Iterator[Event]:
+    if isinstance(event, Sequence):
+        for inner in event.events:
+            yield from _flat(inner)
+    else:
+        yield event
+
+
 def _gaps(one: Cells, other: Cells) -> list[int]:
     return [abs(one[cell] - other[cell]) for cell in {*one, *other}]
 
@@ -189,6 +207,8 @@ def _losses(
     """Yield the loss of each noisy statistic: epsilon of Laplace noise, rho of Gaussian noise."""
     scales = {item.block.name: item.scale for item in leaf.blocks}
     scales |= {f"distinct {index}": item.scale for index, item in enumerate(leaf.distincts)}
+    if leaf.cut is not None:
+        scales["cut"] = leaf.cut.scale
     for name, scale in scales.items():
         if is_laplace:
             yield sum(gaps[name]) / scale
@@ -214,8 +234,3 @@ def _beyond_threshold(
     if max(alone, default=0) > per_group or len(alone) > groups * leaf.limit.change:
         return f"a person alone counts {max(alone)} in {len(alone)} groups that nobody else is in"
     return None
-
-
-def share_of(verdicts: list[Verdict], test: Callable[[Verdict], bool]) -> float:
-    """Return how many of `verdicts` pass `test`, from 0 to 1."""
-    return sum(map(test, verdicts)) / max(len(verdicts), 1)
