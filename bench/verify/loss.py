@@ -35,7 +35,7 @@ Cells = Counter[object]
 EPSILON = Fraction(1)
 DELTA = Fraction(1, 10**6)
 CUT = Fraction(1, 10)  # of epsilon, that tells what limits cut off
-_REFUSALS = ("QuestionRefused", "InvalidQuestion", "NoBounds")
+_REFUSALS = ("QuestionRefused", "InvalidQuestion", "NoBounds", "UndeclaredKind", "UndeclaredUnit")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from tests.answer.expressions.grammar import Grammar
 from bench.verify import extremes
 from bench.verify.databases import SqlTable
 from discreet.engines.engine import Kind
-from discreet.policy import model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from bench.verify.databases import Row
 
 PEOPLE = 6
-_BY_ROW = "    unit: row\n" if hasattr(model.Table, "unit_is_row") else ""
 # The columns of visits, each with the kind that questions take it for.
 COLUMNS: Mapping[str, Kind] = {
     "i": Kind.INTEGER,
@@ -212,7 +210,8 @@ tables:
     columns:
 {column("pid", "identifier", unit)}{column("age", "sensitive", "integer", ", bounds: [0, 5]")}
   kids:
-{_BY_ROW}    columns:
+    unit: row
+    columns:
 {column("parent", "identifier", unit, ", references: patients.pid")}{column("toys", "sensitive", "integer", ", bounds: [0, 5]")}
 """
 
