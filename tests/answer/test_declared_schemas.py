@@ -308,3 +308,11 @@ def test_files_with_one_header_are_one_table_by_the_policy(
         str(tmp_path / "people*.csv"), parse_policy(POLICY), table="people", ledger=":memory:"
     ) as curator:
         assert curator.ask("SELECT count(*) AS n FROM people", epsilon=1).rows == [[24]]
+
+
+@pytest.mark.parametrize(
+    "source", ["spark:/data/people.json", "spark:/data/people.JSON?master=local[1]"]
+)
+def test_json_on_spark_is_refused_before_spark_starts(source: str) -> None:
+    with pytest.raises(UndeclaredKind, match="without `spark:`"):
+        discreet.open(source, ledger=":memory:")

@@ -81,6 +81,7 @@ def open_catalog(
 
 def _main(source: object, table: str | None, setting: _Setting) -> Held:
     """Return the table that was named by its source."""
+    _refuse_inference(source, table)
     engine, place = None, source
     if is_local(source):
         engine = DuckDB(memory_limit=setting.reading.get("memory_limit"), looks_at_rows=False)
@@ -140,6 +141,16 @@ def _open(
             pinned = setting.pins.draft(f"schema:{account}", seen)
     opened = open_table(place, table=table, engine=engine, schema=pinned.schema, **reading)
     return opened, pinned
+
+
+def _refuse_inference(source: object, table: str | None) -> None:
+    """Refuse JSON on Spark, which takes its columns and their types from the rows."""
+    names = (str(source).partition("?")[0], table or "") if isinstance(source, (str, Path)) else ()
+    if names and names[0].startswith(SPARK) and any(n.lower().endswith(".json") for n in names):
+        raise UndeclaredKind(
+            "Spark finds the columns of JSON in its rows, so that they would decide what can be asked. "
+            "Ask about the file itself, without `spark:`, or about a table or Parquet file on Spark."
+        )
 
 
 def _conformed(opened: Table, said: model.Table) -> Table:
