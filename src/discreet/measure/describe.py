@@ -53,10 +53,11 @@ def sentence(found: Assessment) -> str:
     if worst is not None and worst.people - found.unique > worst.tolerance * found.people:
         more.append(worst.words)
     more += found.undecided
-    return " ".join([_uniqueness(found), *more])
+    return " ".join([unique_sentence(found), *more])
 
 
-def _uniqueness(found: Assessment) -> str:
+def unique_sentence(found: Assessment) -> str:
+    """Return who is unique on the quasi-identifiers, the number of people first."""
     on = listed(found.quasi) if len(found.quasi) <= 5 else f"{len(found.quasi)} quasi-identifiers"
     if found.suppressed == found.rows:
         return f"Every one of the {found.rows:,} rows of {found.source} is suppressed."

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from discreet.measure.assess import measure
-from discreet.measure.describe import listed, percent
+from discreet.measure.describe import listed, percent, unique_sentence
 from discreet.measure.risk.sample import AT_RISK_ABOVE
 from discreet.measure.subject import bind
 from discreet.release.deidentify.record import Remaining
@@ -68,7 +68,7 @@ def _depth(columns: int) -> int:
 def _warnings(found: Assessment, unknown: Collection[str]) -> tuple[str, ...]:
     told: list[str] = []
     if found.unique:
-        told.append(f"{found.verdict} Whoever knows these about somebody finds the row.")
+        told.append(f"{unique_sentence(found)} Whoever knows these about somebody finds the row.")
     elif found.k is not None and found.k < 1 / AT_RISK_ABOVE:
         told.append(
             f"The smallest group of people who look alike on {listed(found.quasi)} has {found.k:,}."
