@@ -76,7 +76,7 @@ def test_what_it_says_holds_through_real_noise() -> None:
 def test_few_people_are_not_told_of() -> None:
     with _curator([1] * 5000 + [2]) as curator:
         found = advise_limits(curator, "trips", epsilon="0.01")
-    if found.recommended is None:  # but with a chance of about 5 %, that noise looks like people
+    if found.recommended is None:  # but with a chance of about 1 %, that noise looks like people
         assert len(found.curve) == 1
 
 

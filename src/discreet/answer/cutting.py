@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from math import log, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 CUT_SHARE = Fraction(1, 20)  # of a question's epsilon
 ONE = 2**15  # what a person adds who has as many rows as may count
 MATERIAL = 0.05  # the share of rows from which on the asker is cautioned
-# Noise exceeds so many of its standard deviations in any of the bins with a chance of about 5 %.
+# So many standard deviations of the noise people up to a ratio of 4 must stand out, and one more for
+# each factor of 4: noise alone does that with a chance of about 1 %, and above 64 of 0.02 %.
 CLEAR = 4
 _ALL, _KEPT, _GROUPS = "discreet_all", "discreet_kept", "discreet_groups"
 _PART = "p"
@@ -241,7 +242,8 @@ def read_bins(noisy: Sequence[int], deviation: float, bins: Bins = BINS) -> Read
     sums = np.asarray(noisy, np.float64) / ONE
     wide = deviation / ONE
     upper, lower = sums[1::2], sums[2::2]
-    clear = np.flatnonzero(upper + lower > CLEAR * wide)
+    # What noise in a bin stands for grows with its end, and so does how far it must stand out.
+    clear = np.flatnonzero(upper + lower > (CLEAR + np.log(bins.ends / 4) / log(4)) * wide)
     last = int(clear[-1]) + 1 if clear.size else 0
     ends = bins.ends[:last]
     kept = np.concatenate([sums[:1], (upper + lower)[:last]])

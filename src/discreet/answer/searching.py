@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 SEARCH_SHARE = Fraction(1, 10)  # of a question's epsilon
 LARGEST, SMALLEST = 62, -20  # powers of two; numbers beyond the largest count as that
 # The chance that noise alone makes any of the empty bins stand out.
-_FALSE_ALARM = 0.05
+_FALSE_ALARM = 0.001
 _LAYOUT = 1
 Column = tuple[str, str]  # of a table
 Range = tuple[Fraction, Fraction]
