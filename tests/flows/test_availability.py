@@ -136,6 +136,7 @@ def test_a_primary_killed_under_load_loses_nothing_that_two_gateways_acknowledge
         places += ["--policy", str(policy)]
         first = Gateway(short_folder / "one", *places)
         # The journal has one name and one key, whichever gateway signs.
+        (short_folder / "two").mkdir(mode=0o700)
         shutil.copytree(short_folder / "one" / "keys", short_folder / "two" / "keys")
         second = Gateway(short_folder / "two", *places)
         try:
@@ -368,7 +369,8 @@ def test_a_backup_under_load_starts_a_server_with_everything_before_it(
         client.stop()
     assert made == ("backups/under-load.backup",)
     file = gateway.data / "backups" / "under-load.backup"
-    assert discreet("restore", file, tmp_path / "restored").code == 0
+    restore = ("restore", file, tmp_path / "restored", "--forget", "a drill")
+    assert discreet(*restore).code == 0
     restored = Gateway(tmp_path / "restored", "--policy", gateway.data.parent / "policy.yaml")
     try:
         kept = written(restored, "during")
