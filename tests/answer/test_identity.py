@@ -6,6 +6,7 @@ import random
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from discreet.answer.curator import open_curator
 from discreet.answer.fingerprint import Sample, take_sample
 from discreet.dp.ledger.book import Ledger
 from discreet.engines.connect import open_table
+from discreet.engines.engine import Table
 from discreet.errors import BudgetExceeded, LedgerFailed, QuestionRefused
 from discreet.policy.load import load_policy, parse_policy
 
@@ -267,3 +269,23 @@ def test_samples_of_large_tables_tell_what_they_share(monkeypatch: pytest.Monkey
     assert take_sample(partly, [mine], key=KEY)[1][0] == pytest.approx(0.5, abs=0.05)
     assert take_sample(whole, [], key=bytes(15) + b"1")[0].hashes[0] != mine.hashes[0]
     assert (Sample.unpack(mine.pack()).hashes == mine.hashes).all()
+
+
+def test_rows_have_the_same_hashes_on_every_engine(any_engine: Any):
+    numbers = [12.0, -0.5, 1e300, None, 0.1 + 0.2]
+    rows = pa.table(
+        {
+            "whole": [1, -2, 2**62, None, 0],
+            "real": numbers,
+            "money": pa.array([Decimal("1.50"), None, Decimal(-3), Decimal("0.01"), Decimal(7)]),
+            "text": ["Ä b ", "007", "", None, "3.1400"],
+            "flag": [True, False, None, True, False],
+            "day": pa.array([0, 1, None, 20_000, -400]).cast(pa.int32()).cast(pa.date32()),
+            "time": pa.array([0, 86_400 * 10**6, 10**15 + 7, None, 5], pa.timestamp("us")),
+        }
+    )
+    home = open_table(rows)
+    known, _ = take_sample(home, [], key=KEY)
+    relation = any_engine.load(rows.to_reader())
+    there = Table(any_engine, relation, any_engine.columns(relation), "there")
+    assert take_sample(there, [known], key=KEY)[1] == [1.0]

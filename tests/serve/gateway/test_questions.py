@@ -181,3 +181,29 @@ def test_a_table_without_a_declared_unit_is_refused_when_a_column_looks_like_a_p
     with pytest.raises(DiscreetError, match=r"unit of 'open': 'patient_id'.*unit: row"):
         ann.run("SELECT count(*) FROM open")
     assert ann.run("SELECT count(*) FROM rows")
+
+
+def test_a_copy_of_a_table_has_no_new_budget_under_its_id(open_server, connect, tmp_path):
+    """Its id is its account; who may only ask can make neither a copy nor a view of it."""
+    (tmp_path / "visits.csv").write_text("id,person,ward,cost\n1,1,a,1\n2,2,b,2\n")
+    table = POLICY.partition("  wards:")[0].replace(
+        "{epsilon: 8}", "{epsilon: 1}\n    id: visits-1234"
+    )
+    (tmp_path / "policy.yaml").write_text(table)
+    server = open_server(policy=tmp_path / "policy.yaml", epsilon="1")
+    admin = connect(server)
+    admin.run("CREATE USER ann; GRANT AGGREGATE ON visits TO ann WITH BUDGET (EPSILON 5)")
+    ann = connect(server, "ann")
+    ann.run("SELECT count(*) FROM visits")
+    for copy in ("TABLE", "VIEW"):
+        with pytest.raises(AccessDenied):
+            ann.run(f"CREATE {copy} mine AS SELECT * FROM visits")
+    admin.run("CREATE TABLE stays AS SELECT * FROM visits")
+    admin.run("GRANT AGGREGATE ON stays TO ann WITH BUDGET (EPSILON 5)")
+    with pytest.raises(StatementFailed, match="does not say whose rows"):
+        ann.run("SELECT count(*) FROM stays WHERE ward = 'a'")
+    server.house.close()
+    (tmp_path / "policy.yaml").write_text(table.replace("  visits:", "  stays:"))
+    ann = connect(open_server(policy=tmp_path / "policy.yaml", epsilon="1"), "ann")
+    with pytest.raises(BudgetExceeded, match="visits-1234"):
+        ann.run("SELECT count(*) FROM stays WHERE ward = 'a'")
