@@ -302,7 +302,7 @@ def _place(source: object, table: Table) -> str | None:
         [str(path), s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns]
         for path, s in stats
     ]
-    return json.dumps(["files", table.label, [str(c) for c in table.columns], written])
+    return json.dumps(["files", table.label, written])
 
 
 def _version(source: object) -> str:
