@@ -16,7 +16,7 @@ from discreet.answer.expressions.labels import label
 from discreet.answer.expressions.translate import translate
 from discreet.answer.expressions.typed import CALENDAR, MANY, Typed, domain
 from discreet.engines.engine import Kind
-from discreet.errors import InvalidQuestion, QuestionRefused
+from discreet.errors import InvalidQuestion, QuestionRefused, UndeclaredKind
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _spelled(item: exp.Expr, projections: Iterable[exp.Expr], rows: Rows) -> exp
         return rows.qualified(_bare(listed[index]))
     try:
         return rows.qualified(item)
-    except InvalidQuestion:
+    except (InvalidQuestion, UndeclaredKind):
         # An input column wins; otherwise the name may be one that the SELECT gives.
         if isinstance(item, exp.Column) and not item.table:
             for projection in listed:

@@ -18,7 +18,7 @@ from discreet.answer.expressions.typed import Typed
 from discreet.answer.question import Leaf, aggregate_name, key_name
 from discreet.answer.rows import DECLARE_BOUNDS, constant, is_number
 from discreet.engines.engine import Kind
-from discreet.errors import InvalidQuestion, NoBounds, QuestionRefused
+from discreet.errors import InvalidQuestion, NoBounds, QuestionRefused, UndeclaredKind
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class _Lifted:
             return None
         try:
             return self.grouping.find(self.rows.qualified(node))
-        except InvalidQuestion:
+        except (InvalidQuestion, UndeclaredKind):
             return None
 
     def _alias(self, node: exp.Column) -> exp.Expr:
