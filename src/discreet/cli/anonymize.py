@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 
 METHODS = ("local", "full-domain", "mondrian", "relaxed-mondrian", "cells")
 UTILITIES = (
-    "loss",
-    "discernibility",
-    "class-size",
-    "entropy",
-    "precision",
-    "height",
-    "classification",
+    *("loss", "geometric-loss", "discernibility", "class-size", "entropy", "monotone-entropy"),
+    *("precision", "height", "classification"),
 )
 
 HELP = """Publish the rows of SOURCE so that every class meets the criteria.

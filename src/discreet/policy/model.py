@@ -349,7 +349,15 @@ def step_name(step: Step) -> str:
 
 Method = Literal["local", "full-domain", "mondrian", "relaxed-mondrian", "cells"]
 Utility = Literal[
-    "loss", "discernibility", "class-size", "entropy", "precision", "height", "classification"
+    "loss",
+    "geometric-loss",
+    "discernibility",
+    "class-size",
+    "entropy",
+    "monotone-entropy",
+    "precision",
+    "height",
+    "classification",
 ]
 
 

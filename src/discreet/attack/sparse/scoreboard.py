@@ -4,6 +4,9 @@ Score(known, record) = sum over shared items of w_i (exp(-|values apart| / a) + 
 with w_i = 1 / log(people with item i), so that rare items count most (Narayanan & Shmatikov 2008,
 Scoreboard-RH). The best record is claimed only when it stands out by its eccentricity: (best -
 second best) / standard deviation of the scores of all records.
+
+Every record is scored, by numba where it is installed and by numpy otherwise: the same sums in the same
+order, so that both give the same numbers to the last bit.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ if TYPE_CHECKING:
 # Apart from everything, and from each other: what is missing is like nothing.
 MISSING_HERE = -1_000_000_000
 MISSING_THERE = -2_000_000_000
-SAMPLED_PAIRS = 20_000
+# What a record that is so many deviations behind weighs, e^-x, in steps; the last entry is 0.
+STEPS = 1024
+SHARES = np.append(np.exp(-np.arange(40 * STEPS) / STEPS), 0.0)
 
 
 @dataclass(frozen=True)
@@ -35,11 +40,6 @@ class Nearness:
 
     values: Reals
     days: Reals
-
-    @property
-    def most(self) -> float:
-        """What an item counts, times its weight, when value and day agree."""
-        return float(self.values[0] + self.days[0])
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,7 @@ def make_nearness(
 
 
 def score(
-    index: Index,
-    points: Points,
-    nearness: Nearness,
-    *,
-    chance: np.random.Generator,
-    left_out: Integers | None = None,
+    index: Index, points: Points, nearness: Nearness, *, left_out: Integers | None = None
 ) -> Scores:
     """Return the scoreboard of every target, by numba where it is installed.
 
@@ -122,8 +117,6 @@ def score(
         index: The release.
         points: What is known of the targets.
         nearness: How near values and days are.
-        chance: Draws the pairs from which the scores of hopeless records are estimated: those that
-            cannot become second best any more are not scored, only their spread is.
         left_out: A record for each target that is taken to be absent; -1 for none.
     """
     absent = np.full(len(points), -1, np.int32) if left_out is None else left_out
@@ -132,7 +125,6 @@ def score(
         from discreet.attack.sparse.scoreboard_kernel import score_targets
     except (ImportError, RuntimeError):  # the latter where numba finds no place for its cache
         return score_plainly(index, ordered, nearness, left_out=absent)
-    moments = _moments(index, nearness, chance)
     outputs = np.zeros((5, len(points)))
     best = np.full(len(points), -1, np.int32)
     arrays = (
@@ -140,35 +132,42 @@ def score(
         *(ordered.starts, ordered.items, ordered.values, ordered.days),
         *(nearness.values, nearness.days),
     )
+    told = (arrays, index.people, absent, SHARES, STEPS)
     workers = os.cpu_count() or 1
     edges = np.linspace(0, len(points), 8 * workers + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
-            pool.submit(score_targets, arrays, index.people, absent, moments, bounds, best, outputs)
+            pool.submit(score_targets, *told, bounds, best, outputs)
             for bounds in pairwise(edges.tolist())
         ]
         for job in jobs:
             job.result()
-    return Scores(best, *outputs)
+    return _scores(best, outputs)
 
 
 def score_plainly(
     index: Index, points: Points, nearness: Nearness, *, left_out: Integers
 ) -> Scores:
-    """Return the scoreboard with numpy alone: every record is scored; right, but slow."""
+    """Return the scoreboard with numpy alone: the same numbers, slowly."""
     best = np.full(len(points), -1, np.int32)
     outputs = np.zeros((5, len(points)))
     for target in range(len(points)):
-        scores = np.zeros(index.people)
+        scores, touched = np.zeros(index.people), [np.zeros(0, np.int32)]
         for point in range(points.starts[target], points.starts[target + 1]):
             holders, nears = _column(index, points, nearness, point)
+            fits = (nears > 0) & (holders != left_out[target])
+            holders, nears = holders[fits], nears[fits]
+            touched.append(holders[scores[holders] == 0])
             scores[holders] += index.weights[points.items[point]] * nears
-        if left_out[target] >= 0:
-            scores[left_out[target]] = 0.0
-        outputs[:, target] = _summary(scores)
-        if scores.any():
-            best[target] = scores.argmax()
-    return Scores(best, *outputs)
+        order = np.concatenate(touched)
+        best[target], outputs[:, target] = _summary(scores, order)
+    return _scores(best, outputs)
+
+
+def _scores(best: Integers, outputs: Reals) -> Scores:
+    top, second, deviation, mass, moment = outputs
+    entropy = (np.log(mass) + moment / STEPS / mass) / np.log(2)
+    return Scores(best, top, second, deviation, entropy, 1 / mass)
 
 
 def _column(index: Index, points: Points, nearness: Nearness, point: int) -> tuple[Integers, Reals]:
@@ -186,16 +185,27 @@ def _near(here: Integers, there: np.int32, table: Reals) -> Reals:
     return table[np.minimum(apart, len(table) - 1)]
 
 
-def _summary(scores: Reals) -> tuple[float, float, float, float, float]:
-    second, top = np.partition(scores, -2)[-2:] if len(scores) > 1 else (0.0, scores[0])
-    deviation = float(scores.std())
-    if deviation == 0:
-        return float(top), float(second), 0.0, float(np.log2(len(scores))), 1 / len(scores)
-    behind = (top - scores) / deviation
-    shares = np.exp(-behind)
-    total = shares.sum()
-    entropy = (np.log(total) + (shares * behind).sum() / total) / np.log(2)
-    return float(top), float(second), deviation, float(entropy), float(1 / total)
+def _summary(
+    scores: Reals, touched: Integers
+) -> tuple[int, tuple[float, float, float, float, float]]:
+    """Return the best record, then top, second, deviation, mass and moment; sums go term by term."""
+    reached, people = scores[touched], len(scores)
+    best = int(touched[reached == reached.max()].min()) if len(touched) else -1
+    second, top = np.sort(np.append(reached, [0.0, 0.0]))[-2:]
+    mean = _sum(reached) / people
+    deviation = np.sqrt(max(0.0, _sum(reached * reached) / people - mean * mean))
+    scale = STEPS / deviation if deviation > 0 else 0.0
+    behind = np.minimum(((top - reached) * scale).astype(np.int64), len(SHARES) - 1)
+    last = min(int(top * scale), len(SHARES) - 1)
+    rest = people - len(touched)
+    mass = _sum(SHARES[behind]) + SHARES[last] * rest
+    moment = _sum(SHARES[behind] * behind) + SHARES[last] * rest * last
+    return best, (float(top), float(second), float(deviation), float(mass), float(moment))
+
+
+def _sum(values: Reals) -> float:
+    """Return the sum from the first to the last: `np.sum` adds in another order."""
+    return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
 def _decay(tolerance: float) -> Reals:
@@ -213,18 +223,3 @@ def _rare_first(index: Index, points: Points) -> Points:
     counts = np.bincount(owners[order], minlength=len(points))
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Points(starts, points.items[order], points.values[order], points.days[order])
-
-
-def _moments(index: Index, nearness: Nearness, chance: np.random.Generator) -> tuple[float, float]:
-    """Return the first two moments of how near two holders of one item are, by drawing pairs."""
-    if not len(index.holders):
-        return 0.0, 0.0
-    first = chance.integers(0, len(index.holders), SAMPLED_PAIRS)
-    item = np.searchsorted(index.starts, first, side="right") - 1
-    low, high = index.starts[item], index.starts[item + 1]
-    second = low + (chance.random(SAMPLED_PAIRS) * (high - low)).astype(np.int64)
-    nears = np.zeros(SAMPLED_PAIRS)
-    for column, table in ((index.values, nearness.values), (index.days, nearness.days)):
-        apart = np.abs(column[first].astype(np.int64) - column[second])
-        nears += table[np.minimum(apart, len(table) - 1)]
-    return float(nears.mean()), float((nears**2).mean())

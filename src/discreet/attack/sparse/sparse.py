@@ -70,7 +70,7 @@ def find_sparse(
         has_days=parts.date is not None,
         step=release.step,
     )
-    scores = score(release.index, targets.points, nearness, chance=chance)
+    scores = score(release.index, targets.points, nearness)
     control = _control(release.index, targets, scores, nearness, terms, chance)
     return _finding(release, targets, scores, control, terms, parts)
 
@@ -138,7 +138,7 @@ def _control(
     kept = np.repeat(chosen, np.diff(points.starts))
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     fewer = type(points)(starts, points.items[kept], points.values[kept], points.days[kept])
-    again = score(index, fewer, nearness, chance=chance, left_out=without)
+    again = score(index, fewer, nearness, left_out=without)
     return float((again.eccentricity[some] > terms.eccentricity).mean())
 
 

@@ -64,9 +64,7 @@ def _dates(counts: ColumnStatistics, guess: Guess) -> Domain:
         return Domain()
     if counts.kind is Kind.TEXT and counts.share("day") < 1:
         return Domain(notes=("no hierarchy: not every value is a date written as 2024-12-31",))
-    last = "decade" if guess.meaning == "birth date" else "year"
-    periods = ["month", "quarter", "year", "decade"]
-    return Domain(hierarchy={"calendar": periods[: periods.index(last) + 1]})
+    return Domain(hierarchy={"calendar": ["month", "quarter", "year", "decade"]})
 
 
 def _postcodes(counts: ColumnStatistics) -> Domain:
