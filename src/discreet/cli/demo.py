@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import shlex
 import sys
 from dataclasses import dataclass
@@ -159,10 +160,12 @@ CHAPTERS = (
     ),
 )
 LEDGER = "ledger.sqlite"
+REGISTRY = "discreet-releases"
 # What the chapters write besides the hospital.
 RESULTS = (
     *("report.html", "shared.csv", "shared.csv.release.json"),
-    *("released.csv", "released.html", "release.json", LEDGER),
+    *("released.csv", "released.html", "release.json", LEDGER, f"{LEDGER}.key"),
+    REGISTRY,
 )
 
 
@@ -287,9 +290,10 @@ def write_hospital(folder: Path, bundled: Mapping[str, bytes]) -> None:
 
 
 def forget_spending(folder: Path) -> None:
-    """Remove the ledger of an earlier demo: its people are invented, and its budget would be gone."""
-    for name in (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm"):
+    """Remove ledger and registry of an earlier demo: its people are invented, and its budget would be gone."""
+    for name in (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", f"{LEDGER}.key"):
         (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / REGISTRY, ignore_errors=True)
 
 
 def tell(folder: Path, *, quiet: bool) -> tuple[Told, ...]:
