@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shutil
 import shlex
+import shutil
 import sys
 from dataclasses import dataclass
 from importlib import import_module
