@@ -142,7 +142,11 @@ def _plain_text(column: Column) -> exp.Expr:
     if column.kind is Kind.INTEGER:
         return text
     if column.kind in (Kind.DECIMAL, Kind.REAL):
-        return _number_text(exp.cast(cell, exp.DataType.Type.DOUBLE), text)
+        # Engines write large reals, infinity and NaN in different ways.
+        far = text if column.kind is Kind.DECIMAL else build.text("far")
+        return _number_text(
+            exp.cast(cell.copy(), exp.DataType.Type.DOUBLE), _unless_null(far, cell)
+        )
     if column.kind in (Kind.DATE, Kind.TIMESTAMP):
         return _without_midnight(_first_characters(text, 19))
     trimmed = exp.Lower(this=exp.Trim(this=text))
@@ -176,6 +180,10 @@ def _number_text(number: exp.Expr, text: exp.Expr) -> exp.Expr:
         default=_concatenated(_whole_text(fine), build.text("m")),
     )
     return exp.Case(ifs=[exp.If(this=is_near, true=near)], default=text.copy())
+
+
+def _unless_null(text: exp.Expr, cell: exp.Expr) -> exp.Expr:
+    return exp.Case(ifs=[exp.If(this=build.is_null(cell.copy()), true=exp.null())], default=text)
 
 
 def _whole_text(number: exp.Expr) -> exp.Expr:
