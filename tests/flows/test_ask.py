@@ -134,7 +134,7 @@ def test_an_epsilon_out_of_range_is_wrong_usage(clinic: Path, discreet, epsilon:
 def test_an_unbounded_sum_is_refused_with_the_way_out(clinic: Path, discreet):
     ran = discreet("ask", "people.csv", "SELECT sum(age) FROM people", "--epsilon", "1")
     assert (ran.code, ran.error) == (4, "no-bounds")
-    assert "bounds: [low, high]" in ran.err
+    assert "bounds: {public: [low, high]}" in ran.err
     clamped = "SELECT sum(least(greatest(age, 0), 120)) FROM people"
     assert discreet("ask", "people.csv", clamped, "--epsilon", "1").code == 0
 

@@ -132,7 +132,9 @@ def _conformed(column: Column, declared: Declared | None) -> exp.Expr:
     value = build.column(column.name)
     if declared is None:
         return value
-    return build.named(fitted(exp.cast(value, "TEXT"), declared), column.name)
+    # Engines cannot write every value they hold: DuckDB fails at the ends of its timestamps.
+    text = exp.TryCast(this=value, to=exp.DataType.build("TEXT"))
+    return build.named(fitted(text, declared), column.name)
 
 
 def unit_doubts(said: model.Table | None, table: Table, pinned: Pinned | None) -> tuple[str, ...]:
