@@ -42,7 +42,8 @@ def ask(discreet, question: str = COUNT, *more: object, epsilon: object = "0.5")
 def left(discreet, *more: object) -> dict[str, float]:
     told = discreet("budget", "--json", *more).json
     return {
-        item["account"].rpartition("/")[2]: item["epsilon"]["left"] for item in told["accounts"]
+        item["account"].removeprefix("table:").partition("#")[0]: item["epsilon"]["left"]
+        for item in told["accounts"]
     }
 
 
