@@ -171,6 +171,71 @@ def test_dropping_the_policy_does_not_drop_its_budget(folder: Path):
         ask(write(folder / "copy.csv", first=0, last=50), epsilon=0.5)
 
 
+def people(head: str, tail: str = "") -> str:
+    columns = "age: {role: sensitive, kind: integer, bounds: [0, 90]}"
+    return f"{tail}tables: {{people: {{{head} unit: row, columns: {{{columns}}}}}}}"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        people("budget: {epsilon: 100},"),
+        people("budget: {epsilon: 1, per: day},"),
+        people("budget: {epsilon: 100, analysts: {'*': {epsilon: 100}}},"),
+        people("budget: {epsilon: 100}, partitions: {age: value},"),
+        people("", "budget: {epsilon: 9}\n"),
+        people("", "id: all-1234\nbudget: {epsilon: 9, per: day}\n"),
+        people("id: other-1234, budget: {epsilon: 100},"),
+    ],
+)
+@pytest.mark.parametrize("own", ["{epsilon: 1}", "{epsilon: 10, delta: 1e-5}"])
+def test_a_budget_declared_under_an_id_is_changed_by_that_id_only(
+    folder: Path, other: str, own: str
+):
+    source = write(folder / "people.csv", first=0, last=50)
+    ask(source, people(f"id: people-1234, budget: {own},"), epsilon=1 if ": 1}" in own else 10)
+    copy = write(folder / "copy.csv", first=0, last=50)
+    for place in (source,) if "other-1234" in other else (source, copy):
+        with pytest.raises(BudgetExceeded, match="people-1234"):
+            ask(place, other, epsilon=0.5, table="people")
+        with pytest.raises(BudgetExceeded, match="people-1234"):
+            ask(place, epsilon=0.5)
+    ask(source, people("id: people-1234, budget: {epsilon: 11},"), epsilon=0.5)
+
+
+def test_what_another_policy_divides_into_parts_is_paid_in_full(folder: Path):
+    source = write(folder / "people.csv", first=0, last=50)
+    ask(source, people("id: people-1234, budget: {epsilon: 3},"))
+    said = parse_policy(people("budget: {epsilon: 9}, partitions: {age: value},"))
+    with open_curator(source, said, ledger="ledger.db") as curator:
+        question = "SELECT count(*) AS n FROM people WHERE age = %d"
+        curator.ask(question % 7, epsilon=1)
+        answer = curator.ask(question % 14, epsilon=1)
+        assert any("under the table's id" in one for one in answer.cautions)
+        with pytest.raises(BudgetExceeded, match="people-1234"):
+            curator.ask(question % 21, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "other", [None, people("budget: {epsilon: 9, analysts: {'*': {epsilon: 9}}},")]
+)
+def test_the_budget_of_an_analyst_cannot_be_left_by_dropping_the_policy(
+    folder: Path, other: str | None
+):
+    source = write(folder / "people.csv", first=0, last=50)
+    ask(source, people("id: people-1234, budget: {epsilon: 9, analysts: {'*': {epsilon: 1}}},"))
+    with pytest.raises(QuestionRefused, match="Ask with that policy"):
+        ask(source, other, analyst="a@b.c")
+
+
+def test_another_id_makes_no_account_of_a_budget_of_a_period(folder: Path):
+    source = write(folder / "people.csv", first=0, last=50)
+    ask(source, people("id: people-1234, budget: {epsilon: 1, per: month},"))
+    ask(source, people("id: other-1234, budget: {epsilon: 9},"))
+    with pytest.raises(QuestionRefused, match="Ask with that policy"):
+        ask(source)
+
+
 def test_a_budget_of_a_period_cannot_be_left_by_dropping_the_policy(folder: Path):
     policy = "tables: {people: {id: people-1234, budget: {epsilon: 1, per: month}, unit: row, columns: {word: {role: identifier, kind: text}}}}"
     ask(write(folder / "people.csv", first=0, last=50), policy)

@@ -6,12 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.answer.identity import Identity
 from discreet.dp.budget import Budget, Price
 from discreet.dp.ledger.charging import exceeded
 from discreet.dp.ledger.records import Account
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from discreet.answer.plan import Plan
@@ -30,7 +31,7 @@ def accounts_of(
     *,
     analyst: str | None,
     at: datetime,
-    names: Mapping[str, Sequence[str]] | None = None,
+    identities: Mapping[str, Identity] | None = None,
 ) -> list[Account]:
     """Return every account that the plan is charged to, each once.
 
@@ -39,7 +40,7 @@ def accounts_of(
         policy: The policy, for a budget of all tables together.
         analyst: Who asks.
         at: When, for budgets that are renewed.
-        names: All accounts of a table, by the first; by default it has no others.
+        identities: Who pays for a table, by its account; by default it has no others.
     """
     common = policy.budget if policy else None
     leaves = (*plan.leaves, *(search.plan for search in plan.searches))
@@ -47,7 +48,12 @@ def accounts_of(
     for touch in _merged(touch for leaf in leaves for touch in leaf.leaf.rows.touches):
         said = touch.held.policy.budget if touch.held.policy else None
         cells = _schemed(touch)
-        own, *others = (names or {}).get(touch.held.account, (touch.held.account,))
+        found = (identities or {}).get(touch.held.account) or Identity((touch.held.account,))
+        if not found.is_own:
+            # Neither the budget, its period nor the division into parts is the asker's to declare.
+            accounts += [Account(name, DEFAULT) for name in found.accounts]
+            continue
+        own, *others = found.accounts
         budget = budget_of(said) if said else DEFAULT
         if said is not None:
             accounts += _charged(own, said, cells, analyst=analyst, at=at)
@@ -56,30 +62,38 @@ def accounts_of(
         elif policy is not None and policy.id is None:
             # A copy of the policy elsewhere would have another account of all tables together.
             accounts.append(Account(_in_period(own, common, at), budget_of(common), cells))
-        accounts += [Account(name, budget, cells) for name in others]
+        accounts += [
+            Account(name, budget, None if name in found.declared else cells) for name in others
+        ]
     if policy is not None and common is not None:
         accounts += _charged(_policy_account(policy), common, None, analyst=analyst, at=at)
     return _each_once(accounts)
 
 
 def with_known_budgets(
-    accounts: list[Account], ledger: Ledger, *, others: Collection[str]
+    accounts: list[Account], ledger: Ledger, identities: Iterable[Identity]
 ) -> list[Account]:
     """Return accounts with the budgets that the ledger knows, where nobody declares another one now.
 
-    A table's budget does not replace that of `others`, which its rows were charged to before, unless
-    nobody declared theirs either.
+    A table's budget does not replace that of others, which its rows were charged to before, unless
+    nobody declared theirs either. What another policy declares under an id is never replaced; where that
+    is a budget of a period or of several tables, the ledger has no account of the id alone.
     """
+    found = list(identities)
+    others = {name for one in found for name in one.accounts[1 if one.is_own else 0 :]}
+    declared = {name for one in found for name in one.declared}
     if all(account.budget != DEFAULT and account.name not in others for account in accounts):
         return accounts
     known = {account.name: account.budget for account in ledger.accounts()}
-    found: list[Account] = []
+    paying: list[Account] = []
     for account in accounts:
+        if account.name in declared and account.name not in known:
+            continue
         budget = known.get(account.name, account.budget)
-        is_declared = account.name in others and budget != DEFAULT
-        is_kept = account.budget == DEFAULT or is_declared
-        found.append(replace(account, budget=budget) if is_kept else account)
-    return found
+        is_kept = account.name in declared or (account.name in others and budget != DEFAULT)
+        is_kept = is_kept or account.budget == DEFAULT
+        paying.append(replace(account, budget=budget) if is_kept else account)
+    return paying
 
 
 def _policy_account(policy: model.Policy) -> str:

@@ -32,15 +32,25 @@ _SHARED = (
     "'{}' has rows of what was asked about before ({}): the same people, so that questions about either "
     "are charged to the same account."
 )
+_DECLARED = (
+    "The budget of '{}' is the one that another policy declares under the table's id, whatever this "
+    "policy says: only a policy with that id changes it."
+)
 RANK = "discreet_rank"  # the column that `register` adds, and that is not of the table
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The accounts that pay for a table, the first of them its own, and what an asker should know."""
+    """The accounts that pay for a table, and what an asker should know.
+
+    `declared` are those of them that other policies name by an id: their budgets are not the asker's to
+    change. `is_own` says that the first is the table's own, whose budget the asker's policy declares.
+    """
 
     accounts: tuple[str, ...]
     cautions: tuple[str, ...] = ()
+    declared: frozenset[str] = frozenset()
+    is_own: bool = True
 
 
 def known_identity(held: Held, ledger: Ledger) -> Identity | None:
@@ -52,13 +62,12 @@ def known_identity(held: Held, ledger: Ledger) -> Identity | None:
     own = () if held.id is None else (held.account,)
     if seen is None:
         return Identity(own) if own else None
-    if not own and seen.is_declared:
-        _require_declared(seen, ledger)
     # Who asked about this very file before, under another id or none, has spent of the same people.
     accounts = tuple(dict.fromkeys((*own, *seen.accounts)))
-    others = [one for one in ledger.source_labels() if one.id != seen.id]
+    known = ledger.source_labels()
+    others = [one for one in known if one.id != seen.id]
     sharing = [one for one in others if set(one.accounts) & set(accounts) - set(own)]
-    return Identity(accounts, _cautions(held, sharing))
+    return _identity(held, accounts, ledger, known=known, sharing=sharing)
 
 
 def foretold_identity(held: Held, ledger: Ledger) -> Identity:
@@ -81,14 +90,13 @@ def find_identity(held: Held, ledger: Ledger, *, at: datetime) -> Identity:
         known = ledger.sources()
         sample, shares = _sample(held, ledger, known)
         same = [one for one, share in zip(known, shares, strict=True) if share >= SAME]
-        for one in same:
-            if one.is_declared:
-                _require_declared(one, ledger)
         accounts = tuple(dict.fromkeys(name for one in same for name in one.accounts))
-        added = _source(held, accounts or (_fresh_account(held),), sample, is_declared=False)
+        accounts = accounts or (_fresh_account(held),)
+        identity = _identity(held, accounts, ledger, known=known, sharing=same)
+        added = _source(held, accounts, sample, is_declared=False)
         seen = frozenset(one.id for one in known)
         if ledger.add_source(added, place=_place(held, ledger), seen=seen, at=at):
-            return Identity(added.accounts, _cautions(held, same))
+            return identity
         # Somebody else added a table meanwhile, which may be this one: compare again.
 
 
@@ -135,13 +143,40 @@ def _fresh_account(held: Held) -> str:
     return f"table:{held.origin.name if held.origin else held.name}#{secrets.token_hex(6)}"
 
 
-def _require_declared(source: Source, ledger: Ledger) -> None:
-    """Refuse to ask without a policy about a table whose budget is not that of the table alone."""
-    known = {account.name for account in ledger.accounts()}
-    if not known.issuperset(source.accounts):
+def _identity(
+    held: Held,
+    accounts: tuple[str, ...],
+    ledger: Ledger,
+    *,
+    known: Iterable[Source],
+    sharing: Iterable[Source],
+) -> Identity:
+    """Return who pays, with those accounts marked whose budgets other policies declare."""
+    named = {one.accounts[0]: one for one in known if one.is_declared}
+    own = set() if held.id is None else {held.account}
+    declared = frozenset(named.keys() & set(accounts) - own)
+    if held.id is None:
+        for name in declared:
+            _require_plain(name, named[name], ledger)
+    cautions = _cautions(held, sharing)
+    is_own = held.id is not None or not declared
+    if not is_own and held.policy is not None:
+        cautions += (_DECLARED.format(held.name),)
+    return Identity(accounts, cautions, declared, is_own=is_own)
+
+
+def _require_plain(name: str, source: Source, ledger: Ledger) -> None:
+    """Refuse to ask without the policy about a table whose budget is not one of the table alone."""
+    known = [account.name for account in ledger.accounts()]
+    is_finer = any(
+        one.startswith(f"{name}/") or one.endswith(f"@{name}") or f"@{name}/" in one
+        for one in known
+    )
+    if is_finer or name not in known:
         raise QuestionRefused(
             f"These rows are those of {source.label}, whose budget is declared by a policy for a "
-            "period or for several tables together. Ask with that policy: --policy FILE."
+            "period, for each analyst or for several tables together. Ask with that policy: "
+            "--policy FILE."
         )
 
 

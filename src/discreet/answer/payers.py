@@ -78,12 +78,10 @@ class Payers:
 
     def _charged(self, plan: Plan, found: Mapping[str, Identity], at: datetime) -> Charged:
         mine = {held.account: found[held.account] for held in _touched(plan)}
-        names = {account: identity.accounts for account, identity in mine.items()}
         asker = self._asker
-        accounts = accounts_of(plan, asker.policy, analyst=asker.analyst, at=at, names=names)
-        others = {name for one in names.values() for name in one[1:]}
+        accounts = accounts_of(plan, asker.policy, analyst=asker.analyst, at=at, identities=mine)
         return Charged(
-            with_known_budgets(accounts, asker.ledger, others=others),
+            with_known_budgets(accounts, asker.ledger, mine.values()),
             tuple(caution for identity in mine.values() for caution in identity.cautions),
         )
 
