@@ -139,7 +139,7 @@ def test_columns_that_init_is_unsure_about_do_not_pass_the_gate(folder: Path, di
     (folder / "survey.csv").write_text("\n".join(["age,first,second", *answers, ""]), "utf-8")
     assert discreet("init", "survey.csv", "-o", "policy.yaml").code == 0
     drafted = (folder / "policy.yaml").read_text("utf-8")
-    assert "first: {role: insensitive, unsure: true}" in drafted
+    assert "first: {role: insensitive, kind: text, unsure: true}" in drafted
     refused = discreet("check", "survey.csv", "--policy", "policy.yaml")
     assert refused.code == 3
     assert "FAILED The policy is unsure about columns 'first' and 'second'." in refused.out
