@@ -68,7 +68,8 @@ def test_the_browser_asks_for_nothing_and_has_nothing_to_complain_about(tab: Tab
 
 def test_a_screen_reader_finds_headings_and_charts(tab: Tab):
     headings = names(tab, "heading")
-    assert headings[0].startswith("Everybody in the release of patients.csv looks like")
+    # The worst finding comes first, and the custodian stated that it is tolerated.
+    assert "are alone on the columns that stay" in headings[0]
     assert headings[-1] == "Provenance"
     charts = names(tab, "image") + names(tab, "img")
     assert charts == ["Risk before and after", "Detail lost, by column", "Detail lost, over k"]

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 POLICY = """
 tables:
   staff:
+    unit: row
     budget: {epsilon: 2}
     columns:
-      name: {role: identifier}
-      age: {role: quasi-identifier, bounds: [18, 67]}
-      born: {role: quasi-identifier}
-      pay: {role: sensitive, bounds: [0, 100000]}
-      ill: {role: sensitive, values: [asthma, cold, flu, gout, hiv, none]}
+      name: {role: identifier, kind: text}
+      age: {role: quasi-identifier, kind: integer, bounds: [18, 67]}
+      born: {role: quasi-identifier, kind: date}
+      pay: {role: sensitive, kind: integer, bounds: [0, 100000]}
+      ill: {role: sensitive, kind: text, values: [asthma, cold, flu, gout, hiv, none]}
 """
 ALICE = ["--person", "name = 'Alice'"]
 PAY = ["--value", "pay"]

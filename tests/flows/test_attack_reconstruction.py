@@ -10,12 +10,13 @@ import pytest
 POLICY = """\
 tables:
   people:
+    unit: row
     budget: {epsilon: 1}
     tolerance: {reconstruction: 10%}
     columns:
-      number: identifier
-      name: identifier
-      ill: {role: sensitive, values: [HIV, flu]}
+      number: {role: identifier, kind: integer}
+      name: {role: identifier, kind: text}
+      ill: {role: sensitive, kind: text, values: [HIV, flu]}
 """
 VALUE = ("--value", "ill = 'HIV'")
 

@@ -66,10 +66,10 @@ def test_entropy_l_may_not_be_rounded_down_to_a_whole_number():
     assert assess(frame).sensitive["s"].l.entropy == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_missing_text_among_sensitive_values_is_a_value():
+def test_a_missing_text_among_sensitive_values_is_counted_and_diversifies_nothing():
     frame = pd.DataFrame({"q": ["x"] * 3, "s": ["a", None, None]})
     found = assess(frame).sensitive["s"]
-    assert (found.values, found.missing, found.l.distinct, found.t.equal) == (2, 2, 2, 0.0)
+    assert (found.values, found.missing, found.l.distinct, found.t.equal) == (2, 2, 1, 0.0)
 
 
 def test_delta_disclosure_is_infinite_where_a_class_lacks_a_value():

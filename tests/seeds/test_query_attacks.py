@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BOOK = """
 tables:
   adult:
+    unit: row
     budget: {epsilon: 100}
     columns:
       Name: {role: identifier}
@@ -85,6 +86,7 @@ def test_a27_a_private_count_of_one_person_is_mostly_noise(adult):
 STAFF = """
 tables:
   staff:
+    unit: row
     budget: {epsilon: 1}
     columns:
       name: {role: identifier}
@@ -176,6 +178,7 @@ PATIENTS, SUBSETS = 64, 110
 SICK = """
 tables:
   patients:
+    unit: row
     budget: {epsilon: 1}
     columns:
       number: {role: identifier}

@@ -48,10 +48,11 @@ _MOST_DIGITS = 76  # of a decimal in Arrow
 def postgres_field(name: str, oid: int, modifier: int) -> Field:
     """Return how a column of PostgreSQL is told.
 
-    >>> postgres_field("n", 1700, (10 << 16 | 2) + 4)
-    Field(name='n', type='numeric', precision=10, scale=2)
-    >>> postgres_field("n", 1700, -1), postgres_field("p", 600, -1).type
-    (Field(name='n', type='numeric', precision=None, scale=None), 'text')
+    >>> found = postgres_field("n", 1700, (10 << 16 | 2) + 4)
+    >>> found.type, found.precision, found.scale
+    ('numeric', 10, 2)
+    >>> postgres_field("n", 1700, -1).precision, postgres_field("p", 600, -1).type
+    (None, 'text')
     """
     if oid == 1700 and modifier >= 4:
         precision, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF

@@ -128,7 +128,8 @@ def _nested(
             if attribute.cardinalities[level] <= MOST_PLACES * 3 // 4
         ]
         base = fitting[0]
-        frequent = np.argsort(-rows, kind="stable")[: MOST_PLACES - attribute.cardinalities[base]]
+        room = MOST_PLACES - attribute.cardinalities[base] - attribute.has_missing
+        frequent = np.argsort(-rows, kind="stable")[: max(room, 0)]
         apart[:] = False
         apart[frequent] = True
     order = np.lexsort([np.where(apart, np.arange(size), -1), *attribute.groups[base:]])
