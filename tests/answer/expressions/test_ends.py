@@ -98,6 +98,7 @@ def test_a_number_too_large_for_a_double_is_no_failure_within_a_person(typed_url
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-def test_no_value_of_spark_makes_a_question_fail(spark_engine: Engine) -> None:
+@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.soak)])
+def test_no_value_of_spark_makes_a_question_fail(spark_engine: Engine, count: int) -> None:
     make = lambda t, p: on_spark(spark_engine, t, p)  # noqa: E731
-    assert list(extremes.failures(make, extremes.SPARK, _some(3, 3))) == []
+    assert list(extremes.failures(make, extremes.SPARK, _some(count, count))) == []
