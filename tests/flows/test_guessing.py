@@ -41,13 +41,14 @@ def guesses() -> Iterator[tuple[tuple[str, ...], ...]]:
     return product(permutations(ILLNESSES), repeat=3)
 
 
-def published(folder: Path, discreet, text: str, name: str) -> dict[str, bytes]:
+def published(folder: Path, discreet, text: str, name: str, *options: str) -> dict[str, bytes]:
     """What is published of a source, each file by its name; the id is drawn, the time is the clock's."""
     (folder / "people.csv").write_text(text)
     for name_of_folder in ("out", "discreet-releases"):
         shutil.rmtree(folder / name_of_folder, ignore_errors=True)
     (folder / "out").mkdir()
-    ran = discreet(*("anonymize", "people.csv", "--policy", "policy.yaml", "-o", f"out/{name}"))
+    command = ("anonymize", "people.csv", "--policy", "policy.yaml", "-o", f"out/{name}")
+    ran = discreet(*command, *options)
     assert ran.code == 0, ran.err
     found = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
     manifest = json.loads(found["release.json"])
@@ -67,6 +68,39 @@ def test_everything_that_is_published_is_the_same_for_every_guess(
     assert set(first) == {name, "release.json"}
     for guess in (every[12_102], every[-1]):
         assert published(folder, discreet, source_of(guess), name) == first
+
+
+ROWS = [(zipcode, ill) for zipcode in ("1000", "2000") for ill in "abcdefghijkl"]
+
+
+def people_of(units: list[str]) -> str:
+    """The rows of ROWS, each with the person it belongs to."""
+    lines = [f"{unit},{age},{ill}" for unit, (age, ill) in zip(units, ROWS, strict=True)]
+    return "\n".join(["name,age,ill", *lines, ""])
+
+
+@pytest.mark.parametrize("criterion", ["k-anonymity: {k: 5}", "t-closeness: {column: ill, t: 0.9}"])
+def test_how_many_rows_a_person_has_is_not_in_the_manifest(folder: Path, discreet, criterion: str):
+    policy = POLICY.replace("  people:\n", "  people:\n    unit: name\n")
+    assert policy != POLICY
+    (folder / "policy.yaml").write_text(policy.replace("k-anonymity: {k: 4}", criterion))
+    alone = [f"P{place}" for place in range(24)]  # 12 people in each class
+    twice = [*alone[:12], *(f"Q{place // 2}" for place in range(12))]  # 12 and 6
+    found = [published(folder, discreet, people_of(units), "o.csv") for units in (alone, twice)]
+    assert found[0] == found[1]
+    release = json.loads(found[0]["release.json"])["release"]
+    assert (release["k"], release["risk"]) == (None, None)
+    assert [(one["reached"], one["holds"]) for one in release["criteria"]] == [(None, True)]
+
+
+def test_how_many_people_the_population_has_is_not_in_the_manifest(folder: Path, discreet):
+    (folder / "policy.yaml").write_text(POLICY.replace("k-anonymity: {k: 4}", "k-map: {k: 4}"))
+    found: list[dict[str, bytes]] = []
+    for times in (5, 7):
+        (folder / "everybody.csv").write_text("age\n" + "31\n51\n71\n" * times)
+        source = source_of(next(guesses()))
+        found.append(published(folder, discreet, source, "o.csv", "--against", "everybody.csv"))
+    assert found[0] == found[1]
 
 
 def test_no_digest_of_a_guess_is_in_anything_that_is_published(folder: Path, discreet):

@@ -33,8 +33,8 @@ NAME = "release.json"
 FORMAT = 2
 # What is measured on the published rows alone. Losses, risks before, rows left out, and what attacks
 # with the source's people found depend on the source: they are in the custodian's record.
+_PUBLIC = ("id", "output", "method", "classes", "left_out", "sha256", "bytes", "accepted_risk")
 _OF_POPULATION = ("k-map", "delta-presence")
-_PUBLIC = ("id", "output", "method", "k", "classes", "left_out", "sha256", "bytes", "accepted_risk")
 
 
 @dataclass(frozen=True)
@@ -82,22 +82,36 @@ def write_manifest(
 
 
 def public_value(release: Release) -> dict[str, Any]:
-    """Return what may go with the published rows: a function of them and of the policy."""
+    """Return what may go with the published rows: a function of them and of the policy.
+
+    The unit and the population are not published, so that what counts their people is None.
+    """
     told = release.to_dict()
+    has_unit = release.policy.unit is not None
     return {
         **{name: told[name] for name in _PUBLIC},
+        "k": None if has_unit else told["k"],
         "suppressed": release.suppressed - release.withheld,
-        "criteria": [
-            {
-                name: verdict[name]
-                for name in ("criterion", "column", "required", "reached", "holds")
-            }
-            for verdict in told["criteria"]
-        ],
-        "risk": told["risk"]["after"],
+        "criteria": [_public_verdict(v, has_unit=has_unit) for v in told["criteria"]],
+        "risk": None if has_unit else _public_risk(told["risk"]["after"]),
         "steps": [_told_step(step) for step in told["steps"]],
         "attacks": sorted({finding.attack for finding in release.findings}),
     }
+
+
+def _public_verdict(verdict: Mapping[str, Any], *, has_unit: bool) -> dict[str, Any]:
+    """Return what was demanded and that it holds; what was reached only where the rows show it."""
+    is_hidden = has_unit or verdict["criterion"] in _OF_POPULATION
+    found = {
+        name: verdict[name] for name in ("criterion", "column", "required", "reached", "holds")
+    }
+    return {**found, "reached": None} if is_hidden else found
+
+
+def _public_risk(risk: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the risks that the rows show: a population's sizes are behind all but the prosecutor's."""
+    hidden = ("journalist", "marketer") if risk["with_population"] else ()
+    return {name: None if name in hidden else value for name, value in risk.items()}
 
 
 def _told_step(step: dict[str, Any]) -> dict[str, Any]:
