@@ -14,10 +14,12 @@ from tests.answer.files import NAMES, ODD_CELLS, PEOPLE, POLICY, WRITERS
 
 import discreet
 from discreet.answer.register import register
+from discreet.engines import cleaning
 from discreet.engines.connect import open_table
 from discreet.engines.declared import Declared, Schema
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Kind
+from discreet.engines.files import kind_of
 from discreet.errors import DiscreetError, UndeclaredKind
 from discreet.policy.load import parse_policy
 from discreet.sql import build
@@ -166,6 +168,130 @@ def test_a_line_that_is_no_record_changes_no_other_record(tmp_path: Path, line: 
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:6], line + b"\n", *lines[6:]]))
     assert [row for row in rows_of(path) if row in PEOPLE] == PEOPLE
+
+
+def numbered(age: str, *, separator: str = ",") -> str:
+    return "[" + separator.join(f'{{"age":{age if i == 3 else 40}}}' for i in range(50)) + "]"
+
+
+@pytest.mark.parametrize("separator", [",", ",\n", ",\r\n  "])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "1" * 5000,
+        "[" * 3000 + "]" * 3000,
+        '{"a":' * 3000 + "1" + "}" * 3000,
+        '"a\tb"',
+        '"a\nb\0c\x1fd\re"',
+        '1,"x":[' + ",\n".join("1" * 1000) + "]",
+        "1" * 5000 + ',"x":[\n' + ",\n".join(['{"age":40}'] * 1000) + "]",
+        r'"\\\"}{[,\\"',
+        "[}",
+        "]",
+        "nothing",
+    ],
+    ids=lambda cell: repr(cell[:12]),
+)
+def test_any_value_of_a_record_in_a_list_is_one_record(
+    tmp_path: Path, cell: str, separator: str
+) -> None:
+    (tmp_path / "t.json").write_text(numbered(cell, separator=separator), newline="")
+    ages = [row["age"] for row in rows_of(tmp_path / "t.json", AGES)]
+    assert len(ages) == 50
+    assert [*ages[:3], *ages[4:]] == [40] * 49
+
+
+@pytest.mark.parametrize("odd", ["[1, 2, 3]", '[{"age":40},{"age":40}]', "5", '"{"', "null"])
+@pytest.mark.parametrize("form", ["[{},\n{}\n,{}]", "{}\n{}\n{}"])
+def test_what_stands_for_a_record_is_at_most_one(tmp_path: Path, form: str, odd: str) -> None:
+    first = '{\n  "age": 1,\n  "x": {"age": [2]}\n}'
+    text = form.replace("{}", "%s") % (first, odd, '{"age": 3}')
+    (tmp_path / "t.json").write_text(text)
+    ages = [row["age"] for row in rows_of(tmp_path / "t.json", AGES)]
+    assert ages in ([1, 3], [1, None, 3])
+
+
+@pytest.mark.parametrize("line", ['{"age": 1', '{"age": "a"b"}', '{"age": {"a": [', "{"])
+def test_a_record_that_is_never_closed_is_one_record(tmp_path: Path, line: str) -> None:
+    lines = ['{"age": 40}'] * 6
+    (tmp_path / "t.json").write_text("[" + ",\n".join([*lines[:3], line, *lines[3:]]) + "]")
+    ages = [row["age"] for row in rows_of(tmp_path / "t.json", AGES)]
+    assert ages == [40, 40, 40, None, 40, 40, 40]
+
+
+AGES = Schema({"age": Declared(Kind.INTEGER)})
+
+
+def test_a_carriage_return_in_a_line_makes_no_other_line(tmp_path: Path) -> None:
+    record = '{"x": 1,' + '\r "a": 1,' * 1000 + '"age": 4}'
+    (tmp_path / "t.ndjson").write_text('{"age": 40}\r\n' * 30 + record + "\r\n", newline="")
+    assert [row["age"] for row in rows_of(tmp_path / "t.ndjson", AGES)] == [40] * 30 + [4]
+    for end in ("\n", "\r\n"):
+        text = end.join(["age,z", *["1,2"] * 30, "4,a" + "\rb" * 1000, ""])
+        (tmp_path / "t.csv").write_text(text, newline="")
+        assert [row["age"] for row in rows_of(tmp_path / "t.csv", AGES)] == [1] * 30 + [4]
+        (tmp_path / "t.csv").write_text(text, encoding="utf-16", newline="")
+        assert [row["age"] for row in rows_of(tmp_path / "t.csv", AGES)] == [1] * 30 + [4]
+
+
+def test_lines_that_end_in_carriage_returns_are_lines(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,z\r" + "1,2\r" * 30, newline="")
+    assert [row["age"] for row in rows_of(tmp_path / "t.csv", AGES)] == [1] * 30
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3, 7])
+def test_a_carriage_return_between_two_pieces_is_read_as_one_within(
+    tmp_path: Path, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaning, "CHUNK_BYTES", piece)
+    (tmp_path / "t.csv").write_text("a,b\r\n1,\r\r2\r\r\n\r", newline="")
+    found = cleaning.as_utf8(tmp_path / "t.csv", encoding="utf-8", folder=tmp_path)
+    assert found.read_bytes() == b"a,b\r\n1,  2 \r\n "
+    (tmp_path / "t.csv").write_text("a,b\r\n1,2\r\n", newline="")
+    assert cleaning.as_utf8(tmp_path / "t.csv", encoding="utf-8", folder=tmp_path).name == "t.csv"
+
+
+@pytest.mark.parametrize("place", [(2000, 1), (2000, 3), (5, 300), (2000, 300)])
+def test_a_stray_cell_of_a_sheet_is_at_most_one_row_and_no_column(
+    tmp_path: Path, place: tuple[int, int]
+) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in [["age", "column3", None], *[[40, "x", None]] * 30]:
+        sheet.append(row)
+    sheet.cell(*place).value = 7
+    book.save(tmp_path / "t.xlsx")
+    opened = open_table(tmp_path / "t.xlsx", schema=AGES)
+    try:
+        assert [c.name for c in opened.engine.columns(opened.relation)] == ["age", "column3"]
+    finally:
+        opened.engine.close()
+    ages = [row["age"] for row in rows_of(tmp_path / "t.xlsx", AGES)]
+    assert ages == [40] * 30 + ([7] if place == (2000, 1) else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.ndjson", '{"age": "DUCK\\u0000\0\0\0\0\0\0\0"}\n'),
+        ("t.ndjson", '{"id": "DUCK", "age": 4}\n'),
+        ("t.jsonl", "PAR1\n"),
+        ("t.json", "SQLite format 3\0"),
+        ("t.ndjson", "ARROW1\0\0\n"),
+        ("t.csv", "id,age,\nDUCK1,5,\n"),
+        ("t.csv", "id,age,\nDUCK\0\0\0\0\0\0\0\0\0\0\0\0,5,\n"),
+        ("t.dat", "id,age,\nDUCK1,5,\n"),
+    ],
+)
+def test_the_first_person_does_not_tell_the_kind_of_a_file(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert kind_of(tmp_path / name) == ("json" if "js" in name else "csv")
+    assert len(rows_of(tmp_path / name, AGES)) <= 1
 
 
 @pytest.mark.parametrize("ending", UNTYPED)

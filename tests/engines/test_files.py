@@ -168,6 +168,12 @@ def test_a_sheet_is_read_with_whole_numbers_and_leading_zeros(tmp_path: Path) ->
     assert cells(table)["zip"] == ["01234", "2"]
 
 
+def test_lines_of_a_sheet_without_a_cell_are_no_rows(tmp_path: Path) -> None:
+    rows = [["zip", "age"], ["01234", 41], [None, None], ["", None], [None, 5], *[[None]] * 50]
+    table = open_table(workbook(tmp_path / "t.xlsx", people=[*rows, ["2", 1]]))
+    assert cells(table) == {"zip": ["01234", None, "2"], "age": [41, 5, 1]}
+
+
 def test_a_sheet_must_be_named_when_there_are_several(tmp_path: Path) -> None:
     path = workbook(tmp_path / "t.xlsx", people=[["a"], [1]], visits=[["b"], [2]])
     with pytest.raises(WrongUsage, match="'people', 'visits'"):

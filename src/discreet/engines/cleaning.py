@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pyarrow as pa
 from discreet.errors import UnreadableSource
 
 CHUNK_BYTES = 1 << 22
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+_LONE_RETURN_BYTES = re.compile(rb"\r(?!\n)")
 
 
 def opened(path: Path) -> Any:
@@ -20,20 +23,27 @@ def opened(path: Path) -> Any:
     return pa.input_stream(str(path), compression=compression)
 
 
-def as_utf8(path: Path, *, encoding: str, folder: Path) -> Path:
+def as_utf8(path: Path, *, encoding: str, folder: Path, lone_returns: bool = False) -> Path:
     """Return a file in UTF-8 with the text of `path`: that file, or a copy in `folder`.
 
-    Bytes that are no text become U+FFFD, so that one person's bytes change that person's cell only.
+    Bytes that are no text become U+FFFD, and carriage returns without a line feed become blanks unless
+    `lone_returns` end the lines, so that one person's bytes change that person's cell only.
     """
-    if encoding == "utf-8" and path.suffix.lower() not in (".gz", ".zst") and _is_utf8(path):
+    is_plain = encoding == "utf-8" and path.suffix.lower() not in (".gz", ".zst")
+    if is_plain and _is_clean(path, lone_returns=lone_returns):
         return path
     handle, name = tempfile.mkstemp(dir=folder, prefix="clean-")
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    held = ""  # a carriage return at the end of a piece: the next one tells what it is
     try:
         with opened(path) as stream, open(handle, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
             while chunk := stream.read(CHUNK_BYTES):
-                file.write(_whole(decoder.decode(chunk)))
-            file.write(_whole(decoder.decode(b"", final=True)))
+                text = held + _whole(decoder.decode(chunk))
+                held = "\r" if text.endswith("\r") else ""
+                text = text.removesuffix("\r")
+                file.write(text if lone_returns else _LONE_RETURN.sub(" ", text))
+            text = held + _whole(decoder.decode(b"", final=True))
+            file.write(text if lone_returns else _LONE_RETURN.sub(" ", text))
     except (OSError, pa.ArrowException):
         damaged = True
     else:
@@ -47,13 +57,17 @@ def _whole(text: str) -> str:
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _is_utf8(path: Path) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8")()
+def _is_clean(path: Path, *, lone_returns: bool) -> bool:
+    decoder, held = codecs.getincrementaldecoder("utf-8")(), b""
     try:
         with opened(path) as stream:
-            while chunk := stream.read(CHUNK_BYTES):
+            while chunk := bytes(stream.read(CHUNK_BYTES)):
                 decoder.decode(chunk)
+                whole = held + chunk
+                held = b"\r" if whole.endswith(b"\r") else b""
+                if not lone_returns and _LONE_RETURN_BYTES.search(whole.removesuffix(b"\r")):
+                    return False
             decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
-    return True
+    return lone_returns or not held

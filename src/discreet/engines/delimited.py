@@ -88,7 +88,15 @@ def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> e
 
     def read() -> exp.Query:
         folder = Path(engine.folder)
-        clean = [as_utf8(path, encoding=dialect.encoding, folder=folder) for path in paths]
+        clean = [
+            as_utf8(
+                path,
+                encoding=dialect.encoding,
+                folder=folder,
+                lone_returns=_has_return_lines(path, dialect.encoding),
+            )
+            for path in paths
+        ]
         source = _read_csv(clean, replace(dialect, encoding="utf-8"), options=FORGIVING)
         wanted = [
             build.named(fitted(build.column(name), one), name) for name, one in columns.items()
@@ -149,6 +157,13 @@ def header_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -
         raise EmptySource(f"{path.name} is empty. A table needs at least a line of column names.")
     _refuse_binary(path, header)
     return _dialect_of(path, head, header, delimiter=delimiter, encoding=encoding, is_cut=False)
+
+
+def _has_return_lines(path: Path, encoding: str) -> bool:
+    """Whether the header ends in a carriage return alone, as lines did on old Macs."""
+    head = _read_head(path, encoding)[0].lstrip("\r\n")
+    after = head[len(_first_record(head)) :]
+    return after.startswith("\r") and not after.lstrip("\r").startswith("\n")
 
 
 def _first_record(text: str) -> str:

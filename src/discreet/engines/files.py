@@ -138,22 +138,35 @@ def find_files(source: str) -> list[Path]:
 
 
 def kind_of(path: Path) -> str:
-    """Return what kind of file it is: its first bytes know best, then its ending."""
+    """Return what kind of file it is: its first bytes know best, then its ending.
+
+    The first bytes of a text may be a person's, who may write in them what others begin with. So a JSON
+    file is what its ending says, and below the header of a CSV file no mark is looked for.
+    """
     with path.open("rb") as file:
-        head = file.read(16)
+        head = file.read(20)
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in _PACKED]
+    named = _KINDS.get(endings[-1]) if endings else None
+    if named != "json" and (marked := _marked(path, head, is_text=named == "csv")):
+        return marked
+    kind = named or "csv"
+    if not head and kind not in ("parquet", "json"):
+        raise EmptySource(f"{path.name} is empty. A table needs at least its column names.")
+    return kind
+
+
+def _marked(path: Path, head: bytes, *, is_text: bool) -> str | None:
+    """Return the kind that the first bytes tell, None if they tell none."""
     if head.startswith((b"PAR1", b"PARE")):
         return "parquet"
     if head.startswith(b"ARROW1") or (head[:4] == b"\xff\xff\xff\xff" and len(head) > 8):
         return "arrow"
-    if head[8:12] == b"DUCK":
+    # A checksum, the mark, and a version in eight bytes, of which the last ones are zero.
+    if not is_text and head[8:12] == b"DUCK" and head[16:20] == b"\0\0\0\0":
         return "duckdb"
     if head.startswith(b"SQLite format 3"):
         raise UnreadableSource(f"{path.name} is an SQLite database. Export the table to CSV first.")
-    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in _PACKED]
-    kind = _KINDS.get(endings[-1], "csv") if endings else "csv"
-    if not head and kind not in ("parquet", "json"):
-        raise EmptySource(f"{path.name} is empty. A table needs at least its column names.")
-    return kind
+    return None
 
 
 def _inside(folder: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from discreet.engines.duckdb import DuckDB
 
 _LINES = (".ndjson", ".jsonl")
-_BETWEEN = " \t\r\n,[]"
 _SEPARATOR = "\x1f"  # no valid JSON holds it
+_STRING = r'"(?:[^"\\]++|\\.)*+"'
+_MARK = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
+_BRACE = re.compile(rf'{_STRING}|["{{}}]', re.DOTALL)
+_BRACKET = re.compile(rf'{_STRING}|["\[\]]', re.DOTALL)
+_FLAT = rf'\{{(?:[^{{}}"]++|{_STRING})*+\}}'
+_TWICE = rf'\{{(?:[^{{}}"]++|{_STRING}|{_FLAT})*+\}}'
+_SHALLOW = re.compile(rf'\{{(?:[^{{}}"]++|{_STRING}|{_TWICE})*+\}}', re.DOTALL)
+_INDENT = re.compile(r"[ \t]*")
 
 
 def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> exp.Table:
@@ -85,17 +92,45 @@ def _in_lines(path: Path, folder: Path) -> Path:
 
 
 def _records(text: str) -> Iterator[str]:
-    """Yield the text of each record; after one that cannot be read, go on with the next line."""
-    decoder, place = json.JSONDecoder(), 0
-    while place < len(text):
-        if text[place] in _BETWEEN:
-            place += 1
-            continue
-        try:
-            _, end = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            end = text.find("\n", place) % (len(text) + 1)
-            yield "{}"
-        else:
-            yield text[place:end]
-        place = end
+    """Yield the text of each record of a list, or of records after each other; no record is parsed.
+
+    What a record holds does not move where it ends: its braces do, outside strings. A list in place of
+    a record is one empty record. After a record that is never closed, go on with the next line that is
+    indented like it.
+    """
+    is_list, inside, place = text.lstrip().startswith("["), False, 0
+    while found := _MARK.search(text, place):
+        start, place = found.span()
+        mark = text[start]
+        if mark == "]":
+            inside = False
+        elif mark == "[" and is_list and not inside:
+            inside = True
+        elif mark in "{[":
+            end = _end(text, start)
+            yield text[start:end] if mark == "{" and end else "{}"
+            place = end or _next_line(text, start)
+
+
+def _end(text: str, start: int) -> int | None:
+    """Return where the object or list that begins at `start` ends, None if it does not."""
+    if shallow := _SHALLOW.match(text, start):  # most records, at once
+        return shallow.end()
+    opening, depth = text[start], 0
+    for found in (_BRACE if opening == "{" else _BRACKET).finditer(text, start):
+        mark = found[0]
+        if mark == '"':  # a string without an end: what was taken for strings were none
+            return None
+        if mark[0] != '"':
+            depth += 1 if mark == opening else -1
+        if not depth:
+            return found.end()
+    return None
+
+
+def _next_line(text: str, start: int) -> int:
+    line = text.rfind("\n", 0, start) + 1
+    indent = _INDENT.match(text, line)
+    alike = re.compile(rf"\n{re.escape(indent[0] if indent else '')}[,\[]?(?=[ \t]?\{{)")
+    found = alike.search(text, start)
+    return found.end() if found else len(text)

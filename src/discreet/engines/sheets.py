@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute
 
 from discreet.engines.declared import fitted, types_of
 from discreet.engines.names import refuse_duplicates
@@ -26,28 +27,37 @@ if TYPE_CHECKING:
     from discreet.engines.declared import Schema
     from discreet.engines.duckdb import DuckDB
 
+pc: Any = pyarrow.compute  # its functions are made at run time
+
 
 def open_sheet(path: Path, *, engine: DuckDB, sheet: str | None) -> exp.Table:
     """Return the sheet called `sheet`, or the only one, typed by all of its cells."""
     book = _open(path)
     name = _choose(path, list(book.sheet_names), sheet)
     header, table = _cells(path, book, name)
-    names = _names(path, name, header)
-    return engine.whole_numbers(engine.load(table.rename_columns(names).to_reader()))
+    titles = _titles(header)
+    names = [title or f"column{position}" for position, title in enumerate(titles, start=1)]
+    _check(path, name, names)
+    filled = _filled(table.rename_columns(names))
+    return engine.whole_numbers(engine.load(filled.to_reader()))
 
 
 def open_declared(path: Path, schema: Schema, *, engine: DuckDB, sheet: str | None) -> exp.Table:
-    """Return a sheet as a table of its first line, the declared columns fitted; cells are read later."""
+    """Return a sheet as a table of its first line, the declared columns fitted; cells are read later.
+
+    A column without a title is none: a cell somewhere to the right makes no table wider.
+    """
     book = _open(path)
     name = _choose(path, list(book.sheet_names), sheet)
-    names = _names(path, name, _load(path, book, name, header_row=None, n_rows=1))
-    columns = schema.named(names)
+    titles = _titles(_load(path, book, name, header_row=None, n_rows=1))
+    _check(path, name, [title for title in titles if title])
+    columns = schema.named(title for title in titles if title)
 
     def read() -> exp.Query:
         texts = _load(path, book, name)
-        kept = [names.index(column) for column in columns]
-        wide = texts.select(kept).rename_columns(list(columns))
-        loaded = engine.load(wide.to_reader())
+        kept = [titles.index(column) for column in columns]
+        filled = _filled(texts.select(kept).rename_columns(list(columns)))
+        loaded = engine.load(filled.to_reader())
         wanted = [build.named(fitted(build.column(c), one), c) for c, one in columns.items()]
         return build.select(*wanted, source=loaded)
 
@@ -64,15 +74,27 @@ def _load(path: Path, book: Any, name: str, **options: Any) -> Any:
     raise UnreadableSource(f"Sheet '{name}' of {path.name} cannot be read ({kind}).")
 
 
-def _names(path: Path, sheet: str, header: Any) -> list[str]:
-    names = [
-        str((column[0].as_py() if len(column) else None) or "").strip() or f"column{position}"
-        for position, column in enumerate(header.columns, start=1)
+def _titles(header: Any) -> list[str]:
+    return [
+        str((column[0].as_py() if len(column) else None) or "").strip() for column in header.columns
     ]
+
+
+def _check(path: Path, sheet: str, names: list[str]) -> None:
     if not names:
         raise EmptySource(f"Sheet '{sheet}' of {path.name} is empty.")
     refuse_duplicates(names, where=f"Sheet '{sheet}' of {path.name}")
-    return names
+
+
+def _filled(table: Any) -> Any:
+    """Return the rows with a cell: a cell far below makes no people of the lines above it."""
+    filled = None
+    for column in table.columns:
+        is_there = pc.is_valid(column)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            is_there = pc.fill_null(pc.not_equal(column, ""), False)
+        filled = is_there if filled is None else pc.or_(filled, is_there)
+    return table if filled is None else table.filter(filled)
 
 
 def _cells(path: Path, book: Any, name: str) -> tuple[Any, Any]:
