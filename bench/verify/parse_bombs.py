@@ -61,6 +61,7 @@ BOMBS: dict[str, Callable[[int], str]] = {
     "escaped quote": lambda size: r"SELECT E'\'', " + "1," * (size // 2) + r"E'\''",
     "number and quote": lambda size: r"SELECT 1e'\'', " + "1," * (size // 2) + "'",
     "comment after a sign": lambda size: "SELECT a #-- " + "1," * (size // 2) + "1",
+    "names of types": lambda size: "SELECT " + "date(" * (size // 6) + "1" + ")" * (size // 6),
     "semicolons": lambda size: ";" * size,
     "statements": lambda size: "SELECT 1;" * (size // 9),
 }

@@ -188,3 +188,15 @@ WORDS += ["CASE", "WHEN", "END", "OVER", "PIVOT", "*", "--", "/*", "$1", "?", "[
 def test_no_row_of_words_makes_the_reader_crash(words: list[str]):
     with suppress(InvalidQuestion, QuestionRefused):
         parse(" ".join(words))
+
+
+@pytest.mark.parametrize("bracket", ["date(", "decimal(", "array[", "struct("])
+def test_nested_names_of_types_are_read_in_a_bounded_number_of_steps(bracket: str):
+    closing = {"(": ")", "[": "]"}[bracket[-1]]
+    with pytest.raises(InvalidQuestion, match="nested too deeply"):
+        parse(f"SELECT {bracket * 40}1{closing * 40}")
+
+
+def test_a_number_of_thousands_of_digits_is_refused():
+    with pytest.raises(InvalidQuestion, match="digits"):
+        parse(f"SELECT count(*) FROM people WHERE age < {'9' * 5000}")

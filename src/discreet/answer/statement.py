@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import InvalidQuestion, QuestionRefused
+from discreet.sql.steps import BoundedParser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +21,7 @@ LONGEST = 100_000  # characters; a question is written by a person
 DEEPEST = 200  # nested brackets, far more than a person writes
 DEEPEST_TREE = 200  # operators in a row are one below the other, too
 LARGEST = 10_000  # nodes of the tree
+DIGITS = 1_000  # of a number; Python reads no more than 4,300
 
 # The clauses that each part of a statement may have; any other one refuses the question.
 _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
@@ -68,6 +71,15 @@ _CALLED = {
     "sample": "A sample",
     "windows": "WINDOW",
 }
+
+
+class _Question(DuckDB):
+    """DuckDB's SQL, read in a bounded number of steps."""
+
+    class Parser(BoundedParser, DuckDB.Parser):
+        """Stops where nested names of types are read again and again."""
+
+
 # It logs what it cannot take apart, which is refused here in words of our own.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
@@ -85,7 +97,7 @@ def parse(text: str) -> exp.Query:
     if len(text) > LONGEST or _depth(text) > DEEPEST:
         raise InvalidQuestion("The question is longer or deeper than any person writes. Split it.")
     try:
-        found = [tree for tree in sqlglot.parse(text, read=DIALECT) if tree is not None]
+        found = [tree for tree in sqlglot.parse(text, read=_Question) if tree is not None]
     except SqlglotError as error:
         reason = _where(error)
     except RecursionError:
@@ -139,6 +151,8 @@ def _check_size(tree: exp.Expr) -> None:
             raise InvalidQuestion(
                 "The question is longer or deeper than any person writes. Split it."
             )
+        if isinstance(node, exp.Literal) and not node.is_string and len(node.name) > DIGITS:
+            raise InvalidQuestion(f"A number has more than {DIGITS:,} digits. Write a smaller one.")
         stack += [(child, depth + 1) for child in node.iter_expressions()]
 
 

@@ -261,3 +261,35 @@ def test_very_deep_and_very_long_statements_are_refused_and_not_endless():
         assert caught.value.sqlstate == "54001"
     chain = " OR ".join(["id = 1"] * 2000)
     assert permit("ann", f"SELECT name FROM emp WHERE {chain}").names == ("name",)
+
+
+TERMS = ", ".join(f"id + {number}" for number in range(14))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT count(*) FROM emp GROUP BY CUBE ({TERMS})",
+        "SELECT count(*) FROM emp GROUP BY CUBE (id, name, dept, hired, sal), CUBE (id, name, dept, hired, sal)",
+        "SELECT count(*) FROM emp GROUP BY " + ", ".join(["ROLLUP (id, name)"] * 6),
+        f"SELECT count(*) FROM emp GROUP BY GROUPING SETS (CUBE ({TERMS}), (id))",
+        f"SELECT count(*) FROM emp GROUP BY GROUPING SETS (GROUPING SETS (CUBE ({TERMS})))",
+        "SELECT count(*) FROM emp GROUP BY ROLLUP (" + ", ".join(["id + 1"] * 400) + ")",
+        "SELECT 1 FROM (SELECT count(*) FROM emp GROUP BY CUBE (id, name, dept, hired, sal)) AS a"
+        + " UNION ALL SELECT count(*) FROM emp GROUP BY CUBE (id, name, dept, hired, sal)" * 16,
+    ],
+    ids=["cube", "product", "rollups", "in sets", "nested", "wide", "several"],
+)
+def test_more_grouping_sets_than_an_engine_writes_out_in_time_are_refused(sql: str):
+    with pytest.raises(StatementFailed, match="grouping sets") as failed:
+        permit("owner", sql)
+    assert failed.value.sqlstate == "54001"
+
+
+def test_grouping_sets_as_people_write_them_are_taken():
+    terms = ", ".join(
+        ["(id, name)", "dept", "hired", "sal", "id + 1", "id + 2", "id + 3", "id + 4"]
+    )
+    assert permit("owner", f"SELECT count(*) FROM emp GROUP BY CUBE ({terms})").tree
+    sets = ", ".join(f"(id + {number})" for number in range(90))
+    assert permit("owner", f"SELECT count(*) FROM emp GROUP BY GROUPING SETS ({sets})").tree

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import TokenError
+from tests.guard.rewrite import corpus
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements.limits import Bounds, check_text
 from discreet.guard.statements.parse import parse
 from discreet.guard.statements.placeholders import set_apart
-from discreet.guard.statements.trees import read_write
+from discreet.guard.statements.trees import read_tree, read_write
 
 CELLS = "(1, -2.5, 'a''b;(', NULL, true, DEFAULT, $1, 1e5, .5, FALSE)"
 
@@ -90,6 +91,91 @@ def test_more_values_than_allowed_are_refused():
     with pytest.raises(StatementFailed, match="more than 100 values") as failed:
         parse(text, bounds=Bounds(values=100))
     assert failed.value.sqlstate == "54000"
+
+
+BRACKETS = (
+    *("date(", "int(", "decimal(", "numeric(", "timestamp(", "text(", "varchar(", "char(", "bit("),
+    *("time(", "struct(", "object(", "union(", "enum(", "vector(", "variant(", "geometry("),
+    *("array[", "list[", "x::int["),
+)
+
+
+def nested(bracket: str, depth: int) -> str:
+    return bracket * depth + "1" + {"(": ")", "[": "]"}[bracket[-1]] * depth
+
+
+@pytest.mark.parametrize("bracket", BRACKETS)
+def test_nested_names_of_types_are_read_in_a_bounded_number_of_steps(bracket: str):
+    with pytest.raises(StatementFailed) as failed:
+        parse(f"SELECT {nested(bracket, 40)}")
+    assert failed.value.sqlstate == "54001"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO t VALUES ({})",
+        "UPDATE t SET a = {}",
+        "CREATE VIEW v AS SELECT {}",
+        "CREATE POLICY p ON t USING ({})",
+        "CREATE TABLE t (a integer DEFAULT {})",
+        "DECLARE c CURSOR FOR SELECT {}",
+        "EXECUTE p ({})",
+        "COPY (SELECT {}) TO STDOUT",
+    ],
+)
+def test_so_are_they_in_every_other_statement(text: str):
+    with pytest.raises(StatementFailed) as failed:
+        parse(text.replace("{}", nested("date(", 40)))
+    assert failed.value.sqlstate == "54001"
+
+
+@pytest.mark.parametrize("bracket", ["date(", "decimal(", "array["])
+def test_names_of_types_nested_as_people_do_are_read(bracket: str, monkeypatch: pytest.MonkeyPatch):
+    assert parse(f"SELECT {nested(bracket, 8)}")
+    monkeypatch.setattr("discreet.sql.steps.STEPS", 20)
+    (found,) = parse("SELECT " + ", ".join([nested(bracket, 2)] * 100))
+    assert len(found.tree.expressions) == 100
+
+
+def test_the_steps_of_every_ordinary_statement_are_few(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("discreet.sql.steps.STEPS", 20)
+    queries = corpus.QUERIES.strip().splitlines()
+    expressions = (corpus.EXPRESSIONS + corpus.AGGREGATES).strip().splitlines()
+    for text in (*queries, *(f"SELECT {text}" for text in expressions if text)):
+        read_tree(text)
+
+
+def test_a_quoted_name_of_a_type_is_not_read_as_sql():
+    with pytest.raises(StatementFailed, match="syntax error") as failed:
+        parse(f'SELECT 1::"{nested("int(", 3000)}"')
+    assert len(str(failed.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT {}",
+        "SELECT -{}",
+        "SELECT ${}",
+        "SELECT 1 LIMIT {}",
+        "SELECT 1 ORDER BY {}",
+        "SELECT a[{}] FROM t",
+        "SELECT 'a'::varchar({})",
+        "INSERT INTO t VALUES ({})",
+        "INSERT INTO t VALUES " + ", ".join(["({})"] * 60),
+        "CREATE POLICY p ON t USING (a = {})",
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_out_of_range(text: str):
+    with pytest.raises(StatementFailed) as failed:
+        parse(text.replace("{}", "9" * 5000))
+    assert failed.value.sqlstate == "22003"
+
+
+def test_an_option_of_thousands_of_digits_is_out_of_range():
+    with pytest.raises(StatementFailed, match="whole number of people"):
+        parse(f"CREATE CONTROL c ON t TO a WITH (size = {'9' * 5000})")
 
 
 def test_a_long_text_in_quotes_counts_as_one():

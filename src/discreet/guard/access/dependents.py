@@ -71,7 +71,9 @@ def parsed(text: str) -> exp.Expr:
     from sqlglot import parse_one
     from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
-    return normalize_identifiers(parse_one(text, dialect="postgres"), dialect="postgres")
+    from discreet.guard.statements.dialect import Served
+
+    return normalize_identifiers(parse_one(text, dialect=Served), dialect="postgres")
 
 
 def _rules(relation: Relation) -> list[tuple[str, str]]:

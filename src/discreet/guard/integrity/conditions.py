@@ -12,6 +12,7 @@ from discreet.guard.rewrite.authorize import authorize_query
 from discreet.guard.rewrite.kinds import kind_named
 from discreet.guard.rewrite.scope import folded
 from discreet.guard.rewrite.source import plain_source
+from discreet.guard.statements.dialect import Served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,7 +88,7 @@ def _given(tree: exp.Expr) -> list[str]:
 
 def _parsed(text: str) -> exp.Expr:
     try:
-        tree = parse_one(text, dialect="postgres")
+        tree = parse_one(text, dialect=Served)
     except (SqlglotError, RecursionError):
         tree = None
     if tree is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -25,10 +26,31 @@ def read_group(
     group = select.args.get("group")
     if group is None:
         return None
+    sets = prod(_sets(term) for term in group.expressions)
+    if sets > 1:
+        reading.work.grouping(sets, sum(_width(term) for term in group.expressions))
     found: list[exp.Expr] = []
     for term in list(group.expressions):
         _read_term(reading, term, select, scope, fields, found)
     return found
+
+
+def _sets(term: exp.Expr) -> int:
+    """Return how many grouping sets a term stands for; the terms of one GROUP BY multiply."""
+    if isinstance(term, exp.Cube):
+        return 2 ** len(term.expressions)
+    if isinstance(term, exp.Rollup):
+        return len(term.expressions) + 1
+    if isinstance(term, exp.GroupingSets):
+        return sum(_sets(inner) for inner in term.expressions)
+    return prod(_sets(inner) for inner in term.iter_expressions() if isinstance(inner, _SETS))
+
+
+def _width(term: exp.Expr) -> int:
+    """Return how many expressions a term names."""
+    if not isinstance(term, _SETS):
+        return 1
+    return sum(_width(inner) for inner in term.iter_expressions())
 
 
 def _read_term(

@@ -19,6 +19,7 @@ from discreet.guard.rewrite.joins import relation_fields
 from discreet.guard.rewrite.normal import normalized
 from discreet.guard.rewrite.reading import Place, Reading, typed
 from discreet.guard.rewrite.scope import Entry, Scope, visible_fields
+from discreet.guard.statements.dialect import Served
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def check_rule(
 def parsed_expression(text: str) -> exp.Expr:
     """Return an expression that was checked when it was defined, as a tree that is checked again."""
     try:
-        tree = parse_one(text, dialect="postgres")
+        tree = parse_one(text, dialect=Served)
     except (SqlglotError, RecursionError):
         tree = None
     if tree is None:

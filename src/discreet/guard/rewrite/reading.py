@@ -13,7 +13,7 @@ from discreet.guard.rewrite.allowed import refused
 from discreet.guard.rewrite.kinds import UNKNOWN, Typed, category, data_type, kind_named
 from discreet.guard.rewrite.literals import in_zone
 from discreet.guard.rewrite.scope import Entry, Field, Handles, Scope
-from discreet.guard.statements.limits import DEFINITIONS, RELATIONS
+from discreet.guard.statements.limits import DEFINITIONS, GROUPED, RELATIONS, SETS
 
 if TYPE_CHECKING:
     from discreet.guard.access.authority import Authority, Name, Subject
@@ -51,6 +51,8 @@ class Work:
 
     relations: int = 0
     nodes: int = 0
+    sets: int = 0
+    grouped: int = 0
 
     def relation(self) -> None:
         """Count a part of FROM."""
@@ -60,6 +62,17 @@ class Work:
                 "54000",
                 f"the statement reads more than {RELATIONS} tables",
                 hint="Views and row policies that it uses count, too.",
+            )
+
+    def grouping(self, sets: int, width: int) -> None:
+        """Count the grouping sets of a GROUP BY, and the expressions that they are written out with."""
+        self.sets += sets
+        self.grouped += sets * width
+        if self.sets > SETS or self.grouped > GROUPED:
+            raise StatementFailed(
+                "54001",
+                "the statement has too many grouping sets",
+                hint=f"CUBE, ROLLUP and GROUPING SETS may stand for {SETS} sets in all.",
             )
 
     def definition(self, tree: exp.Expr) -> exp.Expr:

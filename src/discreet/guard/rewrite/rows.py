@@ -15,6 +15,7 @@ from discreet.guard.rewrite.normal import normalized
 from discreet.guard.rewrite.queries import read_query, settle_columns
 from discreet.guard.rewrite.reading import Place, settle, typed
 from discreet.guard.rewrite.scope import Scope, folded
+from discreet.guard.statements.dialect import Served
 from discreet.guard.statements.plain_rows import FEWEST
 from discreet.sql import build
 
@@ -177,7 +178,7 @@ def default_of(column: Column) -> exp.Expr:
     if column.default is None:
         return exp.Null()
     try:
-        tree = parse_one(column.default, dialect="postgres")
+        tree = parse_one(column.default, dialect=Served)
     except (SqlglotError, RecursionError):
         tree = None
     if tree is None:

@@ -25,6 +25,7 @@ from discreet.guard.rewrite.policies import (
 )
 from discreet.guard.rewrite.queries import read_finished
 from discreet.guard.rewrite.scope import Entry, Scope, distinct_keys
+from discreet.guard.statements.dialect import Served
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ def _as_query(tree: exp.Expr) -> exp.Query:
 def view_query(relation: Relation) -> exp.Expr:
     """Return the query of a view as a tree that was checked again."""
     try:
-        tree = parse_one(relation.query or "", dialect="postgres")
+        tree = parse_one(relation.query or "", dialect=Served)
     except (SqlglotError, RecursionError):
         tree = None
     if tree is None:

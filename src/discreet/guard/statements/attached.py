@@ -85,7 +85,8 @@ def _whole(options: dict[str, str], name: str, least: int) -> int | None:
     value = options.pop(name, None)
     if value is None:
         return None
-    if not (value.isascii() and value.isdigit() and least <= int(value) <= _MOST):
+    is_number = value.isascii() and value.isdigit() and len(value) <= len(str(_MOST))
+    if not (is_number and least <= int(value) <= _MOST):
         raise StatementFailed(
             "22023", f'"{name}" is a whole number of people, from {least} to {_MOST}'
         )

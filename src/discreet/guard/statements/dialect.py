@@ -9,17 +9,20 @@ from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.tokenizer_core import TokenType
 
+from discreet.sql.steps import BoundedParser
+
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
+LONGEST_NAME = 63  # of a type, as in PostgreSQL
 _AFTER_A_NAME = {TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN}
 
 
 class Served(Postgres):
     """PostgreSQL's SQL as clients of a server write it."""
 
-    class Parser(Postgres.Parser):
-        """Reads what drivers ask the catalog."""
+    class Parser(BoundedParser, Postgres.Parser):
+        """Reads what drivers ask the catalog, in a bounded number of steps."""
 
         def parse(self, raw_tokens: list[Token], sql: str = "") -> list[exp.Expr | None]:
             """Return trees; `select` is a name after AS or a dot, as Metabase writes it."""
@@ -34,6 +37,9 @@ class Served(Postgres):
 
         def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             """Return a type, also an array of one that numbers things, as asyncpg asks for."""
+            is_quoted = self._curr.token_type == TokenType.IDENTIFIER
+            if is_quoted and len(self._curr.text) > LONGEST_NAME:
+                self.raise_error("A name is too long")  # sqlglot would read it as SQL of its own
             found = super()._parse_types(*args, **kwargs)
             if isinstance(found, exp.ObjectIdentifier) and self._match_pair(
                 TokenType.L_BRACKET, TokenType.R_BRACKET

@@ -19,6 +19,9 @@ SUBQUERIES = (
     10  # in expressions, one in the other: DuckDB plans each level twice, and cannot be stopped
 )
 EXPANDED = 12  # the same, with those of views and policies
+SETS = 512  # of GROUP BY, over the whole statement: DuckDB cannot be stopped writing them out
+GROUPED = 10_000  # sets times the expressions that they are made of
+DIGITS = 1_000  # of a whole number; Python reads no more than 4,300
 DEFINITIONS = 20_000  # nodes of the views and policies that a statement reads
 
 
@@ -87,7 +90,7 @@ def check_length(text: str, bounds: Bounds = DEFAULT) -> None:
 
 
 def check_size(tree: exp.Expr) -> None:
-    """Refuse a tree that would take long to take apart."""
+    """Refuse a tree that would take long to take apart, or has a number that no engine holds."""
     stack, count = [(tree, 0)], 0
     while stack:
         node, depth = stack.pop()
@@ -96,6 +99,8 @@ def check_size(tree: exp.Expr) -> None:
             raise StatementFailed("54000", "the statement has too many parts")
         if depth > DEEPEST:
             raise too_deep()
+        if isinstance(node, exp.Literal) and not node.is_string and len(node.name) > DIGITS:
+            raise StatementFailed("22003", f"a number has more than {DIGITS:,} digits")
         is_chain = isinstance(node, (exp.And, exp.Or))
         stack += [
             (child, depth + (not is_chain or type(child) is not type(node)))

@@ -37,7 +37,7 @@ def read_tree(text: str) -> exp.Expr:
 
 def _where(error: SqlglotError) -> str:
     found = getattr(error, "errors", None)
-    near = found[0].get("highlight") if found else None
+    near = str(found[0].get("highlight") or "")[:63] if found else None
     return f'syntax error at or near "{near}"' if near else "syntax error"
 
 

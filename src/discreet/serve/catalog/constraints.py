@@ -113,9 +113,11 @@ def _mentioned(condition: str, relation: Relation) -> tuple[str, ...] | None:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
+    from discreet.guard.statements.dialect import Served
+
     try:
-        tree = sqlglot.parse_one(condition, dialect="postgres")
-    except SqlglotError:
+        tree = sqlglot.parse_one(condition, dialect=Served)
+    except (SqlglotError, RecursionError):
         return None
     # Every word counts, also one that names the whole row.
     words = {folded(node) for node in tree.find_all(exp.Identifier)}

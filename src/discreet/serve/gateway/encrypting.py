@@ -15,6 +15,7 @@ from discreet.guard.access.names import find_relation
 from discreet.guard.integrity.create import create_table
 from discreet.guard.journal.redact import redact
 from discreet.guard.rewrite.kinds import kind_named
+from discreet.guard.statements.dialect import Served
 from discreet.guard.vault.keys import OWN
 from discreet.serve.gateway import effects
 from discreet.serve.gateway.apart import copy_of, insert_all
@@ -165,8 +166,8 @@ def _is_referred_to(authority: Authority, relation: Relation) -> bool:
 def _names(text: str, column: str) -> bool:
     """Whether a condition may name a column; one that cannot be read may."""
     try:
-        tree = parse_one(text, dialect="postgres")
-    except SqlglotError:
+        tree = parse_one(text, dialect=Served)
+    except (SqlglotError, RecursionError):
         return True
     if tree.find(exp.Star) is not None:
         return True
