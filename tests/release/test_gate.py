@@ -323,3 +323,63 @@ def test_a_policy_of_k_and_l_passes_without_a_tolerance(tmp_path: Path):
     found = anonymize(DIVERSE, wishes=wanted, output=tmp_path / "out.csv")
     assert not any(one.exceeds for one in found.findings)
     assert found.accepted_risk is None
+
+
+# --- A sensitive column that tells everybody's value by itself.
+
+LIMITED = [KAnonymity(3), model.TCloseness("ill", 0.2)]
+
+
+def constant(*, missing: int = 0) -> pa.Table:
+    ills = [None] * missing + ["hiv"] * (6 - missing)
+    return pa.table({"age": [31, 32, 33, 51, 52, 53], "ill": pa.array(ills, pa.string())})
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_a_sensitive_column_of_one_value_is_not_published(tmp_path: Path, missing: int):
+    """No class tells more than the whole, so that no criterion relative to it finds anything."""
+    place, wanted = tmp_path / "out.csv", replace(wished(), criteria=LIMITED)
+    with pytest.raises(RiskNotTolerated, match="'ill' has one value in the whole release"):
+        anonymize(constant(missing=missing), wishes=wanted, output=place)
+    assert list(tmp_path.iterdir()) == []
+    told = anonymize(constant(missing=missing), wishes=wanted)
+    assert "tells it of everybody" in told.verdict
+    found = anonymize(
+        constant(), wishes=wanted, output=place, accept_risk="all are known to be ill"
+    )
+    assert found.accepted_risk == "all are known to be ill"
+
+
+def test_one_value_of_rows_that_are_all_suppressed_is_not_published(tmp_path: Path):
+    ages = pa.array(["*"] * 6)
+    rows = pa.table({"age": ages, "ill": ["hiv"] * 6})
+    with pytest.raises(RiskNotTolerated, match="'ill' has one value"):
+        anonymize(rows, wishes=replace(wished(), criteria=LIMITED), output=tmp_path / "out.csv")
+
+
+def test_a_check_of_a_sensitive_column_of_one_value_fails():
+    columns = (Column("age", Role.QUASI_IDENTIFIER), Column("ill", Role.SENSITIVE))
+    table = model.Table("people", columns, criteria=(model.TCloseness("ill", 0.2),))
+    assessed = assess(constant(), Policy({"people": table}), table="people", depth=0)
+    assert assessed.holds
+    assert not assessed.is_tolerable
+    assert "'ill' has one value" in assessed.verdict
+    tolerant = replace(table, tolerance={"homogeneity": 1.0})
+    assert assess(constant(), Policy({"people": tolerant}), table="people", depth=0).undecided == ()
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        model.LDiversity("ill", 1),
+        model.LDiversity("ill", 1, "entropy"),
+        model.TCloseness("ill", 1.0),
+        model.AlphaK("ill", 1.0, 3),
+    ],
+)
+def test_a_criterion_that_every_table_meets_protects_no_column(
+    tmp_path: Path, criterion: model.Criterion
+):
+    wanted = replace(wished(), criteria=[KAnonymity(3), criterion])
+    with pytest.raises(RiskNotTolerated, match="No criterion protects the sensitive column 'ill'"):
+        anonymize(DIVERSE, wishes=wanted, output=tmp_path / "out.csv")

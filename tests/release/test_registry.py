@@ -136,12 +136,15 @@ def test_a_dry_run_looks_at_earlier_releases_and_remembers_nothing(tmp_path: Pat
         (Subject("others", "p.yaml", "b.csv"), False),
         (Subject("people", "q.yaml", "b.csv"), False),
         (Subject("people"), False),
+        (Subject("others", "q.yaml", "b.csv", "1"), True),
+        (Subject("people", "q.yaml", "b.csv", "2"), False),
     ],
 )
-def test_releases_are_of_the_same_people_by_source_or_by_table_and_policy(
+def test_releases_are_of_the_same_people_by_source_or_table_and_policy_or_id(
     other: Subject, is_same: bool
 ):
-    assert Subject("people", "p.yaml", "a.csv").is_same(other) is is_same
+    assert Subject("people", "p.yaml", "a.csv", "1").is_same(other) is is_same
+    assert other.is_same(Subject("people", "p.yaml", "a.csv", "1")) is is_same
 
 
 def test_a_registry_stands_beside_policy_and_source_whatever_they_are_called(
@@ -229,3 +232,63 @@ def test_what_releases_tell_together_is_held_against_the_tolerance(tmp_path: Pat
     assert json.loads(next((tmp_path / "known").glob("*.json")).read_text())["output"].endswith(
         "a.csv"
     )
+
+
+# --- Policies that call the columns of one table differently.
+
+
+def crowd() -> pa.Table:
+    chance = np.random.default_rng(3)
+    return pa.table(
+        {
+            "sex": chance.choice(["F", "M"], 300),
+            "age": chance.integers(20, 45, 300),
+            "zip": [str(code) for code in chance.integers(1000, 1025, 300)],
+            "ill": [f"d{code}" for code in chance.integers(0, 25, 300)],
+        }
+    )
+
+
+def crowd_policy(*quasi: str, **changes: Any) -> model.Policy:
+    roles = dict.fromkeys(("sex", "age", "zip"), model.Role.IDENTIFIER)
+    roles |= dict.fromkeys(quasi, model.Role.QUASI_IDENTIFIER) | {"ill": model.Role.SENSITIVE}
+    columns = tuple(model.Column(name, role) for name, role in roles.items())
+    criteria = (KAnonymity(3), model.LDiversity("ill", 2))
+    table = model.Table("p", columns, criteria=criteria, tolerance={"uniqueness": 1.0})
+    return model.Policy({"p": replace(table, **changes)})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(("sex", "zip"), ("sex", "age")), (("zip",), ("age",))]
+)
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_releases_whose_policies_differ_in_what_outsiders_know_are_put_together(
+    tmp_path: Path, first: tuple[str, ...], second: tuple[str, ...], is_recorded: bool
+):
+    """Who knows sex, zip and age finds rows by zip in the one and by age in the other."""
+    known = registry(tmp_path / "known", source="p.csv") if is_recorded else None
+    a, b = tmp_path / "a.csv", tmp_path / "b.csv"
+    anonymize(crowd(), crowd_policy(*first), output=a, table="p", registry=known)
+    earlier = () if is_recorded else (str(a),)
+    arguments: dict[str, Any] = {"table": "p", "registry": known, "earlier": earlier}
+    with pytest.raises(RiskNotTolerated, match="composition"):
+        anonymize(crowd(), crowd_policy(*second), output=b, **arguments)
+    assert not b.exists()
+    told = anonymize(crowd(), crowd_policy(*second), **arguments)
+    assert told.not_tried == ()
+
+
+def test_a_release_is_known_by_the_id_of_its_table_after_policy_and_source_were_moved(
+    tmp_path: Path,
+):
+    """The rows, too, are found where they are now."""
+    before, after = tmp_path / "p1", tmp_path / "p2"
+    known = registry(before / "known", policy="p1.yaml", source="p.csv")
+    policy = crowd_policy("sex", "zip", id="abc123")
+    anonymize(crowd(), policy, output=tmp_path / "a.csv", table="p", registry=known)
+    before.rename(after)
+    (tmp_path / "a.csv").unlink()
+    moved = registry(after / "known", policy="p2.yaml", source="people-2026.csv")
+    other = crowd_policy("sex", "age", id="abc123")
+    with pytest.raises(RiskNotTolerated, match="composition"):
+        anonymize(crowd(), other, output=tmp_path / "b.csv", table="p", registry=moved)

@@ -31,11 +31,11 @@ from discreet.policy.undecided import undecided
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.measure.assessment import Selectivity
+    from discreet.measure.assessment import Selectivity, SensitiveColumn
     from discreet.measure.classes import Cells
     from discreet.measure.presence import Matched
     from discreet.measure.risk.population import PopulationUniques
@@ -210,7 +210,7 @@ def measure(
         criteria=tuple(verdicts[criterion] for criterion in criteria),
         risk=_risk(sizes, matched, threshold),
         joint=measure_joint(bound),
-        undecided=_undecided(bound),
+        undecided=_undecided(bound, measured.columns),
         presence=_presence(cells, matched) if matched else None,
         population=_population(sizes, people, matched, fraction),
         combinations=_combinations(cells, sizes, depth=depth, progress=progress) if depth else None,
@@ -220,11 +220,15 @@ def measure(
     return replace(found, verdict=sentence(found))
 
 
-def _undecided(bound: Bound) -> tuple[str, ...]:
+def _undecided(bound: Bound, sensitive: Mapping[str, SensitiveColumn]) -> tuple[str, ...]:
     """Return what the policy leaves open about the columns that are here."""
     if bound.policy is None:
         return ()
-    return undecided(bound.policy, among={column.name for column in bound.subject.table.columns})
+    return undecided(
+        bound.policy,
+        among={column.name for column in bound.subject.table.columns},
+        values={name: column.known_values for name, column in sensitive.items()},
+    )
 
 
 def _sizes(cells: Cells) -> Sizes:

@@ -66,6 +66,11 @@ class SensitiveColumn(Result):
     delta_disclosure: float
     worst: Mapping[str, tuple[ClassView, ...]]
 
+    @property
+    def known_values(self) -> int:
+        """How many different values there are, missing ones aside."""
+        return self.values - (self.missing > 0)
+
 
 @dataclass(frozen=True)
 class Verdict(Result):

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.policy.attacking import DEFAULT
+from discreet.policy import model
+from discreet.policy.attacking import DEFAULT, tolerated
 from discreet.policy.model import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from discreet.policy.model import Table
+    from discreet.policy.model import Criterion, Table
 
 _NAMED = 5
 # Stating a tolerance for one of these decides how much of a sensitive column may be told.
 _ABOUT_SECRETS = ("homogeneity", "inference", "skewness", DEFAULT)
 
 
-def undecided(policy: Table, *, among: Collection[str] | None = None) -> tuple[str, ...]:
+def undecided(
+    policy: Table,
+    *,
+    among: Collection[str] | None = None,
+    values: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
     """Return what must be decided before the table is published, as sentences.
 
     Args:
         policy: What is said of the table.
         among: The columns that are published; by default all that the policy names.
+        values: How many different values each sensitive column has, missing ones aside, if measured.
     """
     if policy.public:
         return ()
@@ -36,7 +43,23 @@ def undecided(policy: Table, *, among: Collection[str] | None = None) -> tuple[s
             f"No criterion protects the sensitive {_some(names)}. Ask for l-diversity (--l 2) or "
             "t-closeness, or state a `tolerance` for homogeneity in the policy."
         )
+    found += [
+        f"'{name}' has one value in the whole release: publishing it tells it of everybody. Leave the "
+        "column out, or state a `tolerance` of 100% for homogeneity in the policy."
+        for name in constant_columns(policy, values or {})
+    ]
     return tuple(found)
+
+
+def constant_columns(policy: Table, values: Mapping[str, int]) -> list[str]:
+    """Return the sensitive columns whose one value is everybody's, unless all of it may be told.
+
+    No class tells more than the whole does, so that no criterion relative to it, and no attack on
+    classes, finds anything.
+    """
+    if (tolerated(policy.tolerance, "homogeneity") or 0.0) >= 1:
+        return []
+    return [name for name in policy.with_role(Role.SENSITIVE) if values.get(name) == 1]
 
 
 def unsure_columns(policy: Table, *, among: Collection[str] | None = None) -> list[str]:
@@ -51,15 +74,34 @@ def unsure_columns(policy: Table, *, among: Collection[str] | None = None) -> li
 
 
 def unprotected_columns(policy: Table, *, among: Collection[str] | None = None) -> list[str]:
-    """Return the sensitive columns that no criterion is about, unless a tolerance is stated."""
+    """Return the sensitive columns that no criterion limits, unless a tolerance is stated."""
     if any(name in policy.tolerance for name in _ABOUT_SECRETS):
         return []
-    protected = {getattr(criterion, "column", None) for criterion in policy.criteria}
+    protected = {
+        getattr(criterion, "column", None)
+        for criterion in policy.criteria
+        if not _is_vacuous(criterion)
+    }
     return [
         name
         for name in policy.with_role(Role.SENSITIVE)
         if name not in protected and (among is None or name in among)
     ]
+
+
+def _is_vacuous(criterion: Criterion) -> bool:
+    """Return whether every table meets a criterion about a sensitive column, whatever it holds."""
+    match criterion:
+        case model.LDiversity(kind="recursive", c=float() | int() as c) if c < 1:
+            return False
+        case model.LDiversity(l=l):
+            return l <= 1
+        case model.TCloseness(t=t):
+            return t >= 1
+        case model.AlphaK(alpha=alpha):
+            return alpha >= 1
+        case _:
+            return False
 
 
 def _some(names: Sequence[str]) -> str:

@@ -157,7 +157,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
             expected,
             cautions,
             _gate(asked, target, earlier=earlier, manifest=manifest, accepted=accept_risk),
-            registry_of_table(registry, asked.name),
+            registry_of_table(registry, asked.name, asked),
             frontier=frontier,
             minimal=minimal,
             progress=progress or (lambda *_: None),

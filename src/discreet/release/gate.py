@@ -23,7 +23,7 @@ from discreet.release.verify import of_release
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from discreet.attack.finding import Finding
     from discreet.engines.engine import Engine
@@ -58,7 +58,11 @@ class Gate:
         """
         tried = attack_release(release, source, self.asked, earlier=self.earlier)
         alone = _alone(release, measured)
-        open_points = undecided(self.asked, among={column.name for column in release.columns})
+        open_points = undecided(
+            self.asked,
+            among={column.name for column in release.columns},
+            values={name: column.known_values for name, column in measured.sensitive.items()},
+        )
         return self.decide(
             (alone, *tried.findings),
             tried.cautions,
@@ -111,20 +115,14 @@ def attack_release(
 
     The adversary knows the quasi-identifiers of the people in `source`: linkage is tried on a sample
     of them, and what classes tell on all. With earlier releases of the same people, all of them are
-    joined with this one, by every column that they share.
+    joined with this one, by every column that they share; the adversary then also knows what their
+    policies took for quasi-identifiers, whatever this one says of it.
     """
     quasi = [
         name
         for name in asked.with_role(model.Role.QUASI_IDENTIFIER)
         if release.column(name) is not None
     ]
-    if not quasi:
-        return Passed(
-            cautions=(
-                "No quasi-identifier is left in what was made: there was nothing to link by.",
-            ),
-            not_tried=tuple(one.output for one in earlier),
-        )
     sensitive = [
         name for name in asked.with_role(model.Role.SENSITIVE) if release.column(name) is not None
     ]
@@ -136,18 +134,32 @@ def attack_release(
     # What the attacks keep on the engine goes with the scratch.
     with Scratch(release.engine) as scratch:
         release = replace(release, engine=scratch)
-        people = sample(source, [*quasi, *sensitive, *kept], engine=scratch)
-        known = KnownPeople(
-            people, quasi, sensitive, kept, hierarchies_of(asked), promised_k(asked)
-        )
-        together = put_together(known, release, earlier)
+        before = read_earlier(earlier, engine=scratch)
+        more = [
+            name
+            for name in known_before(before, [column.name for column in release.columns], asked)
+            if source.column(name) is not None and name not in quasi
+        ]
+        nothing = "No quasi-identifier is left in what was made: there was nothing to link by."
+        if not (quasi or more):
+            return Passed(cautions=(nothing,), not_tried=tuple(one.output for one in earlier))
+        columns = dict.fromkeys([*quasi, *sensitive, *kept, *more])
+        people = sample(source, list(columns), engine=scratch)
+        hierarchies, k = hierarchies_of(asked), promised_k(asked)
+        known = KnownPeople(people, quasi, sensitive, kept, hierarchies, k, more)
+        together = put_together(known, release, before)
+        if not quasi:
+            return replace(together, cautions=(nothing, *together.cautions))
         findings = (_linked(known, release), *_told(release, asked), *together.findings)
         return replace(together, findings=findings)
 
 
 @dataclass(frozen=True)
 class KnownPeople:
-    """Whom the adversary knows: people, what of them it uses, and what it wants to learn."""
+    """Whom the adversary knows: people, what of them it uses, and what it wants to learn.
+
+    `more` is what an adversary knows who was expected by the policies of earlier releases.
+    """
 
     people: Table
     quasi: Sequence[str]
@@ -155,6 +167,43 @@ class KnownPeople:
     kept: Sequence[str]
     hierarchies: Mapping[str, Hierarchy]
     k: int
+    more: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Before:
+    """Earlier releases: those that can be read, and those that are gone."""
+
+    readable: Sequence[tuple[Earlier, Table]] = ()
+    gone: Sequence[Earlier] = ()
+
+
+def read_earlier(earlier: Sequence[Earlier], *, engine: Engine) -> Before:
+    """Open earlier releases on `engine`, under the names of their files."""
+    readable: list[tuple[Earlier, Table]] = []
+    for one in earlier:
+        if one.is_there:
+            table = open_table(one.source, engine=innermost(engine))
+            table = replace(table, engine=engine, label=PurePath(one.output).name)
+            readable.append((one, table))
+    return Before(readable, [one for one in earlier if not one.is_there])
+
+
+def known_before(before: Before, published: Collection[str], asked: model.Table) -> list[str]:
+    """Return what outsiders know according to earlier releases, beside what this policy says.
+
+    Where nobody recorded it, that is every column of theirs that is not published again now. A
+    column that this policy calls sensitive is to be learned, and the unit is not told.
+    """
+    found: dict[str, None] = {}
+    for one, table in before.readable:
+        names = [column.name for column in table.columns]
+        if one.quasi is None:
+            found |= {name: None for name in names if name not in published}
+        else:
+            found |= {name: None for name in names if name in one.quasi}
+    secret = {*asked.with_role(model.Role.SENSITIVE), asked.unit}
+    return [name for name in found if name not in secret]
 
 
 def promised_k(asked: model.Table) -> int:
@@ -185,55 +234,70 @@ def _linked(known: KnownPeople, release: Table) -> Finding:
     )
 
 
-def put_together(known: KnownPeople, release: Table, earlier: Sequence[Earlier]) -> Passed:
-    """Return what `release` tells together with all earlier ones, and which could not be read."""
+def put_together(known: KnownPeople, release: Table, before: Before) -> Passed:
+    """Return what `release` tells together with all earlier ones, and which were not tried.
+
+    Tried are who knows what this policy expects, and who knows what earlier ones expected besides:
+    knowing more, one release alone may tell what otherwise only all of them do.
+    """
+    adversaries = [list(known.quasi)]
+    if known.more:
+        adversaries.append([*known.quasi, *known.more])
+    findings: list[Finding] = []
+    tried: set[str] = set()
+    for names in adversaries:
+        others = [(one, table) for one, table in before.readable if _has_any(table, names)]
+        if others and _has_any(release, names):
+            findings += _joint(known, names, [release, *(table for _, table in others)])
+            tried |= {one.output for one, _ in others}
+    apart = [one for one, _ in before.readable if one.output not in tried]
+    not_tried = [*before.gone, *apart]
+    return Passed(
+        tuple(findings),
+        _cautions(findings, before.gone, apart),
+        not_tried=tuple(one.output for one in not_tried),
+    )
+
+
+def _has_any(table: Table, names: Sequence[str]) -> bool:
+    return any(table.column(name) is not None for name in names)
+
+
+def _joint(
+    known: KnownPeople, names: Sequence[str], releases: Sequence[Table]
+) -> tuple[Finding, ...]:
     from discreet.attack.releases.joint import find_joint
 
-    if not earlier:
-        return Passed()
-    readable = [one for one in earlier if one.is_there]
-    gone = [one for one in earlier if not one.is_there]
-    others: list[Table] = []
-    for one in readable:
-        other = open_table(one.source, engine=innermost(release.engine))
-        other = replace(other, engine=release.engine, label=PurePath(one.output).name)
-        if any(other.column(name) is not None for name in known.quasi):
-            others.append(other)
-        else:
-            gone.append(one)
-    findings: tuple[Finding, ...] = ()
-    if others:
-        findings = find_joint(
-            known.people,
-            [release, *others],
-            quasi=known.quasi,
-            sensitive=known.sensitive,
-            kept=known.kept,
-            k=known.k,
-            hierarchies=known.hierarchies,
-        )
-    not_tried = tuple(one.output for one in gone)
-    return Passed(findings, _cautions(findings, gone), not_tried=not_tried)
+    return find_joint(
+        known.people,
+        releases,
+        quasi=names,
+        sensitive=known.sensitive,
+        kept=[name for name in known.kept if name not in names],
+        k=known.k,
+        hierarchies=known.hierarchies,
+    )
 
 
-def _cautions(findings: Sequence[Finding], gone: Sequence[Earlier]) -> tuple[str, ...]:
+def _cautions(
+    findings: Sequence[Finding], gone: Sequence[Earlier], apart: Sequence[Earlier]
+) -> tuple[str, ...]:
     found = [
-        f"The earlier release {one.output} was not tried: "
-        + (
-            "it has none of the columns by which people are found in this one."
-            if one.is_there
-            else "it is not there any more. Say where it is now with --earlier FILE, and keep what "
-            "you publish."
-        )
+        f"The earlier release {one.output} was not tried: it is not there any more. Say where it is "
+        "now with --earlier FILE, and keep what you publish."
         for one in gone
     ]
-    for finding in findings[:1]:
-        strange = finding.details["not_joined_by"]
-        if strange:
-            found.append(
-                f"Releases were not joined by {listed(strange)}: the values are written otherwise "
-                "there. What they tell together may be more than was found."
-            )
+    found += [
+        f"The earlier release {one.output} was not tried: it has none of the columns by which people "
+        "are found in this one."
+        for one in apart
+    ]
+    strange = {name: None for one in findings for name in one.details.get("not_joined_by", ())}
+    if strange:
+        found.append(
+            f"Releases were not joined by {listed(list(strange))}: the values are written otherwise "
+            "there. What they tell together may be more than was found."
+        )
     return tuple(found)
 
 

@@ -26,6 +26,7 @@ class Earlier:
     sha256: str | None = None
     made: str | None = None
     rows: str | None = None
+    quasi: tuple[str, ...] | None = None  # what outsiders were taken to know, None if unknown
 
     @property
     def is_there(self) -> bool:
@@ -69,9 +70,19 @@ def different(earlier: Iterable[Earlier]) -> tuple[Earlier, ...]:
     for one in earlier:
         digest = one.sha256 or _digest(one.place)
         key = digest or one.output
-        if key not in found or (not found[key].is_there and one.is_there):
+        known = found.get(key)
+        if known is None:
             found[key] = one
+            continue
+        better = one if one.is_there and not known.is_there else known
+        found[key] = replace(better, quasi=_both(known.quasi, one.quasi))
     return tuple(found.values())
+
+
+def _both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return tuple(dict.fromkeys((*one, *other)))
 
 
 def _digest(path: Path) -> str | None:
@@ -104,7 +115,14 @@ def _published(path: Path, table: str) -> Earlier | None:
         release, tables = content["release"], content["policy"]["tables"]
         if table not in tables or not release["output"]:
             return None
-        own = Earlier(release["output"], release.get("sha256"), content.get("made"))
+        columns: dict[str, dict[str, str]] = tables[table].get("columns") or {}
+        quasi = [name for name, column in columns.items() if column["role"] == "quasi-identifier"]
+        own = Earlier(
+            release["output"],
+            release.get("sha256"),
+            content.get("made"),
+            quasi=tuple(quasi) if columns else None,
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return _placed(own, path)

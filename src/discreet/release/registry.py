@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines.address import without_password
 from discreet.errors import OutputRefused, RegistryFailed
+from discreet.policy import model
 from discreet.release.history import Earlier
 from discreet.writing import write_private
 
@@ -37,18 +38,21 @@ _KEY_BYTES = 32
 class Subject:
     """Whose rows are published: a table of a policy, a source, or both.
 
-    Two releases are of the same people when they have the source in common, or table and policy.
+    Two releases are of the same people when they have the source in common, or table and policy, or
+    the id that the policy gives the table, wherever policy and source are now.
     """
 
     table: str
     policy: str | None = None
     source: str | None = None
+    id: str | None = None
 
     def is_same(self, other: Subject) -> bool:
         """Return whether releases of both may be of the same people."""
         by_policy = self.policy is not None and self.policy == other.policy
         by_source = self.source is not None and self.source == other.source
-        return by_source or (by_policy and self.table == other.table)
+        by_id = self.id is not None and self.id == other.id
+        return by_id or by_source or (by_policy and self.table == other.table)
 
 
 def make_subject(table: str, *, policy: object, source: object) -> Subject:
@@ -77,6 +81,7 @@ class Registry:
     subject: Subject
     folders: tuple[Path, ...] = ()
     made: str | None = None  # when the release that is about to be made is made
+    quasi: tuple[str, ...] | None = None  # what outsiders are taken to know; None if nobody says
 
     def earlier(self) -> tuple[Earlier, ...]:
         """Return the releases of the same people, oldest first.
@@ -89,7 +94,8 @@ class Registry:
             for path in sorted(folder.glob(f"*{_ENDING}")):
                 record = _read(path)
                 if self.subject.is_same(Subject(**record["subject"])):
-                    found.setdefault(record["id"], (record["made"], _earlier(record)))
+                    one = _earlier(record, self.folders)
+                    found.setdefault(record["id"], (record["made"], one))
         return tuple(one for _, one in sorted(found.values(), key=lambda pair: pair[0]))
 
     @contextmanager
@@ -124,17 +130,22 @@ class Registry:
             "output": output,
             "sha256": sha256,
             "rows": str(kept) if kept is not None else None,
+            "quasi": self.quasi,
         }
         for folder in self.folders:
             _write(folder / f"{identity}{_ENDING}", content)
         return Record(self.folders, identity, content)
 
 
-def registry_of_table(registry: Registry | None, table: str) -> Registry:
+def registry_of_table(
+    registry: Registry | None, table: str, policy: model.Table | None
+) -> Registry:
     """Return the registry of the table that the policy means, whatever its file is called."""
     if registry is None:
         return Registry(Subject(table))
-    return replace(registry, subject=replace(registry.subject, table=table))
+    subject = replace(registry.subject, table=table, id=policy.id if policy else None)
+    quasi = policy.with_role(model.Role.QUASI_IDENTIFIER) if policy else None
+    return replace(registry, subject=subject, quasi=tuple(quasi) if quasi is not None else None)
 
 
 @dataclass
@@ -214,8 +225,23 @@ def keyed_digest(path: Path, *, key: bytes) -> str:
     return digest.hexdigest()
 
 
-def _earlier(record: Mapping[str, Any]) -> Earlier:
-    return Earlier(record["output"], record["sha256"], record["made"], rows=record["rows"])
+def _earlier(record: Mapping[str, Any], folders: Sequence[Path]) -> Earlier:
+    quasi = record["quasi"]
+    return Earlier(
+        record["output"],
+        record["sha256"],
+        record["made"],
+        rows=_kept_rows(record["rows"], folders),
+        quasi=tuple(quasi) if quasi is not None else None,
+    )
+
+
+def _kept_rows(rows: str | None, folders: Sequence[Path]) -> str | None:
+    """Return where kept rows are now: the folder may have been moved, with its policy or source."""
+    if rows is None or Path(rows).exists():
+        return rows
+    moved = [folder / Path(rows).name for folder in folders]
+    return next((str(path) for path in moved if path.exists()), rows)
 
 
 def _keep(rows: Path, place: Path) -> Path:
@@ -299,7 +325,8 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text("utf-8"))
         Subject(**content["subject"])
-        return {"made": None, "sha256": None, "rows": None, **content, "id": str(content["id"])}
+        absent = dict.fromkeys(("made", "sha256", "rows", "quasi"))
+        return {**absent, **content, "id": str(content["id"])}
     except (OSError, ValueError, KeyError, TypeError):
         raise RegistryFailed(
             f"{path} cannot be read as the record of a release: what was published then might tell "

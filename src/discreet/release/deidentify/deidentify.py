@@ -186,7 +186,7 @@ def _publishing(
     registry: Registry | None, source: Opened, target: Target | None
 ) -> AbstractContextManager[Publishing]:
     name = source.policy.name if source.policy else source.table.label
-    known = registry_of_table(registry, name)
+    known = registry_of_table(registry, name, source.policy)
     return known.publishing(target.place if target is not None else None)
 
 

@@ -12,7 +12,16 @@ from discreet.engines.engine import Kind, Table
 from discreet.engines.scratch import Scratch
 from discreet.policy import model
 from discreet.policy.attacking import DEFAULT, RELEASE_TOLERANCE
-from discreet.release.gate import Gate, KnownPeople, Passed, promised_k, put_together, sample
+from discreet.release.gate import (
+    Gate,
+    KnownPeople,
+    Passed,
+    known_before,
+    promised_k,
+    put_together,
+    read_earlier,
+    sample,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,14 +80,19 @@ def pass_gate(
 
 def _together(release: Table, made: Made, asked: model.Table, earlier: Sequence[Earlier]) -> Passed:
     quasi = [name for name in made.quasi if release.column(name) is not None]
-    if not quasi or not earlier:
-        return Passed(not_tried=tuple(one.output for one in earlier))
+    if not earlier:
+        return Passed()
+    before = read_earlier(earlier, engine=release.engine)
     others = [column.name for column in release.columns if column.name not in quasi]
     sensitive = [name for name in asked.with_role(model.Role.SENSITIVE) if name in others]
     kept = [name for name in others if name not in sensitive]
     people = sample(release, [*quasi, *others], engine=release.engine)
-    known = KnownPeople(people, quasi, sensitive, kept, hierarchies_of(asked), promised_k(asked))
-    return put_together(known, release, earlier)
+    # People are known as they are in these rows: what is not published here is not known of them.
+    expected = known_before(before, [*quasi, *others], asked)
+    more = [name for name in expected if name in others]
+    hierarchies, k = hierarchies_of(asked), promised_k(asked)
+    known = KnownPeople(people, quasi, sensitive, kept, hierarchies, k, more)
+    return put_together(known, release, before)
 
 
 def _linked(release: Table, quasi: Sequence[str], asked: model.Table) -> list[Finding]:
