@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -394,6 +396,62 @@ def test_objects_of_pandas_are_what_the_policy_says(monkeypatch: pytest.MonkeyPa
                 curator.ask("SELECT sum(age) AS s, count(born) AS n FROM data", epsilon=1).rows
             )
     assert told == [[[306, 12]], [[306, 12]]]
+
+
+FRAME_QUESTIONS = (
+    "SELECT sum(age) AS s, avg(age) AS m, count(*) AS n FROM data",
+    "SELECT age, count(*) AS n FROM data GROUP BY age",
+    "SELECT count(*) AS n FROM data WHERE note = 1",
+    "SELECT median(age) AS m FROM data",
+    "SELECT sum(age * 2 + 1) AS s FROM data",
+)
+
+
+def shown_of(frame: Any, kind: str) -> list[str]:
+    """Return what is told of a frame before anything is paid, and its cells of `age`."""
+    declared = "" if kind == "text" else ", bounds: [0, 100]"
+    policy = parse_policy(
+        f"tables: {{data: {{unit: row, columns: {{age: {{role: sensitive, kind: {kind}{declared}}}}}}}}}"
+    )
+    told: list[str] = []
+    with discreet.open(frame, policy) as curator:
+        for question in FRAME_QUESTIONS:
+            try:
+                plan, text = curator.plan(question, epsilon=1)
+                found = curator.explain(plan, text)
+                told.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
+            except DiscreetError as error:
+                told.append(f"{error.code}: {error}")
+        table = curator.catalog.find("data").table
+        query = build.select(build.column("age"), source=table.relation.copy())
+        cells = table.engine.run(query).column(0).to_pylist()
+    return [*told, str(cells[:3])]
+
+
+@pytest.mark.parametrize("kind", ["integer", "number", "text"])
+def test_one_odd_cell_of_a_pandas_frame_changes_no_plan_and_no_other_cell(kind: str) -> None:
+    import pandas as pd
+
+    notes = [1, 2, 3, 4]
+    expected = shown_of(pd.DataFrame({"age": notes, "note": notes}), kind)
+    odd = (None, 50.5, "?", 2**70, Decimal("1.5"), date(2020, 1, 1), [1], "\ud800", b"\xff", True)
+    for cell in odd:
+        assert shown_of(pd.DataFrame({"age": [1, 2, 3, cell], "note": notes}), kind) == expected
+    for ages in ([1, 2, 3, 4], [1, 2, 3, "x"], [1, 2, 3, 2.5], [1, 2, 3, None]):
+        frame = pd.DataFrame({"age": pd.Categorical(ages), "note": [1, 2, 3, "?"]})
+        assert shown_of(frame, kind) == expected
+    assert any(line.startswith("undeclared-kind") for line in expected)
+    assert expected[-1] == {"integer": "[1, 2, 3]", "number": "[1.0, 2.0, 3.0]"}.get(
+        kind, "['1', '2', '3']"
+    )
+
+
+def test_a_policy_without_any_kind_opens_no_frame_of_pandas() -> None:
+    import pandas as pd
+
+    policy = parse_policy("tables: {data: {unit: row, columns: {age: sensitive}}}")
+    with pytest.raises(UndeclaredKind, match="discreet init"):
+        discreet.open(pd.DataFrame({"age": [1, 2]}), policy)
 
 
 @pytest.mark.parametrize(

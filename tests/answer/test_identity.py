@@ -236,6 +236,15 @@ def test_another_id_makes_no_account_of_a_budget_of_a_period(folder: Path):
         ask(source)
 
 
+def test_a_frame_of_pandas_is_recognized_by_columns_that_its_policy_leaves_out(folder: Path):
+    source = write(folder / "people.csv", first=0, last=50)
+    frame = csv.read_csv(source).to_pandas()
+    ask(frame, people("id: people-1234, budget: {epsilon: 1},"), table="people")
+    for other in (source, frame):
+        with pytest.raises(BudgetExceeded, match="people-1234"):
+            ask(other, epsilon=0.5)
+
+
 def test_a_budget_of_a_period_cannot_be_left_by_dropping_the_policy(folder: Path):
     policy = "tables: {people: {id: people-1234, budget: {epsilon: 1, per: month}, unit: row, columns: {word: {role: identifier, kind: text}}}}"
     ask(write(folder / "people.csv", first=0, last=50), policy)

@@ -18,6 +18,7 @@ from discreet.engines.connect import (
     label_of,
     list_tables,
     names_its_table,
+    needs_kinds,
     open_table,
     opened_table,
 )
@@ -100,7 +101,7 @@ def _main_on(
 ) -> Held:
     policy = setting.policy
     within = None if names_its_table(source) else table
-    if policy is not None and not is_untyped(place):
+    if policy is not None and not needs_kinds(place):
         opened = open_table(place, table=within, engine=engine, **setting.reading)
         said = select_table(policy, label=opened.label, name=table)
         return _held(said.name, _conformed(opened, said), said, source)
@@ -126,7 +127,7 @@ def _open(
     """Return a table as its policy declares it, or as it was drafted when it was first asked about."""
     reading = setting.reading
     if said is not None:
-        is_declared = is_untyped(place) and not said.public
+        is_declared = needs_kinds(place) and not said.public
         schema = declared_schema(said) if is_declared else None
         opened = open_table(place, table=table, engine=engine, schema=schema, **reading)
         return _conformed(opened, said), None

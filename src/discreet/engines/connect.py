@@ -128,6 +128,11 @@ def is_untyped(source: object) -> bool:
     return is_local(source) and files.is_untyped(str(source))
 
 
+def needs_kinds(source: object) -> bool:
+    """Whether a policy must say what the columns of a source hold, since its rows could change it."""
+    return frames.is_pandas(source) or is_untyped(source)
+
+
 def label_of(source: object) -> str:
     """Return the name that messages give to a file or a frame."""
     return Path(source).name if isinstance(source, (str, Path)) else type(source).__name__

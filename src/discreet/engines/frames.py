@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlglot import exp
 
-from discreet.engines.declared import Declared, Schema, declared_kind, fitted
+from discreet.engines.declared import TYPES, Declared, Schema, declared_kind, fitted
+from discreet.engines.engine import Kind
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
 from discreet.sql import build
@@ -19,30 +21,26 @@ if TYPE_CHECKING:
 
 def is_untyped(frame: object) -> bool:
     """Whether a frame has columns that hold any Python object, so that its cells would decide."""
-    return bool(_objects(frame))
+    return is_pandas(frame) and any(str(dtype) == "object" for dtype in _dtypes(frame))
 
 
-def _objects(frame: Any) -> list[str]:
-    if not (type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns")):
-        return []
-    return [name for name, dtype in frame.dtypes.items() if str(dtype) == "object"]
+def is_pandas(frame: object) -> bool:
+    """Whether it is a frame of pandas, where one odd cell changes the type of its column."""
+    return type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns")
+
+
+def _dtypes(frame: Any) -> list[Any]:
+    return list(frame.dtypes)
 
 
 def open_frame(frame: Any, *, engine: DuckDB, schema: Schema | None = None) -> Table:
     """Return a frame as a table on `engine`: scanned in place where Arrow allows, else stored.
 
-    With `schema`, columns of Python objects have the kinds that it declares, or are left out.
+    With `schema`, a frame of pandas has the columns that it declares, of these kinds, and no others.
     """
     label = type(frame).__name__
-    objects = _objects(frame)
-    if schema is not None and objects:
-        kept = [name for name in frame.columns if name not in objects or name in schema.columns]
-        frame = frame[kept].copy(deep=False)
-        for name in objects:
-            if name in schema.columns:
-                frame[name] = frame[name].map(_text, na_action="ignore").astype("string")
-        opened = open_frame(frame, engine=engine)
-        return _fitted(opened, schema, objects, engine=engine)
+    if schema is not None and is_pandas(frame):
+        return _declared(frame, schema, engine=engine)
     data = arrow_data(frame)
     refuse_duplicates(data.schema.names, where=f"The {label}")
     if not data.schema.names:
@@ -52,24 +50,61 @@ def open_frame(frame: Any, *, engine: DuckDB, schema: Schema | None = None) -> T
     else:
         relation = engine.register(data)
     opened = engine.table(relation, label=label)
-    if not objects:
+    if not is_untyped(frame):
         return opened
-    kinds = {c.name: Declared(declared_kind(c.kind)) for c in opened.columns if c.name in objects}
+    kinds = {c.name: Declared(declared_kind(c.kind)) for c in opened.columns}
     return replace(opened, schema=Schema(kinds))
 
 
-def _fitted(opened: Table, schema: Schema, objects: list[str], *, engine: DuckDB) -> Table:
+def _declared(frame: Any, schema: Schema, *, engine: DuckDB) -> Table:
+    names = [str(name) for name in frame.columns]
+    refuse_duplicates(names, where="The DataFrame")
+    plain = frame.set_axis(names, axis="columns", copy=False).copy(deep=False)
+    numbers: dict[str, exp.Expr] = {}
+    for name, one in schema.named(names).items():
+        # What nobody declares cannot be asked about, and is there to recognize the rows only.
+        is_declared = name in schema.columns
+        if _is_number(plain.dtypes[name], one.kind if is_declared else Kind.REAL):
+            cell = build.column(name)
+            numbers[name] = exp.TryCast(this=cell, to=_type(one.kind)) if is_declared else cell
+        else:
+            cells = plain[name].astype(object).map(_text, na_action="ignore")
+            plain[name] = cells.astype("string")
+    opened = open_frame(plain, engine=engine)
     wanted = [
-        build.named(fitted(build.column(c.name), schema.columns[c.name]), c.name)
-        if c.name in objects
-        else build.column(c.name)
-        for c in opened.columns
+        build.named(numbers.get(name) or fitted(build.column(name), one), name)
+        for name, one in schema.named(names).items()
     ]
     relation = engine.view(build.select(*wanted, source=opened.relation.copy()))
-    return replace(engine.table(relation, label=opened.label), schema=schema)
+    made = engine.table(relation, label=opened.label)
+    columns = tuple(column for column in made.columns if column.name in schema.columns)
+    return replace(made, columns=columns, schema=schema)
+
+
+def _is_number(dtype: Any, kind: Kind) -> bool:
+    """Whether a column holds numbers of the declared kind, so that no cell needs to be read as text."""
+    from pandas.api import types
+
+    if str(dtype).startswith("Sparse"):  # which Arrow does not take
+        return False
+    is_whole = types.is_integer_dtype(dtype)
+    return (
+        is_whole
+        if kind is Kind.INTEGER
+        else kind is Kind.REAL and (is_whole or types.is_float_dtype(dtype))
+    )
+
+
+def _type(kind: Kind) -> exp.DataType:
+    return exp.DataType.build(TYPES[kind], dialect="duckdb")
 
 
 def _text(value: object) -> str:
+    """Return a cell as text: the same whether other cells made its column whole, real or of objects."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        value = int(value)
+    elif type(value).__name__ in ("bool", "bool_"):
+        return str(value).lower()
     return str(value).encode("utf-8", errors="replace").decode("utf-8")
 
 
