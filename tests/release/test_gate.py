@@ -344,6 +344,7 @@ def test_a_sensitive_column_of_one_value_is_not_published(tmp_path: Path, missin
     assert list(tmp_path.iterdir()) == []
     told = anonymize(constant(missing=missing), wishes=wanted)
     assert "tells it of everybody" in told.verdict
+    assert "learned nothing" not in told.verdict
     found = anonymize(
         constant(), wishes=wanted, output=place, accept_risk="all are known to be ill"
     )

@@ -35,7 +35,8 @@ def _worst(release: Release) -> list[str]:
     if worst.exceeds:
         return [worst.verdict]
     if not worst.advantage:
-        return ["Attacks on it learned nothing."]
+        # What is open may be what no attack on classes can see.
+        return [] if release.undecided else ["Attacks on it learned nothing."]
     allowed = "" if worst.tolerance is None else f", tolerated {percent(worst.tolerance)}"
     return [f"The worst attack, {worst.title}, learns {percent(worst.advantage)}{allowed}."]
 
