@@ -29,6 +29,7 @@ GROUPS = 100_000  # alpha of each bound is 1e-7, of each test of fit 1e-8
 POLICY = """
 tables:
   people:
+    unit: row
     budget: {epsilon: 1000, delta: 0.4}
     columns:
       town: {role: quasi-identifier, bounds: [0, 999]}

@@ -150,8 +150,14 @@ def require_unit(held: Held) -> None:
     Raises:
         UndeclaredUnit: A person may have several rows of the table.
     """
-    doubts = unit_doubts(held.policy, held.table, held.pinned)
     is_declared = held.policy is not None and (held.policy.unit_is_row or held.is_public)
+    if held.policy and held.unit is None and not is_declared and held.table.undeclared is None:
+        raise UndeclaredUnit(
+            f"Nobody declared the unit of '{held.name}': its source has no header, so that only its rows "
+            "could tell whether a column says whose a row is. Write `unit: COLUMN` into its policy, or "
+            "`unit: row` if each row is another person."
+        )
+    doubts = unit_doubts(held.policy, held.table, held.pinned)
     doubts = tuple(dict.fromkeys([*doubts, *(() if is_declared else held.links)]))
     if not doubts or held.unit is not None:
         return

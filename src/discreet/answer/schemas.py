@@ -6,6 +6,7 @@ Where there is none, they are drafted once from the rows and pinned in the ledge
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,12 @@ from discreet.engines.declared import (
 )
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import UndeclaredKind
-from discreet.measure.profile.people import keys_by_content, keys_by_policy
+from discreet.measure.profile.people import keys_by_content, keys_by_name, keys_by_policy
 from discreet.sql import build
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from discreet.dp.ledger.book import Ledger
     from discreet.engines.engine import Column, Table
     from discreet.policy import model
@@ -67,8 +70,17 @@ def read_pinned(text: str) -> Pinned:
     return Pinned(schema, tuple(found["keys"]))
 
 
+def pin_name(kind: str, label: str, table: str | None, names: Iterable[str] | None) -> str:
+    """Return what the draft of a table is called: by its place, and by what it says itself of its columns.
+
+    A path, a pipe or a frame does not tell one table from another.
+    """
+    known = json.dumps([table, None if names is None else sorted(names)])
+    return f"{kind}:{label}:{hashlib.sha256(known.encode()).hexdigest()}"
+
+
 class Pins:
-    """The drafts of tables without a policy, by account, in a ledger."""
+    """The drafts of tables without a policy, by name, in a ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -139,8 +151,11 @@ def _conformed(column: Column, declared: Declared | None) -> exp.Expr:
 
 def unit_doubts(said: model.Table | None, table: Table, pinned: Pinned | None) -> tuple[str, ...]:
     """Return the columns that leave it open whose a row is, where nobody declared it."""
+    names = [*(column.name for column in table.columns), *(table.undeclared or ())]
     if said is None:
-        return pinned.keys if pinned else ()
+        # A name is public, and another table may stand now where the draft was made.
+        drafted = pinned.keys if pinned else ()
+        return tuple(dict.fromkeys([*drafted, *keys_by_name(names)]))
     if said.public or said.unit is not None or said.unit_is_row:
         return ()
-    return keys_by_policy(said, (column.name for column in table.columns))
+    return keys_by_policy(said, names)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from discreet.answer.catalog import Catalog, Held, Origin
-from discreet.answer.schemas import conformed, declared_schema
+from discreet.answer.schemas import conformed, declared_schema, pin_name
 from discreet.engines import files
 from discreet.engines.address import POSTGRES, SPARK, take_parameter, without_password
 from discreet.engines.connect import (
+    header_names,
     is_local,
     is_untyped,
     label_of,
@@ -133,13 +134,15 @@ def _open(
         return _conformed(opened, said), None
     if not is_untyped(place):
         opened = open_table(place, table=table, engine=engine, **reading)
-        known = setting.pins.find(f"keys:{account}")
-        drafted = setting.pins.draft
-        return opened, known or drafted(f"keys:{account}", opened)
-    pinned = setting.pins.find(f"schema:{account}")
+        names = [column.name for column in opened.columns]
+        pin = pin_name("keys", account, table, [*names, *(opened.undeclared or ())])
+        return opened, setting.pins.find(pin) or setting.pins.draft(pin, opened)
+    written = {"delimiter": reading.get("delimiter"), "encoding": reading.get("encoding")}
+    pin = pin_name("schema", account, table, header_names(place, table=table, **written))
+    pinned = setting.pins.find(pin)
     if pinned is None:
         with opened_table(place, table=table, **reading) as seen:
-            pinned = setting.pins.draft(f"schema:{account}", seen)
+            pinned = setting.pins.draft(pin, seen)
     opened = open_table(place, table=table, engine=engine, schema=pinned.schema, **reading)
     return opened, pinned
 

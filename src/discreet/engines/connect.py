@@ -133,6 +133,25 @@ def needs_kinds(source: object) -> bool:
     return frames.is_pandas(source) or is_untyped(source)
 
 
+def header_names(
+    source: object,
+    *,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> tuple[str, ...] | None:
+    """Return what a source without types calls its columns; None where only its rows tell it."""
+    if not isinstance(source, (str, Path)):
+        return frames.header_names(source)
+    home = DuckDB()
+    try:
+        return files.header_names(
+            str(source), engine=home, table=table, delimiter=delimiter, encoding=encoding
+        )
+    finally:
+        home.close()
+
+
 def label_of(source: object) -> str:
     """Return the name that messages give to a file or a frame."""
     return Path(source).name if isinstance(source, (str, Path)) else type(source).__name__
@@ -197,7 +216,7 @@ def _moved(table: Table, engine: Engine) -> Table:
     batches = (batch.cast(schema) for batch in table.engine.stream(query))
     relation = engine.load(pa.RecordBatchReader.from_batches(schema, batches))
     table.engine.close()
-    return Table(engine=engine, relation=relation, columns=table.columns, label=table.label)
+    return Table(engine, relation, table.columns, table.label, undeclared=table.undeclared)
 
 
 def _open_postgres(url: str, *, table: str | None, engine: Engine | None) -> Table:

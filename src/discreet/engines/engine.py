@@ -60,7 +60,8 @@ class Table:
     """A table on an engine: what it is called there, its columns, and the user's name for it.
 
     `schema` is that of a file without types of its own: what its rows were taken to be, or what was
-    declared of them.
+    declared of them. `undeclared` are the names of the source's other columns, which no question can
+    name; None where only its rows tell them.
     """
 
     engine: Engine
@@ -68,6 +69,7 @@ class Table:
     columns: tuple[Column, ...]
     label: str
     schema: Schema | None = None
+    undeclared: tuple[str, ...] | None = ()
 
     def column(self, name: str) -> Column | None:
         """Return the column called exactly `name`, or None."""

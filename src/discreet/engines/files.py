@@ -99,6 +99,28 @@ def is_untyped(source: str) -> bool:
     return kind_of(find_files(source)[0]) in UNTYPED
 
 
+def header_names(
+    source: str,
+    *,
+    engine: DuckDB,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> tuple[str, ...] | None:
+    """Return what a file without types calls its columns; None where only its rows tell it."""
+    if kind_of(find_files(source)[0]) in HEADLESS:
+        return None
+    opened = open_file(
+        source,
+        engine=engine,
+        table=table,
+        delimiter=delimiter,
+        encoding=encoding,
+        schema=Schema({}),
+    )
+    return opened.undeclared
+
+
 def _declared(request: Request, kind: str, label: str) -> Table:
     """Return the table that the schema declares; no row of it is read before it is asked about."""
     schema = request.schema or Schema({})
@@ -109,8 +131,11 @@ def _declared(request: Request, kind: str, label: str) -> Table:
     )
     relation = _DECLARED[kind](request, schema)
     # What is not declared is there for who recognizes the rows, and cannot be named by a question.
-    columns = [one for one in request.engine.columns(relation) if one.name in schema.columns]
-    return Table(request.engine, relation, tuple(columns), label, schema)
+    every = request.engine.columns(relation)
+    columns = tuple(one for one in every if one.name in schema.columns)
+    others = tuple(one.name for one in every if one.name not in schema.columns)
+    undeclared = None if kind in HEADLESS else others
+    return Table(request.engine, relation, columns, label, schema, undeclared)
 
 
 def _drafted(opened: Table, drafted: Schema | None) -> Schema:
@@ -314,6 +339,7 @@ def _open_arrow_stream(request: Request) -> exp.Table:
 
 
 UNTYPED = ("csv", "json", "excel", "survey")
+HEADLESS = ("json",)  # each record names its own fields
 _DECLARED: dict[str, Callable[[Request, Schema], exp.Table]] = {
     "csv": lambda request, schema: delimited.open_declared(
         request.paths, schema, engine=request.engine

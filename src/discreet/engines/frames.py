@@ -33,6 +33,18 @@ def _dtypes(frame: Any) -> list[Any]:
     return list(frame.dtypes)
 
 
+def header_names(frame: Any) -> tuple[str, ...]:
+    """Return what a pandas frame calls its columns and the levels of its index."""
+    return (*map(str, frame.columns), *_index(frame))
+
+
+def _index(frame: Any) -> tuple[str, ...]:
+    """Return the names of the levels of a pandas frame's index, which is no column of the table."""
+    if not is_pandas(frame):
+        return ()
+    return tuple(str(name) for name in frame.index.names if name is not None)
+
+
 def open_frame(frame: Any, *, engine: DuckDB, schema: Schema | None = None) -> Table:
     """Return a frame as a table on `engine`: scanned in place where Arrow allows, else stored.
 
@@ -40,7 +52,9 @@ def open_frame(frame: Any, *, engine: DuckDB, schema: Schema | None = None) -> T
     """
     label = type(frame).__name__
     if schema is not None and is_pandas(frame):
-        return _declared(frame, schema, engine=engine)
+        opened = _declared(frame, schema, engine=engine)
+        others = [name for name in header_names(frame) if name not in schema.columns]
+        return replace(opened, undeclared=tuple(others))
     data = arrow_data(frame)
     refuse_duplicates(data.schema.names, where=f"The {label}")
     if not data.schema.names:
@@ -49,7 +63,7 @@ def open_frame(frame: Any, *, engine: DuckDB, schema: Schema | None = None) -> T
         relation = engine.load(data)
     else:
         relation = engine.register(data)
-    opened = engine.table(relation, label=label)
+    opened = replace(engine.table(relation, label=label), undeclared=_index(frame))
     if not is_untyped(frame):
         return opened
     kinds = {c.name: Declared(declared_kind(c.kind)) for c in opened.columns}

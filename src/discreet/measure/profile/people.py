@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.measure.profile.vocabulary import is_person_id_name, is_row_id_name
+from discreet.measure.profile.vocabulary import is_person_id_name, is_row_id_name, recognize
 from discreet.policy.model import Role
 
 if TYPE_CHECKING:
@@ -24,15 +24,23 @@ def keys_by_name(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def keys_by_policy(said: model.Table, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the columns that a policy or their names make keys of people, or of other tables' rows."""
+    """Return the columns that a policy or their names make keys of people, or of other tables' rows.
+
+    Nobody looked at the rows for it, so that a name that says `e-mail address` is enough.
+    """
     listed = [
         column.name
         for column in said.columns
         if column.role is Role.IDENTIFIER or column.references is not None
     ]
-    known = [column.name for column in said.columns]
-    named = keys_by_name(dict.fromkeys([*known, *names]))
-    return tuple(dict.fromkeys([*listed, *named]))
+    every = dict.fromkeys([*(column.name for column in said.columns), *names])
+    identifying = [name for name in every if _names_a_person(name)]
+    return tuple(dict.fromkeys([*listed, *keys_by_name(every), *identifying]))
+
+
+def _names_a_person(name: str) -> bool:
+    concept = recognize(name)
+    return concept is not None and concept.role is Role.IDENTIFIER
 
 
 def keys_by_content(table: Table) -> tuple[str, ...]:
