@@ -97,6 +97,17 @@ def test_a_reason_is_kept_only_where_it_was_needed(tmp_path: Path):
     assert found.accepted_risk is None
 
 
+def test_the_manifest_does_not_say_whether_a_reason_was_needed(tmp_path: Path):
+    told: list[object] = []
+    for homogeneity in (0.1, 0.9):
+        allowed = policy({"homogeneity": homogeneity, "default": 1.0})
+        place = tmp_path / f"{homogeneity}.csv"
+        found = anonymize(PEOPLE, allowed, output=place, table="people", accept_risk="agreed")
+        write_manifest(tmp_path / "m.json", found, arguments={"accept_risk": "agreed"})
+        told.append(json.loads((tmp_path / "m.json").read_text())["release"]["accepted_risk"])
+    assert told == ["agreed", "agreed"]
+
+
 def test_a_dry_run_tells_and_refuses_nothing():
     found = anonymize(PEOPLE, policy({"homogeneity": 0.1, "default": 1.0}), table="people")
     assert [one.attack for one in found.findings if one.exceeds] == ["homogeneity"]
@@ -384,3 +395,61 @@ def test_a_criterion_that_every_table_meets_protects_no_column(
     wanted = replace(wished(), criteria=[KAnonymity(3), criterion])
     with pytest.raises(RiskNotTolerated, match="No criterion protects the sensitive column 'ill'"):
         anonymize(DIVERSE, wishes=wanted, output=tmp_path / "out.csv")
+
+
+# --- People with several rows.
+
+
+def twice_ill(zips: int = 4) -> pa.Table:
+    """Five people in each zip, each with two rows: all in a zip have the same two illnesses."""
+    rows = [
+        (f"{place}-{person}", f"{1000 + place}", ill)
+        for place in range(zips)
+        for person in range(5)
+        for ill in (("flu", "cold") if place % 2 else ("gout", "acne"))
+    ]
+    return pa.table(dict(zip(("name", "zip", "ill"), zip(*rows, strict=True), strict=True)))
+
+
+def of_units(**tolerance: float) -> Policy:
+    columns = (
+        Column("name", Role.IDENTIFIER),
+        Column("zip", Role.QUASI_IDENTIFIER),
+        Column("ill", Role.SENSITIVE),
+    )
+    criteria = (KAnonymity(5), model.LDiversity("ill", 2))
+    table = model.Table("people", columns, unit="name", criteria=criteria)
+    return Policy({"people": replace(table, tolerance=tolerance)})
+
+
+@pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
+def test_a_value_that_every_person_of_a_class_has_is_homogeneous(tmp_path: Path, output: str):
+    with pytest.raises(RiskNotTolerated, match="homogeneity of ill learns 100"):
+        anonymize(
+            twice_ill(),
+            of_units(homogeneity=0.1, default=1.0),
+            output=tmp_path / output,
+            table="people",
+        )
+    assert not (tmp_path / output).exists()
+
+
+def test_a_dry_run_counts_people_and_tells_each_attack_once():
+    found = anonymize(twice_ill(), of_units(homogeneity=0.1, default=1.0), table="people")
+    titles = [one.title for one in found.findings]
+    assert len(titles) == len(set(titles))
+    (told,) = (one for one in found.findings if one.attack == "homogeneity")
+    assert (told.targets, told.rate, told.exceeds) == (20, 1.0, True)
+    assert "5 people who fit" in " ".join(told.example)
+
+
+def test_people_of_a_class_who_have_different_values_are_not_homogeneous(tmp_path: Path):
+    ills = ["flu", "cold", "gout", "acne", "ache"] * 8
+    people = twice_ill().set_column(2, "ill", pa.array(ills))
+    found = anonymize(
+        people,
+        of_units(homogeneity=0.1, inference=0.1, default=1.0),
+        output=tmp_path / "out.csv",
+        table="people",
+    )
+    assert not any(one.exceeds for one in found.findings)

@@ -250,6 +250,30 @@ def test_a_store_that_was_put_back_is_noticed(site: Site, store: str):
     assert "put back" in str(site.refused())
 
 
+@pytest.mark.parametrize("other", ["control", "journal"])
+def test_a_ledger_that_was_put_back_with_another_store_is_noticed(site: Site, other: str):
+    site.put_back("ledger")
+    site.put_back(other)
+    assert "put back" in str(site.refused())
+
+
+def test_rights_that_were_put_back_with_the_journal_are_noticed_by_a_witness(
+    site: Site, tmp_path: Path
+):
+    """The ledger knows nothing of the other two, as docs/explanation/encryption.md says."""
+    (site.data / "server.yaml").write_text(f"audit: {{witness: [{tmp_path / 'witness.txt'}]}}\n")
+    (site.data / "server.yaml").chmod(0o600)
+    accept = ("key", "accept", site.data, "--key-file", site.key, "--reason", "mine", "--yes")
+    assert site.discreet(*accept) == 0
+    site.run("SELECT 1")
+    shutil.rmtree(site.place / "before")
+    shutil.copytree(site.data, site.place / "before")
+    site.run("CREATE ROLE zoe LOGIN")
+    site.put_back("control")
+    site.put_back("journal")
+    assert "the witness" in str(site.refused())
+
+
 @pytest.mark.parametrize("store", ["control", "ledger", "journal"])
 def test_a_lost_store_is_not_begun_anew(site: Site, store: str):
     site.lose(store)

@@ -243,7 +243,9 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
             plan.asked,
             target,
             expected=plan.expected,
-            gate=lambda release, measured: gate.pass_through(release, known, measured),
+            gate=lambda release, measured, people: gate.pass_through(
+                release, known, measured, people=people
+            ),
             publishing=publishing,
         )
     found, passed = published.found, published.passed

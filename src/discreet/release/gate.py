@@ -49,8 +49,13 @@ class Gate:
                 "A risk is accepted for a reason that is kept with what is published. Write one."
             )
 
-    def pass_through(self, release: Table, source: Table, measured: Assessment) -> Passed:
+    def pass_through(
+        self, release: Table, source: Table, measured: Assessment, *, people: Table | None = None
+    ) -> Passed:
         """Attack `release`, which was made of `source` and `measured`; return what was found.
+
+        `people` are the same rows with their unit, where there is one: a value that every person of a
+        class has is told about all of them, whatever other rows they have.
 
         Raises:
             RiskNotTolerated: An attack learns more than is tolerated, or the policy leaves open what
@@ -58,15 +63,17 @@ class Gate:
         """
         tried = attack_release(release, source, self.asked, earlier=self.earlier)
         alone = _alone(release, measured)
+        tolerance = release_tolerance(self.asked)
+        of_people = _told_of_people(people, self.asked, release.label) if people else ()
         open_points = undecided(
             self.asked,
             among={column.name for column in release.columns},
             values={name: column.known_values for name, column in measured.sensitive.items()},
         )
         return self.decide(
-            (alone, *tried.findings),
+            (alone, *_worse_of_both(tried.findings, of_people, tolerance)),
             tried.cautions,
-            tolerance=release_tolerance(self.asked),
+            tolerance=tolerance,
             open_points=open_points,
             not_tried=tried.not_tried,
         )
@@ -150,7 +157,11 @@ def attack_release(
         together = put_together(known, release, before)
         if not quasi:
             return replace(together, cautions=(nothing, *together.cautions))
-        findings = (_linked(known, release), *_told(release, asked), *together.findings)
+        findings = (
+            _linked(known, release),
+            *_told(release, replace(asked, unit=None)),
+            *together.findings,
+        )
         return replace(together, findings=findings)
 
 
@@ -307,7 +318,7 @@ def _told(release: Table, asked: model.Table) -> list[Finding]:
     from discreet.attack.classes.skewness import find_skewness
     from discreet.attack.classes.told import read_classes
 
-    bound = bind(release, policy=of_release(replace(asked, unit=None)))
+    bound = bind(release, policy=of_release(asked))
     if not bound.subject.sensitive:
         return []
     classes = read_classes(bound)
@@ -315,6 +326,30 @@ def _told(release: Table, asked: model.Table) -> list[Finding]:
     for told in classes.columns:
         findings += [find_homogeneity(told), find_skewness(told), find_inference(told)]
     return findings
+
+
+def _told_of_people(people: Table, asked: model.Table, label: str) -> list[Finding]:
+    """Return which values classes tell of their people, counted in people and not in rows.
+
+    Skewness compares distributions, and values of people with several rows are none: it stays with rows.
+    """
+    quasi = asked.with_role(model.Role.QUASI_IDENTIFIER)
+    if not any(people.column(name) is not None for name in quasi):
+        return []
+    with Scratch(people.engine) as scratch:
+        found = _told(replace(people, engine=scratch, label=label), asked)
+    return [one for one in found if one.attack in ("homogeneity", "inference")]
+
+
+def _worse_of_both(
+    of_rows: Sequence[Finding], of_people: Sequence[Finding], tolerance: Mapping[str, float]
+) -> tuple[Finding, ...]:
+    """Return the findings of rows, each replaced by that of people where it is worse."""
+    others = {found.title: found for found in of_people}
+    return tuple(
+        worst_first([judge(one, tolerance) for one in (found, others.get(found.title, found))])[0]
+        for found in of_rows
+    )
 
 
 def _alone(release: Table, measured: Assessment) -> Finding:

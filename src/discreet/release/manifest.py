@@ -33,7 +33,7 @@ NAME = "release.json"
 FORMAT = 2
 # What is measured on the published rows alone. Losses, risks before, rows left out, and what attacks
 # with the source's people found depend on the source: they are in the custodian's record.
-_PUBLIC = ("id", "output", "method", "classes", "left_out", "sha256", "bytes", "accepted_risk")
+_PUBLIC = ("id", "output", "method", "classes", "left_out", "sha256", "bytes")
 _OF_POPULATION = ("k-map", "delta-presence")
 
 
@@ -76,7 +76,8 @@ def write_manifest(
         "made": made,
         "arguments": dict(arguments),
         "policy": plain(policy_value(Policy({release.policy.name: _published(release.policy)}))),
-        "release": public_value(release),
+        # The reason as it was given: whether it was needed depends on the source.
+        "release": {**public_value(release), "accepted_risk": arguments.get("accept_risk")},
     }
     write_whole(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 

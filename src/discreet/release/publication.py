@@ -57,7 +57,7 @@ def write_and_measure(
     target: Target | None,
     *,
     expected: str | None,
-    gate: Callable[[Table, Assessment], Passed],
+    gate: Callable[[Table, Assessment, Table | None], Passed],
     publishing: Publishing,
 ) -> Published:
     """Write the rows, measure and attack them afresh; what fails is not published."""
@@ -74,10 +74,14 @@ def write_and_measure(
         drop_suppressed=chosen.drops,
         may_count=not is_counted_first and target is not None and repeats(engine, target),
     )
-    query, found, passed = recoded.query, None, None
+    query, found, passed, people = recoded.query, None, None, None
     if is_counted_first:
-        # There is no place beside a table, where it could be read again first.
-        query, found, passed = _count_first(chosen, asked, recoded, gate=None if is_file else gate)
+        counted = _count_first(chosen, asked, recoded)
+        query, found = counted.query, counted.found
+        people = counted.kept if unit else None
+        if not is_file:
+            # There is no place beside a table, where it could be read again first.
+            passed = gate(counted.published, found, people)
     if target is None:
         return Published(None, found or _unmeasured(), passed or _unmeasured())
     if not is_file:
@@ -95,21 +99,25 @@ def write_and_measure(
             with read_again(place, rows, engine=engine) as table:
                 require_holds(again := measure_table(table, rows))
                 found = found or again
-                passed = gate(replace(table, label=target.path.name), found)
+                passed = gate(replace(table, label=target.path.name), found, people)
             require_same(written.sha256, expected)
             publishing.remember(place.path, written.sha256)
     publishing.is_published = True
     return Published(written, found or _unmeasured(), passed or _unmeasured())
 
 
-def _count_first(
-    chosen: Chosen,
-    asked: model.Table,
-    recoded: Recoded,
-    *,
-    gate: Callable[[Table, Assessment], Passed] | None,
-) -> tuple[exp.Query, Assessment, Passed | None]:
-    """Measure rows before they are written; return the query that writes them, without their unit.
+@dataclass(frozen=True)
+class _Counted:
+    """Rows before they are written: with their unit, without it, and what they measure."""
+
+    kept: Table
+    published: Table
+    query: exp.Query
+    found: Assessment
+
+
+def _count_first(chosen: Chosen, asked: model.Table, recoded: Recoded) -> _Counted:
+    """Measure rows before they are written; return them, and the query that writes them.
 
     The unit is not published, so that people are counted here, before it goes; and columns are
     compared with the population's while they have their types, which a CSV file forgets.
@@ -126,7 +134,7 @@ def _count_first(
     seen = replace(kept, columns=tuple(c for c in told if c.name not in unit))
     names = [column.name for column in columns if column.name not in unit]
     query = build.select(*map(build.column, names), source=relation)
-    return query, found, gate(seen, found) if gate is not None else None
+    return _Counted(kept, seen, query, found)
 
 
 def _of_rows(asked: model.Table) -> model.Table:

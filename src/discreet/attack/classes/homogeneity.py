@@ -121,6 +121,14 @@ def _example(told: Told, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
     place = int(np.argmax(np.where(chosen, told.groups.sizes, 0)))
     value = told.values([int(told.groups.codes[told.groups.starts[place]])])[0]
     size = int(told.groups.sizes[place])
+    if told.cells.subject.unit is not None:
+        return (
+            f"Somebody has {told.describe(place)}.",
+            (
+                f"The release has {counted(size, 'person', 'people')} who fit, and all have "
+                f"{told.label} {value} in one of their rows: the person has it, too."
+            ),
+        )
     return (
         f"Somebody has {told.describe(place)}.",
         (
