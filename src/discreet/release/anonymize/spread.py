@@ -103,6 +103,7 @@ def _ordered(
     if size > MOST_PLACES:
         before = np.cumsum(rows[:known]) - rows[:known]
         bins = before * (MOST_PLACES - 1) // max(int(rows[:known].sum()), 1)
+        bins = np.minimum(bins, MOST_PLACES - 2)  # values behind the last row share its place
         places[:known], count = number(bins, MOST_PLACES)
         places[known:] = count
     count = int(places.max(initial=-1)) + 1
