@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from bench.verify.databases import SqlTable
 
-UNTYPED = ("csv", "ndjson", "xlsx")
+UNTYPED = ("csv", "ndjson", "xlsx", "pandas")  # whose kinds a policy must declare
 FRAMES = ("arrow", "pandas", "polars")
-FILES = ("parquet", *UNTYPED)
+FILES = ("parquet", "csv", "ndjson", "xlsx")
 _COPIES = {
     "parquet": "FORMAT parquet",
     "csv": "FORMAT csv, HEADER",

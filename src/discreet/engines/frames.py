@@ -81,6 +81,10 @@ def _declared(frame: Any, schema: Schema, *, engine: DuckDB) -> Table:
         if _is_number(plain.dtypes[name], one.kind if is_declared else Kind.REAL):
             cell = build.column(name)
             numbers[name] = exp.TryCast(this=cell, to=_type(one.kind)) if is_declared else cell
+        elif type(plain.dtypes[name]).__name__ == "ArrowDtype":
+            # A type of its own, which no cell decides; Python cannot hold all of its values.
+            text = exp.TryCast(this=build.column(name), to=exp.DataType.build("TEXT"))
+            numbers[name] = fitted(text, one) if is_declared else text
         else:
             cells = plain[name].astype(object).map(_text, na_action="ignore")
             plain[name] = cells.astype("string")
