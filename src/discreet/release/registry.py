@@ -24,6 +24,7 @@ from discreet.engines.address import without_password
 from discreet.errors import OutputRefused, RegistryFailed
 from discreet.policy import model
 from discreet.release.history import Earlier
+from discreet.stores.timelines import state_folder
 from discreet.writing import write_private
 
 if TYPE_CHECKING:
@@ -70,8 +71,7 @@ def registry_folders(*, policy: object, source: object) -> tuple[Path, ...]:
     usable = [folder for folder in dict.fromkeys(folders) if os.access(folder, os.W_OK)]
     if usable:
         return tuple(folder / NAME for folder in usable)
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return (Path(state) / "discreet" / NAME,)
+    return (state_folder() / NAME,)
 
 
 @dataclass(frozen=True)
