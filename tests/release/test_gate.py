@@ -443,6 +443,17 @@ def test_a_dry_run_counts_people_and_tells_each_attack_once():
     assert "5 people who fit" in " ".join(told.example)
 
 
+def test_a_belief_about_people_moves_further_than_one_about_their_rows(tmp_path: Path):
+    """Half of all people have the flu, and everybody in a zip: rows say a quarter and a half."""
+    wanted = of_units(skewness=0.25, default=1.0)
+    with pytest.raises(RiskNotTolerated, match="skewness of ill learns 100"):
+        anonymize(twice_ill(), wanted, output=tmp_path / "out.csv", table="people")
+    found = anonymize(twice_ill(), wanted, table="people")
+    (skewed,) = (one for one in found.findings if one.attack == "skewness")
+    assert (skewed.targets, skewed.rate) == (20, 1.0)
+    assert skewed.details["largest_shift"] == pytest.approx(0.5)
+
+
 def test_people_of_a_class_who_have_different_values_are_not_homogeneous(tmp_path: Path):
     ills = ["flu", "cold", "gout", "acne", "ache"] * 8
     people = twice_ill().set_column(2, "ill", pa.array(ills))

@@ -329,16 +329,12 @@ def _told(release: Table, asked: model.Table) -> list[Finding]:
 
 
 def _told_of_people(people: Table, asked: model.Table, label: str) -> list[Finding]:
-    """Return which values classes tell of their people, counted in people and not in rows.
-
-    Skewness compares distributions, and values of people with several rows are none: it stays with rows.
-    """
+    """Return which values classes tell of their people, counted in people and not in rows."""
     quasi = asked.with_role(model.Role.QUASI_IDENTIFIER)
     if not any(people.column(name) is not None for name in quasi):
         return []
     with Scratch(people.engine) as scratch:
-        found = _told(replace(people, engine=scratch, label=label), asked)
-    return [one for one in found if one.attack in ("homogeneity", "inference")]
+        return _told(replace(people, engine=scratch, label=label), asked)
 
 
 def _worse_of_both(
