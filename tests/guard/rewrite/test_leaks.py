@@ -57,13 +57,13 @@ def test_a_view_of_somebody_else_hides_what_it_leaves_out(on_duckdb: OnDuckDB):
     assert found == Answer("00000")
 
 
-def masked(place_authority: Any) -> Any:
+def masked(place_authority: Any, uniques: tuple[tuple[str, ...], ...] = ()) -> Any:
     note = place_authority.relations["public", "emp"]
     masks = (
         Mask("round", "sal", ("ann",), "round(sal, -2)"),
         Mask("initial", "name", (PUBLIC,), "left(name, 1) || '.'"),
     )
-    relations = {**place_authority.relations, note.key: replace(note, masks=masks)}
+    relations = {**place_authority.relations, note.key: replace(note, masks=masks, uniques=uniques)}
     return replace(place_authority, relations=relations)
 
 
@@ -114,3 +114,25 @@ def test_a_mask_is_never_stored_in_the_place_of_what_it_hides(behind_masks: OnDu
 def test_a_value_that_is_inserted_has_no_mask(behind_masks: OnDuckDB):
     written = "INSERT INTO emp (id, name) VALUES (1, 'Anna') ON CONFLICT (id) DO UPDATE SET name = excluded.name"
     assert behind_masks.ask("carl", f"{written} RETURNING name").rows == (("A.",),)
+
+
+@pytest.mark.parametrize(
+    "conflict",
+    [
+        "ON CONFLICT (name) DO NOTHING RETURNING id",
+        "ON CONFLICT (name) DO UPDATE SET name = 'x' RETURNING id",
+        "ON CONFLICT (id, name) DO NOTHING",
+        "ON CONFLICT DO NOTHING",
+    ],
+)
+def test_on_conflict_does_not_compare_with_what_a_mask_hides(conflict: str):
+    unique = OnDuckDB(masked(authority(), uniques=(("name",), ("id", "name"))))
+    assert unique.ask("carl", f"INSERT INTO emp (id, name) VALUES (77, 'Ann') {conflict}") == (
+        Answer("42501")
+    )
+
+
+def test_on_conflict_compares_keys_that_are_seen_beside_masked_ones():
+    unique = OnDuckDB(masked(authority(), uniques=(("name",),)))
+    written = "INSERT INTO emp (id, name) VALUES (1, 'Zoe') ON CONFLICT (id) DO NOTHING"
+    assert unique.ask("carl", written).is_fine

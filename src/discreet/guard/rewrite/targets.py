@@ -114,6 +114,18 @@ class Target:
                 hint="You see a mask of them, which would be stored. Set values that you know.",
             )
 
+    def check_keys(self, keys: Iterable[Iterable[str]]) -> None:
+        """Refuse ON CONFLICT on keys of masked columns: its outcome compares with what the mask hides."""
+        reading = self.reading
+        hidden = masked_columns(reading.authority, reading.role, self.relation)
+        found = {name for key in keys for name in key} & hidden
+        if found:
+            raise AccessDenied(
+                f'ON CONFLICT cannot compare column "{min(found)}" of table {self.relation.name}',
+                reason="a mask is for them, and a conflict would tell the value behind it",
+                hint="You see a mask of it. Name a key of columns that you see, or leave ON CONFLICT out.",
+            )
+
     def row_rule(
         self,
         substitution: Substitution,

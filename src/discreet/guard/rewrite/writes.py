@@ -294,7 +294,14 @@ class _Writing:
             )
 
     def _check_conflict(self, conflict: OnConflict | None) -> None:
-        if conflict is None or conflict.assignments is None:
+        if conflict is None:
+            return
+        relation = self.target.relation
+        keys = (
+            (conflict.columns,) if conflict.columns else (relation.primary_key, *relation.uniques)
+        )
+        self.target.check_keys(keys)
+        if conflict.assignments is None:
             return
         self.target.check(Privilege.UPDATE, conflict.assignments)
         self.target.check_kept(conflict.assignments.values())
