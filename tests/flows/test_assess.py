@@ -49,6 +49,7 @@ KEYS: dict[str, Any] = {
             **dict.fromkeys(("values", "missing", "alpha", "basic_beta", "enhanced_beta"), ""),
             "delta_disclosure": "",
             "homogeneous": "",
+            "modal_share": "",
             "l": {
                 **dict.fromkeys(("distinct", "probabilistic", "entropy"), ""),
                 "recursive": dict.fromkeys(("2", "3", "4", "5"), ""),

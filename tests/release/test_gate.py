@@ -380,6 +380,46 @@ def test_a_check_of_a_sensitive_column_of_one_value_fails():
     assert assess(constant(), Policy({"people": tolerant}), table="people", depth=0).undecided == ()
 
 
+def nearly_constant(*, people: int = 100, others: int = 4) -> pa.Table:
+    """People of two ages, nearly all without the illness."""
+    ills = ["no"] * (people - others) + ["yes"] * others
+    return pa.table({"age": [31 + index % 2 for index in range(people)], "ill": ills})
+
+
+def test_a_sensitive_column_of_nearly_one_value_is_not_published(tmp_path: Path):
+    wanted = replace(wished(), criteria=[KAnonymity(3), model.LDiversity("ill", 2)])
+    with pytest.raises(RiskNotTolerated, match="'ill' has one value for 96"):
+        anonymize(nearly_constant(), wishes=wanted, output=tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []
+    found = anonymize(nearly_constant(others=6), wishes=wanted, output=tmp_path / "out.csv")
+    assert found.undecided == ()
+
+
+def test_a_check_of_a_sensitive_column_of_nearly_one_value_fails():
+    columns = (Column("age", Role.QUASI_IDENTIFIER), Column("ill", Role.SENSITIVE))
+    table = model.Table("people", columns, criteria=(model.LDiversity("ill", 2),))
+    assessed = assess(nearly_constant(), Policy({"people": table}), table="people", depth=0)
+    assert assessed.sensitive["ill"].modal_share == 0.96
+    assert not assessed.is_tolerable
+    assert "tells it of nearly everybody" in assessed.verdict
+    tolerant = replace(table, tolerance={"homogeneity": 0.96})
+    again = assess(nearly_constant(), Policy({"people": tolerant}), table="people", depth=0)
+    assert again.undecided == ()
+
+
+@pytest.mark.parametrize(("other", "share"), [("maybe", 40 / 41), (None, 1.0)])
+def test_a_value_that_nearly_every_person_has_is_counted_in_people(other: str | None, share: float):
+    """Two thirds of the rows have one value, and all people but one."""
+    rows = [(f"{person}", 30 + person % 2, "well") for person in range(40)]
+    rows += [(f"{person}", 30 + person % 2, other) for person in (*range(20), 40)]
+    people = pa.table(dict(zip(("name", "age", "ill"), zip(*rows, strict=True), strict=True)))
+    columns = (Column("age", Role.QUASI_IDENTIFIER), Column("ill", Role.SENSITIVE))
+    table = model.Table("people", columns, unit="name", criteria=(model.TCloseness("ill", 0.2),))
+    assessed = assess(people, Policy({"people": table}), table="people", depth=0)
+    assert assessed.sensitive["ill"].modal_share == pytest.approx(share)
+    assert "'ill' has one value" in assessed.verdict
+
+
 @pytest.mark.parametrize(
     "criterion",
     [

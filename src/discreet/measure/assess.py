@@ -227,7 +227,7 @@ def _undecided(bound: Bound, sensitive: Mapping[str, SensitiveColumn]) -> tuple[
     return undecided(
         bound.policy,
         among={column.name for column in bound.subject.table.columns},
-        values={name: column.known_values for name, column in sensitive.items()},
+        modal_shares={name: column.modal_share for name, column in sensitive.items()},
     )
 
 

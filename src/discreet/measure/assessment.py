@@ -53,10 +53,12 @@ class SensitiveColumn(Result):
     """How well one sensitive column is protected within classes.
 
     `homogeneous` counts the people whose class has one known value only: it is told of all of them.
+    `modal_share` is the share of people with the most frequent value, among those with a known one.
     """
 
     values: int
     missing: int
+    modal_share: float
     homogeneous: int
     l: Diversity
     t: Closeness
@@ -65,11 +67,6 @@ class SensitiveColumn(Result):
     enhanced_beta: float
     delta_disclosure: float
     worst: Mapping[str, tuple[ClassView, ...]]
-
-    @property
-    def known_values(self) -> int:
-        """How many different values there are, missing ones aside."""
-        return self.values - (self.missing > 0)
 
 
 @dataclass(frozen=True)

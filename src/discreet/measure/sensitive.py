@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
 from discreet.errors import InvalidCriterion, InvalidPolicy
 from discreet.measure.assessment import Closeness, Diversity, SensitiveColumn, Verdict
@@ -63,7 +64,8 @@ def measure_sensitive(
             remembers_failing=bound.subject.unit is not None,
         )
         if found.tallies["distinct"].worst is not None:  # else every row is suppressed
-            columns[name] = _summary(cells, cells.sensitive[index], found)
+            share = _modal_share(cells, cells.sensitive[index], overalls[index])
+            columns[name] = _summary(cells, cells.sensitive[index], found, modal_share=share)
         verdicts |= {
             failures.trial.criterion: column_verdict(cells, failures, found)
             for failures in found.failures
@@ -108,6 +110,22 @@ def overall_of(cells: Cells, bound: Bound, index: int) -> Overall:
         levels=_levels(cells, domain, column),
         missing=domain.cardinality - 1 if domain.has_missing else None,
     )
+
+
+def _modal_share(cells: Cells, domain: Listed, overall: Overall) -> float:
+    """Return the share of people with the most frequent value, among those with a known one."""
+    subject = cells.subject
+    if subject.unit is None:
+        return float(overall.known.shares.max(initial=0.0))
+    counts = _people_per_value(cells, domain)
+    known = counts[:-1] if domain.has_missing else counts
+    once = build.select(
+        build.named(comparable(subject.unit), "unit"), source=subject.table.relation.copy()
+    )
+    once = once.where(exp.Not(this=build.is_null(comparable(domain.column)))).distinct()
+    number = build.named(build.count_rows(), "people")
+    found = subject.table.engine.run(build.select(number, source=build.subquery(once, "once")))
+    return int(known.max(initial=0)) / max(int(found["people"][0].as_py()), 1)
 
 
 def _people_per_value(cells: Cells, domain: Listed) -> NDArray[np.int64]:
@@ -172,11 +190,14 @@ def _levels(
     return tuple(np.append(level, level.max(initial=-1) + 1) for level in below)
 
 
-def _summary(cells: Cells, domain: Listed, found: Findings) -> SensitiveColumn:
+def _summary(
+    cells: Cells, domain: Listed, found: Findings, *, modal_share: float
+) -> SensitiveColumn:
     levels = {name: tally.level or 0.0 for name, tally in found.tallies.items()}
     return SensitiveColumn(
         values=domain.cardinality,
         missing=domain.missing_rows,
+        modal_share=modal_share,
         homogeneous=people_failing(cells, found.homogeneous) if found.homogeneous else 0,
         l=Diversity(
             distinct=int(levels["distinct"]),

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from discreet.policy.model import Criterion, Table
 
 _NAMED = 5
+# The share of people with one value from which a sensitive column is nearly constant.
+NEARLY_CONSTANT = 0.95
+_LEAVE_OUT = "Leave the column out, or state a `tolerance` of 100% for homogeneity in the policy."
 # Stating a tolerance for one of these decides how much of a sensitive column may be told.
 _ABOUT_SECRETS = ("homogeneity", "inference", "skewness", DEFAULT)
 
@@ -22,14 +25,15 @@ def undecided(
     policy: Table,
     *,
     among: Collection[str] | None = None,
-    values: Mapping[str, int] | None = None,
+    modal_shares: Mapping[str, float] | None = None,
 ) -> tuple[str, ...]:
     """Return what must be decided before the table is published, as sentences.
 
     Args:
         policy: What is said of the table.
         among: The columns that are published; by default all that the policy names.
-        values: How many different values each sensitive column has, missing ones aside, if measured.
+        modal_shares: The share of people with the most frequent value of each sensitive column, among
+            those with a known one, if measured.
     """
     if policy.public:
         return ()
@@ -43,23 +47,32 @@ def undecided(
             f"No criterion protects the sensitive {_some(names)}. Ask for l-diversity (--l 2) or "
             "t-closeness, or state a `tolerance` for homogeneity in the policy."
         )
-    found += [
-        f"'{name}' has one value in the whole release: publishing it tells it of everybody. Leave the "
-        "column out, or state a `tolerance` of 100% for homogeneity in the policy."
-        for name in constant_columns(policy, values or {})
-    ]
+    for name, share in nearly_constant_columns(policy, modal_shares or {}).items():
+        if share < 1:
+            learned = (
+                f"'{name}' has one value for {100 * share:.1f} % of people in the whole release"
+            )
+            found.append(f"{learned}: publishing it tells it of nearly everybody. {_LEAVE_OUT}")
+        else:
+            learned = f"'{name}' has one value in the whole release"
+            found.append(f"{learned}: publishing it tells it of everybody. {_LEAVE_OUT}")
     return tuple(found)
 
 
-def constant_columns(policy: Table, values: Mapping[str, int]) -> list[str]:
-    """Return the sensitive columns whose one value is everybody's, unless all of it may be told.
+def nearly_constant_columns(
+    policy: Table, modal_shares: Mapping[str, float]
+) -> Mapping[str, float]:
+    """Return the sensitive columns with one value for nearly everybody, unless that may be told.
 
-    No class tells more than the whole does, so that no criterion relative to it, and no attack on
-    classes, finds anything.
+    Hardly any class tells more than the whole does, so that criteria relative to it, and attacks on
+    classes, find next to nothing.
     """
-    if (tolerated(policy.tolerance, "homogeneity") or 0.0) >= 1:
-        return []
-    return [name for name in policy.with_role(Role.SENSITIVE) if values.get(name) == 1]
+    accepted = tolerated(policy.tolerance, "homogeneity") or 0.0
+    return {
+        name: share
+        for name in policy.with_role(Role.SENSITIVE)
+        if (share := modal_shares.get(name, 0.0)) >= NEARLY_CONSTANT and share > accepted
+    }
 
 
 def unsure_columns(policy: Table, *, among: Collection[str] | None = None) -> list[str]:

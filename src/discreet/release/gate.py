@@ -68,7 +68,7 @@ class Gate:
         open_points = undecided(
             self.asked,
             among={column.name for column in release.columns},
-            values={name: column.known_values for name, column in measured.sensitive.items()},
+            modal_shares={name: found.modal_share for name, found in measured.sensitive.items()},
         )
         return self.decide(
             (alone, *_worse_of_both(tried.findings, of_people, tolerance)),
