@@ -639,3 +639,16 @@ def test_a_quoted_name_is_kept_as_it_is(name: str):
     found = read(f"CREATE ROLE {written}")
     assert isinstance(found, rights.CreateRole)
     assert found.names == (name,)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "sqlstate"),
+    [
+        *(("0", "22023"), ("-1", "22023"), ("0e5", "22023"), ("NaN", "42601")),
+        *(("Infinity", "42601"), ("1e400", "22003"), ("1e-99999999", "22003")),
+    ],
+)
+def test_a_budget_has_an_epsilon_that_is_finite_and_above_0(epsilon: str, sqlstate: str):
+    with pytest.raises(StatementFailed) as found:
+        parse_definition(f"GRANT AGGREGATE ON t TO a WITH BUDGET (EPSILON {epsilon})")
+    assert found.value.sqlstate == sqlstate

@@ -192,14 +192,14 @@ def test_a_copy_of_a_table_has_no_new_budget_under_its_id(open_server, connect, 
     (tmp_path / "policy.yaml").write_text(table)
     server = open_server(policy=tmp_path / "policy.yaml", epsilon="1")
     admin = connect(server)
-    admin.run("CREATE USER ann; GRANT AGGREGATE ON visits TO ann WITH BUDGET (EPSILON 5)")
+    admin.run("CREATE USER ann; GRANT AGGREGATE ON visits TO ann WITH BUDGET (EPSILON 1)")
     ann = connect(server, "ann")
     ann.run("SELECT count(*) FROM visits")
     for copy in ("TABLE", "VIEW"):
         with pytest.raises(AccessDenied):
             ann.run(f"CREATE {copy} mine AS SELECT * FROM visits")
     admin.run("CREATE TABLE stays AS SELECT * FROM visits")
-    admin.run("GRANT AGGREGATE ON stays TO ann WITH BUDGET (EPSILON 5)")
+    admin.run("GRANT AGGREGATE ON stays TO ann WITH BUDGET (EPSILON 1)")
     with pytest.raises(StatementFailed, match="does not say whose rows"):
         ann.run("SELECT count(*) FROM stays WHERE ward = 'a'")
     server.house.close()
@@ -207,3 +207,18 @@ def test_a_copy_of_a_table_has_no_new_budget_under_its_id(open_server, connect, 
     ann = connect(open_server(policy=tmp_path / "policy.yaml", epsilon="1"), "ann")
     with pytest.raises(BudgetExceeded, match="visits-1234"):
         ann.run("SELECT count(*) FROM stays WHERE ward = 'a'")
+
+
+@pytest.mark.parametrize(
+    "budget", ["EPSILON 8.001", "EPSILON 1e6", "EPSILON 1, DELTA 1e-6", "EPSILON 1e99"]
+)
+def test_a_grant_is_at_most_what_the_table_has(admin, budget):
+    with pytest.raises(StatementFailed, match='more than "visits" has in all: epsilon 8'):
+        admin.run(f"GRANT AGGREGATE ON wards, visits TO ann WITH BUDGET ({budget})")
+    admin.run("GRANT AGGREGATE ON visits TO ann WITH BUDGET (EPSILON 8)")
+
+
+def test_a_grant_on_a_table_without_a_declared_budget_is_at_most_the_default(admin):
+    admin.run("CREATE TABLE other (a integer)")
+    with pytest.raises(StatementFailed, match='more than "other" has in all: epsilon 10'):
+        admin.run("GRANT AGGREGATE ON other TO ann WITH BUDGET (EPSILON 11)")

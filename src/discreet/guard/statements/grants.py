@@ -36,6 +36,7 @@ _OTHER_KINDS = (
     "tablespace",
     "type",
 )
+_MAGNITUDE = 100  # powers of ten that a budget's number may be above or below 1
 _OTHER_PRIVILEGES = ("connect", "temporary", "temp", "execute", "set", "alter", "maintain")
 
 
@@ -250,9 +251,12 @@ def _budget(cursor: Cursor) -> Allowance:
 
 def _exact(written: str) -> Decimal:
     try:
-        return Decimal(written)
+        number = Decimal(written)
     except InvalidOperation:
         raise StatementFailed("42601", f'syntax error at or near "{written}"') from None
+    if not number.is_finite() or (number and abs(number.adjusted()) > _MAGNITUDE):
+        raise StatementFailed("22003", "a number of the budget is out of range")
+    return number
 
 
 def _grant_role(cursor: Cursor, roles: tuple[str, ...]) -> Statement:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.engines.databases.database import Field
     from discreet.guard.access.apply import Applied
-    from discreet.guard.access.authority import Authority, Relation
+    from discreet.guard.access.authority import Allowance, Authority, Relation
     from discreet.guard.access.change import Note as Told
     from discreet.guard.statements.statement import Statement
     from discreet.serve.gateway.note import Note
@@ -81,6 +81,8 @@ def define(session: GatewaySession, statement: Statement, note: Note) -> Outcome
         _check_trigger(session, statement, applied.authority)
     if isinstance(statement, (objects.CreatePolicy, objects.CreateMask)):
         _check_rule(session, statement, applied.authority)
+    if isinstance(statement, rights.Grant) and statement.budget is not None:
+        _check_allowance(session, statement.budget, applied.authority)
     after = effects.carry_out(session, before, applied.authority)
     session.work.change(after)
     session.definitions.append(redact(statement.text))
@@ -118,6 +120,14 @@ def _applied(session: GatewaySession, statement: Statement) -> Applied:
         revoke_scope=session.house.settings.revoke_scope,
         columns=columns,
     )
+
+
+def _check_allowance(session: GatewaySession, allowance: Allowance, after: Authority) -> None:
+    """Refuse a budget that is more than one of the tables it is granted on has."""
+    before = session.authority.relations
+    for key, relation in after.relations.items():
+        if relation != before.get(key):
+            session.house.questions.check_allowance(relation, allowance)
 
 
 def _check_trigger(

@@ -135,6 +135,23 @@ class Questions:
             float(variables.get("discreet.confidence")),
         )
 
+    def check_allowance(self, relation: Relation, allowance: Allowance) -> None:
+        """Refuse to grant a role more than the table has in all.
+
+        Raises:
+            StatementFailed: 22023, with what the table has.
+        """
+        said = self._said(relation)
+        declared = (said.budget if said else None, self._policy.budget if self._policy else None)
+        for whole in [one for one in declared if one is not None] or [_WHOLE]:
+            if allowance.epsilon > whole.epsilon or allowance.delta > whole.delta:
+                raise StatementFailed(
+                    "22023",
+                    f'the budget is more than "{relation.name}" has in all: '
+                    f"{amounts(float(whole.epsilon), float(whole.delta))}",
+                    hint="Grant at most that, or raise the table's budget in the server's policy.",
+                )
+
     def describe(self, asked: Asked) -> tuple[Field, ...]:
         """Return the columns of the answer; nothing is read or spent."""
         with self._curator(asked) as curator:
