@@ -222,3 +222,20 @@ def test_a_grant_on_a_table_without_a_declared_budget_is_at_most_the_default(adm
     admin.run("CREATE TABLE other (a integer)")
     with pytest.raises(StatementFailed, match='more than "other" has in all: epsilon 10'):
         admin.run("GRANT AGGREGATE ON other TO ann WITH BUDGET (EPSILON 11)")
+
+
+def test_a_session_sets_the_share_of_epsilon_that_tells_rows_cut_off(ann):
+    def price() -> str:
+        return str(ann.rows("EXPLAIN SELECT count(*) FROM visits"))
+
+    assert "epsilon 0.025 tells how many rows the limits cut off" in price()
+    ann.run("SET discreet.cut_share = 0.1")
+    assert "epsilon 0.05 tells how many rows the limits cut off" in price()
+    ann.run("SET discreet.cut_share = 0")
+    assert "cut off" not in price()
+
+
+@pytest.mark.parametrize("share", ["1", "-0.1", "NaN", "'a'"])
+def test_a_share_is_from_0_to_below_1(ann, share):
+    with pytest.raises(StatementFailed, match="discreet.cut_share"):
+        ann.run(f"SET discreet.cut_share = {share}")

@@ -71,6 +71,7 @@ class Asked:
     delta: str
     noise: Noise | None
     confidence: float
+    cut_share: str
 
 
 class Questions:
@@ -133,6 +134,7 @@ class Questions:
             variables.get("discreet.delta") or "0",
             noise,  # pyright: ignore[reportArgumentType]
             float(variables.get("discreet.confidence")),
+            variables.get("discreet.cut_share"),
         )
 
     def check_allowance(self, relation: Relation, allowance: Allowance) -> None:
@@ -303,6 +305,7 @@ def _plan(curator: Curator, asked: Asked) -> tuple[Plan, str]:
         epsilon=asked.epsilon,
         delta=asked.delta,
         noise=asked.noise,
+        cut_share=asked.cut_share,
     )
 
 
@@ -313,6 +316,7 @@ def _ask(curator: Curator, asked: Asked, stop: Stop | None) -> Answer:
         delta=asked.delta,
         noise=asked.noise,
         confidence=asked.confidence,
+        cut_share=asked.cut_share,
         stop=stop,
     )
 

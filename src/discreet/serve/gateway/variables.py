@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
+from discreet.answer.cutting import CUT_SHARE
 from discreet.errors import StatementFailed
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ DEFAULTS: Mapping[str, str] = {
     "transaction_read_only": "off",
     "discreet.clearance": "",
     "discreet.confidence": "0.95",
+    "discreet.cut_share": str(float(CUT_SHARE)),
     "discreet.delta": "",
     "discreet.epsilon": "",
     "discreet.lenient": "off",
@@ -230,6 +232,12 @@ def _share(name: str, value: str) -> str:
     return value
 
 
+def _part(name: str, value: str) -> str:
+    if Decimal(_amount(name, value)) >= 1:
+        raise _refused(name, value)
+    return value
+
+
 def _milliseconds(text: str) -> int | None:
     found = _DURATION.fullmatch(text.strip().lower())
     if found is None:
@@ -297,6 +305,7 @@ _CHECKS: Mapping[str, Callable[[str, str], str]] = {
     "client_encoding": _unicode,
     "DateStyle": _only("iso", "mdy", "default"),
     "discreet.confidence": _share,
+    "discreet.cut_share": _part,
     "discreet.delta": _amount,
     "discreet.epsilon": _amount,
     "discreet.lenient": _switch,
