@@ -237,5 +237,5 @@ def test_a_session_sets_the_share_of_epsilon_that_tells_rows_cut_off(ann):
 
 @pytest.mark.parametrize("share", ["1", "-0.1", "NaN", "'a'"])
 def test_a_share_is_from_0_to_below_1(ann, share):
-    with pytest.raises(StatementFailed, match="discreet.cut_share"):
+    with pytest.raises(StatementFailed, match=r"discreet\.cut_share"):
         ann.run(f"SET discreet.cut_share = {share}")

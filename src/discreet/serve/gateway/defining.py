@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.apply import apply
-from discreet.guard.access.authority import Column, Subject
+from discreet.guard.access.authority import Allowance, Column, Subject
 from discreet.guard.access.decide import is_officer
 from discreet.guard.access.names import WORDS, find_relation
 from discreet.guard.access.reach import bootstrap
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.engines.databases.database import Field
     from discreet.guard.access.apply import Applied
-    from discreet.guard.access.authority import Allowance, Authority, Relation
+    from discreet.guard.access.authority import Authority, Relation
     from discreet.guard.access.change import Note as Told
     from discreet.guard.statements.statement import Statement
     from discreet.serve.gateway.note import Note
@@ -77,12 +77,7 @@ def define(session: GatewaySession, statement: Statement, note: Note) -> Outcome
     credentials.check(statement)
     before = session.authority
     applied = _applied(session, statement)
-    if isinstance(statement, objects.CreateTrigger):
-        _check_trigger(session, statement, applied.authority)
-    if isinstance(statement, (objects.CreatePolicy, objects.CreateMask)):
-        _check_rule(session, statement, applied.authority)
-    if isinstance(statement, rights.Grant) and statement.budget is not None:
-        _check_allowance(session, statement.budget, applied.authority)
+    _check_definition(session, statement, applied.authority)
     after = effects.carry_out(session, before, applied.authority)
     session.work.change(after)
     session.definitions.append(redact(statement.text))
@@ -120,6 +115,18 @@ def _applied(session: GatewaySession, statement: Statement) -> Applied:
         revoke_scope=session.house.settings.revoke_scope,
         columns=columns,
     )
+
+
+def _check_definition(session: GatewaySession, statement: Statement, after: Authority) -> None:
+    match statement:
+        case objects.CreateTrigger():
+            _check_trigger(session, statement, after)
+        case objects.CreatePolicy() | objects.CreateMask():
+            _check_rule(session, statement, after)
+        case rights.Grant(budget=Allowance() as allowance):
+            _check_allowance(session, allowance, after)
+        case _:
+            pass
 
 
 def _check_allowance(session: GatewaySession, allowance: Allowance, after: Authority) -> None:
