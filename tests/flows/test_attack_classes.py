@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tests.flows.conftest import Discreet
 
-METHODS = ("homogeneity", "background", "skewness", "similarity", "inference")
+METHODS = ("uniqueness", "homogeneity", "background", "skewness", "similarity", "inference")
 KEYS = {"attack", "targets", "claimed", "correct", "rate", "interval", "baseline", "queries"}
 ROLES = ("--quasi", "zip,age", "--sensitive", "ill,paid")
 ROWS = ["476**,2*,heart,20", "476**,2*,heart,30", "4790*,4*,flu,50", "4790*,4*,cancer,90"]
@@ -74,6 +74,18 @@ def test_a_report_holds_no_value(discreet: Discreet, release: Path, folder: Path
     page = (folder / "found.html").read_text("utf-8")
     assert "homogeneity" in page
     assert "heart" not in page
+
+
+def test_people_alone_on_columns_of_any_role_are_found_without_a_word_about_them(
+    discreet: Discreet, release: Path
+):
+    ran = discreet("attack", "uniqueness", release.name, "--quasi", "zip", "--json")
+    (found,) = ran.json
+    assert (found["rate"], found["details"]["unique_on_all"]) == (1.0, 4)
+    assert found["details"]["enough"] == ["paid"]
+    ran = discreet("attack", "uniqueness", release.name, *ROLES, "--tolerance", "5%", "--json")
+    assert (ran.code, ran.json[0]["exceeds"]) == (3, True)
+    assert discreet("attack", "uniqueness", release.name, "--policy", "policy.yaml").code == 0
 
 
 def test_likeness_goes_by_the_policy(discreet: Discreet, release: Path):

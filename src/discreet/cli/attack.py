@@ -12,6 +12,7 @@ from discreet.errors import did_you_mean
 METHODS: dict[str, str] = {
     "all": "every attack that a published table admits, worst finding first",
     "linkage": "names put to rows by a list of known people",
+    "uniqueness": "people alone on all that is published, whatever the roles of columns",
     "homogeneity": "classes in which all share one sensitive value",
     "background": "what classes tell somebody who can rule out some values",
     "skewness": "how far classes move the belief in a value",
