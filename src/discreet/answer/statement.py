@@ -5,23 +5,16 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import InvalidQuestion, QuestionRefused
-from discreet.sql.steps import BoundedParser
+from discreet.sql.bounded import TooLarge, parse_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DIALECT = "duckdb"
-LONGEST = 100_000  # characters; a question is written by a person
-DEEPEST = 200  # nested brackets, far more than a person writes
-DEEPEST_TREE = 200  # operators in a row are one below the other, too
-LARGEST = 10_000  # nodes of the tree
-DIGITS = 1_000  # of a number; Python reads no more than 4,300
 
 # The clauses that each part of a statement may have; any other one refuses the question.
 _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
@@ -73,13 +66,6 @@ _CALLED = {
 }
 
 
-class _Question(DuckDB):
-    """DuckDB's SQL, read in a bounded number of steps."""
-
-    class Parser(BoundedParser, DuckDB.Parser):
-        """Stops where nested names of types are read again and again."""
-
-
 # It logs what it cannot take apart, which is refused here in words of our own.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
@@ -94,14 +80,12 @@ def parse(text: str) -> exp.Query:
     >>> parse("SELECT count(*) FROM patients").sql()
     'SELECT COUNT(*) FROM patients'
     """
-    if len(text) > LONGEST or _depth(text) > DEEPEST:
-        raise InvalidQuestion("The question is longer or deeper than any person writes. Split it.")
     try:
-        found = [tree for tree in sqlglot.parse(text, read=_Question) if tree is not None]
+        found = parse_bounded(text, dialect=DIALECT)
+    except TooLarge as error:
+        reason = str(error)
     except SqlglotError as error:
         reason = _where(error)
-    except RecursionError:
-        reason = "It is nested too deeply."
     else:
         if len(found) != 1:
             raise InvalidQuestion(
@@ -119,14 +103,6 @@ def _where(error: SqlglotError) -> str:
     return f"{place}, near '{near}'." if near else f"{place}."
 
 
-def _depth(text: str) -> int:
-    deepest = depth = 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        deepest = max(deepest, depth)
-    return deepest
-
-
 def _checked(tree: exp.Expr) -> exp.Query:
     if not isinstance(tree, (exp.Select, exp.Union)):
         kind = _verb(tree)
@@ -135,25 +111,9 @@ def _checked(tree: exp.Expr) -> exp.Query:
                 "EXPLAIN is a verb of its own here: `discreet explain`, or Curator.explain."
             )
         raise QuestionRefused(f"Only SELECT is answered, not {kind}. Ask for aggregates of rows.")
-    _check_size(tree)
     for node in tree.walk():
         check_clauses(node)
     return tree
-
-
-def _check_size(tree: exp.Expr) -> None:
-    """Refuse a tree that would take long to take apart: some steps look at every node from each."""
-    stack, count = [(tree, 0)], 0
-    while stack:
-        node, depth = stack.pop()
-        count += 1
-        if count > LARGEST or depth > DEEPEST_TREE:
-            raise InvalidQuestion(
-                "The question is longer or deeper than any person writes. Split it."
-            )
-        if isinstance(node, exp.Literal) and not node.is_string and len(node.name) > DIGITS:
-            raise InvalidQuestion(f"A number has more than {DIGITS:,} digits. Write a smaller one.")
-        stack += [(child, depth + 1) for child in node.iter_expressions()]
 
 
 def _verb(tree: exp.Expr) -> str:

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -14,6 +13,7 @@ from discreet.errors import WrongUsage
 from discreet.measure.describe import listed
 from discreet.measure.subject import require_column
 from discreet.sql import build
+from discreet.sql.bounded import parse_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,12 +116,12 @@ def _condition(text: str, table: Table) -> exp.Expr:
 
 
 def _parse(text: str, *, whole: str) -> exp.Expr:
-    found: exp.Expr | None = None
     try:
         # Within parentheses a lone column stays the root's child, and can be replaced.
-        found = sqlglot.parse_one(f"({text})", dialect="duckdb")
-    except (SqlglotError, RecursionError):
-        found = None
+        trees = parse_bounded(f"({text})", dialect="duckdb")
+    except SqlglotError:
+        trees = ()
+    found = trees[0] if len(trees) == 1 else None
     if found is None or found.find(exp.Column) is None:
         raise WrongUsage(
             f"'{whole}' is neither a column nor a condition. Write it as in SQL, such as "

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sqlglot import exp, parse_one
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.attack.questions.interface import Interface
 from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.sql import build
+from discreet.sql.bounded import TooLarge, parse_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,6 +102,7 @@ def laboratory(
     """Return an interface to `table` that answers by `rules`; by default exactly.
 
     >>> import pyarrow
+    >>> from sqlglot import parse_one
     >>> from discreet.engines.connect import open_table
     >>> people = open_table(pyarrow.table({"age": [41, 7, 33, 12]}))
     >>> interface = laboratory(people, Rules(smallest=2))
@@ -141,11 +142,15 @@ def _answer(room: _Room, text: str) -> list[list[Any]]:
 
 def _read(room: _Room, text: str) -> exp.Select:
     """Return the question about the table where it really is, whatever it calls it."""
-    tree: Any = None
-    with contextlib.suppress(SqlglotError):
-        tree = parse_one(text, dialect=room.table.engine.dialect)
+    try:
+        trees = parse_bounded(text, dialect=room.table.engine.dialect)
+    except TooLarge as error:
+        raise InvalidQuestion(f"The question cannot be read. {error}") from None
+    except SqlglotError:
+        trees = ()
+    tree = trees[0] if len(trees) == 1 else None
     tables = list(tree.find_all(exp.Table)) if isinstance(tree, exp.Select) else []
-    if len(tables) != 1:
+    if not isinstance(tree, exp.Select) or len(tables) != 1:
         raise InvalidQuestion(f"Ask one question of aggregates about one table, '{room.name}'.")
     alias = tables[0].alias or tables[0].name
     tables[0].replace(build.aliased_table(room.table.relation, alias))

@@ -6,13 +6,14 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.attack.questions.domains import equals
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, UnknownColumn, WrongUsage, did_you_mean
 from discreet.sql import build
+from discreet.sql.bounded import parse_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,11 +46,11 @@ def read_condition(text: str, table: Table) -> exp.Expr:
         InvalidQuestion: The text is no condition.
         UnknownColumn: It names a column that is not there.
     """
-    tree: exp.Expr | None = None
     try:
-        tree = parse_one(text, dialect=table.engine.dialect, into=exp.Condition)
+        trees = parse_bounded(text, dialect=table.engine.dialect, into=exp.Condition)
     except SqlglotError:
-        tree = None
+        trees = ()
+    tree = trees[0] if len(trees) == 1 else None
     if tree is None or tree.find(exp.Query, exp.AggFunc) or isinstance(tree, exp.Alias):
         raise InvalidQuestion(
             "The condition cannot be read as SQL. Write one such as \"name = 'Ann Lee'\"."

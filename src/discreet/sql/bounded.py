@@ -1,0 +1,78 @@
+"""SQL text to trees of a bounded size, in a bounded number of steps: what is larger is refused."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError
+
+from discreet.sql.steps import BoundedParser
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LONGEST = 100_000  # characters; a question or a condition is written by a person
+DEEPEST = 200  # nested brackets, far more than a person writes
+DEEPEST_TREE = 200  # operators in a row are one below the other, too
+LARGEST = 10_000  # nodes of the tree
+DIGITS = 1_000  # of a number; Python reads no more than 4,300
+_TOO_LARGE = "It is longer or deeper than any person writes. Split it."
+
+
+class TooLarge(ParseError):
+    """A text, or a number in it, is larger than what is read."""
+
+
+def parse_bounded(
+    text: str, *, dialect: str, into: type[exp.Expr] | None = None
+) -> Sequence[exp.Expr]:
+    """Return the trees of a text that a person wrote, in the SQL of `dialect`.
+
+    Raises:
+        SqlglotError: The text is no SQL, or `TooLarge`.
+
+    >>> [tree.sql() for tree in parse_bounded("age > 40", dialect="duckdb")]
+    ['age > 40']
+    """
+    if len(text) > LONGEST or _nesting(text) > DEEPEST:
+        raise TooLarge(_TOO_LARGE)
+    reader = _bounded_dialect(dialect)
+    try:
+        found = reader.parse_into(into, text) if into is not None else reader.parse(text)
+    except RecursionError:
+        raise TooLarge("It is nested too deeply.") from None
+    trees = [tree for tree in found if tree is not None]
+    for tree in trees:
+        _check_tree(tree)
+    return trees
+
+
+@cache
+def _bounded_dialect(name: str) -> Dialect:
+    base = type(Dialect.get_or_raise(name))
+    parser = type("Parser", (BoundedParser, base.parser_class), {})
+    return type(f"Bounded{base.__name__}", (base,), {"Parser": parser})()
+
+
+def _nesting(text: str) -> int:
+    deepest = depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _check_tree(tree: exp.Expr) -> None:
+    """Refuse a tree that would take long to take apart: some steps look at every node from each."""
+    stack, count = [(tree, 0)], 0
+    while stack:
+        node, depth = stack.pop()
+        count += 1
+        if count > LARGEST or depth > DEEPEST_TREE:
+            raise TooLarge(_TOO_LARGE)
+        if isinstance(node, exp.Literal) and not node.is_string and len(node.name) > DIGITS:
+            raise TooLarge(f"A number has more than {DIGITS:,} digits. Write a smaller one.")
+        stack += [(child, depth + 1) for child in node.iter_expressions()]
