@@ -46,7 +46,7 @@ def composition(adult: pa.Table, folder: Path) -> None:
             known = open_table(drawn.both)
             releases = [open_table(path, engine=known.engine) for path in paths]
             start = time.process_time()
-            (found,) = find_composition(known, releases, on=ON, sensitive=["occupation"])
+            _, found = find_composition(known, releases, on=ON, sensitive=["occupation"])
             took = time.process_time() - start
             told, right = found.details["candidates"], found.details["guessed_right"]
             print(

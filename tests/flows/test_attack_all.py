@@ -46,6 +46,24 @@ def test_an_earlier_release_is_tried_together(release: str, discreet, folder: Pa
     assert "composition" in {found["attack"] for found in ran.json}
 
 
+def test_earlier_releases_are_joined_by_every_column_and_without_a_sensitive_one(
+    discreet, folder: Path
+):
+    (folder / "known.csv").write_text("age\n31\n44\n45\n59\n", "utf-8")
+    texts = {
+        "new.csv": 'age,job\n"[31, 44]",a\n"[31, 44]",b\n"[45, 59]",c\n"[45, 59]",d\n',
+        "old.csv": 'age,job\n"{31, 45}",a\n"{31, 45}",c\n"{44, 59}",b\n"{44, 59}",d\n',
+        "older.csv": "age,job\n" + "".join(f'"[31, 59]",{job}\n' for job in "abcd"),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, "utf-8")
+    words = ("--known", "known.csv", "--earlier", "old.csv", "--earlier", "older.csv", "--json")
+    ran = discreet("attack", "all", "new.csv", "--quasi", "age", *words)
+    (found,) = [one for one in ran.json if one["attack"] == "composition"]
+    assert found["details"]["joined_by"] == ["job"]
+    assert (found["details"]["one_candidate"], found["details"]["releases"]) == (1.0, 3)
+
+
 @pytest.mark.parametrize(("tolerance", "code"), [("50%", 0), ("0.1", 3)])
 def test_a_finding_beyond_tolerance_exits_with_three(
     release: str, discreet, tolerance: str, code: int

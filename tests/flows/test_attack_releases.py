@@ -32,10 +32,23 @@ def test_two_releases_tell_what_neither_tells_alone(discreet: Discreet, releases
     words = ("composition", "north.csv", "south.csv", "--known", "people.csv", *ROLES)
     ran = discreet("attack", *words, "--control", "others.csv", "--json")
     assert ran.code == 0
-    (found,) = ran.json
+    (found,) = [one for one in ran.json if "column" in one["details"]]
     assert (found["targets"], found["claimed"], found["correct"]) == (2, 1, 1)
     assert (found["control"], found["baseline"]) == (0.0, 0.0)
     assert discreet("attack", *words, "--tolerance", "5%").code == 3
+
+
+def test_releases_are_joined_by_every_column_that_both_publish(discreet: Discreet, releases: Path):
+    for name, jobs in (("north.csv", "xyz"), ("south.csv", "yxz")):
+        header, *rows = FILES[name].splitlines()
+        lines = [f"{header},job", *(f"{row},{job}" for row, job in zip(rows, jobs, strict=True))]
+        (releases / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ("attack", "composition", "north.csv", "south.csv", "--known", "people.csv", *ROLES)
+    candidates = next(one for one in discreet(*words, "--json").json if "k" in one["details"])
+    assert candidates["details"]["joined_by"] == ["ill", "job"]
+    assert candidates["claimed"] == 1
+    less = discreet(*words, "--joined-by", "ill", "--json").json
+    assert {tuple(one["details"]["joined_by"]) for one in less} == {("ill",)}
 
 
 def test_a_release_may_call_a_column_otherwise(discreet: Discreet, releases: Path):

@@ -73,7 +73,7 @@ def _attacks(given: Given) -> list[tuple[str, Callable[[], Sequence[Finding]], s
     subject = given.release.subject
     no_secret = "" if subject.sensitive else "no column is named sensitive"
     no_list = "" if given.known is not None else "no list of known people was given (--known)"
-    no_past = no_secret or no_list or ("" if given.earlier else "no earlier release (--earlier)")
+    no_past = no_list or ("" if given.earlier else "no earlier release (--earlier)")
     no_trial = "" if given.trial else "it is for synthetic data (--source and --control)"
     no_secret_of_trial = no_trial or no_secret
     return [
@@ -150,23 +150,28 @@ def _background(given: Given) -> Sequence[Finding]:
 
 
 def _composition(given: Given) -> Sequence[Finding]:
-    from discreet.attack.manifest import hierarchies_of
-    from discreet.attack.releases.composition import find_composition
+    from discreet.attack.manifest import hierarchies_of, promised_k
+    from discreet.attack.releases.composition import Thresholds, find_composition, list_shared
 
     if given.known is None:
         return ()
     subject = given.release.subject
     tables = (subject.table, *given.earlier)
+    quasi = [column.name for column in subject.quasi]
     names = given.on or [
-        column.name
-        for column in subject.quasi
-        if given.known.column(column.name) and all(each.column(column.name) for each in tables)
+        name
+        for name in quasi
+        if given.known.column(name) and any(each.column(name) for each in tables)
     ]
+    on = {mine: theirs or mine for mine, _, theirs in (name.partition("=") for name in names)}
+    sensitive = [column.name for column in subject.sensitive]
     return find_composition(
         given.known,
         tables,
-        on={mine: theirs or mine for mine, _, theirs in (name.partition("=") for name in names)},
-        sensitive=[column.name for column in subject.sensitive],
+        on=on,
+        sensitive=sensitive,
+        kept=[name for name in list_shared(tables) if name not in quasi],
+        thresholds=Thresholds(k=promised_k(given.described)),
         hierarchies=hierarchies_of(given.described),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DiscreetError, InvalidManifest, SourceNotFound
 from discreet.measure.subject import select_table
 from discreet.policy.load import load_policy, parse_policy
+from discreet.policy.model import KAnonymity
 
 if TYPE_CHECKING:
     from discreet.policy import model
@@ -83,6 +84,12 @@ def hierarchies_of(table: model.Table | None) -> dict[str, Hierarchy]:
     """Return what a policy's table says of how values become coarser, by column."""
     columns = table.columns if table is not None else ()
     return {column.name: column.hierarchy for column in columns if column.hierarchy is not None}
+
+
+def promised_k(table: model.Table | None) -> int:
+    """Return how many people a policy's table demands to look alike; without a word of it, two."""
+    criteria = table.criteria if table is not None else ()
+    return max((one.k for one in criteria if isinstance(one, KAnonymity)), default=2)
 
 
 def _invalid(path: Path) -> InvalidManifest:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.attack.finding import judge, worst_first
-from discreet.attack.manifest import hierarchies_of
+from discreet.attack.manifest import hierarchies_of, promised_k
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.engines.scratch import Scratch, innermost
@@ -217,12 +217,6 @@ def known_before(before: Before, published: Collection[str], asked: model.Table)
     return [name for name in found if name not in secret]
 
 
-def promised_k(asked: model.Table) -> int:
-    """Return how many people the policy demands to look alike; without a word of it, two."""
-    ks = [criterion.k for criterion in asked.criteria if isinstance(criterion, model.KAnonymity)]
-    return max(ks, default=2)
-
-
 def sample(source: Table, columns: Sequence[str], *, engine: Engine) -> Table:
     """Return some rows of `source`, chosen by chance, as a table on `engine`."""
     query = build.select(*map(build.column, columns), source=source.relation.copy())
@@ -277,15 +271,15 @@ def _has_any(table: Table, names: Sequence[str]) -> bool:
 def _joint(
     known: KnownPeople, names: Sequence[str], releases: Sequence[Table]
 ) -> tuple[Finding, ...]:
-    from discreet.attack.releases.joint import find_joint
+    from discreet.attack.releases.composition import Thresholds, find_composition
 
-    return find_joint(
+    return find_composition(
         known.people,
         releases,
-        quasi=names,
+        on={name: name for name in names},
         sensitive=known.sensitive,
         kept=[name for name in known.kept if name not in names],
-        k=known.k,
+        thresholds=Thresholds(k=known.k),
         hierarchies=known.hierarchies,
     )
 

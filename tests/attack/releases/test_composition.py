@@ -41,7 +41,7 @@ SOUTH = hospital(
 def test_one_value_that_both_classes_have_is_the_persons():
     people = {"age": [25, 35, 60], "zip": ["13053", "13053", "99999"], "ill": ["hiv", "flu", "flu"]}
     north, south, known = opened(NORTH, SOUTH, people)
-    (found,) = find_composition(known, [north, south], on=ON, sensitive=["ill"])
+    _, found = find_composition(known, [north, south], on=ON, sensitive=["ill"])
     assert (found.targets, found.claimed, found.correct) == (3, 1, 1)
     assert found.rate == pytest.approx(1 / 3)
     assert found.details["located"] == 2  # nobody of 60 is anywhere
@@ -54,7 +54,7 @@ def test_releases_on_a_server_are_intersected_there(postgres_url):
     server = PostgreSQL(postgres_url)
     people = {"age": [25, 35, 60], "zip": ["13053", "13053", "99999"], "ill": ["hiv", "flu", "flu"]}
     north, south, known = opened(NORTH, SOUTH, people, engine=server)
-    (found,) = find_composition(known, [north, south], on=ON, sensitive=["ill"])
+    _, found = find_composition(known, [north, south], on=ON, sensitive=["ill"])
     (later,) = find_republication([known], [north, south], on=ON, sensitive=["ill"])
     server.close()
     assert (found.targets, found.claimed, found.correct) == (3, 1, 1)
@@ -64,7 +64,7 @@ def test_releases_on_a_server_are_intersected_there(postgres_url):
 def test_neither_json_nor_details_tell_a_value():
     people = {"age": [25], "zip": ["13053"], "ill": ["hiv"]}
     north, south, known = opened(NORTH, SOUTH, people)
-    (found,) = find_composition(known, [north, south], on=ON, sensitive=["ill"])
+    _, found = find_composition(known, [north, south], on=ON, sensitive=["ill"])
     assert "hiv" not in str(found.to_dict())
 
 
@@ -72,14 +72,14 @@ def test_what_one_release_tells_alone_is_no_composition():
     same = hospital(["[20, 29]/130**"] * 3, ["flu"] * 3)
     people = {"age": [25], "zip": ["13053"], "ill": ["flu"]}
     first, second, known = opened(same, same, people)
-    (found,) = find_composition(known, [first, second], on=ON, sensitive=["ill"])
+    _, found = find_composition(known, [first, second], on=ON, sensitive=["ill"])
     assert (found.rate, found.baseline, found.advantage) == (1.0, 1.0, 0.0)
     assert found.details["told_by_one_release"] == 1.0
 
 
 def test_without_the_truth_nothing_is_called_right():
     north, south, known = opened(NORTH, SOUTH, {"age": [25], "zip": ["13053"]})
-    (found,) = find_composition(known, [north, south], on=ON, sensitive=["ill"])
+    _, found = find_composition(known, [north, south], on=ON, sensitive=["ill"])
     assert (found.claimed, found.correct, found.details["guessed_right"]) == (1, None, None)
 
 
@@ -87,24 +87,69 @@ def test_a_claim_about_somebody_who_is_in_neither_is_wrong_and_counts_in_the_con
     people = {"age": [25], "zip": ["13053"], "ill": ["hiv"]}
     absent = {"age": [26, 27], "zip": ["13053", "13053"], "ill": ["flu", "hiv"]}
     north, south, known, control = opened(NORTH, SOUTH, people, absent)
-    (found,) = find_composition(known, [north, south], on=ON, sensitive=["ill"], control=control)
+    _, found = find_composition(known, [north, south], on=ON, sensitive=["ill"], control=control)
     assert found.control == 0.5
     assert found.advantage == 1.0
 
 
 def test_releases_that_contradict_one_another_claim_nothing():
-    other = hospital(["< 30/1305*"] * 3, ["acne", "cold", "acne"])
+    other = hospital(
+        ["< 30/1305*"] * 2 + [">= 30/1305*"] * 3, ["acne", "cold", "flu", "gout", "flu"]
+    )
     north, south, known = opened(NORTH, other, {"age": [25], "zip": ["13053"], "ill": ["hiv"]})
-    (found,) = find_composition(known, [north, south], on=ON, sensitive=["ill"])
+    _, found = find_composition(known, [north, south], on=ON, sensitive=["ill"])
     assert (found.claimed, found.details["contradicted"]) == (0, 1)
+
+
+def test_values_that_are_written_otherwise_in_one_release_are_named_and_join_nothing():
+    other = hospital(["< 30/1305*"] * 3, ["J10", "B20", "M10"])
+    north, south, known = opened(NORTH, other, {"age": [25], "zip": ["13053"], "ill": ["hiv"]})
+    first, found = find_composition(known, [north, south], on=ON, sensitive=["ill"])
+    assert (found.claimed, found.details["contradicted"]) == (0, 0)
+    assert found.details["not_joined_by"] == ["'ill' of Table"]
+    assert "not joined by 'ill'" in first.verdict
+
+
+def test_a_value_that_one_release_publishes_is_told_by_a_column_that_both_publish():
+    north = hospital(["[20, 29]/130**"] * 3, ["flu", "hiv", "gout"]) | {"job": ["a", "b", "c"]}
+    south = {"age": ["< 30"] * 2 + [">= 30"], "job": ["b", "d", "c"]}
+    people = {"age": [25], "zip": ["13053"], "ill": ["hiv"], "job": ["b"]}
+    first, second, known = opened(north, south, people)
+    alone, found = find_composition(known, [first, second], on=ON, sensitive=["ill"])
+    assert (found.claimed, found.correct, found.baseline) == (1, 1, 0.0)
+    assert (alone.details["joined_by"], alone.details["one_candidate"]) == (["job"], 1.0)
+
+
+def test_people_of_whom_a_joined_column_is_not_known_are_attacked_all_the_same():
+    north = NORTH | {"job": list("abcdef")}
+    south = SOUTH | {"job": list("ghbdeh")}
+    people = {"age": [25], "zip": ["13053"]}
+    first, second, known = opened(north, south, people)
+    found = find_composition(known, [first, second], on=ON, sensitive=["ill"])
+    assert [one.correct for one in found] == [None, None]
+    assert found[0].details["located"] == 1
+
+
+def test_columns_that_are_not_named_do_not_join_rows():
+    north, south = NORTH | {"row": list("123456")}, SOUTH | {"row": list("123456")}
+    people = {"age": [25], "zip": ["13053"], "ill": ["hiv"]}
+    first, second, known = opened(north, south, people)
+    found = find_composition(known, [first, second], on=ON, sensitive=["ill"], kept=[])
+    assert found[0].details["joined_by"] == ["ill"]
+
+
+def test_a_release_without_any_column_to_find_people_by_is_named():
+    north, south, known = opened(NORTH, {"ill": ["flu"]}, {"age": [25], "zip": ["13053"]})
+    with pytest.raises(WrongUsage, match="none of the columns by which people are found"):
+        find_composition(known, [north, south], on=ON, sensitive=["ill"])
 
 
 def test_three_releases_leave_less_than_two():
     third = hospital(["*/*"] * 2, ["gout", "cold"])
     people = {"age": [35], "zip": ["13053"], "ill": ["gout"]}
     north, south, west, known = opened(NORTH, SOUTH, third, people)
-    two = find_composition(known, [north, south], on=ON, sensitive=["ill"])[0]
-    three = find_composition(known, [north, south, west], on=ON, sensitive=["ill"])[0]
+    two = find_composition(known, [north, south], on=ON, sensitive=["ill"])[1]
+    three = find_composition(known, [north, south, west], on=ON, sensitive=["ill"])[1]
     assert (two.claimed, three.claimed, three.correct) == (0, 1, 1)
 
 
@@ -203,7 +248,7 @@ def test_two_mondrian_releases_of_adult_expose_as_many_as_the_notes_measured(
     known = open_table(drawn.both)
     control = open_table(drawn.one.slice(0, 2_000), engine=known.engine)
     releases = [open_table(path, engine=known.engine) for path in paths]
-    (found,) = find_composition(
+    _, found = find_composition(
         known,
         releases,
         on={name: name for name in QUASI},

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.attack.releases import joint
-from discreet.attack.releases.joint import find_joint
+from discreet.attack.releases import composition, joint
+from discreet.attack.releases.composition import Thresholds, find_composition
+from discreet.attack.releases.joint import find_remaining
 from discreet.engines.connect import open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import WrongUsage
@@ -28,17 +28,18 @@ def table(rows: list[Row], names: tuple[str, ...] = ("age", "job", "ill")) -> pa
     return pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
 
 
-def attacked(people: pa.Table, *releases: pa.Table, k: int = 2):
+def attacked(
+    people: pa.Table, *releases: pa.Table, k: int = 2, sensitive: tuple[str, ...] = ("ill",)
+):
     engine = DuckDB()
     try:
         opened = [open_table(one, engine=engine) for one in releases]
-        return find_joint(
+        return find_composition(
             open_table(people, engine=engine),
             opened,
-            quasi=["age"],
-            sensitive=["ill"],
-            kept=["job"],
-            k=k,
+            on={"age": "age"},
+            sensitive=sensitive,
+            thresholds=Thresholds(k=k),
         )
     finally:
         engine.close()
@@ -71,7 +72,7 @@ def test_releases_that_share_nothing_but_labels_are_intersected_by_numbers_only(
     known = table([(n, "a", "flu") for n in range(4)])
     first = pa.table({"age": ["[0, 3]"] * 4})
     second = pa.table({"age": ["[0, 1]", "[0, 1]", "[2, 3]", "[2, 3]"]})
-    found = attacked(known, first, second, k=3)
+    found = attacked(known, first, second, k=3, sensitive=())
     assert len(found) == 1
     assert found[0].details["fewest"] == 2
 
@@ -129,9 +130,11 @@ def test_candidates_are_those_of_a_count_by_hand(releases, most):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(joint, "MOST_PAIRS", most)
         patched.setattr("discreet.attack.releases.rows.LEAST_COMMON", 0.0)
-        patched.setattr(joint, "_singled_out", lambda about, left: seen.append(left.together))
-        patched.setattr(joint, "_told", lambda *_: None)
+        patched.setattr(
+            composition,
+            "find_remaining",
+            lambda *a, **b: seen.append(find_remaining(*a, **b)) or seen[0],
+        )
         attacked(known, *tables)
     expected = [least(person, releases) for person in range(4)]
-    assert seen[0].tolist() == expected
-    assert np.all(seen[0] >= 0)
+    assert seen[0].candidates.tolist() == expected

@@ -1,15 +1,19 @@
-"""Composition: two releases over some of the same people tell more together than each alone."""
+"""Composition: releases over some of the same people tell more together than each alone."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.attack.classes.inference import SURE
 from discreet.attack.finding import make_finding
-from discreet.attack.releases.seen import look
-from discreet.errors import WrongUsage
+from discreet.attack.releases.intersection import Words, weights_of
+from discreet.attack.releases.joint import find_remaining
+from discreet.attack.releases.rows import join_releases
+from discreet.attack.releases.seen import Seen, gather_people
+from discreet.errors import UnknownColumn, WrongUsage
 from discreet.measure.criteria.evaluate import TOLERANCE
 from discreet.measure.describe import counted, listed, percent
 
@@ -20,9 +24,105 @@ if TYPE_CHECKING:
 
     from discreet.attack.finding import Finding
     from discreet.attack.releases.intersection import Candidates
-    from discreet.attack.releases.seen import Seen
+    from discreet.attack.releases.joint import RemainingRows
+    from discreet.attack.releases.rows import Joined
     from discreet.engines.engine import Table
     from discreet.policy.hierarchy import Hierarchy
+
+    Flags = NDArray[np.bool_]
+
+# Where their own values fit fewer people than this in a release, values were changed there.
+TRUTH_FITS = 0.9
+_REMEDY = (
+    "One release instead of several, or releases that share their classes; fewer columns kept as they "
+    "are, which join rows of one release to those of another; differential privacy, whose guarantees "
+    "add up. No k is large enough by itself."
+)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """When something was learned of a person.
+
+    Attributes:
+        k: How many candidates each release promised: fewer are too few.
+        sure: How sure the adversary must be of a value for a partial breach.
+    """
+
+    k: int = 2
+    sure: float = SURE
+
+
+@dataclass(frozen=True)
+class _AttackedPeople:
+    """What is left of known people, and their true values where those are known."""
+
+    weights: NDArray[np.int64]
+    joined: Joined
+    truth: Mapping[str, NDArray[np.int64]]
+    remaining: RemainingRows
+
+    @property
+    def people(self) -> int:
+        return int(self.weights.sum())
+
+    def count(self, chosen: Flags) -> int:
+        return int(self.weights[chosen].sum())
+
+    def share(self, chosen: Flags) -> float:
+        return self.count(chosen) / max(self.people, 1)
+
+    def see(self, column: str) -> Seen:
+        """Return what each release leaves of a sensitive column."""
+        words, shares = Words(self.joined.texts[column]), self.joined.shares(column)
+        alone, truth = self.remaining.alone[column], self.truth.get(column)
+        return Seen(self.weights, alone, words, shares, truth)
+
+    @property
+    def rows_are_known(self) -> bool:
+        """Whether people's own rows are known, and are those of the first release."""
+        left = self.remaining
+        if not set(self.joined.releases[0].values) <= set(self.truth):
+            return False
+        return bool(left.was_true[left.located].sum() >= TRUTH_FITS * left.located.sum())
+
+    def is_known(self, column: str) -> bool:
+        """Whether people's values of a column are known, and are those of the releases."""
+        if column not in self.truth:
+            return False
+        first = self.remaining.alone[column][0]
+        fits = np.bincount(
+            first.person[first.value == self.truth[column][first.person]],
+            minlength=len(self.weights),
+        )
+        found = self.remaining.located
+        return bool((fits[found] > 0).sum() >= TRUTH_FITS * found.sum())
+
+
+@dataclass(frozen=True)
+class _Joining:
+    """Which releases were joined by what, and what the adversary knows."""
+
+    releases: Sequence[Table]
+    knowledge: str
+    joined_by: Sequence[str]
+    not_joined_by: Sequence[str]
+    thresholds: Thresholds
+
+    @property
+    def target(self) -> str:
+        return listed([release.label for release in self.releases])
+
+    @property
+    def number(self) -> str:
+        return counted(len(self.releases), "release", "releases")
+
+    def to_details(self) -> dict[str, Any]:
+        return {
+            "releases": len(self.releases),
+            "joined_by": list(self.joined_by),
+            "not_joined_by": list(self.not_joined_by),
+        }
 
 
 def find_composition(
@@ -30,96 +130,219 @@ def find_composition(
     releases: Sequence[Table],
     *,
     on: Mapping[str, str],
-    sensitive: Sequence[str],
+    sensitive: Sequence[str] = (),
+    kept: Sequence[str] | None = None,
+    thresholds: Thresholds | None = None,
     control: Table | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    sure: float = SURE,
 ) -> tuple[Finding, ...]:
-    """Return whose sensitive values several releases tell together, one finding per column.
+    """Return whom several releases single out together, and whose sensitive values they tell.
 
     The adversary finds each known person's class in every release by what its labels stand for, and
-    keeps the values that all of these classes have (Ganta, Kasiviswanathan & Smith 2008). Where one
-    value is left it is told. The baseline are people whom one release tells alone: that is
-    homogeneity, and no composition.
+    joins the rows of these classes by every column that two releases publish (Ganta, Kasiviswanathan
+    & Smith 2008 intersect the sensitive values; other columns join as well). The first finding is of
+    people who have fewer candidates left than each release promised, the others, one per sensitive
+    column, of people for whom one value is left. The baseline are people of whom one release tells
+    as much alone.
 
     Args:
-        known: People who are believed to be in every release. Where it has the sensitive column, that
-            is the truth, by which claims are judged; the adversary does not use it.
+        known: People who are believed to be in every release. Where it has a column that was
+            published, that is the truth, by which claims are judged; the adversary does not use it.
         releases: Two or more, on the engine of `known`.
-        on: The columns of `known` that the adversary uses, and what the releases call them.
+        on: The columns of `known` that the adversary uses, and what the releases call them; people
+            are found in each release by those that it has.
         sensitive: What is to be learned.
+        kept: Other columns that join rows where two releases have them; default all.
+        thresholds: When something was learned of a person.
         control: People who are not in all of the releases.
         hierarchies: What group names in the releases mean, by column.
-        sure: How sure the adversary must be for a partial breach.
     """
-    if len(releases) < 2:
-        raise WrongUsage("Composition needs two releases or more. Name them one after the other.")
-    _, seen = look(known, releases, on=on, sensitive=sensitive, hierarchies=hierarchies)
-    others: list[Seen] | None = None
-    if control is not None:
-        _, others = look(control, releases, on=on, sensitive=sensitive, hierarchies=hierarchies)
-    target = listed([release.label for release in releases])
-    return tuple(
-        _finding(
-            column,
-            seen[place],
-            others[place] if others else None,
-            target=target,
-            known=listed(list(on)),
-            sure=sure,
-        )
-        for place, column in enumerate(sensitive)
+    _require_usable(releases, on=on, sensitive=sensitive)
+    apart = {*on, *on.values(), *sensitive}
+    shared = [
+        name
+        for name in list_shared(releases)
+        if name not in apart and (kept is None or name in kept)
+    ]
+
+    def attack(people: Table) -> _AttackedPeople:
+        return _attack(people, releases, on, sensitive, shared, hierarchies)
+
+    found = attack(known)
+    others = None if control is None else attack(control)
+    joined = found.joined
+    setting = _Joining(
+        releases,
+        listed(list(on)),
+        [
+            name
+            for name in (*sensitive, *shared)
+            if sum(name in one.values for one in joined.releases) > 1
+        ],
+        [f"'{name}' of {releases[place].label}" for place, name in joined.strange],
+        thresholds or Thresholds(),
+    )
+    return (
+        _candidates_finding(setting, found, others),
+        *(_value_finding(setting, column, found, others) for column in sensitive),
     )
 
 
-def _finding(
-    column: str, seen: Seen, others: Seen | None, *, target: str, known: str, sure: float
+def list_shared(releases: Sequence[Table]) -> list[str]:
+    """Return the columns that two releases or more publish."""
+    every = dict.fromkeys(column.name for one in releases for column in one.columns)
+    return [name for name in every if sum(one.column(name) is not None for one in releases) > 1]
+
+
+def _require_usable(
+    releases: Sequence[Table], *, on: Mapping[str, str], sensitive: Sequence[str]
+) -> None:
+    if len(releases) < 2:
+        raise WrongUsage("Composition needs two releases or more. Name them one after the other.")
+    for name in (*sensitive, *on.values()):
+        if all(one.column(name) is None for one in releases):
+            raise UnknownColumn(f"No release has a column '{name}'.")
+    for one in releases:
+        if all(one.column(name) is None for name in on.values()):
+            raise WrongUsage(
+                f"{one.label} has none of the columns by which people are found "
+                f"({listed(list(on.values()))}). Name one that it has with --on."
+            )
+
+
+def _attack(
+    known: Table,
+    releases: Sequence[Table],
+    on: Mapping[str, str],
+    sensitive: Sequence[str],
+    shared: Sequence[str],
+    hierarchies: Mapping[str, Hierarchy] | None,
+) -> _AttackedPeople:
+    more = [name for name in shared if known.column(name) is not None and name not in on]
+    people, truths = gather_people(known, on=on, sensitive=sensitive, more=more)
+    names = [*truths, *more]
+    weights, values = weights_of(people, *names)
+    joined = join_releases(
+        people, releases, on=on, shared=[*sensitive, *shared], hierarchies=hierarchies
+    )
+    truth = {name: joined.codes(name, own) for name, own in zip(names, values, strict=True)}
+    left = find_remaining(joined, truth, people=len(weights), secrets=sensitive)
+    return _AttackedPeople(weights, joined, truth, left)
+
+
+def _candidates_finding(
+    setting: _Joining, found: _AttackedPeople, others: _AttackedPeople | None
 ) -> Finding:
-    both = seen.together()
-    guess, chance = both.best()
-    is_left = both.sizes() == 1
-    right = seen.is_right(guess)
-    alone = told_alone(seen)
-    exposed = is_left if right is None else is_left & right
+    left = found.remaining
+    is_judged = found.rows_are_known
+    one, few = left.candidates == 1, _are_few(left.candidates, setting.thresholds.k)
+    few_alone = _are_few(left.fewest, setting.thresholds.k)
+    exposed = few & left.is_true if is_judged else few
+    by = f" joined by {listed(list(setting.joined_by))}" if setting.joined_by else ""
+    verdict = (
+        f"The {setting.number}{by} leave one candidate for {found.count(one):,} of "
+        f"{counted(found.people, 'person', 'people')} ({percent(found.share(one))}) and fewer than "
+        f"{setting.thresholds.k:,} for {percent(found.share(few))}; one of them alone does so for "
+        f"{percent(found.share(few_alone))}."
+    )
+    if setting.not_joined_by:
+        verdict += (
+            f" They were not joined by {listed(list(setting.not_joined_by))}, where values are written "
+            "otherwise."
+        )
+    control = None
+    if others is not None:
+        claimed = _are_few(others.remaining.candidates, setting.thresholds.k)
+        control = others.share(claimed & others.remaining.is_true if is_judged else claimed)
     return make_finding(
         "composition",
-        target=target,
-        verdict=_verdict(column, seen, is_left, alone),
+        target=setting.target,
+        verdict=verdict,
+        targets=found.people,
+        exposed=found.count(exposed),
+        claimed=found.count(few),
+        correct=found.count(exposed) if is_judged else None,
+        certainty=float((1 / left.candidates[few]).mean()) if few.any() else None,
+        baseline=found.share(few_alone),
+        control=control,
+        knowledge=_knowledge(setting),
+        remedy=_REMEDY,
+        details={
+            **setting.to_details(),
+            "k": setting.thresholds.k,
+            "located": found.count(left.located),
+            "contradicted": found.count(left.located & (left.candidates == 0)),
+            "one_candidate": found.share(one),
+            "fewer_than_k": found.share(few),
+            "fewer_than_k_alone": found.share(few_alone),
+            "fewest": int(left.candidates[left.candidates > 0].min())
+            if (left.candidates > 0).any()
+            else None,
+        },
+    )
+
+
+def _are_few(candidates: NDArray[np.int64], k: int) -> Flags:
+    return (candidates > 0) & (candidates < k)
+
+
+def _knowledge(setting: _Joining) -> str:
+    return (
+        f"A person's {setting.knowledge}, and that the person is in each of the {setting.number}."
+    )
+
+
+def _value_finding(
+    setting: _Joining, column: str, found: _AttackedPeople, others: _AttackedPeople | None
+) -> Finding:
+    seen, both = found.see(column), found.remaining.together[column]
+    guess, chance = both.best()
+    is_left, alone = both.sizes() == 1, _are_told_alone(seen)
+    is_judged = found.is_known(column)
+    right = seen.is_right(guess) if is_judged else None
+    exposed = is_left if right is None else is_left & right
+    located = found.remaining.located
+    return make_finding(
+        "composition",
+        target=setting.target,
+        verdict=_verdict(setting, column, seen, is_left, alone),
         targets=seen.people,
         exposed=seen.count(exposed),
         claimed=seen.count(is_left),
         correct=None if right is None else seen.count(exposed),
         certainty=1.0 if is_left.any() else None,
         baseline=seen.share(alone if right is None else alone & is_left & right),
-        control=None if others is None else _control(others),
-        knowledge=f"A person's {known}, and that the person is in each of the {len(seen.alone)} releases.",
-        remedy="One release instead of several, or releases that share their classes; differential "
-        "privacy, whose guarantees add up. No k is large enough by itself.",
+        control=None if others is None else _control(others, column, is_judged=is_judged),
+        knowledge=_knowledge(setting),
+        remedy=_REMEDY,
         details={
             "column": column,
-            "releases": len(seen.alone),
-            "located": seen.count(both.located),
+            **setting.to_details(),
+            "located": seen.count(located),
             "perfect": seen.share(is_left),
-            "partial": {"sure": sure, "share": seen.share(chance >= sure - TOLERANCE)},
+            "partial": {
+                "sure": setting.thresholds.sure,
+                "share": seen.share(chance >= setting.thresholds.sure - TOLERANCE),
+            },
             "told_by_one_release": seen.share(alone),
             "told_by_each_release": [seen.share(one.sizes() == 1) for one in seen.alone],
-            "contradicted": seen.count(both.located & (both.sizes() == 0)),
+            "contradicted": seen.count(located & (both.sizes() == 0)),
             "candidates": {
                 "each": [seen.average(one.sizes(), one.located) for one in seen.alone],
-                "together": seen.average(both.sizes(), both.located),
+                "together": seen.average(both.sizes(), located),
             },
-            "guessed_right": guesses(seen, guess),
+            "guessed_right": _guessed_right(seen, guess) if is_judged else None,
         },
         example=_example(column, seen, both, is_left & ~alone),
     )
 
 
-def told_alone(seen: Seen) -> NDArray[np.bool_]:
+def _are_told_alone(seen: Seen) -> Flags:
     """Return who is left with one value by a single release."""
     return np.any([one.sizes() == 1 for one in seen.alone], axis=0)
 
 
-def guesses(seen: Seen, together: NDArray[np.int64]) -> dict[str, Any] | None:
+def _guessed_right(seen: Seen, together: NDArray[np.int64]) -> dict[str, Any] | None:
     """Return how often the likeliest value is right: by each release, by all, and by the better.
 
     Classes of one person are not independent, so that the product of beliefs may be a worse guess
@@ -137,28 +360,25 @@ def guesses(seen: Seen, together: NDArray[np.int64]) -> dict[str, Any] | None:
     }
 
 
-def _control(others: Seen) -> float:
-    both = others.together()
+def _control(others: _AttackedPeople, column: str, *, is_judged: bool) -> float:
+    both, seen = others.remaining.together[column], others.see(column)
     is_left = both.sizes() == 1
-    right = others.is_right(both.best()[0])
+    right = seen.is_right(both.best()[0]) if is_judged else None
     return others.share(is_left if right is None else is_left & right)
 
 
-def _verdict(column: str, seen: Seen, is_left: NDArray[np.bool_], alone: NDArray[np.bool_]) -> str:
+def _verdict(setting: _Joining, column: str, seen: Seen, is_left: Flags, alone: Flags) -> str:
     number = seen.count(is_left)
-    releases = f"{len(seen.alone)} releases"
-    if not number:
-        return f"The {releases} together leave several values of {column} for each of {seen.people:,} people."
     people = counted(seen.people, "person", "people")
+    if not number:
+        return f"The {setting.number} together leave one {column} for none of {people}."
     return (
-        f"The {releases} together leave one {column} for {number:,} of {people} "
+        f"The {setting.number} together leave one {column} for {number:,} of {people} "
         f"({percent(number / seen.people)}); one of them alone does so for {percent(seen.share(alone))}."
     )
 
 
-def _example(
-    column: str, seen: Seen, both: Candidates, chosen: NDArray[np.bool_]
-) -> tuple[str, ...]:
+def _example(column: str, seen: Seen, both: Candidates, chosen: Flags) -> tuple[str, ...]:
     """Return how one person was told; of those, one for whom most values were left before."""
     if not chosen.any():
         return ()

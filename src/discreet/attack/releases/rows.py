@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
@@ -80,16 +80,18 @@ class Joined:
         found = pc.index_in(text_values(values), value_set=self.texts[column])
         return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
-    def some(self, people: int, *, most: int) -> tuple[Joined, NDArray[np.bool_]]:
-        """Return the same for every n-th person only, so that not too many rows are looked at, and who."""
-        work = int(sum(int(one.work(people).sum()) for one in self.releases))
-        chosen = np.arange(people) % max(-(-work // most), 1) == 0
-        releases = [
-            replace(one, people=one.people[kept], classes=one.classes[kept])
-            for one in self.releases
-            for kept in (chosen[one.people],)
-        ]
-        return replace(self, releases=releases), chosen
+    def shares(self, column: str) -> NDArray[np.float64]:
+        """Return the share of each value of a column among the rows of all releases with it."""
+        size = len(self.texts[column])
+        counts = np.sum(
+            [
+                np.bincount(one.values[column], weights=one.counts, minlength=size)
+                for one in self.releases
+                if column in one.values
+            ],
+            axis=0,
+        )
+        return counts / max(float(counts.sum()), 1.0)
 
     def batches(self, people: int, *, most: int) -> Iterator[tuple[int, int]]:
         """Return ranges of people whose rows in all releases together are not many."""
@@ -103,17 +105,20 @@ def join_releases(
     known: Known,
     releases: Sequence[Table],
     *,
-    quasi: Sequence[str],
+    on: Mapping[str, str],
     shared: Sequence[str],
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Joined:
-    """Find known people in each release by the quasi-identifiers it has, and read its rows."""
+    """Find known people in each release by the columns of `on` that it has, and read its rows.
+
+    `shared` are the columns whose values are read, where a release has them.
+    """
     located: list[Located] = []
     names: list[list[str]] = []
     for one in releases:
-        on = {name: name for name in quasi if one.column(name) is not None}
+        found_by = {mine: name for mine, name in on.items() if one.column(name) is not None}
         names.append([name for name in shared if one.column(name) is not None])
-        located.append(locate(known, one, on=on, members=names[-1], hierarchies=hierarchies))
+        located.append(locate(known, one, on=found_by, members=names[-1], hierarchies=hierarchies))
     tables = [
         one.known.engine.run(_members(one, len(own)))
         for one, own in zip(located, names, strict=True)
@@ -123,7 +128,7 @@ def join_releases(
         for table, own in zip(tables, names, strict=True)
     ]
     texts = {
-        name: pa.concat_arrays([own[name] for own in values if name in own]).unique()
+        name: pa.concat_arrays([own[name] for own in values if name in own]).unique().sort()
         for name in shared
     }
     coded = [{name: _places(own[name], texts[name]) for name in own} for own in values]

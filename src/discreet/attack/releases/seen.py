@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.attack.locating.locate import gather, locate
-from discreet.attack.releases.intersection import find_candidates, intersect, list_words, weights_of
+from discreet.attack.releases.intersection import find_candidates, list_words, weights_of
 from discreet.errors import EmptySource, WrongUsage
 from discreet.measure.subject import require_column
 
@@ -54,10 +53,6 @@ class Seen:
     def share(self, chosen: NDArray[np.bool_]) -> float:
         """Return the share of people who are chosen."""
         return self.count(chosen) / max(self.people, 1)
-
-    def together(self) -> Candidates:
-        """Return what all releases leave."""
-        return reduce(lambda a, b: intersect(a, b, prior=self.prior), self.alone)
 
     def is_right(self, guess: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         """Return which guesses are right, None where nobody knows the truth."""

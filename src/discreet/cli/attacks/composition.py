@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.cli import options
 from discreet.cli.attacks.classes import sure_option
 from discreet.cli.attacks.findings import finish
 from discreet.cli.attacks.releases import opened, release_options
@@ -30,22 +31,30 @@ Examples:
     help="People believed to be in every release. A column called as the sensitive one is the truth, "
     "by which claims are judged.",
 )
+@click.option(
+    "--joined-by",
+    type=options.NAMES,
+    help="Columns by which rows of the releases are joined, beside the sensitive ones. Default: all "
+    "that two releases publish.",
+)
 @sure_option("How sure the adversary must be for a partial breach.")
 @release_options
 def command(
     releases: tuple[str, ...],
     known: str,
+    joined_by: tuple[str, ...] | None,
     sure: float,
     report: Path | None,
     as_json: bool,
     **choices: Any,
 ) -> None:
-    """Intersect what several RELEASES of overlapping people leave.
+    """Join several RELEASES of overlapping people by all columns that they share.
 
-    Two hospitals publish their patients, each with k people in every class. Whoever was in both has
-    a class in each, and only the values that both classes have come into question.
+    Two hospitals publish their patients, each with k people in every class. A patient of both has a
+    class in each, and only rows that agree in every column that both publish can be the patient's.
+    This is the attack by which `anonymize` and `deidentify` try earlier releases.
     """
-    from discreet.attack.releases.composition import find_composition
+    from discreet.attack.releases.composition import Thresholds, find_composition, list_shared
     from discreet.writing import require_writable
 
     if report is not None:
@@ -56,9 +65,11 @@ def command(
             tables.releases,
             on=tables.on,
             sensitive=tables.sensitive,
+            kept=joined_by
+            or [name for name in list_shared(tables.releases) if name not in tables.quasi],
+            thresholds=Thresholds(k=tables.k, sure=sure),
             control=tables.control,
             hierarchies=tables.hierarchies,
-            sure=sure,
         )
         tolerance = tables.tolerance
     finish(found, tolerance=tolerance, as_json=as_json, report=report)

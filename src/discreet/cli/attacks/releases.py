@@ -31,6 +31,8 @@ class Opened:
     sensitive: tuple[str, ...]
     hierarchies: Mapping[str, Hierarchy]
     tolerance: Mapping[str, float]
+    quasi: tuple[str, ...] = ()  # according to the policy or manifest
+    k: int = 2
 
 
 def release_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,9 +75,10 @@ def opened(
     name: str | None = None,
 ) -> Generator[Opened]:
     """Open all tables on one engine; it is closed at the end."""
-    from discreet.attack.manifest import describe, hierarchies_of
+    from discreet.attack.manifest import describe, hierarchies_of, promised_k
     from discreet.cli.attacks.findings import tolerance_of
     from discreet.engines.connect import open_table
+    from discreet.policy.model import Role
 
     rule = describe(releases[0], policy=policy, label=releases[0], table=table)
     how: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
@@ -93,6 +96,8 @@ def opened(
             sensitive=hidden,
             hierarchies=hierarchies_of(rule),
             tolerance=tolerance_of(policy, tolerance=tolerance, table=table, label=first.label),
+            quasi=rule.with_role(Role.QUASI_IDENTIFIER) if rule else (),
+            k=promised_k(rule),
         )
     finally:
         first.engine.close()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.attack.hashes.dictionary import Tools, attack_table
 from discreet.attack.linkage.link import link_people
-from discreet.attack.manifest import hierarchies_of
+from discreet.attack.manifest import hierarchies_of, promised_k
 from discreet.engines.engine import Kind, Table
 from discreet.engines.scratch import Scratch
 from discreet.policy import model
@@ -17,7 +17,6 @@ from discreet.release.gate import (
     KnownPeople,
     Passed,
     known_before,
-    promised_k,
     put_together,
     read_earlier,
     sample,
