@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from discreet.dp.ledger.book import Ledger
-from discreet.stores.timelines import state_folder
+from discreet.stores.state_folder import state_folder
 from discreet.writing import make_private_folder
 
 

@@ -24,7 +24,7 @@ from discreet.engines.address import without_password
 from discreet.errors import OutputRefused, RegistryFailed
 from discreet.policy import model
 from discreet.release.history import Earlier
-from discreet.stores.timelines import state_folder
+from discreet.stores.state_folder import state_folder
 from discreet.writing import write_private
 
 if TYPE_CHECKING:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import StoreFailed
 from discreet.guard.journal.checkpoints import is_signed, read_checkpoints
+from discreet.stores import StoreHead
+from discreet.stores.authenticated import read_store_head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
     from discreet.guard.journal import Journal
     from discreet.guard.journal.checkpoints import Checkpoint
     from discreet.serve.settings import Settings
+    from discreet.stores import AuthenticatedStore
 
 KIND = "head"  # of documents in the control store
+_NOUNS = {"control": "control store"}
 
 
 @dataclass(frozen=True)
@@ -41,24 +45,22 @@ class Stores:
 
     def heads(self) -> dict[str, str]:
         """Return how far control store and ledger are, for the journal."""
-        ledger = self.ledger.head()
         return {
-            "control": f"{self.control.identity} {self.control.state().changes}",
-            "ledger": f"{self.ledger.identity} {ledger.sequence} {ledger.hash}",
+            "control": self.control.newest_head().text,
+            "ledger": self.ledger.newest_head().text,
         }
 
     def pin(self) -> None:
         """Tell the control store how far ledger and journal are."""
-        ledger, journal = self.ledger.head(), self.journal.end()
-        self._pin("ledger", self.ledger.identity, ledger.sequence, ledger.hash)
-        self._pin("journal", self.journal.identity, journal.size, journal.hash)
+        self._pin("ledger", self.ledger.newest_head())
+        self._pin("journal", self.journal.newest_head())
 
     def behind(self, *, key: Ed25519PublicKey | None = None) -> dict[str, str]:
         """Return which stores are behind what others know of them, each with who knows it."""
         found: dict[str, str] = {}
         for name in ("ledger", "journal"):
             pinned = self.control.get(KIND, place_name(self.settings, name))
-            if pinned is not None and not self._has(name, pinned):
+            if pinned is not None and not self._store(name).includes(StoreHead(**pinned)):
                 found[name] = "the control store knows of entries that it does not have"
         if behind := self._behind_heads(self.journal.newest_heads()):
             found |= dict.fromkeys(behind, "the journal knows of changes that it does not have")
@@ -74,11 +76,11 @@ class Stores:
             where = self.settings.data / path
             self.control.put(KIND, f"witness {where}", {"checkpoints": len(_witnessed(where))})
 
-    def _pin(self, name: str, identity: str, sequence: int, digest: str) -> None:
-        new = {"identity": identity, "sequence": sequence, "hash": digest}
+    def _pin(self, name: str, head: StoreHead) -> None:
+        new = asdict(head)
 
         def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
-            if old is not None and old["identity"] == identity and old["sequence"] >= sequence:
+            if old is not None and StoreHead(**old).is_at_least(head):
                 return old  # another gateway was further
             return new
 
@@ -86,24 +88,15 @@ class Stores:
         if self.control.get(KIND, place) != new:
             self.control.update(KIND, place, change)
 
-    def _has(self, name: str, pinned: Mapping[str, Any]) -> bool:
-        store = self.ledger if name == "ledger" else self.journal
-        if pinned["identity"] != store.identity:
-            return False
-        return store.knows(pinned["sequence"], pinned["hash"])
+    def _store(self, name: str) -> AuthenticatedStore:
+        return {"control": self.control, "ledger": self.ledger, "journal": self.journal}[name]
 
     def _behind_heads(self, heads: Mapping[str, str]) -> list[str]:
-        behind: list[str] = []
-        if "control" in heads:
-            identity, changes = heads["control"].split(" ")
-            if identity != self.control.identity or self.control.state().changes < int(changes):
-                behind.append("control store")
-        if "ledger" in heads:
-            identity, sequence, digest = heads["ledger"].split(" ")
-            pinned = {"identity": identity, "sequence": int(sequence), "hash": digest}
-            if not self._has("ledger", pinned):
-                behind.append("ledger")
-        return behind
+        return [
+            _NOUNS.get(name, name)
+            for name, head in heads.items()
+            if not self._store(name).includes(read_store_head(head))
+        ]
 
     def _behind_witness(self, path: Path, key: Ed25519PublicKey | None) -> dict[str, str]:
         every = _witnessed(path)
@@ -117,7 +110,7 @@ class Stores:
         told = f"the witness {path} knows of entries that it does not have"
         last = max(signed, key=lambda found: found.size)
         behind = self._behind_heads(last.heads)
-        if not self.journal.knows(last.size, last.hash):
+        if not self.journal.includes(StoreHead(self.journal.identity, last.size, last.hash)):
             behind.append("journal")
         return dict.fromkeys(behind, told)
 

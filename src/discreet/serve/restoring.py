@@ -16,11 +16,14 @@ from discreet.guard.journal import Journal
 from discreet.serve.backup import CONTROL, DATA, JOURNAL, LEDGER, copy_store, unpack, unused
 from discreet.serve.heads import witnessed_heads
 from discreet.serve.settings import read_settings
+from discreet.stores.authenticated import read_store_head
 from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from discreet.stores import AuthenticatedStore
 
 _JOURNAL_KEYS = ("keys/journal.key", "keys/journal.pub")
 _MOST_NAMED = 5
@@ -122,11 +125,11 @@ def _settle_ledger(
     if not current.is_file():
         return restored.is_file() and not _is_latest_ledger(restored, heads)
     with closing(Ledger(current)) as there:
-        head = there.head()
+        head = there.newest_head()
     known = 0
     if restored.is_file():
         with closing(Ledger(restored)) as older:
-            if older.knows(head.sequence, head.hash):
+            if not head.sequence or older.includes(head):
                 return False
             known = older.head().sequence
     if choices.forget:
@@ -146,13 +149,8 @@ def _settle_ledger(
 
 
 def _is_latest_ledger(restored: Path, heads: list[Mapping[str, str]]) -> bool:
-    told = [each["ledger"].split(" ") for each in heads if "ledger" in each]
     with closing(Ledger(restored)) as ledger:
-        identity = ledger.identity
-        return bool(told) and all(
-            name == identity and ledger.knows(int(sequence), digest)
-            for name, sequence, digest in told
-        )
+        return _includes_all(ledger, "ledger", heads)
 
 
 def _settle_rights(
@@ -166,8 +164,7 @@ def _settle_rights(
         copy_store(current, restored)
         return False
     with closing(Control(current)) as there, closing(Control(restored)) as older:
-        is_same = there.identity == older.identity
-        if choices.forget or (is_same and there.state().changes <= older.state().changes):
+        if choices.forget or older.includes(there.newest_head()):
             return False
         if not choices.keep_rights:
             raise OutputRefused(_forgotten_rights(folder, there, older))
@@ -182,10 +179,14 @@ def _settle_rights(
 
 
 def _are_latest_rights(restored: Path, heads: list[Mapping[str, str]]) -> bool:
-    told = [each["control"].split(" ") for each in heads if "control" in each]
     with closing(Control(restored)) as control:
-        identity, changes = control.identity, control.state().changes
-    return bool(told) and all(name == identity and int(count) <= changes for name, count in told)
+        return _includes_all(control, "control", heads)
+
+
+def _includes_all(store: AuthenticatedStore, name: str, heads: list[Mapping[str, str]]) -> bool:
+    """Return whether the heads name a store at all, and it is as far as each of them says."""
+    known = [read_store_head(each[name]) for each in heads if name in each]
+    return bool(known) and all(map(store.includes, known))
 
 
 def _forgotten_rights(folder: Path, there: Control, older: Control) -> str:

@@ -1,6 +1,5 @@
-"""Where the house's own books are kept: an SQLite file or a PostgreSQL server."""
+"""Durable stores with a schema version, an identity and a seal: an SQLite file or a PostgreSQL server."""
 
-from discreet.stores.book import Book
-from discreet.stores.store import MEMORY, Store, open_store
+from discreet.stores.authenticated import AuthenticatedStore, StoreHead
 
-__all__ = ["MEMORY", "Book", "Store", "open_store"]
+__all__ = ["AuthenticatedStore", "StoreHead"]

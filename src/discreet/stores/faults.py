@@ -1,4 +1,4 @@
-"""What a database's complaint means for a book; its own words are withheld."""
+"""What a database's complaint means for a store; its own words are withheld."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from discreet.errors import DiscreetError
-    from discreet.stores.book import Book
+    from discreet.stores.schema import StoreSchema
 
 # By the beginning of SQLite's error name, or of PostgreSQL's SQLSTATE.
 _MEANINGS = {
@@ -50,35 +50,37 @@ class Named(Exception):
 
 
 @contextmanager
-def translated(book: Book, place: str) -> Generator[None]:
-    """Turn what the database raises into the book's failure, which names `place` and the next step."""
+def translated(schema: StoreSchema, place: str) -> Generator[None]:
+    """Turn what the database raises into the store's failure, which names `place` and the next step."""
     try:
         yield
     except DBAPIError as error:
-        raise failure(book, place, error.orig) from None
+        raise failure(schema, place, error.orig) from None
     except SQLAlchemyError:
-        raise book.failure(
-            place, f"the database could not be used. Check it and {book.again}"
+        raise schema.failure(
+            place, f"the database could not be used. Check it and {schema.again}"
         ) from None
 
 
-def failure(book: Book, place: str, error: BaseException | None) -> DiscreetError:
-    """Return the failure of the book for an error of the driver."""
+def failure(schema: StoreSchema, place: str, error: BaseException | None) -> DiscreetError:
+    """Return the failure of the store for an error of the driver."""
     name = _name(error)
     for beginning, meaning in _MEANINGS.items():
         if name.startswith(beginning):
-            return book.failure(place, _worded(book, meaning))
+            return schema.failure(place, _worded(schema, meaning))
     if name:
-        return book.failure(place, f"the database refused ({name}). Check it and {book.again}")
-    return book.failure(place, f"the server cannot be reached. Check its address and {book.again}")
+        return schema.failure(place, f"the database refused ({name}). Check it and {schema.again}")
+    return schema.failure(
+        place, f"the server cannot be reached. Check its address and {schema.again}"
+    )
 
 
-def unknown(book: Book, place: str) -> DiscreetError:
+def unknown(schema: StoreSchema, place: str) -> DiscreetError:
     """Return the failure of a commit that nobody answered: it may have happened."""
-    return book.failure(
+    return schema.failure(
         place,
         "the server was lost while it was writing, so that nobody knows whether it wrote. Take it "
-        f"as written, and {book.again} when the server is back",
+        f"as written, and {schema.again} when the server is back",
     )
 
 
@@ -94,8 +96,8 @@ def _name(error: BaseException | None) -> str:
     return getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None) or ""
 
 
-def _worded(book: Book, meaning: str) -> str:
-    again = book.again
+def _worded(schema: StoreSchema, meaning: str) -> str:
+    again = schema.again
     return meaning.format(
-        noun=book.noun, restore=book.restore, again=again, Again=again[:1].upper() + again[1:]
+        noun=schema.noun, restore=schema.restore, again=again, Again=again[:1].upper() + again[1:]
     )

@@ -1,4 +1,4 @@
-"""A book in an SQLite file: one writer at a time, on the disk before anybody is told."""
+"""A store in an SQLite file: one writer at a time, durable before a call returns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet.stores.faults import Named, failure
 from discreet.writing import require_private
 
 if TYPE_CHECKING:
-    from discreet.stores.book import Book
+    from discreet.stores.schema import StoreSchema
 
 _WAIT_SECONDS = 30
 _PAUSE_SECONDS = 0.002
@@ -30,8 +30,8 @@ class File:
 
     patience = 0.0  # a file is there or is not
 
-    def __init__(self, path: Path, book: Book) -> None:
-        self._path, self._book = path, book
+    def __init__(self, path: Path, schema: StoreSchema) -> None:
+        self._path, self._schema = path, schema
         self.name = str(path)
 
     def engine(self) -> Engine:
@@ -44,27 +44,27 @@ class File:
         return engine
 
     def prepare(self, engine: Engine) -> None:
-        """Make file and tables if there are none; refuse what is no such book."""
+        """Make file and tables if there are none; refuse what is no such store."""
         try:
             self._create_file()
             written = self._inspect()
         except sqlite3.Error as error:
-            raise failure(self._book, self.name, error) from None
+            raise failure(self._schema, self.name, error) from None
         self._refuse_others()
-        if written == self._book.format:
+        if written == self._schema.format:
             return
         writing = engine.connect().execution_options(writes=True)
         with writing as connection, connection.begin():
             if written is None:
                 self._create_tables(connection)
             else:
-                self._book.upgrade(connection)
-                connection.exec_driver_sql(f"PRAGMA user_version={self._book.format}")
+                self._schema.upgrade(connection)
+                connection.exec_driver_sql(f"PRAGMA user_version={self._schema.format}")
 
     def check(self, connection: Connection) -> None:
         """Refuse a file whose pages contradict each other."""
         if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() != "ok":
-            raise failure(self._book, self.name, Named("SQLITE_CORRUPT"))
+            raise failure(self._schema, self.name, Named("SQLITE_CORRUPT"))
 
     def scrub(self, connection: Connection) -> None:
         """Empty the write-ahead log; deleted rows are overwritten in the file itself."""
@@ -79,7 +79,7 @@ class File:
                 self._path.chmod(0o600)  # it holds nothing yet
             return
         except OSError:
-            raise failure(self._book, self.name, Named("SQLITE_CANTOPEN")) from None
+            raise failure(self._schema, self.name, Named("SQLITE_CANTOPEN")) from None
         # Without this the name of the file could be gone after a power failure.
         folder = os.open(self._path.parent, os.O_RDONLY)
         try:
@@ -93,7 +93,7 @@ class File:
             require_private(self._path.with_name(self._path.name + ending))
 
     def _inspect(self) -> int | None:
-        """Return the format of the book, None if the file is still empty; refuse what is no such book."""
+        """Return the format of the store, None if the file is still empty; refuse what is no such store."""
         with closing(
             sqlite3.connect(self._path, isolation_level=None, timeout=_WAIT_SECONDS)
         ) as raw:
@@ -103,26 +103,26 @@ class File:
             written = raw.execute("PRAGMA user_version").fetchone()[0]
             has_tables = raw.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
             raw.execute("COMMIT")
-            if application == self._book.application:
+            if application == self._schema.application:
                 self._refuse_newer(written)
                 if self._path.stat().st_size <= _CHECKED_BYTES:
                     self._refuse_damage(raw)
                 return written
             if application or written or has_tables:
-                raise self._book.failed(
-                    f"{self.name} is another program's database, not a {self._book.noun}. Name "
+                raise self._schema.failed(
+                    f"{self.name} is another program's database, not a {self._schema.noun}. Name "
                     "another file."
                 )
             self._write_ahead(raw)
             return None
 
     def _refuse_newer(self, written: int) -> None:
-        if written > self._book.format:
-            raise self._book.newer(self.name, written)
+        if written > self._schema.format:
+            raise self._schema.newer(self.name, written)
 
     def _refuse_damage(self, raw: sqlite3.Connection) -> None:
         if raw.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            raise failure(self._book, self.name, Named("SQLITE_CORRUPT"))
+            raise failure(self._schema, self.name, Named("SQLITE_CORRUPT"))
 
     def _write_ahead(self, raw: sqlite3.Connection) -> None:
         # Several processes may do this at once, and SQLite does not wait for this one pragma.
@@ -136,26 +136,26 @@ class File:
                 continue
             if mode == "wal":
                 return
-            raise self._book.failed(
-                f"The {self._book.noun} {self.name} cannot be kept on this file system, which has no shared "
+            raise self._schema.failed(
+                f"The {self._schema.noun} {self.name} cannot be kept on this file system, which has no shared "
                 "memory. Use a local disk, or a PostgreSQL URL."
             )
 
     def _create_tables(self, connection: Connection) -> None:
         written = connection.exec_driver_sql("PRAGMA application_id").scalar()
-        if written == self._book.application:
+        if written == self._schema.application:
             return  # another process was first
-        self._book.create(connection)
-        connection.exec_driver_sql(f"PRAGMA application_id={self._book.application}")
-        connection.exec_driver_sql(f"PRAGMA user_version={self._book.format}")
+        self._schema.create(connection)
+        connection.exec_driver_sql(f"PRAGMA application_id={self._schema.application}")
+        connection.exec_driver_sql(f"PRAGMA user_version={self._schema.format}")
 
 
 class Passing(File):
-    """A book for one process, in a folder that is gone with it: nothing must outlive it."""
+    """A store for one process, in a folder that is gone with it: nothing must outlive it."""
 
-    def __init__(self, book: Book) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="discreet-book-")
-        super().__init__(Path(self._folder.name) / "book.sqlite", book)
+    def __init__(self, schema: StoreSchema) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="discreet-store-")
+        super().__init__(Path(self._folder.name) / "store.sqlite", schema)
         self.name = "in memory"
 
     def engine(self) -> Engine:

@@ -1,19 +1,18 @@
-"""Whether a book is as its server wrote it: authenticated under a key that the book does not hold."""
+"""Whether a store is as its server wrote it: authenticated under a key that the store does not hold."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Column, Integer, MetaData, Table, Text, bindparam, select, update
+from sqlalchemy import bindparam, select, update
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from discreet.stores.book import Book
+    from discreet.stores.schema import StoreSchema
 
 OPTION = "seal"  # of a connection: the seal of the store it belongs to
 
@@ -55,56 +54,43 @@ class Sealed:
     mac: str
 
 
-def seal_table(metadata: MetaData, name: str) -> Table:
-    """Return the table of one row in which a book keeps its seal."""
-    return Table(
-        name,
-        metadata,
-        Column("id", Integer, primary_key=True, autoincrement=False),
-        Column("identity", Text, nullable=False),
-        Column("state", Text, nullable=False),
-        Column("mac", Text, nullable=False),
-        sqlite_strict=sqlite3.sqlite_version_info >= (3, 37),
-    )
-
-
-def read_seal(connection: Connection, book: Book) -> Sealed:
-    """Return the seal of a book as it is there, unchecked."""
-    table = book.seal
+def read_seal(connection: Connection, schema: StoreSchema) -> Sealed:
+    """Return the seal of a store as it is there, unchecked."""
+    table = schema.seal
     row = connection.execute(select(table.c.identity, table.c.state, table.c.mac)).one_or_none()
     if row is None:
-        raise book.tampered("its seal is missing")
+        raise schema.tampered("its seal is missing")
     return Sealed(row.identity, row.state, row.mac)
 
 
-def require_seal(connection: Connection, book: Book, state: str | None = None) -> Sealed:
-    """Return the seal of a book if it fits what is there; before every write.
+def require_seal(connection: Connection, schema: StoreSchema, state: str | None = None) -> Sealed:
+    """Return the seal of a store if it fits what is there; before every write.
 
-    `state` is what the book's head says now, None where only the seal tells.
+    `state` is what the store's head says now, None where only the seal tells.
 
     Raises:
-        DiscreetError: the book's own failure: it was changed, or is written without its key.
+        DiscreetError: the store's own failure: it was changed, or is written without its key.
     """
-    found = read_seal(connection, book)
+    found = read_seal(connection, schema)
     seal = seal_of(connection)
     if seal is None:
         if found.mac:
-            raise book.locked()
+            raise schema.locked()
         return found
     if not found.mac:
-        raise book.unsealed()
+        raise schema.unsealed()
     if state is not None and state != found.state:
-        raise book.tampered("its last entry is not the one that was sealed")
-    if not seal.fits(found.mac, book.noun, found.state):
-        raise book.tampered("its seal does not fit")
+        raise schema.tampered("its last entry is not the one that was sealed")
+    if not seal.fits(found.mac, schema.noun, found.state):
+        raise schema.tampered("its seal does not fit")
     return found
 
 
-def renew_seal(connection: Connection, book: Book, state: str) -> None:
-    """Write the state of a book down and, with a key, seal it; after every write."""
+def renew_seal(connection: Connection, schema: StoreSchema, state: str) -> None:
+    """Write the state of a store down and, with a key, seal it; after every write."""
     seal = seal_of(connection)
-    mac = "" if seal is None else seal.mac(book.noun, state)
-    table = book.seal
+    mac = "" if seal is None else seal.mac(schema.noun, state)
+    table = schema.seal
     changed = update(table).values(state=bindparam("new_state"), mac=bindparam("new_mac"))
     connection.execute(changed, {"new_state": state, "new_mac": mac})
 

@@ -1,4 +1,4 @@
-"""A book in a PostgreSQL database, shared by many machines, on whichever server writes."""
+"""A store in a PostgreSQL database, shared by many machines, on whichever server writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.stores.hosts import parameters_of
 from discreet.stores.primary import connect_primary
 
 if TYPE_CHECKING:
-    from discreet.stores.book import Book
+    from discreet.stores.schema import StoreSchema
 
 # Weaker than `on`: a commit is acknowledged before it is on the disk, or on the standby's.
 _WEAK = ("off", "local", "remote_write")
@@ -22,15 +22,15 @@ class Server:
 
     patience = 20.0
 
-    def __init__(self, url: str, book: Book) -> None:
-        self._book = book
+    def __init__(self, url: str, schema: StoreSchema) -> None:
+        self._schema = schema
         try:
             self._parameters = parameters_of(url)
         except ImportError as error:
-            raise MissingExtra(what=f"A {book.noun} on PostgreSQL", extra="postgres") from error
+            raise MissingExtra(what=f"A {schema.noun} on PostgreSQL", extra="postgres") from error
         except ValueError:
-            raise book.failed(
-                f"The address of the {book.noun} cannot be read. Write it as "
+            raise schema.failed(
+                f"The address of the {schema.noun} cannot be read. Write it as "
                 "postgresql://user@host/database."
             ) from None
         self.name = f"in database '{self._parameters.get('dbname', '')}' on PostgreSQL"
@@ -47,17 +47,17 @@ class Server:
 
     def prepare(self, engine: Engine) -> None:
         """Make the tables if there are none; refuse a newer format."""
-        head = self._book.head
+        head = self._schema.head
         with engine.begin() as connection:
             if not inspect(connection).has_table(head.name):
                 self._create_tables(connection)
             written = connection.scalar(select(head.c.format))
-        if written is None or written > self._book.format:
-            raise self._book.newer(self.name, written)
-        if written < self._book.format:
+        if written is None or written > self._schema.format:
+            raise self._schema.newer(self.name, written)
+        if written < self._schema.format:
             with engine.begin() as connection:
-                connection.execute(select(func.pg_advisory_xact_lock(self._book.application)))
-                self._book.upgrade(connection)
+                connection.execute(select(func.pg_advisory_xact_lock(self._schema.application)))
+                self._schema.upgrade(connection)
 
     def check(self, connection: Connection) -> None:
         """Find nothing: the server checks its own pages when it reads them."""
@@ -66,9 +66,9 @@ class Server:
         """Do nothing: deleted rows go with the server's next VACUUM."""
 
     def _create_tables(self, connection: Connection) -> None:
-        connection.execute(select(func.pg_advisory_xact_lock(self._book.application)))
-        if not inspect(connection).has_table(self._book.head.name):
-            self._book.create(connection)
+        connection.execute(select(func.pg_advisory_xact_lock(self._schema.application)))
+        if not inspect(connection).has_table(self._schema.head.name):
+            self._schema.create(connection)
 
     def _connect(self) -> Any:
         raw = connect_primary(self._parameters)

@@ -1,4 +1,4 @@
-"""Transactions on one book, wherever it is kept, opened so that nothing gets lost."""
+"""Transactions on one store, wherever it is kept, opened so that nothing gets lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-    from discreet.stores.book import Book
+    from discreet.stores.schema import StoreSchema
 
 MEMORY = ":memory:"  # what SQLite calls it, too
 _PAUSE_SECONDS = 0.05
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Place(Protocol):
-    """One kind of database: how to name it, open it and make a new book in it."""
+    """One kind of database: how to name it, open it and make a new store in it."""
 
     name: str
     patience: float  # for how many seconds a lost server is looked for
@@ -39,7 +39,7 @@ class Place(Protocol):
         ...
 
     def prepare(self, engine: Engine) -> None:
-        """Make the tables if there are none; refuse what is no such book."""
+        """Make the tables if there are none; refuse what is no such store."""
         ...
 
     def check(self, connection: Connection) -> None:
@@ -52,27 +52,27 @@ class Place(Protocol):
 
 
 class Store:
-    """Transactions on one book; usable from threads, and in a process that was forked."""
+    """Transactions on one store; usable from threads, and in a process that was forked."""
 
-    def __init__(self, place: Place, book: Book) -> None:
-        self._place, self._book = place, book
+    def __init__(self, place: Place, schema: StoreSchema) -> None:
+        self._place, self._schema = place, schema
         self._seal: Seal | None = None
         self._open()
-        with translated(book, self.name):
+        with translated(schema, self.name):
             place.prepare(self._engine)
 
     @property
     def name(self) -> str:
-        """Where the book is, without secrets."""
+        """Where the store is, without secrets."""
         return self._place.name
 
     def sealed(self) -> Sealed:
         """Return the store's seal as it is there, unchecked."""
-        return self.read(lambda connection: read_seal(connection, self._book))
+        return self.read(lambda connection: read_seal(connection, self._schema))
 
     def use_seal(self, seal: Seal) -> None:
-        """Check and seal from now on under a key; what is there is checked by the book itself."""
-        self._seal = seal.bound(self._book.noun, self.sealed().identity)
+        """Check and seal from now on under a key; what is there is checked by the store itself."""
+        self._seal = seal.bound(self._schema.noun, self.sealed().identity)
 
     @property
     def seal(self) -> Seal | None:
@@ -82,7 +82,7 @@ class Store:
     @contextmanager
     def reading(self) -> Generator[Connection]:
         """Give a connection whose statements each see what is committed."""
-        with translated(self._book, self.name), self._connect() as connection:
+        with translated(self._schema, self.name), self._connect() as connection:
             yield connection
 
     @contextmanager
@@ -97,7 +97,7 @@ class Store:
     @contextmanager
     def writing(self) -> Generator[Connection]:
         """Give a connection whose changes are kept all together, durably, or not at all."""
-        with translated(self._book, self.name), self._transaction() as connection:
+        with translated(self._schema, self.name), self._transaction() as connection:
             yield connection
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -111,7 +111,7 @@ class Store:
         after a commit that nobody answered: `work` must recognize by a key what it wrote before.
 
         Raises:
-            DiscreetError: the book's own failure. When it says that nobody knows whether it was
+            DiscreetError: the store's own failure. When it says that nobody knows whether it was
                 written, it must be taken as written.
         """
         return self._patiently(lambda attempt: self._write_once(work, attempt))
@@ -154,7 +154,7 @@ class Store:
     def _patiently(self, once: Callable[[_Attempt], T]) -> T:
         deadline = time.monotonic() + self._place.patience
         pause, attempt = _PAUSE_SECONDS, _Attempt()
-        with translated(self._book, self.name):
+        with translated(self._schema, self.name):
             while True:
                 try:
                     return once(attempt)
@@ -163,7 +163,7 @@ class Store:
                         raise
                     if time.monotonic() + pause > deadline:
                         if attempt.commits:
-                            raise unknown(self._book, self.name) from None
+                            raise unknown(self._schema, self.name) from None
                         raise
                 # Connections to a server that was demoted still answer, but only read.
                 self._own_engine().dispose()
@@ -196,7 +196,7 @@ def is_server(place: str | Path) -> bool:
     return isinstance(place, str) and place.startswith(beginnings)
 
 
-def open_store(place: str | Path, book: Book) -> Store:
+def open_store(place: str | Path, schema: StoreSchema) -> Store:
     """Return the store at a path or a `postgresql://` URL; a new one is made if there is none.
 
     `:memory:` is one that ends with this process. A URL may name several hosts, as libpq's do: the
@@ -205,9 +205,9 @@ def open_store(place: str | Path, book: Book) -> Store:
     if is_server(place):
         from discreet.stores.server import Server
 
-        return Store(Server(str(place), book), book)
+        return Store(Server(str(place), schema), schema)
     from discreet.stores.file import File, Passing
 
     if str(place) == MEMORY:
-        return Store(Passing(book), book)
-    return Store(File(Path(place).absolute(), book), book)
+        return Store(Passing(schema), schema)
+    return Store(File(Path(place).absolute(), schema), schema)

@@ -6,23 +6,18 @@ import fcntl
 import json
 import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
+from discreet.stores.state_folder import state_folder
 from discreet.writing import make_private_folder, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 FILE = "timelines.json"
 FIRST = 1  # the timeline of a server that was never promoted: every cluster begins with it
-
-
-def state_folder() -> Path:
-    """Return the folder in which this user's state is kept when no other place is named."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "discreet"
 
 
 class Timelines:

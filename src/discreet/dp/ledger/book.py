@@ -1,4 +1,4 @@
-"""The ledger itself: reserve before looking, commit before telling."""
+"""The ledger: budget is reserved before data is read, and an answer is stored before it is shown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from discreet.dp.ledger.charging import NoRoom, charges_for, exceeded, fingerprint_of
 from discreet.errors import LedgerFailed
+from discreet.stores import AuthenticatedStore, StoreHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
     from discreet.dp.budget import Price
     from discreet.dp.ledger.journal import Head
     from discreet.dp.ledger.records import Account, Entry, Remaining, Reservation, Source
-    from discreet.stores.seal import Seal
 
 T = TypeVar("T")
 
 
-class Ledger:
-    """A durable book of budgets, in an SQLite file or behind a `postgresql://` URL.
+class Ledger(AuthenticatedStore):
+    """A durable ledger of budgets, in an SQLite file or behind a `postgresql://` URL.
 
     Guarantee: at every instant, whatever the number of askers and whichever of them are killed, each
     part of the data has paid no more than the limit of each account it was charged to, if every
@@ -36,50 +36,12 @@ class Ledger:
     """
 
     def __init__(self, place: str | Path) -> None:
-        from discreet.dp.ledger.schema import BOOK
-        from discreet.stores import open_store
+        from discreet.dp.ledger.schema import SCHEMA
 
-        self._store, self._place = open_store(place, BOOK), place
+        super().__init__(place, SCHEMA)
+        self._place = place
         self._secret: bytes | None = None
         self.writes = 0  # by this process
-
-    @property
-    def name(self) -> str:
-        """Where it is, without secrets."""
-        return self._store.name
-
-    @property
-    def identity(self) -> str:
-        """What tells this ledger from any other one."""
-        return self._store.sealed().identity
-
-    @property
-    def is_sealed(self) -> bool:
-        """Whether it was sealed with a key."""
-        return bool(self._store.sealed().mac)
-
-    def authenticate(self, seal: Seal, *, accept: bool = False) -> None:
-        """Check that the ledger is as it was sealed with this key, and seal it from now on.
-
-        With `accept`, it is sealed as it is; a new ledger always is.
-
-        Raises:
-            LedgerFailed: it was changed, or was never sealed.
-        """
-        from discreet.dp.ledger import journal
-        from discreet.dp.ledger.schema import BOOK
-        from discreet.stores.seal import read_seal, renew_seal, require_seal
-
-        self._store.use_seal(seal)
-
-        def work(connection: Connection) -> None:
-            last = journal.read_head(connection)
-            if accept or (not last.sequence and not read_seal(connection, BOOK).mac):
-                renew_seal(connection, BOOK, last.state)
-            else:
-                require_seal(connection, BOOK, last.state)
-
-        self._store.write(work)
 
     def head(self) -> Head:
         """Return the number and the hash of the last entry, and why it is closed, if it is."""
@@ -87,11 +49,18 @@ class Ledger:
 
         return self._store.read(journal.read_head)
 
-    def knows(self, sequence: int, digest: str) -> bool:
+    def newest_head(self) -> StoreHead:
+        """Return the ledger's identity with the number and the hash of its last entry."""
+        last = self.head()
+        return StoreHead(self.identity, last.sequence, last.hash)
+
+    def includes(self, head: StoreHead) -> bool:
         """Return whether the ledger has this entry, and so all before it."""
         from discreet.dp.ledger import journal
 
-        return self._store.read(lambda found: journal.is_known(found, sequence, digest))
+        return head.identity == self.identity and self._store.read(
+            lambda found: journal.is_known(found, head.sequence, head.hash)
+        )
 
     def close_budget(self, reason: str, *, at: datetime) -> None:
         """Let every budget count as spent until `reopen`; what was answered stays answered."""
@@ -187,7 +156,7 @@ class Ledger:
     @property
     def is_passing(self) -> bool:
         """Whether the ledger ends with this process, so that it knows no other table."""
-        from discreet.stores import MEMORY
+        from discreet.stores.store import MEMORY
 
         return str(self._place) == MEMORY
 
@@ -259,6 +228,17 @@ class Ledger:
         finally:
             self.writes += 1
 
-    def close(self) -> None:
-        """Close all connections; the ledger opens new ones if it is used again."""
-        self._store.close()
+    def _has_no_content(self, connection: Connection) -> bool:
+        from discreet.dp.ledger import journal
+
+        return not journal.read_head(connection).sequence
+
+    def _seal_content(self, connection: Connection) -> None:
+        from discreet.dp.ledger import journal
+
+        journal.seal_head(connection, journal.read_head(connection))
+
+    def _verify_content(self, connection: Connection) -> None:
+        from discreet.dp.ledger import journal
+
+        journal.take_head(connection)

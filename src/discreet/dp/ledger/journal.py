@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.dp.budget import Budget, Price
-from discreet.dp.ledger.schema import BOOK, entry, head
+from discreet.dp.ledger.schema import SCHEMA, entry, head
 from discreet.errors import LedgerFailed, WrongUsage
 from discreet.stores.seal import renew_seal, require_seal, seal_of
 
@@ -68,7 +68,7 @@ def take_head(connection: Connection) -> Head:
         LedgerFailed: it is not the one that was sealed.
     """
     found = _head(connection.execute(_LAST).one_or_none())
-    require_seal(connection, BOOK, found.state)
+    require_seal(connection, SCHEMA, found.state)
     return found
 
 
@@ -111,8 +111,13 @@ def append(
     )
     if moved.rowcount != 1:
         raise LedgerFailed("The ledger was changed by somebody else meanwhile. Ask again.")
+    seal_head(connection, now)
+
+
+def seal_head(connection: Connection, now: Head) -> None:
+    """Seal the head, if the ledger has a key."""
     if seal_of(connection) is not None:
-        renew_seal(connection, BOOK, now.state)
+        renew_seal(connection, SCHEMA, now.state)
 
 
 def chain(previous: str, sequence: int, line: Line) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import Column, Integer, LargeBinary, MetaData, Table, Text
 
 from discreet.errors import LedgerFailed
-from discreet.stores import Book
-from discreet.stores.seal import seal_table
+from discreet.stores.schema import IS_STRICT, StoreSchema, WholeNumber, head_table
 
 FORMAT = 3  # 1 had no sources, 2 no seal
 APPLICATION = 0x64_63_72_74  # "dcrt": tells a ledger from any other SQLite file
@@ -17,20 +14,14 @@ START = "0" * 64
 
 metadata = MetaData()
 
-_Amount = BigInteger().with_variant(Integer, "sqlite")
-# Where SQLite can, it refuses anything but whole numbers in these columns.
-_IS_STRICT = sqlite3.sqlite_version_info >= (3, 37)
 
 # One row, which is also the lock that orders all writers on a server.
-head = Table(
-    "discreet_ledger",
+head = head_table(
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("format", Integer, nullable=False),
-    Column("sequence", _Amount, nullable=False),
+    "discreet_ledger",
+    Column("sequence", WholeNumber, nullable=False),
     Column("hash", Text, nullable=False),
     Column("closed", Text, nullable=False),  # why nothing may be spent, empty when it may
-    sqlite_strict=_IS_STRICT,
 )
 
 account = Table(
@@ -40,7 +31,7 @@ account = Table(
     Column("epsilon", Text, nullable=False),
     Column("delta", Text, nullable=False),
     Column("accounting", Text, nullable=False),
-    sqlite_strict=_IS_STRICT,
+    sqlite_strict=IS_STRICT,
 )
 
 # `cell` is EVERYTHING_ELSE, or the cell's name after an equals sign.
@@ -49,11 +40,11 @@ spending = Table(
     metadata,
     Column("account", Text, primary_key=True),
     Column("cell", Text, primary_key=True),
-    Column("epsilon", _Amount, nullable=False),
-    Column("delta", _Amount, nullable=False),
-    Column("rho", _Amount, nullable=False),
-    Column("slip", _Amount, nullable=False),
-    sqlite_strict=_IS_STRICT,
+    Column("epsilon", WholeNumber, nullable=False),
+    Column("delta", WholeNumber, nullable=False),
+    Column("rho", WholeNumber, nullable=False),
+    Column("slip", WholeNumber, nullable=False),
+    sqlite_strict=IS_STRICT,
 )
 
 reservation = Table(
@@ -63,20 +54,20 @@ reservation = Table(
     Column("at", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("answer", LargeBinary, nullable=True),
-    sqlite_strict=_IS_STRICT,
+    sqlite_strict=IS_STRICT,
 )
 
 entry = Table(
     "discreet_entry",
     metadata,
-    Column("sequence", _Amount, primary_key=True, autoincrement=False),
+    Column("sequence", WholeNumber, primary_key=True, autoincrement=False),
     Column("at", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("account", Text, nullable=True, index=True),
     Column("key", Text, nullable=True),
     Column("detail", Text, nullable=False),
     Column("hash", Text, nullable=False),
-    sqlite_strict=_IS_STRICT,
+    sqlite_strict=IS_STRICT,
 )
 
 # Tables that were asked about: what recognizes them under another name, and which accounts pay.
@@ -88,7 +79,7 @@ source = Table(
     Column("label", Text, nullable=False),
     Column("declared", Integer, nullable=False),
     Column("sketch", LargeBinary, nullable=False),
-    sqlite_strict=_IS_STRICT,
+    sqlite_strict=IS_STRICT,
 )
 
 # Where a source was found, so that it need not be read again while nothing changes there.
@@ -97,7 +88,7 @@ sighting = Table(
     metadata,
     Column("place", Text, primary_key=True),
     Column("source", Text, nullable=False),
-    sqlite_strict=_IS_STRICT,
+    sqlite_strict=IS_STRICT,
 )
 
 # One row: the key of all sketches, or, for a file, only the hash of the key that lies beside it.
@@ -107,7 +98,7 @@ secret = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("hash", Text, nullable=False),
     Column("key", Text, nullable=True),
-    sqlite_strict=_IS_STRICT,
+    sqlite_strict=IS_STRICT,
 )
 
 # What was drafted once for an account and holds from then on.
@@ -116,14 +107,12 @@ pin = Table(
     metadata,
     Column("account", Text, primary_key=True),
     Column("content", Text, nullable=False),
-    sqlite_strict=_IS_STRICT,
+    sqlite_strict=IS_STRICT,
 )
 
-BOOK = Book(
+SCHEMA = StoreSchema(
     noun="ledger",
-    metadata=metadata,
     head=head,
-    seal=seal_table(metadata, "discreet_ledger_seal"),
     format=FORMAT,
     application=APPLICATION,
     failed=LedgerFailed,

@@ -60,7 +60,7 @@ def verify(connection: Connection) -> tuple[str | None, int]:
     """Return what is wrong, if anything, and how many entries there are."""
     last = journal.read_head(connection)
     if seal_of(connection) is not None:
-        require_seal(connection, schema.BOOK, last.state)
+        require_seal(connection, schema.SCHEMA, last.state)
     replay = _Replay()
     now = journal.Head(0, schema.START)
     for sequence, digest, line in _lines(connection):

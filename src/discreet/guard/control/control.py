@@ -11,8 +11,8 @@ from sqlalchemy import and_, bindparam, delete, insert, select, update
 
 from discreet.errors import StoreFailed
 from discreet.guard.control import sealing, versions
-from discreet.guard.control.schema import BOOK, document
-from discreet.stores import open_store
+from discreet.guard.control.schema import SCHEMA, document
+from discreet.stores import AuthenticatedStore, StoreHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from discreet.guard.access.authority import Authority
-    from discreet.stores.seal import Seal
 
 T = TypeVar("T")
 
@@ -40,7 +39,7 @@ _OF_KIND = (
 )
 
 
-class Control:
+class Control(AuthenticatedStore):
     """What decisions rest on, in an SQLite file or behind a `postgresql://` URL.
 
     Guarantee: versions of the authority follow each other one by one, whatever the number of
@@ -52,24 +51,9 @@ class Control:
     """
 
     def __init__(self, place: str | Path) -> None:
-        self._store = open_store(place, BOOK)
+        super().__init__(place, SCHEMA)
         self._cached: Authority | None = None
         self.writes = 0  # by this process, of what lasts
-
-    @property
-    def name(self) -> str:
-        """Where it is, without secrets."""
-        return self._store.name
-
-    @property
-    def identity(self) -> str:
-        """What tells this store from any other one."""
-        return self._store.sealed().identity
-
-    @property
-    def is_sealed(self) -> bool:
-        """Whether it was sealed with a key."""
-        return bool(self._store.sealed().mac)
 
     def is_empty(self) -> bool:
         """Return whether nothing was ever kept here."""
@@ -79,17 +63,13 @@ class Control:
         """Return how often it was changed, and its newest version."""
         return sealing.read_state(self._store.sealed().state)
 
-    def authenticate(self, seal: Seal, *, accept: bool = False) -> None:
-        """Check that the store is as it was sealed with this key, and seal it from now on.
+    def newest_head(self) -> StoreHead:
+        """Return the store's identity with the number of its changes."""
+        return StoreHead(self.identity, self.state().changes)
 
-        With `accept`, it is sealed as it is now; an empty one always is.
-
-        Raises:
-            StoreFailed: something was changed, put in, taken out or put back, or it was never sealed.
-        """
-        self._store.use_seal(seal)
-        self._cached = None
-        self._store.write(sealing.accept if accept else sealing.verify)
+    def includes(self, head: StoreHead) -> bool:
+        """Return whether the store is the same, and has at least as many changes."""
+        return self.newest_head().is_at_least(head)
 
     def mac(self, *parts: str) -> str:
         """Return the code under which a text about this store is kept elsewhere, empty without a key."""
@@ -244,9 +224,16 @@ class Control:
 
         return self._write(work, is_lasting=kind not in sealing.PASSING)
 
-    def close(self) -> None:
-        """Close all connections; the store opens new ones if it is used again."""
-        self._store.close()
+    def _has_no_content(self, connection: Connection) -> bool:
+        return sealing.is_empty(connection)
+
+    def _seal_content(self, connection: Connection) -> None:
+        self._cached = None
+        sealing.accept(connection)
+
+    def _verify_content(self, connection: Connection) -> None:
+        self._cached = None
+        sealing.verify(connection)
 
     def _write(self, work: Callable[[Connection], T], *, is_lasting: bool = True) -> T:
         try:

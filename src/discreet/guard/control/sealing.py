@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, select, update
 
-from discreet.guard.control.schema import BOOK, authority, document, head
+from discreet.guard.control.schema import SCHEMA, authority, document, head
 from discreet.stores.seal import read_seal, renew_seal, require_seal, seal_of
 
 if TYPE_CHECKING:
@@ -47,20 +47,20 @@ def read_state(text: str) -> State:
         changes, version, total = text.split(" ")
         return State(int(changes), int(version), int(total, 16))
     except ValueError:
-        raise BOOK.tampered("its state cannot be read") from None
+        raise SCHEMA.tampered("its state cannot be read") from None
 
 
 def take_state(connection: Connection, version: int) -> State:
     """Return the state before a change, if it is the one that was sealed, and `version` its newest."""
-    found = read_state(require_seal(connection, BOOK).state)
+    found = read_state(require_seal(connection, SCHEMA).state)
     if seal_of(connection) is not None and found.version != version:
-        raise BOOK.tampered("its newest version is not the one that was sealed")
+        raise SCHEMA.tampered("its newest version is not the one that was sealed")
     return found
 
 
 def renew(connection: Connection, state: State) -> None:
     """Write the state after a change."""
-    renew_seal(connection, BOOK, state.text)
+    renew_seal(connection, SCHEMA, state.text)
 
 
 def changed(
@@ -100,27 +100,23 @@ def require_document(connection: Connection, place: tuple[str, str], row: Any) -
     """Refuse a document that is not as it was sealed."""
     seal = seal_of(connection)
     if seal is not None and not seal.fits(row.mac, "document", *place, row.body):
-        raise BOOK.tampered(f"a document of kind '{place[0]}' was changed")
+        raise SCHEMA.tampered(f"a document of kind '{place[0]}' was changed")
 
 
 def require_version(connection: Connection, row: Any) -> None:
     """Refuse a version of the authority that is not as it was sealed."""
     seal = seal_of(connection)
     if seal is not None and not seal.fits(row.mac, *_version_parts(row)):
-        raise BOOK.tampered(f"version {row.version} of the authority was changed")
+        raise SCHEMA.tampered(f"version {row.version} of the authority was changed")
 
 
 def verify(connection: Connection) -> State:
     """Check the newest authority and all documents against the seal, and return the state.
 
-    A store that holds nothing yet is sealed.
-
     Raises:
         StoreFailed: something was changed, put in, taken out or put back.
     """
     version = connection.scalar(_VERSION) or 0
-    if not read_seal(connection, BOOK).mac and is_empty(connection):
-        return accept(connection)
     state = take_state(connection, version)
     seal = seal_of(connection)
     if seal is None:
@@ -128,14 +124,14 @@ def verify(connection: Connection) -> State:
     if version:
         row = connection.execute(_NEWEST, {"this": version}).one_or_none()
         if row is None:
-            raise BOOK.tampered(f"version {version} of the authority is missing")
+            raise SCHEMA.tampered(f"version {version} of the authority is missing")
         require_version(connection, row)
     total = 0
     for row in connection.execute(select(document)):
         require_document(connection, (row.kind, row.name), row)
         total += seal.number("document", row.kind, row.name, row.body)
     if total % _MODULUS != state.total:
-        raise BOOK.tampered("a document is missing, or was put back")
+        raise SCHEMA.tampered("a document is missing, or was put back")
     return state
 
 
@@ -149,7 +145,7 @@ def accept(connection: Connection) -> State:
     """Seal everything as it is now."""
     seal = seal_of(connection)
     if seal is None:
-        return read_state(read_seal(connection, BOOK).state)
+        return read_state(read_seal(connection, SCHEMA).state)
     version, total = connection.scalar(_VERSION) or 0, 0
     for row in connection.execute(select(authority)).all():
         mac = seal.mac(*_version_parts(row))
@@ -159,7 +155,7 @@ def accept(connection: Connection) -> State:
         this = {"this_kind": row.kind, "this_name": row.name}
         connection.execute(_MARK_DOCUMENT.values(mac=mac), this)
         total += seal.number("document", row.kind, row.name, row.body)
-    before = read_state(read_seal(connection, BOOK).state)
+    before = read_state(read_seal(connection, SCHEMA).state)
     state = State(before.changes, version, total % _MODULUS)
     renew(connection, state)
     return state

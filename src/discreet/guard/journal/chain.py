@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.errors import StoreFailed
 from discreet.guard.journal.merkle import Frontier, Growing, leaf_hash
-from discreet.guard.journal.schema import BOOK, START, entry, head
+from discreet.guard.journal.schema import SCHEMA, START, entry, head
 from discreet.stores.seal import renew_seal, require_seal, seal_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def take_ends(connection: Connection) -> Ends:
         StoreFailed: they are not those that were sealed.
     """
     found = _ends(connection.execute(_TAKE).one_or_none())
-    require_seal(connection, BOOK, found.sealed)
+    require_seal(connection, SCHEMA, found.sealed)
     return found
 
 
@@ -134,7 +134,7 @@ def append(
 def renew(connection: Connection, now: Ends) -> None:
     """Seal where the journal starts and ends now, if it has a key."""
     if seal_of(connection) is not None:
-        renew_seal(connection, BOOK, now.sealed)
+        renew_seal(connection, SCHEMA, now.sealed)
 
 
 def is_written(connection: Connection, row: Mapping[str, Any]) -> bool:

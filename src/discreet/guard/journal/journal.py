@@ -11,12 +11,11 @@ from discreet.guard.journal.audit_policy import AuditPolicy
 from discreet.guard.journal.canonical import canonical
 from discreet.guard.journal.merkle import Tree, leaf_hash
 from discreet.guard.journal.reading import read_event
-from discreet.guard.journal.schema import BOOK, entry
+from discreet.guard.journal.schema import SCHEMA, entry
 from discreet.guard.journal.signing import Signer, stored
 from discreet.guard.journal.verifying import require_end
 from discreet.guard.journal.writer import Writer
-from discreet.stores import open_store
-from discreet.stores.seal import read_seal
+from discreet.stores import AuthenticatedStore, StoreHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,11 +29,10 @@ if TYPE_CHECKING:
     from discreet.guard.journal.checkpoints import Checkpoint
     from discreet.guard.journal.event import Event
     from discreet.guard.journal.reading import Entry, Wanted
-    from discreet.stores.seal import Seal
 
 
-class Journal:
-    """An append-only book of decisions, in an SQLite file or behind a `postgresql://` URL.
+class Journal(AuthenticatedStore):
+    """An append-only record of decisions, in an SQLite file or behind a `postgresql://` URL.
 
     Guarantee: what `record` returned from is durable, and its hash covers every entry before it.
     Whoever changes, removes or puts in an entry without the signing key is found out by `verify`; who
@@ -66,7 +64,7 @@ class Journal:
         witness: Sequence[Path] = (),
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        self._store = open_store(place, BOOK)
+        super().__init__(place, SCHEMA)
         self._policy = policy or AuditPolicy()
         self._signer = Signer(
             signing_key, origin=origin, every=every, seconds=seconds, witness=witness, clock=clock
@@ -78,58 +76,25 @@ class Journal:
         self._signer.heads = heads
 
     @property
-    def name(self) -> str:
-        """Where it is, without secrets."""
-        return self._store.name
-
-    @property
     def unwitnessed(self) -> int:
         """How many copies of checkpoints could not be written; health checks should tell."""
         return self._signer.unwitnessed
 
-    @property
-    def identity(self) -> str:
-        """What tells this journal from any other one."""
-        return self._store.sealed().identity
+    def newest_head(self) -> StoreHead:
+        """Return the journal's identity with its size and the hash of its last entry."""
+        last = self._store.read(chain.ends).last
+        return StoreHead(self.identity, last.size, last.hash)
 
-    @property
-    def is_sealed(self) -> bool:
-        """Whether it was sealed with a key."""
-        return bool(self._store.sealed().mac)
-
-    def authenticate(self, seal: Seal, *, accept: bool = False) -> None:
-        """Check that the journal's ends are as they were sealed with this key, and seal from now on.
-
-        With `accept`, they are sealed as they are; those of a new journal always are.
-
-        Raises:
-            StoreFailed: entries were cut off or put in, or it was never sealed.
-        """
-        self._store.use_seal(seal)
-
-        def work(connection: Connection) -> None:
-            there = chain.ends(connection)
-            if accept or (not there.last.size and not read_seal(connection, BOOK).mac):
-                chain.renew(connection, there)
-            else:
-                chain.take_ends(connection)
-
-        self._store.write(work)
-
-    def end(self) -> chain.State:
-        """Return where it ends."""
-        return self._store.read(chain.ends).last
-
-    def knows(self, size: int, digest: str) -> bool:
-        """Return whether the entry `size` has this hash, or was archived."""
+    def includes(self, head: StoreHead) -> bool:
+        """Return whether the journal has this entry, or had it before it was archived."""
 
         def work(connection: Connection) -> bool:
-            there = chain.ends(connection)
-            if size <= there.first.size:
-                return size < there.first.size or size == 0 or digest == there.first.hash
-            return chain.is_written(connection, {"sequence": size, "hash": digest})
+            first = chain.ends(connection).first
+            if head.sequence <= first.size:
+                return head.sequence < first.size or head.hash == first.hash
+            return chain.is_written(connection, {"sequence": head.sequence, "hash": head.hash})
 
-        return self._store.read(work)
+        return head.identity == self.identity and self._store.read(work)
 
     def require_end(self) -> None:
         """Refuse a journal whose entries since its last checkpoint are not those that its end counts.
@@ -209,4 +174,13 @@ class Journal:
         self._writer.close()
         if self._signer.wait() is not None:
             self._writer.checkpoint()
-        self._store.close()
+        super().close()
+
+    def _has_no_content(self, connection: Connection) -> bool:
+        return not chain.ends(connection).last.size
+
+    def _seal_content(self, connection: Connection) -> None:
+        chain.renew(connection, chain.ends(connection))
+
+    def _verify_content(self, connection: Connection) -> None:
+        chain.take_ends(connection)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from discreet.guard.journal.checkpoints import Checkpoint
     from discreet.guard.journal.signing import Signer
-    from discreet.stores import Store
+    from discreet.stores.store import Store
 
 _MOST = 2000  # entries in one transaction
 

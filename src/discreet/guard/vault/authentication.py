@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidKey
-from discreet.guard.control.schema import BOOK
+from discreet.guard.control.schema import SCHEMA
 from discreet.guard.vault.secrets import SECRETS_KEY, is_sealed, open_secrets, own_key
 from discreet.stores.seal import Seal
 
@@ -37,7 +37,7 @@ def open_control(
         return open_secrets(control, None, act=act), None
     is_new = not is_sealed(control)
     if is_new and control.is_sealed:
-        raise BOOK.tampered("the key of its seal is missing")
+        raise SCHEMA.tampered("the key of its seal is missing")
     if is_new and not accept and not control.is_empty():
         raise InvalidKey(
             "This control store was written without a key, so that anybody may have changed it. If you "

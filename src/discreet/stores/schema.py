@@ -1,40 +1,88 @@
-"""One kind of book: its tables, its first row, and the words in which its failures are told."""
+"""The schema of one kind of store: its tables, its format, and the messages of its failures."""
 
 from __future__ import annotations
 
 import secrets
+import sqlite3
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, inspect, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    insert,
+    inspect,
+    select,
+    update,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy import Connection, MetaData, Table
+    from sqlalchemy import Connection
 
     from discreet.errors import DiscreetError
 
 
-@dataclass(frozen=True)
-class Book:
-    """What is the same for every place that a kind of book is kept in.
+WholeNumber = BigInteger().with_variant(Integer, "sqlite")
+# Where SQLite can, it refuses anything but the declared types.
+IS_STRICT = sqlite3.sqlite_version_info >= (3, 37)
 
-    `head` is a table of one row with the columns `id` and `format`; the row is also the lock that
-    orders all writers on a server. `first` are its other columns in a new book.
+
+def head_table(metadata: MetaData, name: str, *columns: Column[Any]) -> Table:
+    """Return the table of a store's head, which has one row, and make the table of its seal beside it."""
+    Table(
+        f"{name}_seal",
+        metadata,
+        Column("id", Integer, primary_key=True, autoincrement=False),
+        Column("identity", Text, nullable=False),
+        Column("state", Text, nullable=False),
+        Column("mac", Text, nullable=False),
+        sqlite_strict=IS_STRICT,
+    )
+    return Table(
+        name,
+        metadata,
+        Column("id", Integer, primary_key=True, autoincrement=False),
+        Column("format", Integer, nullable=False),
+        *columns,
+        sqlite_strict=IS_STRICT,
+    )
+
+
+@dataclass(frozen=True)
+class StoreSchema:
+    """What is the same for every place that a kind of store is kept in.
+
+    The one row of `head`, made by `head_table`, is also the lock that orders all writers on a server.
+    `first` are its other columns in a new store.
     """
 
     noun: str  # such as `ledger`
-    metadata: MetaData
     head: Table
-    seal: Table  # made by `seal_table`
     format: int
-    application: int  # tells the book from any other SQLite file, and from other books on a server
+    application: (
+        int  # tells the store from any other SQLite file, and from other stores on a server
+    )
     failed: type[DiscreetError]
-    without: str  # what does not happen while the book cannot be used
+    without: str  # what does not happen while the store cannot be used
     restore: str  # what to do when it is damaged
     first: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
     again: str = "try again"
+
+    @property
+    def metadata(self) -> MetaData:
+        """All tables of the store."""
+        return self.head.metadata
+
+    @property
+    def seal(self) -> Table:
+        """The table of one row in which the store keeps its seal."""
+        return self.metadata.tables[f"{self.head.name}_seal"]
 
     def create(self, connection: Connection) -> None:
         """Make the tables and the first row."""
@@ -49,9 +97,7 @@ class Book:
         for table in self.metadata.tables.values():
             there = {column["name"] for column in found.get_columns(table.name)}
             for column in table.columns:
-                if (
-                    column.name not in there
-                ):  # all of them are texts, and empty where nothing was said
+                if column.name not in there:  # all of them are texts, and empty at first
                     name = f"{table.name} ADD COLUMN {column.name}"
                     connection.exec_driver_sql(f"ALTER TABLE {name} TEXT NOT NULL DEFAULT ''")
         if connection.execute(select(self.seal.c.id)).first() is None:
@@ -63,14 +109,14 @@ class Book:
         connection.execute(insert(self.seal).values(id=1, **named))
 
     def newer(self, place: str, written: int | None) -> DiscreetError:
-        """Return the refusal of a book that this version cannot read."""
+        """Return the refusal of a store that this version cannot read."""
         return self.failed(
             f"The {self.noun} {place} was written by a newer discreet (format {written}, this one "
             f"knows {self.format}). Update discreet."
         )
 
     def tampered(self, how: str) -> DiscreetError:
-        """Return the refusal of a book that is not as its server wrote it."""
+        """Return the refusal of a store that is not as its server wrote it."""
         return self.failed(
             f"The {self.noun} is not as it was written: {how}. {self.without} Find out who changed it, "
             "and restore it from a backup."
@@ -84,12 +130,12 @@ class Book:
         )
 
     def unsealed(self) -> DiscreetError:
-        """Return the refusal of a book that anybody may have written."""
+        """Return the refusal of a store that anybody may have written."""
         return self.failed(
             f"The {self.noun} is not sealed with the server's key, so that anybody may have written "
             f"it. {self.without} If you trust what it holds: discreet key accept DIR --reason TEXT"
         )
 
     def failure(self, place: str, meaning: str) -> DiscreetError:
-        """Return the failure that says what happened and what does not happen without the book."""
+        """Return the failure that says what happened and what does not happen without the store."""
         return self.failed(f"The {self.noun} {place} failed: {meaning}. {self.without}")
