@@ -20,6 +20,7 @@ from discreet.guard.statements import statement as kinds
 from discreet.serve.catalog.oids import Oids
 from discreet.serve.gateway.controlled import prepare_controlled
 from discreet.serve.gateway.flow import require_level
+from discreet.serve.gateway.large import require_rights
 from discreet.serve.gateway.opening import decide_rows, require_writable
 from discreet.serve.gateway.parameters import as_query
 from discreet.serve.gateway.plans import Basis, Call, Change, Inner, Private, Rows, System
@@ -144,6 +145,7 @@ def _query(
         types = catalog.parameters(tree, declared)
         fields = catalog.describe(catalog.bind(tree, types))
         return Prepared(statement, types, fields, System(basis(session), tree, types))
+    require_rights(session, statement.text, tree)
     try:
         return _rows(session, statement, tree, declared, note)
     except AccessDenied:
@@ -219,6 +221,7 @@ def _write(
     session: GatewaySession, statement: kinds.Write, declared: Sequence[str | None], note: Note
 ) -> Prepared:
     house = session.house
+    require_rights(session, statement.text, statement.tree)
     permitted = authorize_write(
         statement.tree,
         session.authority,

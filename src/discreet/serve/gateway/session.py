@@ -11,6 +11,7 @@ from discreet.errors import AccessDenied, Bug, DiscreetError, StatementFailed
 from discreet.guard.access.authority import Subject
 from discreet.guard.control.versions import Change
 from discreet.guard.statements.parse import parse
+from discreet.serve.gateway.large import bounds_for
 from discreet.serve.gateway.note import Note
 from discreet.serve.gateway.standing import HEALING, require_standing
 from discreet.serve.gateway.turns import LARGE
@@ -149,7 +150,8 @@ class GatewaySession:
         note = Note()
         self._read, self._is_canceled = 0.0, False
         with self._told(text, note), self._reading(text):
-            return parse(text, lenient=self.variables.is_lenient, bounds=self.house.bounds)
+            bounds = bounds_for(self, text)
+            return parse(text, lenient=self.variables.is_lenient, bounds=bounds)
 
     def prepare(self, statement: Statement, declared: Sequence[str | None] = ()) -> Prepared:
         """Return what a statement takes and returns; nothing is executed or charged."""
