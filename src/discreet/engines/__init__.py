@@ -1,1 +1,1 @@
-"""WHERE data lives: trees in, Arrow out."""
+"""Where data lives: engines run query trees and return Arrow."""

@@ -1,4 +1,4 @@
-"""Addresses of sources: what they begin with and what they ask for."""
+"""Addresses of sources: their schemes and parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SPARK = "spark:"
 
 
 def without_password(place: str) -> str:
-    """Return a source's address as it may be written down: a password in it is left out.
+    """Return a source's address without its password, fit for records and messages.
 
     >>> without_password("postgresql://ann:secret@db/clinic?table=visits&password=secret")
     'postgresql://ann@db/clinic?table=visits'

@@ -1,4 +1,4 @@
-"""Arrow in few types: what comes in is narrowed to types that all three engines have."""
+"""Arrow data narrowed to the types that all three engines have."""
 
 from __future__ import annotations
 

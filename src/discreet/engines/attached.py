@@ -1,4 +1,4 @@
-"""DuckDB database files: attached read-only, used where they are."""
+"""DuckDB database files, attached read-only and queried in place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def open_attached(path: Path, *, engine: DuckDB, table: str | None) -> exp.Table
     if table is None:
         listed = ", ".join(f"'{name}'" for name in found) or "none"
         raise WrongUsage(
-            f"{path.name} holds {len(found)} tables: {listed}. Say which: --table NAME."
+            f"{path.name} holds {len(found)} tables: {listed}. Name one with --table NAME."
         )
     if table in found:
         return found[table]

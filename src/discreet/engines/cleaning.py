@@ -1,4 +1,4 @@
-"""Text files that can be read whatever their bytes are: in UTF-8, what is none of it replaced."""
+"""Text files made readable: converted to UTF-8, with invalid bytes replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONE_RETURN_BYTES = re.compile(rb"\r(?!\n)")
 
 
 def opened(path: Path) -> Any:
-    """Return the bytes of a file as a stream, unpacked."""
+    """Return the decompressed bytes of a file as a stream."""
     compression = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
     return pa.input_stream(str(path), compression=compression)
 
@@ -26,15 +26,15 @@ def opened(path: Path) -> Any:
 def as_utf8(path: Path, *, encoding: str, folder: Path, lone_returns: bool = False) -> Path:
     """Return a file in UTF-8 with the text of `path`: that file, or a copy in `folder`.
 
-    Bytes that are no text become U+FFFD, and carriage returns without a line feed become blanks unless
-    `lone_returns` end the lines, so that one person's bytes change that person's cell only.
+    Bytes that are not valid text become U+FFFD, and carriage returns without a line feed become
+    blanks unless `lone_returns` end the lines, so that invalid bytes change only their own cell.
     """
     is_plain = encoding == "utf-8" and path.suffix.lower() not in (".gz", ".zst")
     if is_plain and _is_clean(path, lone_returns=lone_returns):
         return path
     handle, name = tempfile.mkstemp(dir=folder, prefix="clean-")
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-    held = ""  # a carriage return at the end of a piece: the next one tells what it is
+    held = ""  # a carriage return at the end of a piece: the next piece decides what it is
     try:
         with opened(path) as stream, open(handle, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
             while chunk := stream.read(CHUNK_BYTES):

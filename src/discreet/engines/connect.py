@@ -1,4 +1,4 @@
-"""One door for every source: paths, URLs, frames; out comes a table on an engine."""
+"""Open any source (path, URL or frame) as a table on an engine."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def open_table(
 
     Args:
         source: A path, a glob, `-` for standard input, a URL (`postgresql://…`, `spark:…`) or a
-            frame of pandas, polars, pyarrow, DuckDB, Spark or anything else that speaks Arrow.
+            frame of pandas, polars, pyarrow, DuckDB, Spark or anything with an Arrow stream.
         table: Which table or sheet, where the source holds several.
         engine: Put the table on this engine, beside others, so that they can be joined.
-        delimiter: What separates the columns of a CSV file; found by itself when not given.
+        delimiter: What separates the columns of a CSV file; detected when not given.
         memory_limit: How much memory a new DuckDB may use, such as `4GB`; the rest spills to disk.
         encoding: `utf-8`, `utf-16` or `latin-1` for a CSV file.
-        schema: The columns of a file that has no types of its own; found in its rows when not given.
+        schema: Columns of a file without types; inferred from its rows when not given.
 
     >>> import pyarrow
     >>> opened = open_table(pyarrow.table({"age": [41, 7]}))
@@ -88,8 +88,8 @@ def opened_table(
 ) -> Generator[Table]:
     """Open `source` as `open_table` does, and close it at the end.
 
-    A table that is open already is used as it is and stays open. A source that names its table
-    itself leaves `table` to the policy.
+    A table that is open already is used as it is and stays open. The policy chooses `table` when
+    the source itself names its table.
     """
     if isinstance(source, Table):
         yield source
@@ -108,7 +108,7 @@ def opened_table(
 
 
 def names_its_table(source: object) -> bool:
-    """Return whether a source is one table, so that `table` says only which of the policy's it is."""
+    """Return whether a source is one table, so that `table` only selects the policy's table."""
     return isinstance(source, str) and (
         source.startswith("spark:") or ("://" in source and "table=" in source)
     )
@@ -122,14 +122,14 @@ def is_local(source: object) -> bool:
 
 
 def is_untyped(source: object) -> bool:
-    """Whether a source does not say itself what its columns hold, so that its rows would decide."""
+    """Whether a source has no types of its own, so that its rows would decide them."""
     if not isinstance(source, (str, Path)):
         return frames.is_untyped(source)
     return is_local(source) and files.is_untyped(str(source))
 
 
 def needs_kinds(source: object) -> bool:
-    """Whether a policy must say what the columns of a source hold, since its rows could change it."""
+    """Whether a policy must declare the types of a source, since its rows could change them."""
     return frames.is_pandas(source) or is_untyped(source)
 
 
@@ -140,7 +140,7 @@ def header_names(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> tuple[str, ...] | None:
-    """Return what a source without types calls its columns; None where only its rows tell it."""
+    """Return the column names of a source without types; None where only its rows have them."""
     if not isinstance(source, (str, Path)):
         return frames.header_names(source)
     home = DuckDB()
@@ -153,12 +153,12 @@ def header_names(
 
 
 def label_of(source: object) -> str:
-    """Return the name that messages give to a file or a frame."""
+    """Return the name of a file or frame for messages."""
     return Path(source).name if isinstance(source, (str, Path)) else type(source).__name__
 
 
 def list_tables(source: str | Path) -> list[str]:
-    """Return the tables of a database, the sheets of a workbook; nothing for other files."""
+    """Return the tables of a database or the sheets of a workbook; none for other files."""
     text = str(source)
     if text.startswith(POSTGRES):
         from discreet.engines.postgres import PostgreSQL
@@ -207,11 +207,11 @@ def open_tables(
 
 
 def _moved(table: Table, engine: Engine) -> Table:
-    """Return `table` on another engine, streamed there; its first home is closed."""
+    """Return `table` streamed to another engine; its first engine is closed."""
     columns = [build.column(column.name) for column in table.columns]
     query = build.select(*columns, source=table.relation)
     schema = table.engine.run(query.copy().limit(0)).schema
-    # The stream may narrow types differently than an empty result; this says which ones count.
+    # The stream may narrow types differently than an empty result; the schema decides.
     schema = pa.schema([pa.field(item.name, plain_type(item.type)) for item in schema])
     batches = (batch.cast(schema) for batch in table.engine.stream(query))
     relation = engine.load(pa.RecordBatchReader.from_batches(schema, batches))
@@ -237,7 +237,7 @@ def _open_postgres(url: str, *, table: str | None, engine: Engine | None) -> Tab
     if name is None:
         listed = ", ".join(f"'{label}'" for label in labels) or "none"
         raise WrongUsage(
-            f"The database holds {len(labels)} tables: {listed}. Say which: --table NAME, or "
+            f"The database holds {len(labels)} tables: {listed}. Name one with --table NAME, or "
             "?table=NAME in the URL."
         )
     found = labels.get(name) or labels.get(name.removeprefix("public."))
@@ -272,7 +272,7 @@ def _spark_parts(source: str, table: str | None) -> tuple[str, str | None]:
     name = table or rest
     if not name:
         raise WrongUsage(
-            "Say which table: spark:catalog.table or spark:/folder/file.parquet, with "
+            "Name the table: spark:catalog.table or spark:/folder/file.parquet, with "
             "?master=spark://host:7077 for a cluster."
         )
     return name, master

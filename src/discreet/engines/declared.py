@@ -1,6 +1,6 @@
-"""The declared columns of a file that has no types of its own, and cells made to fit them.
+"""Declared columns of a file without types of its own, and cells converted to fit them.
 
-What a policy says about a file is public; what its rows look like is not. A table that is read by its
+A policy's statements about a file are public; the content of its rows is not. A table read by its
 declared schema has the same columns and kinds whatever its rows are: a cell that does not fit is NULL.
 """
 
@@ -23,12 +23,12 @@ _CLOCK = r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?"
 _YEAR = r"([1-9]\d{3}|\d[1-9]\d{2}|\d{2}[1-9]\d|\d{3}[1-9])"  # there is no year 0000
 _DAY = rf"{_YEAR}-\d{{1,2}}-\d{{1,2}}"
 _OFFSET = r" ?(Z|UTC|[+-]\d{2}(:?\d{2})?)"
-# Spreadsheets write a day as the midnight it begins with, and a time as one of their first day.
+# Spreadsheets write a day as its first midnight, and a time as one of their first day.
 _MIDNIGHT = r"([ T]00:00(:00(\.0+)?)?)?"
 _FIRST_DAY = r"(1899-12-3[01][ T])?"
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
-# The kinds by the words of a policy.
+# The kinds by their names in a policy.
 KINDS: Mapping[str, Kind] = {
     "boolean": Kind.BOOLEAN,
     "integer": Kind.INTEGER,
@@ -53,7 +53,7 @@ TYPES: Mapping[Kind, str] = {
 
 @dataclass(frozen=True)
 class Declared:
-    """What a column holds; `format` is how its dates are written, such as `%d/%m/%Y`."""
+    """The kind of a column; `format` is how its dates are written, such as `%d/%m/%Y`."""
 
     kind: Kind
     format: str | None = None
@@ -61,14 +61,14 @@ class Declared:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a file by name, and how it is written where that is said."""
+    """The columns of a file by name, and how it is written where that is declared."""
 
     columns: Mapping[str, Declared]
     delimiter: str | None = None
     encoding: str | None = None
 
     def named(self, names: Iterable[str]) -> dict[str, Declared]:
-        """Return all columns of a header, in their order; what is not declared is text."""
+        """Return all columns of a header, in their order; undeclared ones are text."""
         return {name: self.columns.get(name, Declared(Kind.TEXT)) for name in names}
 
 
@@ -82,7 +82,7 @@ def declared_columns(said: model.Table) -> dict[str, Declared]:
 
 
 def corrected(schema: Schema, said: model.Table) -> Schema:
-    """Return what the rows of a file were taken to be, with what its policy declares instead."""
+    """Return the inferred schema of a file, overridden by what its policy declares."""
     declared = declared_columns(said)
     columns = {name: declared.get(name, one) for name, one in schema.columns.items()}
     return replace(schema, columns=columns)
@@ -101,14 +101,14 @@ def declared_kind(kind: Kind) -> Kind:
 
 
 def holds(declared: Kind, actual: Kind) -> bool:
-    """Whether a typed column of `actual` is one of the `declared` kind as it is."""
+    """Whether a typed column of `actual` already is of the `declared` kind."""
     if declared is Kind.REAL:
         return actual in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
     return declared is actual or (declared is Kind.TEXT and actual is Kind.OTHER)
 
 
 def fitted(text: exp.Expr, declared: Declared) -> exp.Expr:
-    """Return a text as a value of the declared kind, NULL where it is none; it never fails."""
+    """Return a text as a value of the declared kind, NULL where it is not one; it never fails."""
     if declared.kind is Kind.TEXT:
         return text.copy()
     value = exp.Nullif(this=exp.Trim(this=text.copy()), expression=build.text(""))

@@ -1,4 +1,4 @@
-"""CSV and its kin: find the dialect in the head, prove the types on the whole file."""
+"""CSV and similar files: the dialect comes from the first lines, types are proven on all rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ENCODINGS = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file is written: what separates columns, its encoding, its column names."""
+    """The dialect of a file: its delimiter, encoding and column names."""
 
     delimiter: str
     encoding: str
@@ -66,14 +66,14 @@ def open_delimited(
     columns = [
         build.named(converted(build.column(name), types[name]), name) for name in first.names
     ]
-    # Stored, spilling if need be: every question to a view would parse the text again.
+    # Stored, spilling if need be: every query on a view would parse the text again.
     kept = engine.keep(build.select(*columns, source=raw))
     formats = {name: guess.format for name, guess in types.items()}
     found = {
         column.name: Declared(declared_kind(column.kind), formats[column.name])
         for column in engine.columns(kept)
     }
-    # The header alone tells the delimiter of most files; what it does not tell has to be written down.
+    # The header alone shows the delimiter of most files; otherwise it has to be declared.
     bare = [header_dialect(path, delimiter=None, encoding=encoding).delimiter for path in paths]
     written = None if set(bare) == {first.delimiter} else first.delimiter
     return kept, Schema(found, written, None if first.encoding == "utf-8" else first.encoding)
@@ -106,8 +106,8 @@ def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> e
     return engine.defer(types_of(columns), read)
 
 
-# A line that is no row of the table is cut, filled up or left out, and no other line with it: two
-# readers at once might disagree where a line begins.
+# A line that is not a row of the table is cut, padded or left out without affecting another line:
+# two parallel readers might disagree where a line begins.
 FORGIVING: dict[str, exp.Expr] = {
     "strict_mode": exp.false(),
     "null_padding": exp.true(),
@@ -134,13 +134,13 @@ def _common_dialect(
 
 
 def open_texts(path: Path, *, engine: DuckDB, delimiter: str) -> exp.Table:
-    """Return a CSV file in UTF-8 as a table of texts, read in place: for files of our own making."""
+    """Return a CSV file in UTF-8 as a table of texts, read in place: for files that we wrote."""
     dialect = find_dialect(path, delimiter=delimiter, encoding="utf-8")
     return engine.view(build.select(exp.Star(), source=_read_csv([path], dialect)), hint="texts")
 
 
 def find_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> Dialect:
-    """Return the dialect of `path`, from its first lines; only names are kept of them."""
+    """Return the dialect of `path` from its first lines; only the column names are kept."""
     head, encoding, is_cut = _read_head(path, encoding)
     _refuse_binary(path, head)
     body = head.lstrip("\r\n")
@@ -150,7 +150,7 @@ def find_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> 
 
 
 def header_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> Dialect:
-    """Return the dialect of `path` from its header: no row below it is looked at."""
+    """Return the dialect of `path` from its header: no row below it is read."""
     head, encoding, _ = _read_head(path, encoding)
     header = _first_record(head.lstrip("\r\n"))
     if not header.strip():
@@ -160,7 +160,7 @@ def header_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -
 
 
 def _has_return_lines(path: Path, encoding: str) -> bool:
-    """Whether the header ends in a carriage return alone, as lines did on old Macs."""
+    """Whether the header ends in a carriage return alone, as on old Macs."""
     head = _read_head(path, encoding)[0].lstrip("\r\n")
     after = head[len(_first_record(head)) :]
     return after.startswith("\r") and not after.lstrip("\r").startswith("\n")
@@ -249,7 +249,7 @@ def _refuse_other_encodings(path: Path) -> None:
     if not is_whole:
         raise UnreadableSource(f"{path.name} is damaged: it cannot be unpacked to its end.")
     raise UnreadableSource(
-        f"{path.name}, line {line}: the text is not UTF-8. Say how it was written, such as "
+        f"{path.name}, line {line}: the text is not UTF-8. Name its encoding, such as "
         "`--encoding latin-1`."
     )
 
@@ -265,7 +265,7 @@ def _records(text: str, delimiter: str) -> list[list[str]]:
     )
     try:
         return [record for record in reader if record]
-    except csv.Error:  # such as a field beyond csv's limit: DuckDB will judge it
+    except csv.Error:  # such as a field beyond csv's limit: DuckDB will decide
         return [text.splitlines()[0].split(delimiter)]
 
 
@@ -309,7 +309,7 @@ def _read_csv(
         "header": exp.true(),
         "skip": build.number(dialect.skip),
         "encoding": build.text(dialect.encoding),
-        # "" is an empty text, nothing at all is NULL.
+        # "" is an empty text; no characters mean NULL.
         "allow_quoted_nulls": exp.false(),
         "columns": columns,
         **(options or {}),
@@ -330,7 +330,7 @@ def table_function(
 
 
 def literal_path(path: Path) -> str:
-    """Return `path` with DuckDB's pattern letters escaped."""
+    """Return `path` with DuckDB's pattern characters escaped."""
     return re.sub(r"([*?\[\]])", r"[\1]", str(path))
 
 
@@ -345,7 +345,7 @@ def _checked(
 
 
 def _csv_failure(paths: Sequence[Path], words: str) -> UnreadableSource:
-    """Turn DuckDB's words into ours: the line number and the counts are all that is taken."""
+    """Return our error for DuckDB's: only its line number and its counts are used."""
     file = next((path.name for path in paths if f"file = {path}" in words), paths[0].name)
     line = re.search(r"CSV Error on Line: (\d+)", words)
     where = f"{file}, line {line[1]}" if line else file

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 ROWS_PER_BATCH = 122_880  # DuckDB's own row group, so that a batch is one vectorized hand-over
-_BYTES_PER_THREAD = 125e6  # what DuckDB's guide asks for
+_BYTES_PER_THREAD = 125e6  # what DuckDB's guide recommends
 
-_OURS = "discreet_"  # how names begin that an engine gives
+_OURS = "discreet_"  # prefix of generated names
 
 _DISK_ERRORS = (
     errno.ENOSPC,
@@ -40,7 +40,7 @@ _DISK_ERRORS = (
 )
 
 _FINE = "TIMESTAMP_NS"
-_FAR = ("TIMESTAMP_S", "TIMESTAMP_MS")  # they reach farther than microseconds do
+_FAR = ("TIMESTAMP_S", "TIMESTAMP_MS")  # their range exceeds that of microseconds
 _ENDS = ("290307-01-01 (BC) 00:00:00", "294246-12-31 23:59:59")
 _KINDS: Mapping[str, Kind] = {
     "BOOLEAN": Kind.BOOLEAN,
@@ -57,14 +57,14 @@ _KINDS: Mapping[str, Kind] = {
 
 
 def kind_of(type_name: str) -> Kind:
-    """Return what a DuckDB type holds."""
+    """Return the kind of a DuckDB type."""
     if type_name.endswith("]"):  # a list or an array of anything
         return Kind.OTHER
     return _KINDS.get(type_name.partition("(")[0], Kind.OTHER)
 
 
 def _plain_type(type_name: str) -> str | None:
-    """Return the type that a column is shown as, or None when it stays as it is."""
+    """Return the type to which a column is cast, or None when it stays as it is."""
     kind = kind_of(type_name)
     # An ENUM sorts by its declaration; lists, maps and JSON have no order that other engines share.
     if kind is Kind.OTHER or (kind is Kind.TEXT and type_name != "VARCHAR"):
@@ -73,7 +73,7 @@ def _plain_type(type_name: str) -> str | None:
 
 
 def _as_plain(name: str, kind: str, to: str) -> exp.Expr:
-    """Return a column as another type; moments that do not fit it are the first or the last that do."""
+    """Return a column cast to another type; timestamps out of its range become its first or last."""
     column = build.column(name)
     if kind not in _FAR:
         return exp.cast(column, to)
@@ -86,7 +86,7 @@ def _as_plain(name: str, kind: str, to: str) -> exp.Expr:
 
 
 def _all_whole(column: exp.Column) -> exp.Expr:
-    # Beyond 2**53 a real cannot tell neighboring whole numbers apart.
+    # Beyond 2**53 neighboring whole numbers are equal as reals.
     is_whole = exp.EQ(this=column, expression=exp.Anonymous(this="trunc", expressions=[column]))
     is_small = exp.LTE(this=exp.Abs(this=column.copy()), expression=build.number(2**53))
     return exp.Anonymous(this="bool_and", expressions=[exp.and_(is_whole, is_small)])
@@ -100,7 +100,7 @@ def _any_finer(column: exp.Column) -> exp.Expr:
 
 
 def _within(memory_limit: str) -> dict[str, str | int]:
-    """Return the settings that keep DuckDB within a limit, which includes how many threads it has."""
+    """Return the settings that keep DuckDB, threads included, within a memory limit."""
     parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", memory_limit, re.IGNORECASE)
     if not parts:
         raise WrongUsage(
@@ -114,7 +114,7 @@ def _within(memory_limit: str) -> dict[str, str | int]:
 
 
 class DuckDB:
-    """An in-memory DuckDB that spills to a private folder and never reaches for the network."""
+    """An in-memory DuckDB that spills to a private folder and never uses the network."""
 
     name = "duckdb"
     dialect = "duckdb"
@@ -128,7 +128,7 @@ class DuckDB:
     ) -> None:
         # Whether the rows of a table may decide how its columns are shown: not for questions.
         self._looks_at_rows = looks_at_rows
-        # What spills is cell values: the folder is readable by its owner only and goes away.
+        # Spilled data are cell values: only its owner can read the folder, which is deleted.
         self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
         settings: dict[str, str | bool | int | float | list[str]] = {
             "autoinstall_known_extensions": False,
@@ -166,14 +166,14 @@ class DuckDB:
         return [(str(name), str(kind)) for name, kind, *_ in described or []]
 
     def run(self, query: exp.Query, *, most: int | None = None) -> ArrowTable:
-        """Return the whole result: for results known to be small; it fails with more than `most` rows."""
+        """Return the whole result, if it is small: it fails with more than `most` rows."""
         self._read_deferred(query)
         if most is None:
             return self.execute(query, lambda cursor: cursor.to_arrow_table())
         return self.execute(query, lambda cursor: _bounded(cursor, most))
 
     def interrupt(self) -> None:
-        """Make what runs now, in another thread, fail."""
+        """Make the statement that runs in another thread fail."""
         self._connection.interrupt()
 
     def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
@@ -198,7 +198,7 @@ class DuckDB:
         return relation
 
     def drop(self, relation: exp.Table) -> None:
-        """Forget what `keep` or `load` stored."""
+        """Drop what `keep` or `load` stored."""
         if relation.name in self._registered:
             del self._registered[relation.name]
             withheld(lambda: self._connection.unregister(relation.name))
@@ -214,7 +214,7 @@ class DuckDB:
             self.drop(incoming)
 
     def close_doors(self) -> None:
-        """Let nothing in or out but what is registered: no files, no network, no settings."""
+        """Forbid access to files, network and settings: only registered tables stay reachable."""
         self._set(self._connection, "enable_external_access", exp.false())
         self._set(self._connection, "lock_configuration", exp.true())
 
@@ -290,12 +290,12 @@ class DuckDB:
         return relation
 
     def table(self, relation: exp.Table, *, label: str) -> Table:
-        """Return `relation` as a table in which every column can be grouped and ordered."""
+        """Return `relation` as a table whose columns can all be grouped and ordered."""
         types = self.types(relation)
         plain = {name: _plain_type(kind) for name, kind in types}
         # Rounded to what other engines have, moments could become equal.
         plain |= dict.fromkeys(self._finer_than_microseconds(relation, types))
-        # A table that was not made here may have texts that its collation holds for equal.
+        # A table that was not created here may have a collation that treats texts as equal.
         texts = [name for name, kind in types if kind == "VARCHAR" and not _is_ours(relation)]
         if texts or any(plain.values()):
             wanted = [
@@ -344,7 +344,7 @@ class DuckDB:
         return self.view(build.select(*wanted, source=relation.copy()))
 
     def fresh_name(self, hint: str) -> exp.Table:
-        """Return a table name that nothing on this engine has."""
+        """Return a table name that is not used on this engine."""
         self._count += 1
         return build.table(f"{_OURS}{hint}_{self._count}")
 
@@ -353,12 +353,12 @@ class DuckDB:
         statement: exp.Expr,
         take: Callable[[duckdb.DuckDBPyConnection], Answer] = lambda _: None,
     ) -> Answer:
-        """Run `statement` and return what `take` takes from it; failures quote no data."""
+        """Run `statement` and return `take` of its result; failures quote no data."""
         text = render(statement, dialect=self.dialect)
         return withheld(lambda: take(self._connection.execute(text)))
 
     def execute_unguarded(self, statement: exp.Expr) -> duckdb.DuckDBPyConnection:
-        """Run `statement`, or raise DuckDB's own error: for callers that read it and drop it."""
+        """Run `statement`, or raise DuckDB's own error: for callers that evaluate and drop it."""
         return self._connection.execute(render(statement, dialect=self.dialect))
 
     def describe_unguarded(self, query: exp.Query) -> list[tuple[str, str]]:
@@ -367,7 +367,7 @@ class DuckDB:
         return [(str(name), str(kind)) for name, kind, *_ in described]
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection of its own to the same data, with what is local to one set again."""
+        """Return a separate connection to the same data, with its local settings applied again."""
         cursor = withheld(self._connection.cursor)
         self._set(cursor, "enable_progress_bar", exp.false())
         for name, data in self._registered.items():
@@ -397,7 +397,7 @@ def _bounded(cursor: duckdb.DuckDBPyConnection, most: int) -> ArrowTable:
 
 
 def withheld(call: Callable[[], Answer]) -> Answer:
-    """Return `call()`; a failure of DuckDB becomes one of ours, without DuckDB's words.
+    """Return `call()`; a failure of DuckDB becomes one of ours, without DuckDB's message.
 
     The new error is raised after the `except` block: inside it, Python would attach the old one.
     """
@@ -409,7 +409,7 @@ def withheld(call: Callable[[], Answer]) -> Answer:
 
 
 def _write_failure(error: Exception) -> OutputRefused | None:
-    """Return what the system said about a file, which is all that is taken from DuckDB's words."""
+    """Return the system's reason for a file error, all that is used of DuckDB's message."""
     reasons = (os.strerror(number) for number in _DISK_ERRORS)
     reason = next((text for text in reasons if text in str(error)), None)
     if reason is None or not isinstance(error, duckdb.IOException):

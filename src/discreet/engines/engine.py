@@ -1,4 +1,4 @@
-"""The one protocol of all engines: sqlglot trees in, Arrow out."""
+"""The protocol of all engines: they run sqlglot trees and return Arrow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from discreet.engines.declared import Schema
 
-# pyarrow ships no types; these names say which of its classes is meant.
+# pyarrow ships no types; these names document which of its classes is meant.
 ArrowTable: TypeAlias = Any
 ArrowBatch: TypeAlias = Any
 ArrowReader: TypeAlias = Any
@@ -21,7 +21,7 @@ ArrowSchema: TypeAlias = Any
 
 
 class Kind(StrEnum):
-    """What a column holds, in words that mean the same on every engine."""
+    """The kind of a column, with the same meaning on every engine."""
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the engine's own order of the values means something to people."""
+        """Whether the engine's order of the values is meaningful to people."""
         return self in (
             Kind.INTEGER,
             Kind.DECIMAL,
@@ -48,7 +48,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table on an engine; `type` is the engine's own word, where its width matters."""
+    """A column of a table on an engine; `type` is the engine's own type, where its width matters."""
 
     name: str
     kind: Kind
@@ -57,11 +57,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table on an engine: what it is called there, its columns, and the user's name for it.
+    """A table on an engine: its name there, its columns, and the user's name for it.
 
-    `schema` is that of a file without types of its own: what its rows were taken to be, or what was
-    declared of them. `undeclared` are the names of the source's other columns, which no question can
-    name; None where only its rows tell them.
+    `schema` is that of a file without types of its own, inferred from its rows or declared.
+    `undeclared` are the names of the source's other columns, which no query can name; None where
+    only its rows have them.
     """
 
     engine: Engine
@@ -77,10 +77,10 @@ class Table:
 
 
 class Engine(Protocol):
-    """A place that runs queries. Every failure is a `DiscreetError` that quotes no data."""
+    """A system that runs queries. Every failure is a `DiscreetError` that quotes no data."""
 
     name: str
-    dialect: str  # sqlglot's word for the SQL it speaks
+    dialect: str  # sqlglot's name of its SQL dialect
 
     def columns(self, relation: exp.Table) -> tuple[Column, ...]:
         """Return the columns of `relation` in their order."""
@@ -99,7 +99,7 @@ class Engine(Protocol):
         ...
 
     def drop(self, relation: exp.Table) -> None:
-        """Forget what `keep` or `load` stored."""
+        """Drop what `keep` or `load` stored."""
         ...
 
     def load(self, batches: ArrowReader) -> exp.Table:

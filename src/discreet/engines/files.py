@@ -1,4 +1,4 @@
-"""Files by their kind: each becomes a lazy view on DuckDB; rows do not pass through Python."""
+"""Files by format: each becomes a lazy view on DuckDB; rows do not pass through Python."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PACKED = (".gz", ".zst")
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for besides the files: the table, sheet, delimiter and encoding."""
+    """A request to open files: the paths, table, sheet, delimiter and encoding."""
 
     paths: tuple[Path, ...]
     engine: DuckDB
@@ -55,7 +55,7 @@ class Request:
 
     @property
     def path(self) -> Path:
-        """The only file, for kinds that come one by one."""
+        """The only file, for formats that are opened one at a time."""
         if len(self.paths) != 1:
             raise UnreadableSource(
                 f"{len(self.paths)} files match, and files like {self.paths[0].name} are opened "
@@ -95,7 +95,7 @@ def open_file(
 
 
 def is_untyped(source: str) -> bool:
-    """Whether a file says of its columns no more than their names, or not even these."""
+    """Whether a file has at most names for its columns, and no types."""
     return kind_of(find_files(source)[0]) in UNTYPED
 
 
@@ -107,7 +107,7 @@ def header_names(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> tuple[str, ...] | None:
-    """Return what a file without types calls its columns; None where only its rows tell it."""
+    """Return the column names of a file without types; None where only its rows have them."""
     if kind_of(find_files(source)[0]) in HEADLESS:
         return None
     opened = open_file(
@@ -122,7 +122,7 @@ def header_names(
 
 
 def _declared(request: Request, kind: str, label: str) -> Table:
-    """Return the table that the schema declares; no row of it is read before it is asked about."""
+    """Return the table that the schema declares; its rows are read by the first query."""
     schema = request.schema or Schema({})
     schema = replace(
         schema,
@@ -130,7 +130,7 @@ def _declared(request: Request, kind: str, label: str) -> Table:
         encoding=request.encoding or schema.encoding,
     )
     relation = _DECLARED[kind](request, schema)
-    # What is not declared is there for who recognizes the rows, and cannot be named by a question.
+    # Undeclared columns can be used to recognize the rows, and cannot be named by a query.
     every = request.engine.columns(relation)
     columns = tuple(one for one in every if one.name in schema.columns)
     others = tuple(one.name for one in every if one.name not in schema.columns)
@@ -146,7 +146,7 @@ def _drafted(opened: Table, drafted: Schema | None) -> Schema:
 
 
 def find_files(source: str) -> list[Path]:
-    """Return the files that `source` names, sorted; refuse what is not there."""
+    """Return the files that `source` names, sorted; refuse a missing one."""
     path = Path(source).expanduser()
     if path.is_dir():
         raise UnreadableSource(f"{source} is a folder, not a table.{_inside(path)}")
@@ -163,10 +163,10 @@ def find_files(source: str) -> list[Path]:
 
 
 def kind_of(path: Path) -> str:
-    """Return what kind of file it is: its first bytes know best, then its ending.
+    """Return the format of a file: by its first bytes if they decide, otherwise by its ending.
 
-    The first bytes of a text may be a person's, who may write in them what others begin with. So a JSON
-    file is what its ending says, and below the header of a CSV file no mark is looked for.
+    The first bytes of a text may be a person's data and imitate another format. So a JSON file is
+    recognized by its ending, and below the header of a CSV file no signature is looked for.
     """
     with path.open("rb") as file:
         head = file.read(20)
@@ -181,12 +181,12 @@ def kind_of(path: Path) -> str:
 
 
 def _marked(path: Path, head: bytes, *, is_text: bool) -> str | None:
-    """Return the kind that the first bytes tell, None if they tell none."""
+    """Return the format that the first bytes show, None if they show none."""
     if head.startswith((b"PAR1", b"PARE")):
         return "parquet"
     if head.startswith(b"ARROW1") or (head[:4] == b"\xff\xff\xff\xff" and len(head) > 8):
         return "arrow"
-    # A checksum, the mark, and a version in eight bytes, of which the last ones are zero.
+    # A checksum, the signature, and a version in eight bytes, of which the last ones are zero.
     if not is_text and head[8:12] == b"DUCK" and head[16:20] == b"\0\0\0\0":
         return "duckdb"
     if head.startswith(b"SQLite format 3"):
@@ -206,8 +206,8 @@ def _inside(folder: Path) -> str:
 
 
 def store_standard_input(engine: DuckDB) -> Path:
-    """Return a file with what was piped in, which lives as long as `engine`."""
-    # Types are proven on all rows before any is used, so that a pipe has to be stored once.
+    """Return a file with the content of standard input, which lives as long as `engine`."""
+    # Types are proven on all rows before any is used, so a pipe has to be stored once.
     path = Path(engine.folder) / "standard input"
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
@@ -285,7 +285,7 @@ def _open_json(request: Request) -> tuple[exp.Table, Schema]:
     ]
     kept = request.engine.keep(build.select(*wanted, source=raw))
     kinds = {name: declared_kind(kind_of_type(kind)) for name, kind in request.engine.types(kept)}
-    # Whole numbers beyond 64 bits are kept as texts, which tell them all apart.
+    # Whole numbers beyond 64 bits are kept as texts, which keeps them all distinct.
     kinds |= {name: Kind.TEXT for name, kind in types.items() if kind in ("UBIGINT", "HUGEINT")}
     formats = {name: guess.format for name, guess in guesses.items()}
     return kept, Schema({name: Declared(kind, formats.get(name)) for name, kind in kinds.items()})
@@ -296,7 +296,7 @@ def _json_types(request: Request, options: dict[str, exp.Expr]) -> dict[str, str
     query = build.select(exp.Star(), source=source)
     name = request.paths[0].name
     if not any(path.stat().st_size for path in request.paths):
-        raise EmptySource(f"{name} is empty. Without records nothing tells its columns.")
+        raise EmptySource(f"{name} is empty. Without records its columns are unknown.")
     try:
         types = request.engine.describe_unguarded(query)
     except duckdb.Error as error:

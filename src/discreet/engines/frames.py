@@ -1,4 +1,4 @@
-"""Frames of Python: anything that speaks Arrow becomes a table on DuckDB."""
+"""Python frames: any object with an Arrow stream becomes a table on DuckDB."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def is_untyped(frame: object) -> bool:
-    """Whether a frame has columns that hold any Python object, so that its cells would decide."""
+    """Whether a frame has object columns, so that its cells would decide their type."""
     return is_pandas(frame) and any(str(dtype) == "object" for dtype in _dtypes(frame))
 
 
 def is_pandas(frame: object) -> bool:
-    """Whether it is a frame of pandas, where one odd cell changes the type of its column."""
+    """Whether it is a pandas frame, where one odd cell changes the type of its column."""
     return type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns")
 
 
@@ -34,12 +34,12 @@ def _dtypes(frame: Any) -> list[Any]:
 
 
 def header_names(frame: Any) -> tuple[str, ...]:
-    """Return what a pandas frame calls its columns and the levels of its index."""
+    """Return the names of a pandas frame's columns and index levels."""
     return (*map(str, frame.columns), *_index(frame))
 
 
 def _index(frame: Any) -> tuple[str, ...]:
-    """Return the names of the levels of a pandas frame's index, which is no column of the table."""
+    """Return the names of a pandas frame's index levels, which are not columns of the table."""
     if not is_pandas(frame):
         return ()
     return tuple(str(name) for name in frame.index.names if name is not None)
@@ -48,7 +48,7 @@ def _index(frame: Any) -> tuple[str, ...]:
 def open_frame(frame: Any, *, engine: DuckDB, schema: Schema | None = None) -> Table:
     """Return a frame as a table on `engine`: scanned in place where Arrow allows, else stored.
 
-    With `schema`, a frame of pandas has the columns that it declares, of these kinds, and no others.
+    With `schema`, a pandas frame has exactly the declared columns, of the declared kinds.
     """
     label = type(frame).__name__
     if schema is not None and is_pandas(frame):
@@ -76,13 +76,13 @@ def _declared(frame: Any, schema: Schema, *, engine: DuckDB) -> Table:
     plain = frame.set_axis(names, axis="columns", copy=False).copy(deep=False)
     numbers: dict[str, exp.Expr] = {}
     for name, one in schema.named(names).items():
-        # What nobody declares cannot be asked about, and is there to recognize the rows only.
+        # Undeclared columns cannot be queried; they only help to recognize the rows.
         is_declared = name in schema.columns
         if _is_number(plain.dtypes[name], one.kind if is_declared else Kind.REAL):
             cell = build.column(name)
             numbers[name] = exp.TryCast(this=cell, to=_type(one.kind)) if is_declared else cell
         elif type(plain.dtypes[name]).__name__ == "ArrowDtype":
-            # A type of its own, which no cell decides; Python cannot hold all of its values.
+            # The dtype is fixed, so no cell decides it; Python cannot hold all of its values.
             text = exp.TryCast(this=build.column(name), to=exp.DataType.build("TEXT"))
             numbers[name] = fitted(text, one) if is_declared else text
         else:
@@ -103,7 +103,7 @@ def _is_number(dtype: Any, kind: Kind) -> bool:
     """Whether a column holds numbers of the declared kind, so that no cell needs to be read as text."""
     from pandas.api import types
 
-    if str(dtype).startswith("Sparse"):  # which Arrow does not take
+    if str(dtype).startswith("Sparse"):  # which Arrow does not accept
         return False
     is_whole = types.is_integer_dtype(dtype)
     return (
@@ -118,7 +118,7 @@ def _type(kind: Kind) -> exp.DataType:
 
 
 def _text(value: object) -> str:
-    """Return a cell as text: the same whether other cells made its column whole, real or of objects."""
+    """Return a cell as text, independent of whether its column became integer, real or object."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         value = int(value)
     elif type(value).__name__ in ("bool", "bool_"):
@@ -128,7 +128,7 @@ def _text(value: object) -> str:
 
 def arrow_data(frame: Any) -> Any:
     """Return a frame as an Arrow table, dataset or reader, without a copy where possible."""
-    # Asked by name: importing pyarrow.dataset brings pandas along, which most runs never need.
+    # Compared by name: importing pyarrow.dataset brings pandas along, which most runs never need.
     is_dataset = type(frame).__module__ in ("pyarrow._dataset", "pyarrow.dataset")
     if is_dataset:
         return frame

@@ -1,8 +1,8 @@
 """The type of every column of a text table, proven on all of its rows by the engine.
 
 A guess must never lose anything: `01234` is not a number, twenty digits are not one either, and a
-date that could be read day-first as well as month-first stays text. Values that a type cannot tell
-apart would share a class, and a table would look safer than it is.
+date that could be read day-first as well as month-first stays text. Values that a type makes equal
+would share a class, and a table would look safer than it is.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ SAMPLE_ROWS = 1_000  # decides only which guesses are worth proving on the whole
 _DAY, _CLOCK = r"\d{4}-\d{2}-\d{2}", r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?"
 _OFFSET = r"(Z|[+-]\d{2}:\d{2})"
 # No leading zero, at most 15 digits before the point, which a real keeps; an exponent needs its sign,
-# so that the code 12E4 stays a code.
+# so that the code 12E4 stays text.
 _WHOLE = r"(0|[1-9]\d{0,14})"
 _MANTISSA = rf"[+-]?({_WHOLE}(\.\d*)?|\.\d+)"
 # What has a plus and seven digits or more, and no fraction, is a telephone: +442079460000.
 _NO_TELEPHONE = rf"(-?{_WHOLE}(\.\d*)?|\+(0|[1-9]\d{{0,5}})(\.\d*)?|\+{_WHOLE}\.\d+|[+-]?\.\d+)"
 _REAL = rf"{_NO_TELEPHONE}([eE][+-]\d{{1,3}})?|[+-]?(?i:nan|inf|infinity)"
 _JSON_REAL = rf"{_MANTISSA}([eE][+-]?\d{{1,3}})?"
-_MOST_DIGITS = 17  # programs write a real with so many; more tell apart what a real cannot
+_MOST_DIGITS = 17  # enough for any real; texts with more digits may be equal as reals
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,16 @@ def guess_types(
     engine: DuckDB,
     guesses: Sequence[Guess] = GUESSES,
 ) -> dict[str, Guess]:
-    """Return for each text column of `raw` the narrowest type that every one of its values has.
+    """Return for each text column of `raw` the narrowest type that fits every value.
 
-    The second query reads every cell of the table, so it also finds any line that cannot be read.
+    The second query reads every cell of the table, so it also finds any unreadable line.
     """
     likely = _likely(raw, names, guesses, engine=engine)
     return _proven(raw, likely, engine=engine)
 
 
 def converted(column: exp.Expr, guess: Guess) -> exp.Expr:
-    """Return `column` as the guessed type; total, so that no error can depend on a cell."""
+    """Return `column` as the guessed type; it never fails, so that no error depends on a cell."""
     if guess == TEXT:
         return column
     if guess.format:
@@ -101,7 +101,7 @@ def _likely(
 ) -> dict[str, tuple[Guess, ...]]:
     """Return the guesses that the first rows do not contradict.
 
-    The columns are laid under each other, so that each guess is written once, not once per column.
+    The columns are stacked, so that each guess is written once, not once per column.
     """
     sample = build.select(exp.Star(), source=raw.copy()).limit(SAMPLE_ROWS)
     positions = exp.Array(expressions=[build.number(i) for i in range(len(names))])
@@ -133,7 +133,7 @@ def _proven(
 ) -> dict[str, Guess]:
     """Return the first guess that holds for every value, text where none does.
 
-    Nearly always one scan: a second one is needed only where the first rows misled.
+    This usually takes one scan: a second one is needed only where the first rows misled.
     """
     chosen: dict[str, Guess] = {}
     pending = dict(likely)
@@ -144,7 +144,7 @@ def _proven(
             if count and not held and left:
                 pending[name] = left
                 continue
-            # Two readings that both hold are a coin toss between day and month: text.
+            # If both readings hold, day and month cannot be distinguished: text.
             chosen[name] = held[0] if len(held) == 1 else TEXT
             del pending[name]
     return chosen
@@ -181,7 +181,7 @@ def _scan(
 
 
 def _fits(value: exp.Expr, guess: Guess) -> exp.Expr:
-    """Return whether `value` is a text of the guessed type and of nothing else."""
+    """Return whether `value` is a text of exactly the guessed type."""
     if guess.type == "BOOLEAN":
         return exp.In(
             this=exp.Lower(this=value.copy()), expressions=[build.text("true"), build.text("false")]
@@ -203,7 +203,7 @@ def _fits(value: exp.Expr, guess: Guess) -> exp.Expr:
 
 
 def _keeps_number(value: exp.Expr, cast: exp.Expr) -> list[exp.Expr]:
-    """Return the conditions under which the real `cast` is the number that the text `value` says."""
+    """Return the conditions under which the real `cast` equals the number written in `value`."""
     is_infinite = exp.Anonymous(this="isinf", expressions=[cast.copy()])
     digits = exp.Anonymous(
         this="regexp_replace",

@@ -1,4 +1,4 @@
-"""Names of columns that every engine can tell apart."""
+"""Column names that are distinct on every engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def refuse_duplicates(names: Sequence[str], *, where: str) -> None:
-    """Refuse names that DuckDB cannot tell apart, which includes those that differ by case only."""
+    """Refuse names that DuckDB treats as equal, which includes those that differ by case only."""
     often = Counter(name.casefold() for name in names)
     shared = [name for name in names if often[name.casefold()] > 1]
     if shared:

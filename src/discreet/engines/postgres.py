@@ -1,4 +1,4 @@
-"""PostgreSQL: queries run where the data is; only results come back, as Arrow."""
+"""PostgreSQL: queries run on the server; only results come back, as Arrow."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SETTINGS = {
     "datestyle": "ISO",
     "extra_float_digits": "1",
     "timezone": "UTC",
-    "default_transaction_read_only": "on",  # `keep` and `load` say so when they write
+    "default_transaction_read_only": "on",  # `keep` and `load` override it when they write
 }
 
 _PLACE = b"""
@@ -54,7 +54,7 @@ WHERE d.datname = current_database() AND c.relkind IN ('r', 'p', 'm', 'f', 'v')
 
 
 class PostgreSQL:
-    """A session on a PostgreSQL server that reads, and writes nothing that stays but by `save`."""
+    """A session on a PostgreSQL server that reads; only `save` writes lasting tables."""
 
     name = "postgresql"
     dialect = "postgres"
@@ -95,7 +95,7 @@ class PostgreSQL:
         return relation
 
     def drop(self, relation: exp.Table) -> None:
-        """Forget what `keep` or `load` stored."""
+        """Drop what `keep` or `load` stored."""
         self._write(drop_table(relation))
 
     def load(self, batches: ArrowReader) -> exp.Table:
@@ -113,7 +113,7 @@ class PostgreSQL:
         return relation
 
     def save(self, query: exp.Query, name: exp.Table, *, replace: bool) -> int:
-        """Store the result as a table that stays, whole or not at all, and count its rows."""
+        """Store the result as a permanent table, whole or not at all, and return its row count."""
 
         def fill(cursor: Any, beside: exp.Table) -> None:
             cursor.execute(_sql(exp.Create(kind="TABLE", this=beside, expression=query.copy())))
@@ -121,7 +121,7 @@ class PostgreSQL:
         return self._save(fill, name, replace=replace)
 
     def save_rows(self, batches: ArrowReader, name: exp.Table, *, replace: bool) -> int:
-        """Store Arrow data as a table that stays, whole or not at all, and count its rows."""
+        """Store Arrow data as a permanent table, whole or not at all, and return its row count."""
         reader = normalized(batches)
 
         def fill(cursor: Any, beside: exp.Table) -> None:
@@ -132,16 +132,16 @@ class PostgreSQL:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the server is known to be gone, and with it all that was kept."""
+        """Whether the server is known to be gone, and with it all kept tables."""
         return self._connection.closed
 
     def interrupt(self) -> None:
-        """Make what runs now, in another thread, fail."""
+        """Make the statement that runs in another thread fail."""
         with contextlib.suppress(psycopg.Error):
             self._connection.cancel_safe(timeout=5)
 
     def close(self) -> None:
-        """End the session, and with it all that was kept."""
+        """End the session and drop its kept tables."""
         self._connection.close()
 
     def table(self, relation: exp.Table, *, label: str) -> Table:
@@ -159,7 +159,7 @@ class PostgreSQL:
 
     @property
     def address(self) -> tuple[object, ...]:
-        """Which database this session is in, and as whom."""
+        """The database and user of this session."""
         info = self._connection.info
         return info.host, info.port, info.dbname, info.user
 
@@ -175,10 +175,10 @@ class PostgreSQL:
         return [(row["table_schema"], row["table_name"]) for row in found.to_pylist()]
 
     def place(self, label: str) -> str | None:
-        """Return which table a label names, whoever asks and however the server was reached.
+        """Return an identifier of a table, independent of the user and the server's address.
 
-        That is the cluster, the database, the table, and how large it is to a factor of two, so that
-        a table that grew is another place. None where the server does not tell.
+        It consists of the cluster, the database, the table and its size to a factor of two: a table
+        that grew has another identifier. None where the server does not provide it.
         """
 
         def find() -> list[Any]:
@@ -212,13 +212,13 @@ class PostgreSQL:
         return withheld(describe)
 
     def _categories(self, oids: set[int]) -> dict[int, str]:
-        """Return PostgreSQL's letter for each type, such as S for texts."""
+        """Return PostgreSQL's category letter of each type, such as S for texts."""
         text = b"SELECT oid::int8, typcategory::text FROM pg_type WHERE oid = ANY(%s)"
         with self._connection.cursor() as cursor:
             return dict(cursor.execute(text, [sorted(oids)]).fetchall())
 
     def _spool(self, query: exp.Query, fields: list[Field]) -> Any:
-        # Names of the inner result are set aside: two columns may have one name.
+        # The inner result's columns are renamed: two of them may have the same name.
         inner = exp.Subquery(
             this=query.copy(),
             alias=exp.TableAlias(
@@ -283,7 +283,7 @@ class PostgreSQL:
 
 
 def withheld(call: Callable[[], Answer]) -> Answer:
-    """Return `call()`; a failure of PostgreSQL becomes one of ours, without the server's words.
+    """Return `call()`; a failure of PostgreSQL becomes one of ours, without the server's message.
 
     The new error is raised after the `except` block: inside it, Python would attach the old one.
     """
@@ -300,9 +300,9 @@ def withheld(call: Callable[[], Answer]) -> Answer:
 
 
 _REMEDIES = {
-    "2BP01": " Something else, such as a view, depends on the table that would be replaced.",
+    "2BP01": " Another object, such as a view, depends on the table to be replaced.",
     "42P07": " A table of that name exists.",
-    "42809": " What would be replaced is no table.",
+    "42809": " The relation to be replaced is not a table.",
     "42501": " Ask for the right to read the table and to create temporary tables.",
     "25006": " The server is read-only; connect to one that allows temporary tables.",
     "53100": " The server's disk is full.",
@@ -314,10 +314,11 @@ _REMEDIES = {
 def _connect(url: str) -> psycopg.Connection[Any]:
     options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
     try:
-        said: dict[str, Any] = {**parameters_of(url), "options": options}
-        if said.get("target_session_attrs") == "read-write":
-            said["target_session_attrs"] = "primary"  # we only read there, which libpq would see
-        return connect_primary(said, autocommit=True)
+        parameters: dict[str, Any] = {**parameters_of(url), "options": options}
+        if parameters.get("target_session_attrs") == "read-write":
+            # Our session is read-only, so read-write would never match.
+            parameters["target_session_attrs"] = "primary"
+        return connect_primary(parameters, autocommit=True)
     except psycopg.Error as error:
         state = error.sqlstate or type(error).__name__
     except ValueError:

@@ -1,4 +1,4 @@
-"""How PostgreSQL's values travel: exact in CSV, exact in Arrow, whatever the server's settings."""
+"""PostgreSQL's values in transit: exact in CSV and Arrow, whatever the server's settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_DECIMAL = ("NaN", "Infinity", "-Infinity")
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a result: its name, what it holds, how it travels and what it becomes."""
+    """A column of a result: its name, its kind, its type in transit and its final type."""
 
     name: str
     kind: Kind
@@ -34,7 +34,7 @@ class Field:
 
 
 def field(name: str, oid: int, *, category: str, size: tuple[int | None, int | None]) -> Field:
-    """Return how a column of type `oid` travels; `size` is the precision and scale of numerics."""
+    """Return the transport of a column of type `oid`; `size` is precision and scale of numerics."""
     if oid == 1700:
         kind = _numeric(*size)
         wire = kind if pa.types.is_decimal128(kind) else pa.string()  # Arrow's CSV knows 128 bits
@@ -52,8 +52,8 @@ def arrow_schema(fields: Sequence[Field]) -> ArrowSchema:
 
 
 def read_batches(spool: Any, fields: Sequence[Field]) -> Iterator[ArrowBatch]:
-    """Yield what `COPY … (FORMAT csv, FORCE_QUOTE *)` wrote: quoted is a value, nothing is NULL."""
-    if not spool.read(1):  # Arrow refuses an empty file, PostgreSQL writes one for no rows
+    """Yield the output of `COPY … (FORMAT csv, FORCE_QUOTE *)`: unquoted and empty is NULL."""
+    if not spool.read(1):  # Arrow refuses an empty file, which PostgreSQL writes for no rows
         return
     spool.seek(0)
     names = [str(position) for position in range(len(fields))]
@@ -119,7 +119,7 @@ def _as_text(value: exp.Expr) -> exp.Expr:
 
 
 def _finite_decimal(value: exp.Expr) -> exp.Expr:
-    # Arrow's decimals know no NaN and no infinity.
+    # Arrow's decimals have no NaN and no infinity.
     texts = [build.text(word) for word in _NO_DECIMAL]
     odd = exp.In(this=_as_text(value.copy()), expressions=texts)
     return exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=value)

@@ -1,4 +1,4 @@
-"""JSON by its declared fields: one record per line, each read on its own, whatever the others are."""
+"""JSON by its declared fields: one record per line, each parsed independently of the others."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _has_lines(path: Path) -> bool:
 
 
 def _field(line: exp.Expr, name: str) -> exp.Expr:
-    """Return a field of a record as text, NULL where the line is no record or has no such field."""
+    """Return a field of a record as text, NULL where the line is no record or lacks the field."""
     pointer = "/" + name.replace("~", "~0").replace("/", "~1")
     text = exp.Anonymous(this="json_extract_string", expressions=[line.copy(), build.text(pointer)])
     valid = exp.Anonymous(this="json_valid", expressions=[line.copy()])
@@ -83,7 +83,7 @@ def _read_lines(paths: Sequence[Path]) -> exp.Table:
 
 
 def _in_lines(path: Path, folder: Path) -> Path:
-    """Return a file with each record of a list, or of records after each other, on a line."""
+    """Return a file with one record per line, from a list or a sequence of records."""
     handle, name = tempfile.mkstemp(dir=folder, prefix="lines-")
     with open(handle, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 -- a handle
         for record in _records(path.read_text("utf-8-sig")):
@@ -92,11 +92,11 @@ def _in_lines(path: Path, folder: Path) -> Path:
 
 
 def _records(text: str) -> Iterator[str]:
-    """Yield the text of each record of a list, or of records after each other; no record is parsed.
+    """Yield the text of each record of a list or sequence of records; no record is parsed.
 
-    What a record holds does not move where it ends: its braces do, outside strings. A list in place of
-    a record is one empty record. After a record that is never closed, go on with the next line that is
-    indented like it.
+    Only its braces outside strings decide where a record ends. A list in place of a record is one
+    empty record. After a record that is never closed, reading continues at the next line with the
+    same indentation.
     """
     is_list, inside, place = text.lstrip().startswith("["), False, 0
     while found := _MARK.search(text, place):
@@ -113,13 +113,13 @@ def _records(text: str) -> Iterator[str]:
 
 
 def _end(text: str, start: int) -> int | None:
-    """Return where the object or list that begins at `start` ends, None if it does not."""
-    if shallow := _SHALLOW.match(text, start):  # most records, at once
+    """Return the end of the object or list that begins at `start`, None if it has none."""
+    if shallow := _SHALLOW.match(text, start):  # the fast path for most records
         return shallow.end()
     opening, depth = text[start], 0
     for found in (_BRACE if opening == "{" else _BRACKET).finditer(text, start):
         mark = found[0]
-        if mark == '"':  # a string without an end: what was taken for strings were none
+        if mark == '"':  # an unclosed string: the quotation marks before were misread
             return None
         if mark[0] != '"':
             depth += 1 if mark == opening else -1

@@ -1,7 +1,7 @@
 """Trees to SQL that means the same on every engine.
 
-sqlglot translates syntax; what is left here are differences of meaning: brackets, the order of text,
-whole division, and casts that must give NULL instead of an error that quotes a cell.
+sqlglot translates syntax; this module handles differences of meaning: brackets, the order of text,
+integer division, and casts that must give NULL instead of an error that quotes a cell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Where a text literal is the value of a column, so that its collation decides an order.
+# Where a text literal is the value of a column, so that its collation determines an order.
 _VALUE_PLACES = (exp.Alias, exp.Case, exp.Coalesce, exp.If, exp.Max, exp.Min, exp.Ordered)
 _TESTS = (exp.Predicate, exp.Connector, exp.Not)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
@@ -33,11 +33,11 @@ _PATTERNS = {
 
 
 def render(tree: exp.Expr, *, dialect: str) -> str:
-    """Return `tree` as SQL of `dialect`; the tree itself is left as it was."""
+    """Return `tree` as SQL of `dialect`; the tree itself is not changed."""
     rewrites = (bracketed, _REWRITES[dialect]) if dialect in _REWRITES else (bracketed,)
     holder = exp.Paren(this=tree.copy())
     for rewrite in rewrites:
-        # From the leaves up, so that what is put around a node finds it already rewritten.
+        # From the leaves up, so that a node's children are already rewritten.
         for node in reversed(list(holder.this.walk())):
             changed = rewrite(node)
             if changed is not node:
@@ -46,7 +46,7 @@ def render(tree: exp.Expr, *, dialect: str) -> str:
 
 
 def bracketed(node: exp.Expr) -> exp.Expr:
-    """Put brackets where the tree, not the rank of an operator, says what belongs together."""
+    """Add brackets so that the tree, not operator precedence, decides the grouping."""
     inner_or = isinstance(node, exp.Or) and isinstance(node.parent, (exp.And, exp.Not))
     inner_sum = isinstance(node, _ARITHMETIC) and isinstance(node.parent, _ARITHMETIC)
     # Engines disagree on whether IS or a comparison comes first.
@@ -73,7 +73,7 @@ def rename_table(relation: exp.Table, name: exp.Table) -> exp.Expr:
 
 
 def analyze_table(relation: exp.Table) -> exp.Expr:
-    """Return `ANALYZE relation`: PostgreSQL does not look at temporary tables by itself."""
+    """Return `ANALYZE relation`: PostgreSQL does not analyze temporary tables itself."""
     return _about(relation, "ANALYZE x")
 
 
@@ -110,7 +110,7 @@ def _for_postgres(node: exp.Expr) -> exp.Expr:
 
 
 def _guarded_cast(node: exp.TryCast) -> exp.Expr:
-    """Return a cast that gives NULL where the text is none of its type; PostgreSQL has no TRY_CAST."""
+    """Return a cast that gives NULL where the text is not of its type; PostgreSQL has no TRY_CAST."""
     if node.meta.get(TOTAL):
         return exp.Cast(this=node.this.copy(), to=node.to.copy())
     text = exp.cast(node.this.copy(), "TEXT")
@@ -134,7 +134,7 @@ def _half_away_from_zero(node: exp.Round) -> exp.Expr:
 
 
 def _changed_case(node: exp.Expr) -> exp.Expr:
-    """Return LOWER or UPPER of all letters; by the order of bytes only A to Z would have cases."""
+    """Return LOWER or UPPER of all letters; under the byte collation only A to Z would change."""
     if isinstance(node.parent, exp.Collate):
         return node
     text = exp.Collate(
@@ -144,7 +144,7 @@ def _changed_case(node: exp.Expr) -> exp.Expr:
 
 
 def _in_brackets(node: exp.Expr) -> exp.Expr:
-    """Return a copy of a text in brackets, to which a collation can be put."""
+    """Return a copy of a text in brackets, so that a collation can be added."""
     return node.copy() if isinstance(node, exp.Column) else exp.Paren(this=node.copy())
 
 

@@ -1,4 +1,4 @@
-"""An engine for the length of one task: what is kept meanwhile is dropped at its end."""
+"""An engine for the duration of one task: tables kept meanwhile are dropped at its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Scratch:
-    """Another engine, in every respect, that remembers what it stored."""
+    """A wrapper around an engine that records which tables it stored."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -51,14 +51,14 @@ class Scratch:
         return self._remember(self.engine.load(batches))
 
     def drop(self, relation: exp.Table) -> None:
-        """Forget what `keep` or `load` stored."""
+        """Drop what `keep` or `load` stored."""
         self._stored.pop(relation.sql(), None)
         self.engine.drop(relation)
 
     def close(self) -> None:
         """Drop everything stored here; the engine itself stays open."""
         for relation in list(self._stored.values()):
-            # The task's own result or error counts; a connection that broke has nothing to drop.
+            # The task's own result or error takes precedence; a broken connection drops nothing.
             with suppress(DiscreetError):
                 self.drop(relation)
 
@@ -68,7 +68,7 @@ class Scratch:
 
 
 def innermost(engine: Engine) -> Engine:
-    """Return the engine that does the work, without what remembers around it."""
+    """Return the underlying engine without the wrapper."""
     while isinstance(engine, Scratch):
         engine = engine.engine
     return engine

@@ -45,7 +45,7 @@ def open_sheet(path: Path, *, engine: DuckDB, sheet: str | None) -> exp.Table:
 def open_declared(path: Path, schema: Schema, *, engine: DuckDB, sheet: str | None) -> exp.Table:
     """Return a sheet as a table of its first line, the declared columns fitted; cells are read later.
 
-    A column without a title is none: a cell somewhere to the right makes no table wider.
+    A column without a title is ignored: a stray cell to the right does not widen the table.
     """
     book = _open(path)
     name = _choose(path, list(book.sheet_names), sheet)
@@ -65,7 +65,7 @@ def open_declared(path: Path, schema: Schema, *, engine: DuckDB, sheet: str | No
 
 
 def _load(path: Path, book: Any, name: str, **options: Any) -> Any:
-    """Return cells as texts, whatever they hold."""
+    """Return all cells as texts."""
     try:
         cells = book.load_sheet(name, dtypes="string", **options).to_arrow()
         return pa.Table.from_batches([cells])
@@ -87,7 +87,7 @@ def _check(path: Path, sheet: str, names: list[str]) -> None:
 
 
 def _filled(table: Any) -> Any:
-    """Return the rows with a cell: a cell far below makes no people of the lines above it."""
+    """Return the non-empty rows: a stray cell far below does not add the blank lines above it."""
     filled = None
     for column in table.columns:
         is_there = pc.is_valid(column)
@@ -98,7 +98,7 @@ def _filled(table: Any) -> Any:
 
 
 def _cells(path: Path, book: Any, name: str) -> tuple[Any, Any]:
-    """Return the first line as texts, and what is below it as a table."""
+    """Return the first line as texts, and the lines below it as a table."""
     try:
         header = book.load_sheet(name, header_row=None, n_rows=1, dtypes="string").to_arrow()
         if header.num_columns:
@@ -138,4 +138,6 @@ def _choose(path: Path, sheets: list[str], wanted: str | None) -> str:
     if len(sheets) == 1:
         return sheets[0]
     listed = ", ".join(f"'{name}'" for name in sheets)
-    raise WrongUsage(f"{path.name} holds {len(sheets)} sheets: {listed}. Say which: --table NAME.")
+    raise WrongUsage(
+        f"{path.name} holds {len(sheets)} sheets: {listed}. Name one with --table NAME."
+    )

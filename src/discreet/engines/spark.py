@@ -78,12 +78,12 @@ appender.err.layout.type = PatternLayout
 """
 
 
-# pyspark writes each failed statement to standard error itself, with the cell that made it fail.
+# pyspark writes each failed statement to standard error itself, with the cell that caused it.
 _QUOTING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
 class Spark:
-    """A Spark session: one that was given stays as it is, one that was made here is ended here."""
+    """A Spark session; `close` ends it only if it was started here."""
 
     name = "spark"
     dialect = "spark"
@@ -127,7 +127,7 @@ class Spark:
         return self._store(self._frame(query), hint="kept")
 
     def drop(self, relation: exp.Table) -> None:
-        """Forget what `keep` or `load` stored."""
+        """Drop what `keep` or `load` stored."""
         frame = self._frames.pop(relation.name, None)
         if frame is not None:
             withheld(frame.unpersist)
@@ -155,7 +155,7 @@ class Spark:
         return withheld(lambda: self.session.catalog.tableExists(name))
 
     def save(self, query: exp.Query, name: str, *, replace: bool) -> int:
-        """Store the result as a table that stays, whole or not at all, and count its rows."""
+        """Store the result as a permanent table, whole or not at all, and return its row count."""
         parts = name.split(".")
         table, beside = build.table(*parts), build.table(*parts[:-1], self._name("saved").name)
         text = beside.sql(dialect=self.dialect)
@@ -163,7 +163,7 @@ class Spark:
             withheld(lambda: self._frame(query).write.saveAsTable(text))
             rows = withheld(lambda: self.session.table(text).count())
             if replace:
-                # The old table stays until the new one is whole: the query may read it.
+                # The old table stays until the new one is complete: the query may read it.
                 self._execute(drop_table(table))
             self._execute(rename_table(beside, table))
         except BaseException:
@@ -175,9 +175,9 @@ class Spark:
     def export(
         self, query: exp.Query, folder: Path, *, columns: Sequence[str], keys: Sequence[str]
     ) -> int:
-        """Write the `columns` of a result as Parquet files, many at once, and count the rows.
+        """Write the `columns` of a result as Parquet files, many at once, and return the row count.
 
-        Values decide which file a row goes to and, by `keys`, its place there: on every cluster the
+        Values decide which file a row goes to and, by `keys`, its position: on every cluster the
         same rows give the same files.
         """
         frame = self._frame(query)
@@ -200,7 +200,7 @@ class Spark:
         return int(counted.get["rows"])
 
     def close(self) -> None:
-        """Forget what was kept, and end the session if it was made here."""
+        """Drop the kept tables, and end the session if it was started here."""
         for name in list(self._frames):
             with contextlib.suppress(EngineFailed):
                 self.drop(build.table(name))
@@ -217,7 +217,7 @@ class Spark:
         return withheld(lambda: self.session.read.format(form).option("header", "true").load(name))
 
     def table(self, frame: DataFrame, *, label: str) -> Table:
-        """Return `frame` as a table; what cannot be compared (maps, structs …) becomes text."""
+        """Return `frame` as a table; types without comparison (maps, structs …) become text."""
         types = withheld(lambda: frame.dtypes)
         refuse_duplicates([name for name, _ in types], where=label)
         wanted = [
@@ -243,7 +243,7 @@ class Spark:
 
     @contextlib.contextmanager
     def _setting(self, name: str, value: str) -> Generator[None]:
-        """Let a setting of the session, which may be somebody else's, hold for a while."""
+        """Change a setting of the session, which others may share, for a while."""
         before = withheld(lambda: self.session.conf.get(name))
         withheld(lambda: self.session.conf.set(name, value))
         try:
@@ -254,7 +254,7 @@ class Spark:
     def _store(self, frame: DataFrame, *, hint: str) -> exp.Table:
         relation = self._name(hint)
         kept = withheld(lambda: frame.persist(StorageLevel.MEMORY_AND_DISK))
-        withheld(kept.count)  # compute it now: what is kept must not change or fail later
+        withheld(kept.count)  # compute it now: a kept table must not change or fail later
         withheld(lambda: kept.createOrReplaceTempView(relation.name))
         self._frames[relation.name] = kept
         return relation
@@ -277,12 +277,12 @@ def start(master: str | None = None) -> Spark:
 
 
 def kind_of(type_name: str) -> Kind:
-    """Return what a Spark type holds."""
+    """Return the kind of a Spark type."""
     return _KINDS.get(type_name.partition("(")[0], Kind.OTHER)
 
 
 def withheld(call: Callable[[], Answer]) -> Answer:
-    """Return `call()`; a failure of Spark becomes one of ours, without Spark's words.
+    """Return `call()`; a failure of Spark becomes one of ours, without Spark's message.
 
     The new error is raised after the `except` block: inside it, Python would attach the old one.
     """
@@ -306,7 +306,7 @@ def withheld(call: Callable[[], Answer]) -> Answer:
 def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
     folder = Path(tempfile.mkdtemp(prefix="discreet-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    # Spark logs what fails, with the cell that made it fail.
+    # Spark logs failures with the cell that caused them.
     quiet = folder / "log4j2.properties"
     quiet.write_text(_QUIET, encoding="utf-8")
     builder = SparkSession.builder.master(master)
@@ -327,7 +327,7 @@ def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
 
 @contextlib.contextmanager
 def _silent() -> Generator[None]:
-    """Let a child process that starts meanwhile inherit a standard error that goes nowhere."""
+    """Make child processes that start meanwhile inherit a discarded standard error."""
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         saved = os.dup(2)
         os.dup2(nowhere.fileno(), 2)
@@ -348,7 +348,7 @@ def _numbered(frame: DataFrame) -> DataFrame:
 
 
 def _packer() -> Callable[[Iterator[ArrowBatch]], Iterator[ArrowBatch]]:
-    # A nested function travels by value: workers need pyarrow, not this package.
+    # A nested function is pickled by value: workers need pyarrow, not this package.
     def pack(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             sink = pa.BufferOutputStream()

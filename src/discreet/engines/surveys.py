@@ -1,4 +1,4 @@
-"""Files of SPSS, Stata and SAS, read piece by piece into the engine."""
+"""Files of SPSS, Stata and SAS, read in chunks into the engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.engines.duckdb import DuckDB
 
 ROWS_PER_PIECE = 50_000
-_WHOLE = 2**53  # beyond it a real cannot tell neighboring whole numbers apart
+_WHOLE = 2**53  # beyond it neighboring whole numbers are equal as reals
 _READERS = {
     ".sav": "read_sav",
     ".zsav": "read_sav",

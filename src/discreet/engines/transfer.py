@@ -1,4 +1,4 @@
-"""Rows on their way from one engine to another, batch by batch."""
+"""Rows transferred from one engine to another, batch by batch."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def schema_of(engine: Engine, query: exp.Query) -> ArrowSchema:
 
 
 def fitted(engine: Engine, query: exp.Query) -> exp.Query:
-    """Return `query` with decimals of no declared size in one that holds all their digits.
+    """Return `query` with decimals of undeclared size cast to a type that holds all their digits.
 
-    PostgreSQL has them, as in a sum. What needs more than 38 digits becomes text.
+    PostgreSQL has them, as in a sum. Numbers that need more than 38 digits become text.
     """
     schema = schema_of(engine, query)
     wide = [item.name for item in schema if pa.types.is_decimal256(item.type)]
@@ -64,7 +64,7 @@ def _digits(name: str, part: int) -> exp.Expr:
 
 
 def _finite(name: str) -> exp.Expr:
-    # Arrow's decimals know no NaN and no infinity.
+    # Arrow's decimals have no NaN and no infinity.
     odd = exp.cast(build.column(name), "TEXT").isin("NaN", "Infinity", "-Infinity")
     return exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=build.column(name))
 
@@ -75,9 +75,9 @@ def _fitting(before: int, after: int) -> str:
 
 @contextmanager
 def reading(engine: Engine, query: exp.Query) -> Generator[ArrowReader]:
-    """Give the result as a reader; a failure of `engine` comes out as it was, not as the reader's.
+    """Yield the result as a reader; a failure of `engine` is raised unchanged, not as the reader's.
 
-    Whoever pulls from the reader wraps what goes wrong in it into an error of its own.
+    The consumer of the reader wraps its failures in an error of its own.
     """
     schema = schema_of(engine, query)
     failures: list[DiscreetError] = []
@@ -102,7 +102,7 @@ def reading(engine: Engine, query: exp.Query) -> Generator[ArrowReader]:
 
 @contextmanager
 def on_duckdb(engine: Engine, query: exp.Query) -> Generator[tuple[DuckDB, exp.Table]]:
-    """Give the result as a relation that a DuckDB of its own reads once, in bounded memory."""
+    """Yield the result as a relation that another DuckDB reads once, in bounded memory."""
     home = DuckDB()
     try:
         with reading(engine, query) as reader:

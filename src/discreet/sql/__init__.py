@@ -1,1 +1,1 @@
-"""WHAT a statement means, as trees. Never executes."""
+"""Statements as query trees: parsed and built, never executed."""

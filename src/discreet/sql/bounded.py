@@ -1,4 +1,4 @@
-"""SQL text to trees of a bounded size, in a bounded number of steps: what is larger is refused."""
+"""SQL text parsed into trees of bounded size in bounded steps; larger input is refused."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from discreet.sql.steps import BoundedParser
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LONGEST = 100_000  # characters; a question or a condition is written by a person
+LONGEST = 100_000  # characters; a query or a condition is written by a person
 DEEPEST = 200  # nested brackets, far more than a person writes
-DEEPEST_TREE = 200  # operators in a row are one below the other, too
+DEEPEST_TREE = 200  # a chain of operators nests as well
 LARGEST = 10_000  # nodes of the tree
 DIGITS = 1_000  # of a number; Python reads no more than 4,300
-_TOO_LARGE = "It is longer or deeper than any person writes. Split it."
+_TOO_LARGE = "It is too long or too deeply nested. Split it."
 
 
 class TooLarge(ParseError):
-    """A text, or a number in it, is larger than what is read."""
+    """A text, or a number in it, is larger than the limit."""
 
 
 def parse_bounded(
@@ -32,7 +32,7 @@ def parse_bounded(
     """Return the trees of a text that a person wrote, in the SQL of `dialect`.
 
     Raises:
-        SqlglotError: The text is no SQL, or `TooLarge`.
+        SqlglotError: The text is not SQL, or `TooLarge`.
 
     >>> [tree.sql() for tree in parse_bounded("age > 40", dialect="duckdb")]
     ['age > 40']
@@ -66,7 +66,7 @@ def _nesting(text: str) -> int:
 
 
 def _check_tree(tree: exp.Expr) -> None:
-    """Refuse a tree that would take long to take apart: some steps look at every node from each."""
+    """Refuse a tree that would take long to process: some steps visit every node from each node."""
     stack, count = [(tree, 0)], 0
     while stack:
         node, depth = stack.pop()

@@ -80,7 +80,7 @@ def is_null(expression: exp.Expr) -> exp.Is:
 def same_or_missing(
     mine: exp.Expr, theirs: exp.Expr, *, has_missing: bool = True
 ) -> list[exp.Expr]:
-    """Return conditions that two values are equal or both missing; equalities, which are hashed."""
+    """Return conditions that two values are equal or both missing, as hashable equalities."""
     if not has_missing:
         return [exp.EQ(this=mine, expression=theirs)]
     texts = [

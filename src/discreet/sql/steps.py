@@ -1,4 +1,4 @@
-"""A parser that stops after a number of steps: texts that are short to write and endless to read are refused."""
+"""A parser that stops after a number of steps, against short texts that take very long to parse."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
-# Ordinary SQL takes one step per token, and twice as many in each bracket after a type's name.
+# Ordinary SQL takes one step per token, and twice as many in each bracket after a type name.
 STEPS_PER_TOKEN = 6
-STEPS = 5_000  # so that a small statement may go back more often
+STEPS = 5_000  # so that a small statement may backtrack more often
 
 
 class TooManySteps(RecursionError):
-    """A text makes the parser go back again and again, as nested brackets after names of types do."""
+    """A text makes the parser backtrack too often, as nested brackets after type names do."""
 
 
 class BoundedParser(Parser):
-    """Counts its steps from token to token, back and forth, over one text."""
+    """Counts its steps over one text, forward and backward."""
 
     _steps_left: int = STEPS
 

@@ -1,1 +1,1 @@
-"""Databases that are served: connections with transactions, trees in, Arrow out."""
+"""Served databases: connections with transactions that run query trees and return Arrow."""

@@ -1,4 +1,4 @@
-"""Results of DuckDB as tables that are neither too long nor too large."""
+"""Results of DuckDB as tables of bounded length and size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.engines.databases.failures import too_many_bytes, too_many_rows
 if TYPE_CHECKING:
     from discreet.engines.engine import ArrowTable
 
-ROWS = 8192  # of a batch
+ROWS = 8192  # per batch
 BATCH = 64 << 20  # bytes of a batch whose rows each have all texts of the statement
 
 
@@ -19,13 +19,13 @@ def bounded(result: Any, *, limit: int | None, most: int | None, length: int) ->
     """Return the rows of a result.
 
     Args:
-        result: What `execute` gave.
-        limit: How many rows there may be.
-        most: How many bytes they may take.
-        length: Of the statement: the longer its texts, the fewer rows are taken at once.
+        result: The value that `execute` returned.
+        limit: The largest number of rows.
+        most: The largest number of bytes.
+        length: Length of the statement: the longer it is, the fewer rows are fetched at once.
 
     Raises:
-        StatementFailed: 54000, there are more.
+        StatementFailed: 54000, the result exceeds a limit.
     """
     if limit is None and most is None:
         return result.to_arrow_table()

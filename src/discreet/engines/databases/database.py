@@ -1,4 +1,4 @@
-"""The protocol of a served database: what a session may do with it, and how failures are told."""
+"""The protocol of a served database: what a session can do, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Field:
     """A column of a result; `type` is PostgreSQL's name of it, such as `int8` or `numeric`.
 
     Types that clients know: bool int2 int4 int8 float4 float8 numeric text varchar bytea date time
-    timestamp timestamptz interval uuid json. Whatever else an engine has is told as text.
+    timestamp timestamptz interval uuid json. Any other type is reported as text.
     """
 
     name: str
@@ -30,15 +30,15 @@ class Field:
 
 
 class Connection(Protocol):
-    """One session's connection. Trees are sqlglot trees with no parameters left in them.
+    """One session's connection. Trees are sqlglot trees without parameters.
 
     Every failure is a `StatementFailed` with PostgreSQL's SQLSTATE and a fixed text: an engine's own
-    words never leave. Methods run in a worker thread; `interrupt` may be called from another one.
-    After a failure inside a transaction only `rollback` and `rollback_to` do anything: the rest is
-    25P02.
+    message is never passed on. Methods run in a worker thread; `interrupt` may run in another.
+    After a failure inside a transaction only `rollback` and `rollback_to` work: everything else
+    fails with 25P02.
     """
 
-    dialect: str  # sqlglot's word for the SQL it speaks
+    dialect: str  # sqlglot's name of its SQL dialect
 
     @property
     def in_transaction(self) -> bool:
@@ -46,31 +46,31 @@ class Connection(Protocol):
         ...
 
     def begin(self, *, read_only: bool = False) -> None:
-        """Start a transaction: all of it sees one moment, and all of it is kept or nothing."""
+        """Start a transaction: it sees one snapshot, and is committed whole or not at all."""
         ...
 
     def commit(self) -> None:
-        """Keep what the transaction did.
+        """Commit the transaction.
 
         Raises:
-            StatementFailed: 40001, another transaction was first; nothing of this one is kept.
+            StatementFailed: 40001, another transaction committed first; this one is rolled back.
         """
         ...
 
     def rollback(self) -> None:
-        """Undo what the transaction did; harmless outside one."""
+        """Roll back the transaction; has no effect outside one."""
         ...
 
     def savepoint(self, name: str) -> None:
-        """Mark this moment of the transaction."""
+        """Set a savepoint."""
         ...
 
     def release(self, name: str) -> None:
-        """Forget a mark, and those after it."""
+        """Release a savepoint, and those after it."""
         ...
 
     def rollback_to(self, name: str) -> None:
-        """Undo what was done since a mark, which stays, and heal a failed transaction."""
+        """Roll back to a savepoint, which stays; a failed transaction can go on from there."""
         ...
 
     def describe(self, query: exp.Query) -> tuple[Field, ...]:
@@ -84,7 +84,7 @@ class Connection(Protocol):
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
         """Run a write or DDL and return how many rows it changed.
 
-        `touches` are the physical tables it writes, for the order of writers. Outside `begin` the
+        `touches` are the physical tables it writes, which order the writers. Outside `begin` the
         statement is a transaction of its own.
         """
         ...
@@ -96,32 +96,32 @@ class Connection(Protocol):
         ...
 
     def fail(self) -> None:
-        """Let the open transaction count as failed, such as after a trigger's refusal."""
+        """Mark the open transaction as failed, such as after a trigger's refusal."""
         ...
 
     def interrupt(self) -> None:
-        """Make what runs now fail with 57014."""
+        """Make the running statement fail with 57014."""
         ...
 
     def close(self) -> None:
-        """End the session; an open transaction is undone."""
+        """End the session and roll back an open transaction."""
         ...
 
 
 class Database(Protocol):
-    """A place that is served."""
+    """A database that is served."""
 
     name: str  # duckdb, postgresql, spark
-    dialect: str  # sqlglot's word for the SQL it speaks
+    dialect: str  # sqlglot's name of its SQL dialect
     is_writable: bool
-    prefix: tuple[str, ...]  # what stands before schema and name in a physical name
+    prefix: tuple[str, ...]  # what precedes schema and name in a physical name
 
     def connect(self) -> Connection:
         """Return a connection for one session."""
         ...
 
     def tables(self) -> list[tuple[str, ...]]:
-        """Return the physical names of what is there, outermost first."""
+        """Return the physical names of the tables, outermost part first."""
         ...
 
     def fields(self, names: Sequence[str]) -> tuple[Field, ...]:
@@ -129,7 +129,7 @@ class Database(Protocol):
         ...
 
     def reader(self) -> Engine:
-        """Return an engine over committed data, for questions under differential privacy."""
+        """Return an engine over committed data, for differentially private queries."""
         ...
 
     def version(self, names: Sequence[str]) -> str:
@@ -137,5 +137,5 @@ class Database(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the place."""
+        """Release the database."""
         ...

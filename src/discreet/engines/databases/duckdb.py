@@ -1,4 +1,4 @@
-"""A served DuckDB: one file, many sessions, closed to everything else on the machine."""
+"""A served DuckDB: one file, many sessions, no access to anything else on the machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.engines.databases.database import Field
     from discreet.engines.engine import ArrowReader
 
-CATALOG = "guarded"  # what DuckDB calls the served file
+CATALOG = "guarded"  # DuckDB's name of the served file
 PATIENCE = 30.0  # seconds that a writer waits for another one
 
 _CLOSED: Mapping[str, exp.Expr] = {
@@ -38,11 +38,11 @@ _CLOSED: Mapping[str, exp.Expr] = {
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of a machine DuckDB may use; what is None is left to it.
+    """Limits on DuckDB's use of the machine; None leaves a limit to DuckDB.
 
     Attributes:
-        memory: In all, such as `2GB`.
-        threads: How many it may run.
+        memory: In total, such as `2GB`.
+        threads: How many it may start.
         spill: How much it may write beside its file, such as `10GB`.
         result_bytes: Memory of one result; 54000 beyond it.
     """
@@ -57,18 +57,18 @@ _NONE = Limits()
 
 
 class ServedDuckDB:
-    """A DuckDB file as the catalog `guarded` of an instance in memory, or a memory of its own.
+    """A DuckDB file as the catalog `guarded` of an instance in memory, or a database in memory.
 
-    Private tables of questions live in memory, not in the file. After the file is attached, no other
-    file, no network and no setting can be reached.
+    Private tables of queries live in memory, not in the file. After the file is attached, no other
+    file, network address or setting can be reached.
 
     Args:
-        path: The file, made when it is not there; None is memory, which never spills.
-        key: At least 32 bytes that encrypt the file, its log and what spills.
-        seals_spill: Encrypt what spills also where the file is not: its tables may hold cells that
-            queries open. Without DuckDB's module for it, nothing spills then.
-        limits: How much of the machine it may use.
-        temp_directory: Where it spills; a private folder that goes away when not given.
+        path: The file, created when missing; None is a database in memory, which never spills.
+        key: At least 32 bytes that encrypt the file, its log and spilled data.
+        seals_spill: Encrypt spilled data even where the file is not encrypted: its tables may hold
+            cells that queries decrypt. Without DuckDB's module for it, nothing is spilled then.
+        limits: Limits on its use of the machine.
+        temp_directory: Where it spills; by default a private folder, deleted at the end.
         patience: Seconds that a writer waits for another one before it fails with 55P03.
     """
 
@@ -119,7 +119,7 @@ class ServedDuckDB:
             except StoreFailed:
                 self._set("temp_directory", build.text(""))
         attach(self._root, self._path, alias=CATALOG, key=key)
-        # Closing a handle of the file would end DuckDB's lock on it: one stays open for copies.
+        # Closing a handle of the file would end DuckDB's lock on it: one is kept for copies.
         self._file = self._path.open("rb") if self._path else None
         self._set("TimeZone", build.text("UTC"))
         if self._limits.spill is not None:  # as a setting of `connect`, DuckDB would ignore it
@@ -139,7 +139,7 @@ class ServedDuckDB:
         )
 
     def tables(self) -> list[tuple[str, ...]]:
-        """Return the physical names of what is there, outermost first."""
+        """Return the physical names of the tables, outermost part first."""
         query = (
             exp.select("schema_name", "table_name")
             .from_(exp.Table(this=exp.Anonymous(this="duckdb_tables")))
@@ -154,7 +154,7 @@ class ServedDuckDB:
         return tuple(duckdb_field(row[0], row[1]) for row in self._rows(f"DESCRIBE {query}"))
 
     def reader(self) -> DuckDBReader:
-        """Return an engine over committed data, for questions under differential privacy."""
+        """Return an engine over committed data, for differentially private queries."""
         return DuckDBReader(self._root.cursor)
 
     def version(self, names: Sequence[str]) -> str:
@@ -162,7 +162,7 @@ class ServedDuckDB:
         return self._commits.version(folded(names))
 
     def create_schema(self, name: str) -> None:
-        """Make a schema in the file, unless it is there."""
+        """Create a schema in the file, unless it exists."""
         schema = exp.Create(this=build.table(CATALOG, name), kind="SCHEMA", exists=True)
         with contextlib.closing(self.connect()) as session:
             session.execute(schema)
@@ -170,16 +170,16 @@ class ServedDuckDB:
     def add_function(
         self, name: str, function: Callable[..., Any], *, returns: str, is_pure: bool
     ) -> None:
-        """Make a function of Arrow columns, any number of them, that all sessions can call.
+        """Create a function over any number of Arrow columns that all sessions can call.
 
-        Transactions that began before do not see it. `is_pure` says that one call may stand for many.
+        Transactions that began before do not see it. `is_pure` allows reusing one call's result.
         """
 
         def call(*columns: Any) -> Any:
             return function(*columns)
 
         call.__annotations__ = {}  # which DuckDB would take for types of its own
-        register: Any = self._root.create_function  # whose types leave out the words it takes
+        register: Any = self._root.create_function  # its type stubs leave out some arguments
         withheld(
             lambda: register(
                 name,
@@ -193,7 +193,7 @@ class ServedDuckDB:
         )
 
     def import_table(self, names: Sequence[str], batches: ArrowReader) -> int:
-        """Make a table of Arrow data, whole or not at all, and count its rows."""
+        """Create a table of Arrow data, whole or not at all, and return its number of rows."""
         cursor = withheld(self._root.cursor)
         source = build.select(exp.Star(), source=build.table("incoming"))
         create = exp.Create(this=build.table(*names), kind="TABLE", expression=source)
@@ -205,9 +205,9 @@ class ServedDuckDB:
             return session.execute(create)
 
     def backup(self, target: Path, *, beside: Callable[[], None] | None = None) -> None:
-        """Write a copy of the file as of one moment; it is encrypted if the file is.
+        """Write a consistent copy of the file; it is encrypted if the file is.
 
-        Writers wait meanwhile, readers do not. `beside` copies what must fit the file.
+        Writers wait meanwhile, readers do not. `beside` copies files that must match this one.
         """
         if self._path is None or self._file is None:
             raise WrongUsage("A database in memory cannot be copied. Serve a file.")
@@ -223,7 +223,7 @@ class ServedDuckDB:
             self._turn.leave(self)
 
     def close(self) -> None:
-        """Write the log into the file and let go of it."""
+        """Write the log into the file and release it."""
         self._checkpoint()
         with contextlib.suppress(duckdb.Error):
             self._root.close()
@@ -232,7 +232,7 @@ class ServedDuckDB:
         self._spill.cleanup()
 
     def _checkpoint(self) -> None:
-        # While others read, DuckDB may refuse; then the log says what the file does not yet.
+        # While others read, DuckDB may refuse; then the log keeps what the file does not have yet.
         with contextlib.suppress(duckdb.Error):
             self._root.execute(f"CHECKPOINT {exp.to_identifier(CATALOG).sql(dialect=self.dialect)}")
 
@@ -241,7 +241,7 @@ class ServedDuckDB:
             return withheld(lambda: cursor.execute(text).fetchall())
 
     def _set(self, name: str, value: exp.Expr) -> None:
-        # Globally, so that every cursor has it.
+        # Globally, so that it applies to every cursor.
         text = f"SET GLOBAL {name} = {value.sql(dialect=self.dialect)}"
         try:
             self._root.execute(text)

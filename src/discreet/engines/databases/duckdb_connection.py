@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-SCRATCH = "temp"  # DuckDB's catalog of what only this connection sees
+SCRATCH = "temp"  # DuckDB's catalog of this connection's own tables
 
 
 class DuckDBConnection(Transacting):
-    """One session on a DuckDB that others share.
+    """One session on a shared DuckDB.
 
-    Writes are kept as text until the transaction ends: DuckDB has no savepoints, so that going back
-    to one means to undo all and to write again what came before it. Trees are deterministic, and the
-    turn to write is held meanwhile, so that this gives the same rows.
+    Writes are kept as text until the transaction ends: DuckDB has no savepoints, so rolling back to
+    one means rolling back everything and repeating the earlier writes. Trees are deterministic, and
+    the connection holds the right to write meanwhile, so this gives the same rows.
     """
 
     dialect = "duckdb"
@@ -60,17 +60,17 @@ class DuckDBConnection(Transacting):
         self._is_writer = self._is_read_only = False
         self._snapshot = 0
         self._read: set[Names] = set()
-        self._written: set[Names] | None = set()  # None is: any table
+        self._written: set[Names] | None = set()  # None means any table
         self._log: list[str] = []
 
     def begin(self, *, read_only: bool = False) -> None:
-        """Start a transaction: all of it sees one moment, and all of it is kept or nothing."""
+        """Start a transaction: it sees one snapshot, and is committed whole or not at all."""
         self._require_closed()
         self._start()
         self._is_open, self._is_read_only = True, read_only
 
     def commit(self) -> None:
-        """Keep what the transaction did."""
+        """Commit the transaction."""
         if not self._is_open:
             return
         if self._has_failed:
@@ -85,7 +85,7 @@ class DuckDBConnection(Transacting):
             self._end()
 
     def rollback(self) -> None:
-        """Undo what the transaction did; harmless outside one."""
+        """Roll back the transaction; has no effect outside one."""
         if not self._is_open:
             return
         try:
@@ -94,26 +94,26 @@ class DuckDBConnection(Transacting):
             self._end()
 
     def fail(self) -> None:
-        """Let nothing but going back be possible in this transaction."""
+        """Mark the transaction as failed: only a rollback is possible."""
         super().fail()
-        if self._has_failed and not self._marks:  # nothing of it can stay: others need not wait
+        if self._has_failed and not self._marks:  # nothing of it can be kept: others need not wait
             self._undo()
             self._leave()
 
     def savepoint(self, name: str) -> None:
-        """Mark this moment of the transaction."""
+        """Set a savepoint."""
         self._require_transaction()
         self._require_usable()
         self._marks.append((name, len(self._log)))
 
     def release(self, name: str) -> None:
-        """Forget a mark, and those after it."""
+        """Release a savepoint, and those after it."""
         self._require_transaction()
         self._require_usable()
         del self._marks[self._find(name) :]
 
     def rollback_to(self, name: str) -> None:
-        """Undo what was done since a mark, which stays, and heal a failed transaction."""
+        """Roll back to a savepoint, which stays; a failed transaction can go on from there."""
         self._require_transaction()
         place = self._find(name)
         length = self._marks[place][1]
@@ -164,12 +164,12 @@ class DuckDBConnection(Transacting):
         return self._write(statement, text, touches, run)
 
     def interrupt(self) -> None:
-        """Make what runs now fail with 57014."""
+        """Make the running statement fail with 57014."""
         self._stop(self._cursor.interrupt)
         self._turn.wake()
 
     def close(self) -> None:
-        """End the session; an open transaction is undone."""
+        """End the session and roll back an open transaction."""
         self.rollback()
         with contextlib.suppress(duckdb.Error):
             self._cursor.close()
@@ -177,7 +177,7 @@ class DuckDBConnection(Transacting):
     # --- statements -----------------------------------------------------------------------------
 
     def _statement(self, call: Callable[[], Answer]) -> Answer:
-        """Run one statement: stoppable, with failures in our words; a failure fails a transaction."""
+        """Run one statement, interruptibly; a failure fails the transaction, with a fixed error."""
         with self._stoppable():
             return self._told(call)
 
@@ -255,7 +255,7 @@ class DuckDBConnection(Transacting):
             self._told(commit)
 
     def _undo(self) -> None:
-        with contextlib.suppress(duckdb.Error):  # DuckDB has undone it already
+        with contextlib.suppress(duckdb.Error):  # DuckDB has rolled it back already
             self._cursor.execute("ROLLBACK")
 
     def _end(self) -> None:
@@ -266,12 +266,12 @@ class DuckDBConnection(Transacting):
         self._leave()
 
     def _enter(self) -> None:
-        """Take the turn to write, and see what everybody before has left."""
+        """Wait for the right to write, and renew the snapshot to include all earlier commits."""
         if self._is_writer:
             return
         self._turn.enter(self, timeout=self._patience, is_stopped=lambda: self._is_stopped)
         self._is_writer = True
-        # The snapshot is moved to now; nothing that was read may have changed since.
+        # The snapshot moves to now; nothing this transaction has read may have changed since.
         if self._commits.is_changed(self._read, since=self._snapshot):
             self._leave()
             raise failed("40001")
@@ -283,7 +283,7 @@ class DuckDBConnection(Transacting):
         self._turn.leave(self)
 
     def _rewind(self, length: int) -> None:
-        """Undo all and write again what the first `length` statements wrote."""
+        """Roll back everything and repeat the writes of the first `length` statements."""
         kept, self._log = self._log[:length], self._log[:length]
         self._has_failed = False
 
@@ -317,7 +317,7 @@ def _described(result: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
 
 
 def _unlocked(query: exp.Query) -> exp.Query:
-    """Return a query without FOR UPDATE: whoever writes after reading is checked anyway."""
+    """Return a query without FOR UPDATE: writers are checked for conflicts in any case."""
     if not query.args.get("locks"):
         return query
     query = query.copy()
@@ -326,7 +326,7 @@ def _unlocked(query: exp.Query) -> exp.Query:
 
 
 def _as_text(query: exp.Query, types: Sequence[tuple[str, str]]) -> exp.Select:
-    """Return a query in which DuckDB writes as text what no client has a type for."""
+    """Return a query in which DuckDB casts to text the types that clients do not have."""
     names = [f"c{place}" for place in range(len(types))]
     alias = exp.TableAlias(
         this=exp.to_identifier("q"), columns=[exp.to_identifier(name) for name in names]

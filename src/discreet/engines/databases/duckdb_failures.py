@@ -1,6 +1,6 @@
-"""DuckDB's failures as SQLSTATEs: by the class of the exception and the fixed words it begins with.
+"""DuckDB's failures as SQLSTATEs, by the exception's class and the first words of its message.
 
-What follows those words may quote a cell and is dropped.
+The rest of the message may quote a cell and is dropped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NOT_NULL = re.compile(r"Constraint Error: NOT NULL constraint failed: (\w+)\.(\w+)")
 _CHECK = re.compile(r"Constraint Error: CHECK constraint failed on table (\w+) ")
 
-# Only the beginning of a message is compared: there DuckDB's own words stand.
+# Only the beginning of a message is compared: it is DuckDB's own text and quotes no data.
 _BEGINNINGS: Mapping[type[Exception], tuple[tuple[str, str], ...]] = {
     duckdb.ConstraintException: (
         (r"Constraint Error: (Duplicate key|PRIMARY KEY or UNIQUE)", "23505"),
@@ -73,7 +73,7 @@ _BEGINNINGS: Mapping[type[Exception], tuple[tuple[str, str], ...]] = {
         (r"Catalog Error: .{0,40}(Could not|Cannot) (drop|alter)", "2BP01"),
         (r"", "0A000"),
     ),
-    # Its planner gives up on some subqueries that refer outwards; no row was read.
+    # Its planner fails on some correlated subqueries; no row was read.
     duckdb.InternalException: (
         (r"INTERNAL Error: Failed to bind column reference", "0A000"),
         (r"", "XX000"),
@@ -95,7 +95,7 @@ _CLASSES: Mapping[type[Exception], str] = {
 
 
 def duckdb_failure(error: Exception) -> StatementFailed:
-    """Return what to say instead of DuckDB's words."""
+    """Return the failure to report instead of DuckDB's message."""
     words = str(error)
     if found := _NOT_NULL.match(words):
         text = f'null value in column "{found[2]}" of relation "{found[1]}" violates not-null constraint'

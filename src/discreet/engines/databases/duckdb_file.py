@@ -1,4 +1,4 @@
-"""DuckDB files that are served: attached for writing, encrypted when there is a key, never downgraded."""
+"""Served DuckDB files: attached for writing, encrypted when there is a key, never downgraded."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KEY_BYTES = 32
-_MODULE = "duckdb_extension_httpfs"  # its OpenSSL is the only one that DuckDB writes with
+_MODULE = "duckdb_extension_httpfs"  # DuckDB writes encrypted files only with its OpenSSL
 
 
 def attach(
     connection: duckdb.DuckDBPyConnection, path: Path | None, *, alias: str, key: bytes | None
 ) -> None:
-    """Open or create the file at `path`, or memory when None, as the catalog `alias`.
+    """Open or create the file at `path`, or a database in memory when None, as the catalog `alias`.
 
     Guarantee: with a key, every page of the file and of its log is sealed by AES-256-GCM, or nothing
-    is opened. The key is bound, so that it is in no statement's text.
+    is opened. The key is passed as a parameter, so that it is in no statement's text.
     """
     if path is None and key is not None:
         raise InvalidKey("A database in memory has no file to encrypt. Leave out the key.")
@@ -62,7 +62,7 @@ def attach(
 
 
 def copy_file(opened: BinaryIO, log: Path, target: Path) -> None:
-    """Copy a database file that nobody writes now, with its log if there is one, whole or not at all.
+    """Copy a database file without writers, with its log if there is one, whole or not at all.
 
     `opened` stays open: closing any handle of a file would end the lock that DuckDB has on it.
     """
@@ -93,7 +93,7 @@ def load_cryptography(connection: duckdb.DuckDBPyConnection) -> None:
     """Load the module that DuckDB encrypts with.
 
     Raises:
-        StoreFailed: there is none.
+        StoreFailed: the module is missing.
     """
     found = importlib.util.find_spec(_MODULE)
     folders: Sequence[str] = (found.submodule_search_locations or []) if found else []

@@ -1,4 +1,4 @@
-"""An engine over a served DuckDB: it reads what is committed and keeps its own tables in memory."""
+"""An engine over a served DuckDB: it reads committed data and keeps its own tables in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DuckDBReader(DuckDB):
-    """DuckDB within an instance that is locked already; what is kept never reaches the served file."""
+    """DuckDB within an instance that is locked already; kept tables never reach the served file."""
 
     def __init__(self, connect: Callable[[], duckdb.DuckDBPyConnection]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
@@ -28,7 +28,7 @@ class DuckDBReader(DuckDB):
         self._looks_at_rows = False
         self._count = 0
         self.attached: dict[str, str] = {}
-        # Readers share one catalog of memory: each has its own schema there.
+        # Readers share one catalog in memory: each has its own schema there.
         self._schema = exp.Table(
             this=exp.to_identifier(f"reader_{secrets.token_hex(8)}", quoted=True),
             db=exp.to_identifier("memory", quoted=True),
@@ -37,10 +37,10 @@ class DuckDBReader(DuckDB):
         self._enter(self._connection)
 
     def close_doors(self) -> None:
-        """Do nothing: the instance has no doors open."""
+        """Do nothing: the instance has no access to files, network or settings already."""
 
     def close(self) -> None:
-        """Forget what was kept here; the served database stays open."""
+        """Drop the kept tables; the served database stays open."""
         names = self._schema.sql(dialect=self.dialect)
         with contextlib.suppress(duckdb.Error):
             self._connection.execute("USE memory.main")

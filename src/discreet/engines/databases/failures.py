@@ -1,4 +1,4 @@
-"""What a failure is called: PostgreSQL's SQLSTATE and a fixed text that holds no value."""
+"""Failures of statements: PostgreSQL's SQLSTATE and a fixed text that holds no value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SERIALIZATION = "could not serialize access due to read/write dependencies among
 
 TEXTS: Mapping[str, str] = {
     "08006": "the connection to the database was lost",
-    "08007": "the connection to the database was lost while it committed: nobody knows whether it did",
+    "08007": "the connection to the database was lost during COMMIT: its outcome is unknown",
     "0A000": "the database does not support this",
     "21000": "more than one row returned by a subquery used as an expression",
     "22001": "value too long for its type",
@@ -57,7 +57,7 @@ TEXTS: Mapping[str, str] = {
     "XX000": "internal error",
 }
 _HINTS: Mapping[str, str] = {
-    "08007": "Look whether it was kept before you send it again.",
+    "08007": "Check whether it was committed before you send it again.",
     "40001": "The transaction might succeed if retried.",
     "40P01": "The transaction might succeed if retried.",
     "53200": "Ask for less at once, or raise the memory limit.",
@@ -93,7 +93,7 @@ def failed(
 
 
 def too_many_bytes(limit: int) -> StatementFailed:
-    """Return the failure of a query whose result takes more memory than one may."""
+    """Return the failure of a query whose result exceeds the memory limit."""
     return failed(
         "54000",
         f"the result is larger than {limit / (1 << 20):g} MiB",
@@ -102,7 +102,7 @@ def too_many_bytes(limit: int) -> StatementFailed:
 
 
 def too_many_rows(limit: int) -> StatementFailed:
-    """Return the failure of a query with more rows than may be handed out at once."""
+    """Return the failure of a query with more rows than the limit."""
     return failed(
         "54000",
         f"the result has more than {limit} rows",

@@ -1,4 +1,4 @@
-"""Columns of results: PostgreSQL's names of types, and the Arrow type that each comes in."""
+"""Columns of results: PostgreSQL's names of types, and the Arrow type of each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _WIDE = {"UBIGINT": 20, "HUGEINT": 38, "UHUGEINT": 38, "BIGNUM": 38}
 
 
 def duckdb_field(name: str, type_name: str) -> Field:
-    """Return how a column of DuckDB is told.
+    """Return the reported field of a DuckDB column.
 
     >>> duckdb_field("n", "DECIMAL(10,2)").precision
     10
@@ -73,7 +73,7 @@ def needs_text(type_name: str) -> bool:
 
 
 def arrow_type(field: Field) -> Any:
-    """Return the Arrow type that a column comes in; None when it stays as the engine gave it."""
+    """Return the Arrow type of a column; None when it stays as the engine returned it."""
     if field.type == "numeric":
         if field.precision is None:
             return None
@@ -85,11 +85,11 @@ def arrow_type(field: Field) -> Any:
 
 
 def fitted(table: ArrowTable, fields: Sequence[Field]) -> ArrowTable:
-    """Return `table` with the names and types that `fields` tell, by position."""
+    """Return `table` with the names and types of `fields`, by position."""
     columns: list[Any] = []
     for column, field in zip(table.columns, fields, strict=True):
         wanted = arrow_type(field)
-        # Unsafe only cuts off what is finer than a microsecond.
+        # Unsafe only truncates to microseconds.
         is_fine = pa.types.is_timestamp(column.type)
         same = wanted is None or column.type == wanted
         columns.append(column if same else column.cast(wanted, safe=not is_fine))

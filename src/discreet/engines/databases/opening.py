@@ -1,4 +1,4 @@
-"""One door for every served database: a path or a URL in, a database out."""
+"""Open any served database by its path or URL."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def open_database(
     """Return the database at `where`, ready to be served.
 
     Args:
-        where: The path of a DuckDB file, made when it is not there; `postgresql://…`; `spark:` or
-            `spark://host:7077`; None for memory.
+        where: The path of a DuckDB file, created when missing; `postgresql://…`; `spark:` or
+            `spark://host:7077`; None for a database in memory.
         key: Encrypts a DuckDB file; other places encrypt their files themselves.
-        seals_spill: Encrypt what DuckDB spills also where its file is not encrypted.
+        seals_spill: Encrypt DuckDB's spilled data even where its file is not encrypted.
         memory_limit: How much memory DuckDB may use.
         result_bytes: How much memory one result may take, 54000 beyond it; Spark has its own
             `spark.driver.maxResultSize`.

@@ -1,4 +1,4 @@
-"""A served PostgreSQL: the server orders its writers itself; the gateway speaks for all users."""
+"""A served PostgreSQL: the server orders its writers; the gateway connects for all users."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SELECT pg_current_snapshot()::text AS moment, (
   WHERE n.nspname = 'schema' AND c.relname = 'name'
 ) AS kind
 """
-# Which versions of which rows are visible: another writer's commit adds some or takes some away.
+# Which versions of which rows are visible: another writer's commit adds or removes some.
 _VERSIONS = """
 SELECT count(*)::text || '-' || coalesce(sum(hashtextextended(
   concat_ws('-', t.tableoid::text, t.ctid::text, t.xmin::text), 0)::numeric), 0)::text AS rows
@@ -65,7 +65,7 @@ class ServedPostgres:
         return PostgresConnection(self._url, result_bytes=self._result_bytes)
 
     def tables(self) -> list[tuple[str, ...]]:
-        """Return the physical names of what is there, outermost first."""
+        """Return the physical names of the tables, outermost part first."""
         query = _parsed(_TABLES)
         found = self._with(lambda own: own.query(query))
         return [(row["schema"], row["name"]) for row in found.to_pylist()]
@@ -76,7 +76,7 @@ class ServedPostgres:
         return self._with(lambda own: own.describe(query))
 
     def reader(self) -> PostgreSQL:
-        """Return an engine over committed data, for questions under differential privacy."""
+        """Return an engine over committed data, for differentially private queries."""
         try:
             return PostgreSQL(self._url)
         except SourceNotFound:
@@ -86,9 +86,9 @@ class ServedPostgres:
     def version(self, names: Sequence[str]) -> str:
         """Return a text that changes whenever the content of a physical table may have changed.
 
-        Others may write to the server, too, and its statistics are late: so the versions of all rows
-        are looked at, unless no transaction wrote anything anywhere since the last time. What is no
-        plain table has a new version each time.
+        Others may write to the server, too, and its statistics lag behind. So the versions of all
+        rows are read, unless no transaction wrote anything since the last time. A relation that is
+        not a plain table has a new version each time.
         """
         key = tuple(names)
 
@@ -107,17 +107,17 @@ class ServedPostgres:
         return self._with(look)
 
     def create_schema(self, name: str) -> None:
-        """Make a schema, unless it is there."""
+        """Create a schema, unless it exists."""
         schema = exp.Create(this=build.table(name), kind="SCHEMA", exists=True)
         self._with(lambda own: own.execute(schema))
 
     def import_table(self, names: Sequence[str], batches: ArrowReader) -> int:
-        """Make a table of Arrow data, whole or not at all, and count its rows."""
+        """Create a table of Arrow data, whole or not at all, and return its number of rows."""
         with contextlib.closing(PostgreSQL(self._url)) as engine:
             return engine.save_rows(batches, build.table(*names), replace=False)
 
     def close(self) -> None:
-        """Let go of the server."""
+        """Release the server."""
         with self._lock:
             self._own.close()
 

@@ -1,4 +1,4 @@
-"""A session's connection to a served PostgreSQL: serializable, reconnecting, in our words only."""
+"""A session's connection to a served PostgreSQL: serializable, reconnecting, with fixed errors."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _SETTINGS = {
     "search_path": "pg_catalog",  # every table is named with its schema
     "default_transaction_isolation": "serializable",
 }
-# What the gateway's own account may not do, or has lost, is no business of whoever sent the statement.
+# Errors that concern the gateway's own account are not reported to the client.
 _OURS = {"42501": "XX000", "28000": "08006", "28P01": "08006", "3D000": "08006"}
 
 
 def open_session(url: str) -> psycopg.Connection[Any]:
-    """Return a connection, to the host that writes, with the settings that trees are written for."""
+    """Return a connection to the primary, with the settings that generated SQL relies on."""
     options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
     try:
         return connect_primary({**parameters_of(url), "options": options}, autocommit=True)
@@ -71,14 +71,14 @@ class PostgresConnection(Transacting):
         self._connection = open_session(url)
 
     def begin(self, *, read_only: bool = False) -> None:
-        """Start a transaction: all of it sees one moment, and all of it is kept or nothing."""
+        """Start a transaction: it sees one snapshot, and is committed whole or not at all."""
         self._require_closed()
         mode = b" READ ONLY" if read_only else b""
         self._again_if_lost(lambda: self._send(b"BEGIN ISOLATION LEVEL SERIALIZABLE" + mode))
         self._is_open = True
 
     def commit(self) -> None:
-        """Keep what the transaction did."""
+        """Commit the transaction."""
         if not self._is_open:
             return
         if self._has_failed:
@@ -95,26 +95,26 @@ class PostgresConnection(Transacting):
             self._end()
 
     def rollback(self) -> None:
-        """Undo what the transaction did; harmless outside one."""
+        """Roll back the transaction; has no effect outside one."""
         if self._is_open:
             self._undo()
             self._end()
 
     def savepoint(self, name: str) -> None:
-        """Mark this moment of the transaction."""
+        """Set a savepoint."""
         self._require_transaction()
         self._statement(lambda: self._send(b"SAVEPOINT " + _quoted(name)))
         self._marks.append((name, 0))
 
     def release(self, name: str) -> None:
-        """Forget a mark, and those after it."""
+        """Release a savepoint, and those after it."""
         self._require_transaction()
         place = self._find(name)
         self._statement(lambda: self._send(b"RELEASE SAVEPOINT " + _quoted(name)))
         del self._marks[place:]
 
     def rollback_to(self, name: str) -> None:
-        """Undo what was done since a mark, which stays, and heal a failed transaction."""
+        """Roll back to a savepoint, which stays; a failed transaction can go on from there."""
         self._require_transaction()
         place = self._find(name)
         self._has_failed = False
@@ -143,7 +143,7 @@ class PostgresConnection(Transacting):
 
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
         """Run a write or DDL and return how many rows it changed."""
-        del touches  # PostgreSQL sees by itself who writes what
+        del touches  # PostgreSQL detects conflicting writers itself
         text = statement_text(statement, dialect=self.dialect).encode()
         return self._retried(lambda: self._send(text))
 
@@ -164,12 +164,12 @@ class PostgresConnection(Transacting):
         return self._retried(run)
 
     def interrupt(self) -> None:
-        """Make what runs now fail with 57014."""
+        """Make the running statement fail with 57014."""
         with contextlib.suppress(psycopg.Error):
             self._stop(lambda: self._connection.cancel_safe(timeout=5))
 
     def close(self) -> None:
-        """End the session; an open transaction is undone."""
+        """End the session and roll back an open transaction."""
         self.rollback()
         with contextlib.suppress(psycopg.Error):
             self._connection.close()
@@ -177,14 +177,14 @@ class PostgresConnection(Transacting):
     # --- statements -----------------------------------------------------------------------------
 
     def _statement(self, call: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
-        """Run one statement: stoppable, with failures in our words; a failure fails a transaction."""
+        """Run one statement, interruptibly; a failure fails the transaction, with a fixed error."""
         with self._stoppable():
             if self._is_open or not is_repeatable:
                 return self._told(call)
             return self._again_if_lost(call)
 
     def _retried(self, run: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
-        """Run one statement; when it is a transaction of its own, again if another one was first."""
+        """Run one statement; outside a transaction, repeat it after a serialization failure."""
         if self._is_open:
             return self._statement(run)
         for attempt in range(_ATTEMPTS):
@@ -252,7 +252,7 @@ class PostgresConnection(Transacting):
     # --- the connection -------------------------------------------------------------------------
 
     def _again_if_lost(self, call: Callable[[], Answer]) -> Answer:
-        """Run what changes nothing; once more if the connection turns out to be lost."""
+        """Run a call that changes nothing; repeat it once if the connection was lost."""
         self._renew_if_lost()
         try:
             return self._told(call)
@@ -272,7 +272,7 @@ class PostgresConnection(Transacting):
 
 
 def _failure(error: psycopg.Error) -> StatementFailed:
-    """Return what to say instead of the server's words: names it may give, values never."""
+    """Return the failure to report for the server's error: it may hold names, never values."""
     if error.sqlstate is None:
         return failed("08006")
     state = _OURS.get(error.sqlstate, error.sqlstate)

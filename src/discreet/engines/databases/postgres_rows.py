@@ -1,4 +1,4 @@
-"""Rows of a served PostgreSQL: how each type travels as text, exactly, and becomes Arrow."""
+"""Rows of a served PostgreSQL: each type as exact text, and its conversion to Arrow."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _NAMES: Mapping[int, str] = {
     2950: "uuid",
     3802: "json",  # jsonb
 }
-pc: Any = compute  # filled when it is imported, so that nobody knows what is in it
+pc: Any = compute  # its functions are created on import, so type checkers do not know them
 _MOST_DIGITS = 76  # of a decimal in Arrow
 
 
 def postgres_field(name: str, oid: int, modifier: int) -> Field:
-    """Return how a column of PostgreSQL is told.
+    """Return the reported field of a PostgreSQL column.
 
     >>> found = postgres_field("n", 1700, (10 << 16 | 2) + 4)
     >>> found.type, found.precision, found.scale
@@ -62,7 +62,7 @@ def postgres_field(name: str, oid: int, modifier: int) -> Field:
 
 
 def encoded(source: exp.Query, fields: Sequence[Field]) -> exp.Select:
-    """Return a query whose rows are those of `source` as they travel; names may repeat in `source`."""
+    """Return a query for the rows of `source` as exact text; names may repeat in `source`."""
     names = [f"c{place}" for place in range(len(fields))]
     alias = exp.TableAlias(
         this=exp.to_identifier("q"), columns=[exp.to_identifier(name) for name in names]
@@ -75,7 +75,7 @@ def encoded(source: exp.Query, fields: Sequence[Field]) -> exp.Select:
 
 
 def read_table(spool: Any, fields: Sequence[Field]) -> ArrowTable:
-    """Return what COPY wrote."""
+    """Return the output of COPY as Arrow."""
     wires = [_wire(field) for field in fields]
     batches = postgres_types.read_batches(spool or io.BytesIO(), wires)
     table = pa.Table.from_batches(batches, schema=postgres_types.arrow_schema(wires))
@@ -109,10 +109,10 @@ def _arrow(column: Any, field: Field) -> Any:
 
 
 def _numbers(column: Any, field: Field) -> Any:
-    """Return numbers written as text, exact; without a declared scale, the longest one decides."""
+    """Return numbers written as text, exactly; without a declared scale, the longest decides."""
     texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pc.any(pc.match_substring_regex(texts, "[a-zA-Z]")).as_py():
-        raise failed("22003", "NaN and infinity are no numbers here; cast them to float8")
+        raise failed("22003", "NaN and infinity are not supported in numeric; cast them to float8")
     wanted = arrow_type(field)
     if wanted is None:
         digits = pc.replace_substring_regex(texts, r"^-", "")

@@ -1,4 +1,4 @@
-"""A served Spark: tables to read; the cluster has no transactions, so that nothing is written."""
+"""A served Spark: tables are read-only, since the cluster has no transactions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ServedSpark:
         return SparkConnection(self._engine)
 
     def tables(self) -> list[tuple[str, ...]]:
-        """Return the physical names of what is there, outermost first."""
+        """Return the physical names of the tables, outermost part first."""
         catalog = self._engine.session.catalog
         return [
             (space.name, table.name)
@@ -69,22 +69,22 @@ class ServedSpark:
         return self.connect().describe(query)
 
     def reader(self) -> Spark:
-        """Return an engine over the tables, for questions under differential privacy."""
+        """Return an engine over the tables, for differentially private queries."""
         return Spark(self._engine.session)
 
     def version(self, names: Sequence[str]) -> str:
-        """Return a new text each time: others write these tables, and nobody tells."""
+        """Return a new text each time: others may write these tables without notice."""
         del names
         return secrets.token_hex(8)
 
     def close(self) -> None:
-        """End the session if it was made here."""
+        """End the session if it was started here."""
         if self._is_ours:
             self._engine.close()
 
 
 class SparkConnection(Transacting):
-    """One session that reads; transactions are accepted, and see whatever is there."""
+    """One read-only session; transactions are accepted, without a snapshot."""
 
     dialect = "spark"
 
@@ -94,7 +94,7 @@ class SparkConnection(Transacting):
         self._group = f"discreet-{secrets.token_hex(8)}"
 
     def begin(self, *, read_only: bool = False) -> None:
-        """Start a block of reads."""
+        """Start a transaction block of reads."""
         del read_only
         self._is_open = True
 
@@ -103,19 +103,19 @@ class SparkConnection(Transacting):
         self.rollback()
 
     def rollback(self) -> None:
-        """End the block; there is nothing to undo."""
+        """End the block; there is nothing to roll back."""
         self._end()
 
     def savepoint(self, name: str) -> None:
-        """Mark this moment."""
+        """Set a savepoint."""
         self._marks.append((name, 0))
 
     def release(self, name: str) -> None:
-        """Forget a mark, and those after it."""
+        """Release a savepoint, and those after it."""
         del self._marks[self._find(name) :]
 
     def rollback_to(self, name: str) -> None:
-        """Heal a failed block."""
+        """Clear the failed state of a block."""
         del self._marks[self._find(name) + 1 :]
         self._has_failed = False
 
@@ -152,7 +152,7 @@ class SparkConnection(Transacting):
         return self.execute(statement, touches=touches)
 
     def interrupt(self) -> None:
-        """Make what runs now fail with 57014."""
+        """Make the running statement fail with 57014."""
         self._stop(lambda: self._session.sparkContext.cancelJobGroup(self._group))
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ class SparkConnection(Transacting):
             self.fail()
             raise
         except AnalysisException:
-            failure = failed("42000", "Spark cannot do what this statement says")
+            failure = failed("42000", "Spark cannot run this statement")
         except (PySparkException, Py4JError):
             failure = failed("57014" if self._is_stopped else "XX000")
         self.fail()
@@ -185,7 +185,7 @@ def _field(name: str, kind: str) -> Field:
 
 
 def _plain(query: exp.Query, fields: Sequence[Field]) -> exp.Query:
-    """Return a query with names of its own; what clients have no type for is text."""
+    """Return a query with unique names; types that clients do not have are text."""
     names = [f"c{place}" for place in range(len(fields))]
     alias = exp.TableAlias(
         this=exp.to_identifier("q"), columns=[exp.to_identifier(name) for name in names]

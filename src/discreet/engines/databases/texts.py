@@ -30,7 +30,7 @@ Names = tuple[str, ...]
 
 
 def statement_text(tree: exp.Expr, *, dialect: str) -> str:
-    """Return `tree` as SQL: every name quoted, no comment, and the engine's own meaning of each word."""
+    """Return `tree` as SQL: every name quoted, no comment, each function with the engine's meaning."""
     holder = exp.Paren(this=tree.copy())
     for node in reversed(list(holder.this.walk())):
         changed = _decoded(node) if dialect == "postgres" else node
@@ -47,7 +47,7 @@ def statement_text(tree: exp.Expr, *, dialect: str) -> str:
         )
     except SqlglotError:
         pass
-    raise StatementFailed("0A000", "the database cannot do what this statement says")
+    raise StatementFailed("0A000", "the database cannot run this statement")
 
 
 def _decoded(node: exp.Expr) -> exp.Expr:
@@ -65,12 +65,12 @@ def query_text(query: exp.Expr, *, dialect: str) -> str:
 
 
 def physical_tables(tree: exp.Expr) -> set[Names]:
-    """Return the tables that a tree names with their schema; others are its own: WITH, scratch."""
+    """Return the tables that a tree names with a schema; others are CTEs and temporary tables."""
     return {names(table) for table in tree.find_all(exp.Table) if table.db}
 
 
 def written_tables(statement: exp.Expr, touches: Sequence[Sequence[str]]) -> set[Names] | None:
-    """Return the tables that a statement writes; None when it does not say which."""
+    """Return the tables that a statement writes; None when it does not name them."""
     named = {folded(each) for each in touches}
     target = _target(statement)
     if target is not None:

@@ -1,4 +1,4 @@
-"""What connections to all engines share: a transaction that is open or failed, a statement that is stopped."""
+"""Transaction state and interruption, shared by the connections to all engines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Transacting:
-    """Where a connection stands, as `Connection` tells it; how an engine gets there is its own."""
+    """The transaction state of a `Connection`; each engine implements the transitions."""
 
     def __init__(self) -> None:
         self._is_open = self._has_failed = False
@@ -27,7 +27,7 @@ class Transacting:
         return self._is_open
 
     def fail(self) -> None:
-        """Let nothing but going back be possible in this transaction."""
+        """Mark the transaction as failed: only a rollback is possible."""
         self._has_failed = self._is_open
 
     def _end(self) -> None:
@@ -36,7 +36,7 @@ class Transacting:
 
     @contextmanager
     def _stoppable(self) -> Generator[None]:
-        """Let `_stop` reach what runs inside; a failure in there fails the transaction."""
+        """Make the statement inside interruptible by `_stop`; its failure fails the transaction."""
         self._require_usable()
         with self._running:
             self._is_running, self._is_stopped = True, False
@@ -51,14 +51,14 @@ class Transacting:
                 self._is_running = False
 
     def _stop(self, interrupt: Callable[[], None]) -> None:
-        """Interrupt what runs now, and only that: the lock keeps the next statement waiting."""
+        """Interrupt only the running statement: the lock keeps the next statement waiting."""
         with self._running:
             if self._is_running:
                 self._is_stopped = True
                 interrupt()
 
     def _require_going_on(self) -> None:
-        if self._is_stopped:  # too late for the engine, not for us
+        if self._is_stopped:  # the engine finished, but the cancel request still counts
             raise failed("57014")
 
     def _require_closed(self) -> None:

@@ -1,9 +1,9 @@
-"""Who writes when: one writer at a time per database, and what each commit changed.
+"""The order of writers: one at a time per database, and what each commit changed.
 
-DuckDB gives every transaction a snapshot, but lets two of them write on the ground of what the other
-is changing (write skew). Here a transaction waits for its turn before its first write. If what it has
-read was changed since its snapshot, it fails; otherwise its snapshot is renewed, and nobody else
-commits until it ends. So writers run one after the other, and each saw what the one before left.
+DuckDB gives every transaction a snapshot, but allows write skew: two transactions may each write
+based on what the other is changing. Here a transaction waits for the right to write before its
+first write. If anything it has read changed since its snapshot, it fails; otherwise its snapshot is
+renewed, and no other transaction commits until it ends. So writers run one after the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Turn:
-    """A queue for the right to write, first come first served, held by whoever entered it."""
+    """A queue for the right to write, first come, first served."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -31,7 +31,7 @@ class Turn:
         self._holder: object | None = None
 
     def enter(self, who: object, *, timeout: float, is_stopped: Callable[[], bool]) -> None:
-        """Wait until it is `who`'s turn.
+        """Wait until `who` holds the right to write.
 
         Raises:
             StatementFailed: 55P03 when that took longer than `timeout` seconds, 57014 when stopped.
@@ -54,14 +54,14 @@ class Turn:
                 self._changed.notify_all()
 
     def leave(self, who: object) -> None:
-        """Let the next one in."""
+        """Pass the right to write to the next in the queue."""
         with self._changed:
             if self._holder is who:
                 self._holder = None
                 self._changed.notify_all()
 
     def wake(self) -> None:
-        """Let those who wait see whether they were stopped."""
+        """Wake the waiting transactions so that they check whether they were canceled."""
         with self._changed:
             self._changed.notify_all()
 
@@ -70,11 +70,11 @@ class Turn:
 
 
 class Commits:
-    """A clock that ticks with every commit, and when each table was last written."""
+    """A logical clock that advances with every commit, and the time of each table's last write."""
 
     def __init__(self) -> None:
         self._boot = secrets.token_hex(8)
-        # Reentrant: whoever commits also reads the clock.
+        # Reentrant: a commit also reads the clock.
         self._order = threading.RLock()
         self._now = 0
         self._all = 0
@@ -88,7 +88,7 @@ class Commits:
 
     @contextmanager
     def commit(self, tables: Iterable[Names] | None) -> Generator[None]:
-        """Hold the clock while a commit happens that wrote `tables`; None is: any."""
+        """Hold the clock while a commit happens that wrote `tables`; None means any table."""
         with self._order:
             self._now += 1
             if tables is None:
@@ -103,7 +103,7 @@ class Commits:
             return any(self._written(table) > since for table in tables)
 
     def version(self, table: Names) -> str:
-        """Return a text that changes whenever a commit wrote `table`, and with every start."""
+        """Return a text that changes with every commit that wrote `table`, and with every start."""
         with self._order:
             return f"{self._boot}-{self._written(table)}"
 
