@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two cores are what CI has; one Spark and one PostgreSQL are shared per worker.
 WORKERS ?= 2
 
-.PHONY: help setup demo test soak check format bench lock clean
+.PHONY: help setup demo test soak check format bench lock release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -72,5 +72,9 @@ lock: setup ## renew requirements.lock from pyproject.toml
 	  --group test --group check --group build --python-version 3.11 pyproject.toml -o requirements.lock
 	awk '/^uv==/{p=1;print;next} /^[^ ]/{p=0} p' requirements.lock > requirements-uv.lock
 
+release: setup ## VERSION=1.2.3: changelog, wheel, its checks, commit and tag
+	$(if $(VERSION),,$(error write make release VERSION=1.2.3))
+	$(BIN)/python scripts/release.py $(VERSION)
+
 clean: ## remove what the other commands made
-	rm -rf .venv build .pytest_cache .ruff_cache .hypothesis .coverage*
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .coverage*
