@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two cores are what CI has; one Spark and one PostgreSQL are shared per worker.
 WORKERS ?= 2
 
-.PHONY: help setup demo test soak check format bench lock release clean
+.PHONY: help setup demo test soak check format bench figures lock release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -66,6 +66,9 @@ bench: setup ## ratios against the engine and against peers
 	$(BIN)/python -m bench.answer
 	$(BIN)/python -m bench.attack
 	$(BIN)/python -m bench.serve
+
+figures: setup ## measure the figures of the documentation anew, and render them into its pages
+	$(BIN)/python -m bench.figures
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras \

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bench.figures import FigureTable
 from discreet.attack.reconstruction.equations import equations
 from discreet.attack.reconstruction.estimate import box_least_squares
 from discreet.attack.reconstruction.exhaustive import consistent, every_group
@@ -34,14 +35,15 @@ def timed(act: Callable[[], Any]) -> tuple[Any, float]:
     return done, time.process_time() - start
 
 
-def told(people: int, name: str, solve: Callable[[], Any], bits: np.ndarray) -> float:
+def told(people: int, name: str, solve: Callable[[], Any], bits: np.ndarray) -> tuple[float, float]:
     estimate, seconds = timed(solve)
     share = float(np.mean((estimate > 0.5) == bits))
     print(f"{people:6,} people  {name:42} {share:.3f} right  {seconds:7.2f} s", flush=True)
-    return seconds
+    return share, seconds
 
 
-def compare(people: int) -> None:
+def compare(people: int) -> list[tuple[float, float]]:
+    """Return the share that is right and the seconds, of our estimators and of HiGHS for few people."""
     chance = np.random.default_rng(1)
     questions = 4 * people
     groups = chance.random((questions, people)) < 0.5
@@ -67,7 +69,7 @@ def compare(people: int) -> None:
         )
     ]
     if people > MOST_BY_PROGRAM:
-        return
+        return [ours, *splits]
     programs = [
         told(people, name, lambda s=solve, a=answers: s(groups, a), bits)
         for name, solve, answers in (
@@ -75,9 +77,50 @@ def compare(people: int) -> None:
             ("HiGHS, Chebyshev, uniform noise", chebyshev_program, flat),
         )
     ]
-    ratios = [theirs / mine for theirs, mine in zip(programs, splits, strict=True)]
-    print(f"{people:6,} people  programs take {ratios[0]:.0f} and {ratios[1]:.0f} times as long")
-    print(f"{people:6,} people  and {programs[0] / ours:.0f} times as long as least squares")
+    return [ours, *splits, *programs]
+
+
+def measure_estimators() -> FigureTable:
+    """Return the share of bits that each estimator gets right, by the noise in the answers."""
+    people = 500
+    chance = np.random.default_rng(1)
+    questions, root = 4 * people, people**0.5
+    groups = chance.random((questions, people)) < 0.5
+    bits = chance.random(people) < 0.5
+    exact = groups @ bits.astype(float)
+    arbitrary = chance.integers(0, people, questions)
+    answers = {
+        "Gaussian, sd 0.25 √n": exact + chance.normal(0, ALPHA * root, questions),
+        "uniform, up to 0.5 √n": exact + chance.uniform(-0.5, 0.5, questions) * root,
+        "Laplace, scale 0.25 √n": exact + chance.laplace(0, ALPHA * root, questions),
+        "a fifth of the answers arbitrary": np.where(
+            chance.random(questions) < 0.2, arbitrary, exact
+        ),
+        "rounded to 10": np.round(exact / 10) * 10,
+        "rounded to 50": np.round(exact / 50) * 50,
+    }
+    solvers = (box_least_squares, chebyshev, least_absolute)
+    rows: list[tuple[str, ...]] = []
+    for noise, given in answers.items():
+        shares = [np.mean((solve(equations(groups), given) > 0.5) == bits) for solve in solvers]
+        rows.append((noise, *(f"{share:.2f}" for share in shares)))
+    return FigureTable(
+        ("noise", "least squares", "Chebyshev", "least absolute errors"), tuple(rows)
+    )
+
+
+def measure_times() -> FigureTable:
+    """Return the CPU seconds of each estimator, and of HiGHS for few people."""
+    rows: list[tuple[str, ...]] = []
+    for people in PEOPLE:
+        took = compare(people)
+        cells = [f"{seconds:.2f} s, {share:.3f} right" for share, seconds in took[:3]]
+        for place, (_, seconds) in enumerate(took[3:], start=1):
+            ratio = seconds / took[place][1]
+            cells[place] += f" (HiGHS {seconds:.1f} s, ratio {ratio:.0f})"
+        rows.append((f"{people:,}", *cells))
+    columns = ("people", "least squares, Gaussian noise", "least absolute errors, 20 % outliers")
+    return FigureTable((*columns, "Chebyshev, uniform noise"), tuple(rows))
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.figures import FigureTable
 from discreet.dp import noise
 from discreet.dp.noise import SystemNoise, gaussian, laplace
 
@@ -39,6 +40,21 @@ def draw(kind: Callable[[Fraction, int], object], count: int, *, by_opendp: bool
         return measure(lambda: kind(SCALE, count), repeats=20 if count <= 1000 else 3)
     finally:
         noise.OPENDP_UP_TO = kept
+
+
+def measure_laplace() -> FigureTable:
+    """Return the CPU time of discrete Laplace noise, ours and OpenDP's."""
+    for by_opendp in (True, False):
+        draw(laplace, 1, by_opendp=by_opendp)  # imports and caches
+    rows: list[tuple[str, ...]] = []
+    for count in (*COUNTS[1:], MANY):
+        ours, theirs = (draw(laplace, count, by_opendp=who) for who in (False, True))
+        rows.append((f"{count:,}", _milliseconds(ours), _milliseconds(theirs)))
+    return FigureTable(("values", "discreet", "OpenDP"), tuple(rows))
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms" if seconds < 0.01 else f"{seconds * 1e3:,.0f} ms"
 
 
 def main() -> None:

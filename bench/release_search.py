@@ -37,9 +37,8 @@ def problem(table: str, criteria: str, suppress: float) -> Problem:
 
     path, quasi, sensitive = TABLES[table]
     known: dict[str, model.Criterion] = {
-        "k5": model.KAnonymity(5),
-        "k10": model.KAnonymity(10),
-        "l2": model.LDiversity(sensitive, 2, "distinct"),
+        **{f"k{k}": model.KAnonymity(k) for k in (2, 5, 10, 25, 100)},
+        **{f"l{n}": model.LDiversity(sensitive, n, "distinct") for n in (2, 3)},
         "le2": model.LDiversity(sensitive, 2, "entropy"),
         "t0.2": model.TCloseness(sensitive, 0.2),
     }
@@ -54,8 +53,10 @@ def problem(table: str, criteria: str, suppress: float) -> Problem:
     return read_problem(group(bound.subject), bound, asked.criteria, suppress=suppress).problem
 
 
-def search_alone(table: str, criteria: str, suppress: float, method: str) -> dict[str, Any]:
-    """Return the times of a search: the first in this process, and the best of five."""
+def search_alone(
+    table: str, criteria: str, suppress: float, method: str, *, repeats: int = REPEATS
+) -> dict[str, Any]:
+    """Return the times of a search: the first in this process, and the best of some."""
     from discreet.policy import model
     from discreet.release.anonymize.methods import solve
     from discreet.release.anonymize.recoding import loss
@@ -63,7 +64,7 @@ def search_alone(table: str, criteria: str, suppress: float, method: str) -> dic
     walls: list[float] = []
     cpus: list[float] = []
     score = math.nan
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         given = problem(table, criteria, suppress)  # afresh: nothing is remembered between searches
         wall, cpu = time.perf_counter(), time.process_time()
         found = solve(given, model.Release(method=method))  # type: ignore[arg-type]
