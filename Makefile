@@ -41,18 +41,14 @@ system: # what the tests need from Debian: Java for Spark, a browser for reports
 
 # Noise is the operating system's, and processes are killed at random moments: what failed is tried once
 # more. What passes then is listed as RERUN and deserves a look; what fails twice has failed.
-test: setup system ## all tests
+test: setup system ## format, lint, layers, types, all tests, examples of the documentation
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --reruns 1 -raR --rerun-show-tracebacks $(ARGS)
 
 soak: setup system ## all tests, those that take long too, with many more examples
 	DISCREET_EXAMPLES=thorough DISCREET_FUZZ=100000 DISCREET_QUERIES=400 DISCREET_SOAK=20 \
 	  $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --soak $(ARGS)
 
-check: setup ## format, lint, types, layers, tests with coverage, docs examples
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/basedpyright
-	$(BIN)/lint-imports
+check: setup ## all tests, with the coverage of each module
 	$(MAKE) test ARGS="--cov --cov-report=term:skip-covered"
 
 format: setup ## put the code into its one form
