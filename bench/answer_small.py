@@ -81,7 +81,7 @@ def tiny(folder: Path) -> Path:
 
 def accounting() -> None:
     """Print what it takes to price many questions, and to write them into a ledger."""
-    from discreet.dp.accounting.odometer import odometer
+    from discreet.dp.accounting.odometer import read_odometer
     from discreet.dp.accounting.pricing import price
     from discreet.dp.accounting.report import pld_epsilon, rdp_epsilon
     from discreet.dp.event import Laplace
@@ -92,7 +92,7 @@ def accounting() -> None:
     print(f"\nAccounting of {QUESTIONS:,} questions (CPU)")
     for title, events in (("of one kind", same), ("all different", different)):
         line(f"prices, {title}", cpu(lambda e=events: [price(one) for one in e]), 1)
-        line(f"odometer, {title}", cpu(lambda e=events: odometer(e, delta=delta)), 1)
+        line(f"odometer, {title}", cpu(lambda e=events: read_odometer(e, delta=delta)), 1)
         pld_epsilon(events[:1], delta=delta)  # imports
         line(f"report of RDP, {title}", cpu(lambda e=events: rdp_epsilon(e, delta=delta)), 1)
         line(f"report of PLD, {title}", cpu(lambda e=events: pld_epsilon(e, delta=delta)), None)
@@ -103,7 +103,7 @@ def accounting() -> None:
 def keep(folder: Path, events: list[object]) -> None:
     from discreet.dp.accounting.pricing import price
     from discreet.dp.budget import Budget
-    from discreet.dp.ledger.book import Ledger
+    from discreet.dp.ledger.ledger import Ledger
     from discreet.dp.ledger.records import Account
 
     ledger = Ledger(folder / "ledger.db")
@@ -119,13 +119,15 @@ def keep(folder: Path, events: list[object]) -> None:
 
 def noise() -> None:
     """Print what noise for a million groups takes, here and in OpenDP."""
-    from discreet.dp.noise import gaussian, laplace
+    from discreet.dp.noise import sample_gaussian, sample_laplace
 
     print(f"\nNoise for {GROUPS:,} groups (CPU)")
     for scale in (Fraction(1), Fraction(10), Fraction(1000)):
-        line(f"discrete Laplace, scale {scale}", best(lambda s=scale: laplace(s, GROUPS)), 2)
+        line(f"discrete Laplace, scale {scale}", best(lambda s=scale: sample_laplace(s, GROUPS)), 2)
     for scale in (Fraction(10), Fraction(1000)):
-        line(f"discrete Gaussian, scale {scale}", best(lambda s=scale: gaussian(s, GROUPS)), 2)
+        line(
+            f"discrete Gaussian, scale {scale}", best(lambda s=scale: sample_gaussian(s, GROUPS)), 2
+        )
     line("OpenDP 0.16, discrete Laplace, scale 10", cpu(opendp("laplace", 10.0)), None)
     line("OpenDP 0.16, discrete Gaussian, scale 10", cpu(opendp("gaussian", 10.0)), None)
 

@@ -20,10 +20,10 @@ import pyarrow as pa
 from tests.attack.overlapping import QUASI, ROWS, draw, publish, read_adult
 
 from bench.figures import FigureTable
+from discreet.attack.classes.histograms import opened_release, read_classes
 from discreet.attack.classes.homogeneity import find_homogeneity
 from discreet.attack.classes.inference import find_inference
 from discreet.attack.classes.skewness import find_skewness
-from discreet.attack.classes.told import opened_release, read_classes
 from discreet.attack.releases.composition import Thresholds, find_composition
 from discreet.attack.releases.republication import find_republication
 from discreet.engines.connect import open_table

@@ -49,11 +49,11 @@ def ours(path: Path, name: str, candidates: int) -> tuple[float, float, int]:
     """Return wall and CPU seconds of the attack, and rows whose hash was undone."""
     from discreet.attack.hashes.candidates import from_pattern
     from discreet.attack.hashes.dictionary import attack_column
-    from discreet.attack.hashes.patterns import read_pattern
+    from discreet.attack.hashes.patterns import read_guess_pattern
     from discreet.engines.connect import open_table
 
     tens = candidates // 10_000_000
-    pattern = read_pattern(f"[0-{tens - 1}][0-9]{{7}}" if tens else "0[0-9]{7}")
+    pattern = read_guess_pattern(f"[0-{tens - 1}][0-9]{{7}}" if tens else "0[0-9]{7}")
     wall, cpu = time.perf_counter(), time.process_time()
     found = attack_column(open_table(path), "id", [from_pattern(pattern)])
     told = time.perf_counter() - wall, time.process_time() - cpu

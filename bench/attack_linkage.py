@@ -93,7 +93,7 @@ def exact() -> None:
 
     release, listed = opened(np.random.default_rng(1), MILLION)
     bare = build.select(
-        build.named(build.count_rows(), "n"), source=build.aliased_table(release.relation, "r")
+        build.alias_as(build.count_star(), "n"), source=build.aliased_table(release.relation, "r")
     ).join(build.aliased_table(listed.relation, "p"), on=build.same(ON, "r", "p"))
     theirs = timed(lambda: int(release.engine.run(bare)["n"][0].as_py()))
     ours = timed(
@@ -120,7 +120,7 @@ def tolerance() -> None:
         high=exp.Add(this=build.column("dob", of="p"), expression=build.number(3)),
     )
     bare = build.select(
-        build.named(build.count_rows(), "n"), source=build.aliased_table(release.relation, "r")
+        build.alias_as(build.count_star(), "n"), source=build.aliased_table(release.relation, "r")
     ).join(
         build.aliased_table(listed.relation, "p"),
         on=exp.and_(build.same(("zip", "sex"), "r", "p"), near),
@@ -234,7 +234,7 @@ def splink_alone(release: pa.Table, listed: pa.Table) -> tuple[int, int]:
 def fuzzy() -> None:
     """Link 100,000 with 100,000 people whose values have typos, half of them in the release."""
     from discreet.attack.linkage.fuzzy import link_fuzzily
-    from discreet.attack.linkage.wish import make_wish
+    from discreet.attack.linkage.spec import make_linkage_spec
     from discreet.engines.connect import open_table
 
     rng = np.random.default_rng(4)
@@ -243,7 +243,7 @@ def fuzzy() -> None:
     listed = spoiled(rng, pa.concat_tables([release.slice(0, FUZZY // 2), outside]))
     first = open_table(release)
     second = open_table(listed, engine=first.engine)
-    wish = make_wish(first, second, on=["name", "dob", "zip"], truth="who")
+    wish = make_linkage_spec(first, second, on=["name", "dob", "zip"], truth="who")
     ours = timed(
         lambda: link_fuzzily(first, second, wish=wish, rng=np.random.default_rng(1)), repeats=1
     )
@@ -262,9 +262,9 @@ CASES = {"exact": exact, "tolerance": tolerance, "labels": labels, "fuzzy": fuzz
 
 def main(words: list[str]) -> None:
     """Run the named cases, or all."""
-    from discreet.cli.command import _Unneeded
+    from discreet.cli.command import _PandasBlocker
 
-    sys.meta_path.insert(0, _Unneeded())  # as on the command line: no pandas
+    sys.meta_path.insert(0, _PandasBlocker())  # as on the command line: no pandas
     for word in words or CASES:
         CASES[word]()
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bench.figures import FigureTable
-from discreet.attack.reconstruction.equations import equations
+from discreet.attack.reconstruction.equations import center_equations
 from discreet.attack.reconstruction.estimate import box_least_squares
-from discreet.attack.reconstruction.exhaustive import consistent, every_group
+from discreet.attack.reconstruction.exhaustive import consistent_tables, every_group
 from discreet.attack.reconstruction.limit import expected_accuracy
 from discreet.attack.reconstruction.program import chebyshev_program, least_absolute_program
 from discreet.attack.reconstruction.splitting import chebyshev, least_absolute
@@ -48,7 +48,7 @@ def compare(people: int) -> list[tuple[float, float]]:
     questions = 4 * people
     groups = chance.random((questions, people)) < 0.5
     bits = chance.random(people) < 0.5
-    system = equations(groups)
+    system = center_equations(groups)
     exact = (system.apply(bits.astype(float)) + bits.sum()) / 2
     noisy = exact + chance.normal(0, ALPHA * people**0.5, questions)
     flat = exact + chance.uniform(-0.5, 0.5, questions) * people**0.5
@@ -58,11 +58,11 @@ def compare(people: int) -> list[tuple[float, float]]:
     ours = told(
         people,
         f"least squares, Gaussian ({expected:.3f} expected)",
-        lambda: box_least_squares(equations(groups), noisy),
+        lambda: box_least_squares(center_equations(groups), noisy),
         bits,
     )
     splits = [
-        told(people, name, lambda s=solve, a=answers: s(equations(groups), a), bits)
+        told(people, name, lambda s=solve, a=answers: s(center_equations(groups), a), bits)
         for name, solve, answers in (
             ("least absolute errors, 20 % outliers", least_absolute, wild),
             ("Chebyshev, uniform noise", chebyshev, flat),
@@ -102,7 +102,9 @@ def measure_estimators() -> FigureTable:
     solvers = (box_least_squares, chebyshev, least_absolute)
     rows: list[tuple[str, ...]] = []
     for noise, given in answers.items():
-        shares = [np.mean((solve(equations(groups), given) > 0.5) == bits) for solve in solvers]
+        shares = [
+            np.mean((solve(center_equations(groups), given) > 0.5) == bits) for solve in solvers
+        ]
         rows.append((noise, *(f"{share:.2f}" for share in shares)))
     return FigureTable(
         ("noise", "least squares", "Chebyshev", "least absolute errors"), tuple(rows)
@@ -127,7 +129,7 @@ def main() -> None:
     groups = every_group(16)
     bits = np.random.default_rng(2).random(16) < 0.5
     answers = groups @ bits.astype(float)
-    found, seconds = timed(lambda: consistent(groups, answers, error=1))
+    found, seconds = timed(lambda: consistent_tables(groups, answers, error=1))
     print(f"    16 people  every table, error 1: {len(found)} survive      {seconds:7.2f} s")
     for people in PEOPLE if "small" not in sys.argv else PEOPLE[:2]:
         compare(people)

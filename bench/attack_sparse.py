@@ -96,10 +96,10 @@ def main() -> None:
     targets = int(sys.argv[2]) if len(sys.argv) > 2 else records
     release, known = make(records, targets)
     from discreet.attack.sparse.sparse import find_sparse
-    from discreet.attack.sparse.transactions import Parts
+    from discreet.attack.sparse.transactions import TransactionColumns
     from discreet.engines.connect import open_table
 
-    parts = Parts("user", "movie", "rating", "day")
+    parts = TransactionColumns("user", "movie", "rating", "day")
     wall, cpu = time.perf_counter(), time.process_time()
     found = find_sparse(
         open_table(release),

@@ -56,9 +56,9 @@ def tables(rows: int) -> Path:
 
 def ours(folder: Path) -> dict[str, dict[str, Any]]:
     """Return what discreet takes for each attack, reading the three tables once."""
-    from discreet.attack.synthetic.attribute import infer
-    from discreet.attack.synthetic.closest import approach
-    from discreet.attack.synthetic.linkability import link
+    from discreet.attack.synthetic.attribute import infer_attribute
+    from discreet.attack.synthetic.closest import find_closest_people
+    from discreet.attack.synthetic.linkability import link_column_sets
     from discreet.attack.synthetic.singling_out import single_out
     from discreet.attack.synthetic.trial import open_trial
 
@@ -77,9 +77,9 @@ def ours(folder: Path) -> dict[str, dict[str, Any]]:
     )
     attacks = {
         "singling-out": lambda rng: single_out(trial, rng=rng, guesses=GUESSES)[-1],
-        "linkability": lambda rng: link(trial, first=FIRST, second=SECOND, rng=rng),
-        "attribute": lambda rng: infer(trial, SECRET, rng=rng, guesses=GUESSES),
-        "closest": lambda rng: approach(trial, rng=rng, guesses=GUESSES),
+        "linkability": lambda rng: link_column_sets(trial, first=FIRST, second=SECOND, rng=rng),
+        "attribute": lambda rng: infer_attribute(trial, SECRET, rng=rng, guesses=GUESSES),
+        "closest": lambda rng: find_closest_people(trial, rng=rng, guesses=GUESSES),
     }
     for name, attack in attacks.items():
         found = take(name, lambda attack=attack: attack(np.random.default_rng(1)))

@@ -37,7 +37,7 @@ def main() -> int:
         watch.tally.heard = lambda finding: print(finding, flush=True)
         tally = watch.go(arguments.count, users=arguments.users)
         is_whole = world.state() == before
-        world.opened.house.close()
+        world.opened.server.close()
     print(
         f"{tally.statements:,} texts sent, {tally.prepared:,} statements allowed, {tally.ran:,} run,"
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.figures import FigureTable
 from discreet.dp import noise
-from discreet.dp.noise import SystemNoise, gaussian, laplace
+from discreet.dp.noise import SystemNoise, sample_gaussian, sample_laplace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,10 +45,10 @@ def draw(kind: Callable[[Fraction, int], object], count: int, *, by_opendp: bool
 def measure_laplace() -> FigureTable:
     """Return the CPU time of discrete Laplace noise, ours and OpenDP's."""
     for by_opendp in (True, False):
-        draw(laplace, 1, by_opendp=by_opendp)  # imports and caches
+        draw(sample_laplace, 1, by_opendp=by_opendp)  # imports and caches
     rows: list[tuple[str, ...]] = []
     for count in (*COUNTS[1:], MANY):
-        ours, theirs = (draw(laplace, count, by_opendp=who) for who in (False, True))
+        ours, theirs = (draw(sample_laplace, count, by_opendp=who) for who in (False, True))
         rows.append((f"{count:,}", _milliseconds(ours), _milliseconds(theirs)))
     return FigureTable(("values", "discreet", "OpenDP"), tuple(rows))
 
@@ -58,7 +58,7 @@ def _milliseconds(seconds: float) -> str:
 
 
 def main() -> None:
-    for kind in (laplace, gaussian):
+    for kind in (sample_laplace, sample_gaussian):
         for by_opendp in (True, False):
             draw(kind, 1, by_opendp=by_opendp)  # imports and caches
         for count in COUNTS:

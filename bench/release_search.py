@@ -29,11 +29,11 @@ REPEATS = 5
 def problem(table: str, criteria: str, suppress: float) -> Problem:
     """Return the search's input for criteria such as `k5+t0.2`."""
     from discreet.engines.connect import open_table
-    from discreet.measure.classes import group
-    from discreet.measure.subject import bind
+    from discreet.measure.classes import group_cells
+    from discreet.measure.roles import bind_roles
     from discreet.policy import model
     from discreet.release.anonymize.read import read_problem
-    from discreet.release.settings import Wishes, settle
+    from discreet.release.options import AnonymizeOptions, apply_options
 
     path, quasi, sensitive = TABLES[table]
     known: dict[str, model.Criterion] = {
@@ -42,15 +42,17 @@ def problem(table: str, criteria: str, suppress: float) -> Problem:
         "le2": model.LDiversity(sensitive, 2, "entropy"),
         "t0.2": model.TCloseness(sensitive, 0.2),
     }
-    wishes = Wishes(
+    wishes = AnonymizeOptions(
         quasi=quasi,
         sensitive=[sensitive],
         hierarchies=path.parent / "hierarchies",
         criteria=[known[name] for name in criteria.split("+")],
     )
-    asked = settle(None, wishes, name=path.stem)
-    bound = bind(open_table(str(path), delimiter=";"), policy=asked)
-    return read_problem(group(bound.subject), bound, asked.criteria, suppress=suppress).problem
+    asked = apply_options(None, wishes, name=path.stem)
+    bound = bind_roles(open_table(str(path), delimiter=";"), policy=asked)
+    return read_problem(
+        group_cells(bound.subject), bound, asked.criteria, suppress=suppress
+    ).problem
 
 
 def search_alone(
@@ -58,7 +60,7 @@ def search_alone(
 ) -> dict[str, Any]:
     """Return the times of a search: the first in this process, and the best of some."""
     from discreet.policy import model
-    from discreet.release.anonymize.methods import solve
+    from discreet.release.anonymize.methods import solve_problem
     from discreet.release.anonymize.recoding import loss
 
     walls: list[float] = []
@@ -67,7 +69,7 @@ def search_alone(
     for _ in range(repeats):
         given = problem(table, criteria, suppress)  # afresh: nothing is remembered between searches
         wall, cpu = time.perf_counter(), time.process_time()
-        found = solve(given, model.Release(method=method))  # type: ignore[arg-type]
+        found = solve_problem(given, model.ReleasePolicy(method=method))  # type: ignore[arg-type]
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
         score = loss(given, found)

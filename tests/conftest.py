@@ -93,7 +93,7 @@ def spark_engine() -> Iterator[Engine]:
 
     # Thousands of tiny queries: compiling them, in Java and to machine code, takes longer than they do.
     os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-    engine = spark.start("local[2]")
+    engine = spark.start_spark("local[2]")
     engine.session.conf.set("spark.sql.codegen.wholeStage", "false")
     engine.session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     # Nor is it worth planning them anew after each stage.

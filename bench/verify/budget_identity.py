@@ -30,7 +30,7 @@ import pyarrow as pa
 from pyarrow import csv, feather, parquet
 
 from discreet.answer.curator import open_curator
-from discreet.answer.register import register
+from discreet.answer.register import register_table
 from discreet.errors import BudgetExceeded
 from discreet.policy.load import parse_policy
 
@@ -232,7 +232,7 @@ def _database(folder: Path, table: pa.Table, _chance: random.Random) -> Path:
 
 def _registered(folder: Path, _table: pa.Table, _chance: random.Random) -> Path:
     made = folder / "registered.parquet"
-    register(folder / "people.csv", parse_policy(WITHOUT_ID), output=made, table="people")
+    register_table(folder / "people.csv", parse_policy(WITHOUT_ID), output=made, table="people")
     return made
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bench.verify.loss import Side
-from discreet.answer.catalog import Catalog, Held
+from discreet.answer.catalog import Catalog, CatalogTable
 from discreet.engines.duckdb import DuckDB
 from discreet.policy.load import parse_policy
 from discreet.sql import build
@@ -75,7 +75,7 @@ def on_postgres(url: str, tables: Mapping[str, SqlTable], policy: str) -> Side:
         plain = SqlTable(
             {n: k.partition(" COLLATE ")[0] for n, k in table.columns.items()}, table.rows
         )
-        with engine._writing() as cursor:
+        with engine._write_transaction() as cursor:
             cursor.execute(f'CREATE TEMP TABLE "{name}" ({columns})'.encode())
             cursor.execute(f'INSERT INTO "{name}" {plain.query()}'.encode())
         return engine.table(build.table("pg_temp", name), label=name)
@@ -101,7 +101,7 @@ def _side(
 ) -> Side:
     said: Policy = parse_policy(policy)
     held = {
-        name: Held(name, create(name, table), said.tables.get(name), f"table:{name}", "1")
+        name: CatalogTable(name, create(name, table), said.tables.get(name), f"table:{name}", "1")
         for name, table in tables.items()
     }
     return Side(Catalog({name: lambda one=one: one for name, one in held.items()}), engine)

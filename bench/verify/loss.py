@@ -10,23 +10,23 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from discreet.answer import bounding, perturb
+from discreet.answer import bounded_queries, perturb
 from discreet.answer.blocks import ROWS
-from discreet.answer.cutting import exact_bins
+from discreet.answer.cut_rows import exact_bins
 from discreet.answer.plan import make_plan
 from discreet.answer.question import key_name
-from discreet.answer.resolve import resolve
-from discreet.answer.statement import parse
+from discreet.answer.resolve import resolve_question
+from discreet.answer.statement import parse_question
 from discreet.dp.accounting.conversion import rho_of_epsilon
 from discreet.dp.event import Choice, Gaussian, Laplace, Sequence
-from discreet.engines.render import render
+from discreet.engines.render import render_sql
 from discreet.errors import DiscreetError, EngineFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from discreet.answer.catalog import Catalog
-    from discreet.answer.plan import LeafPlan, Noise, Plan
+    from discreet.answer.plan import Noise, Plan, PrivateQueryPlan
     from discreet.dp.event import Event
     from discreet.engines.engine import ArrowTable, Engine
 
@@ -90,17 +90,17 @@ def attempt(question: str, side: Side, *, noise: Noise | None = "laplace") -> st
 @contextmanager
 def _same_order() -> Iterator[None]:
     """Let the orders of chance in two plans be the same, so that the plans can be compared."""
-    before = bounding.secrets
-    bounding.secrets = SimpleNamespace(token_hex=lambda _=0: "the same for both")  # pyright: ignore
+    before = bounded_queries.secrets
+    bounded_queries.secrets = SimpleNamespace(token_hex=lambda _=0: "the same for both")  # pyright: ignore
     try:
         yield
     finally:
-        bounding.secrets = before
+        bounded_queries.secrets = before
 
 
 def _planned(question: str, side: Side, noise: Noise | None) -> Plan | str:
     try:
-        asked = resolve(parse(question), side.catalog)
+        asked = resolve_question(parse_question(question), side.catalog)
         return make_plan(asked, epsilon=EPSILON, delta=DELTA, noise=noise, cut_share=CUT)
     except DiscreetError as error:
         return f"{type(error).__name__}: {error}"
@@ -111,9 +111,9 @@ def _shown(plan: Plan | str, side: Side) -> str:
     if isinstance(plan, str):
         return plan
     lines = [repr(plan.price), repr(plan.event), plan.noise, repr(plan.question.names)]
-    for leaf in plan.leaves:
+    for leaf in plan.private_queries:
         queries = [leaf.query, *(probe.query for probe in (*leaf.ranks, *leaf.distincts))]
-        lines += [render(q, dialect=side.engine.dialect) for q in queries if q is not None]
+        lines += [render_sql(q, dialect=side.engine.dialect) for q in queries if q is not None]
         lines += [repr(leaf.domain), repr(leaf.threshold), repr(leaf.limit)]
     # What an engine calls a relation is drawn by chance, or counts what was opened before.
     return re.sub(r"discreet_[a-z]+_[0-9a-f]+", "relation", "\n".join(lines))
@@ -127,17 +127,17 @@ def _difference(one: str, other: str) -> str:
 def _statistics(plan: Plan, engine: Engine) -> list[dict[str, Cells]] | str:
     """Return every exact number of a plan that gets noise, or that it failed."""
     try:
-        return [_sums(leaf, engine) for leaf in plan.leaves]
+        return [_sums(leaf, engine) for leaf in plan.private_queries]
     except EngineFailed as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 -- whatever fails is a finding
         return f"{type(error).__name__}: {error}"
 
 
-def _sums(leaf: LeafPlan, engine: Engine) -> dict[str, Cells]:
-    groups, sums = perturb._exact(leaf, engine)
+def _sums(leaf: PrivateQueryPlan, engine: Engine) -> dict[str, Cells]:
+    groups, sums = perturb._exact_sums(leaf, engine)
     named: list[object] = [()]
-    keys = len(leaf.leaf.keys)
+    keys = len(leaf.private_query.keys)
     if keys:
         # As labels are shown: a label that another person changes is told like any other.
         named = [repr(key) for key in zip(*(c.to_pylist() for c in groups.columns()), strict=True)]
@@ -174,13 +174,13 @@ def _weighed(plan: Plan, there: list[dict[str, Cells]], gone: list[dict[str, Cel
     if noisy != sum(map(len, there)):
         return Verdict(f"{noisy} events for {sum(map(len, there))} statistics")
     total = Fraction(0)
-    for leaf, one, other in zip(plan.leaves, there, gone, strict=True):
+    for leaf, one, other in zip(plan.private_queries, there, gone, strict=True):
         gaps = {name: _gaps(one[name], other[name]) for name in one}
         total += sum(_losses(leaf, gaps, is_laplace=plan.noise == "laplace"), Fraction(0))
         fault = _beyond_threshold(leaf, one, other)
         if fault:
             return Verdict(fault)
-    slips = sum(leaf.threshold is not None for leaf in plan.leaves)
+    slips = sum(leaf.threshold is not None for leaf in plan.private_queries)
     paid = EPSILON
     if plan.noise == "gaussian":
         paid = rho_of_epsilon(EPSILON, delta=DELTA / (slips + 1))
@@ -202,7 +202,7 @@ def _gaps(one: Cells, other: Cells) -> list[int]:
 
 
 def _losses(
-    leaf: LeafPlan, gaps: Mapping[str, list[int]], *, is_laplace: bool
+    leaf: PrivateQueryPlan, gaps: Mapping[str, list[int]], *, is_laplace: bool
 ) -> Iterator[Fraction]:
     """Yield the loss of each noisy statistic: epsilon of Laplace noise, rho of Gaussian noise."""
     scales = {item.block.name: item.scale for item in leaf.blocks}
@@ -222,7 +222,7 @@ def _losses(
 
 
 def _beyond_threshold(
-    leaf: LeafPlan, there: Mapping[str, Cells], gone: Mapping[str, Cells]
+    leaf: PrivateQueryPlan, there: Mapping[str, Cells], gone: Mapping[str, Cells]
 ) -> str | None:
     """Return that somebody alone is more of a group, or in more groups, than the threshold allows."""
     if leaf.selector is None:

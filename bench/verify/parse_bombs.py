@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
-from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.statements import trees
 from discreet.guard.statements.limits import DEFAULT
 from discreet.serve.pg.failures import as_statement_failed
 from discreet.serve.settings import read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from discreet.serve.gateway.house import House
+    from discreet.serve.gateway.server import Server
 
 # What about `size` characters are made of.
 BOMBS: dict[str, Callable[[int], str]] = {
@@ -90,7 +90,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         os.environ.setdefault("DISCREET_ADMIN_PASSWORD", "a long password")
         memory = dict.fromkeys(("control", "ledger", "journal"), ":memory:")
-        self.house: House = open_house(read_settings(folder, port=0, **memory)).house
+        self.server: Server = open_server(read_settings(folder, port=0, **memory)).server
         for text in ("CREATE USER bomber, reader", "CREATE TABLE t (a integer)"):
             self.send("admin", text)
         self.send("admin", "GRANT SELECT ON t TO reader")
@@ -98,8 +98,8 @@ class World:
 
     def session(self, user: str) -> Any:
         """Return a session of a user."""
-        visitor = Visitor(user, "127.0.0.1", is_local=True, is_encrypted=True)
-        return self.house.open(visitor, {}, "test")
+        visitor = ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)
+        return self.server.open_session(visitor, {}, "test")
 
     def send(self, user: str, text: str, session: Any = None) -> str:
         """Return the SQLSTATE of a text's last statement."""
@@ -152,7 +152,7 @@ def main() -> int:
             )
         small = [make(15_000) for make in BOMBS.values()]
         sent, answered = world.progress(small, sessions=4, seconds=arguments.seconds)
-        world.house.close()
+        world.server.close()
     print(f"{sent} bombs from 4 sessions meanwhile; another user got {answered} answers")
     return 0 if is_bounded and answered else 1
 

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from discreet.errors import DiscreetError
-from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.serve.pg.failures import as_statement_failed
 from discreet.serve.settings import read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -298,11 +298,11 @@ class Discreet:
     def __init__(self, folder: Path) -> None:
         os.environ.setdefault("DISCREET_ADMIN_PASSWORD", "a long password")
         memory = dict.fromkeys(("control", "ledger", "journal"), ":memory:")
-        self.house = open_house(
+        self.server = open_server(
             read_settings(folder, port=0, revoke_scope="grantor", **memory)
-        ).house
-        visitor = Visitor("admin", "127.0.0.1", is_local=True, is_encrypted=True)
-        self.session = self.house.open(visitor, {}, "test")
+        ).server
+        visitor = ClientInfo("admin", "127.0.0.1", is_local=True, is_encrypted=True)
+        self.session = self.server.open_session(visitor, {}, "test")
 
     def _rows(self, sql: str) -> tuple[str, ...]:
         (statement,) = self.session.split(sql)
@@ -332,7 +332,7 @@ class Discreet:
 
     def close(self) -> None:
         """End the server."""
-        self.house.close()
+        self.server.close()
 
 
 def differences(seed: int, url: str, tally: Counter[str] | None = None) -> list[str]:

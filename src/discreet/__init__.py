@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from discreet.policy.load import load_policy
     from discreet.policy.model import Policy
     from discreet.release.anonymization import anonymize
+    from discreet.release.options import AnonymizeOptions
     from discreet.release.release import Release
-    from discreet.release.settings import Wishes
 
 # Public names and where they live: imported on first use, so that `discreet --help` stays light.
 _HOMES = {
+    "AnonymizeOptions": "discreet.release.options",
     "Answer": "discreet.answer.answer",
     "Assessment": "discreet.measure.assessment",
     "Curator": "discreet.answer.curator",
     "Policy": "discreet.policy.model",
     "Release": "discreet.release.release",
-    "Wishes": "discreet.release.settings",
     "anonymize": "discreet.release.anonymization",
     "assess": "discreet.measure.assess",
     "load_policy": "discreet.policy.load",
@@ -37,12 +37,12 @@ _HOMES = {
 _CALLED = {"open": "open_curator"}
 
 __all__ = [
+    "AnonymizeOptions",
     "Answer",
     "Assessment",
     "Curator",
     "Policy",
     "Release",
-    "Wishes",
     "anonymize",
     "assess",
     "load_policy",

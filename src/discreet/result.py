@@ -19,7 +19,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values; infinity is written `"inf"`."""
         return {
-            field.name: plain(getattr(self, field.name))
+            field.name: to_plain_data(getattr(self, field.name))
             for field in dataclasses.fields(self)
             if not field.name.startswith("_")
         }
@@ -35,20 +35,20 @@ class Result:
         return f"<table>{rows}</table>"
 
 
-def plain(value: object) -> Any:
+def to_plain_data(value: object) -> Any:
     """Return `value` made of dicts, lists, strings, numbers, booleans and None only."""
     if isinstance(value, Result):
         return value.to_dict()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {f.name: to_plain_data(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_plain_data(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return [plain(item) for item in value]
-    return _scalar(value)
+        return [to_plain_data(item) for item in value]
+    return _plain_scalar(value)
 
 
-def _scalar(value: object) -> Any:
+def _plain_scalar(value: object) -> Any:
     if isinstance(value, enum.Enum):
         return value.value
     if hasattr(value, "item"):  # a numpy scalar

@@ -6,14 +6,11 @@ import os
 import secrets
 import shlex
 import stat
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.errors import OutputRefused, UnprotectedFile
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-    from pathlib import Path
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -60,10 +57,10 @@ def require_private(path: Path, *, may_be_read: bool = False) -> None:
     except OSError:
         return  # what is not there, whoever opens it will say
     if mode & (_WRITABLE_BY_OTHERS if may_be_read else _OTHERS):
-        raise _unprotected(path, mode)
+        raise _unprotected_file(path, mode)
 
 
-def _unprotected(path: Path, mode: int) -> UnprotectedFile:
+def _unprotected_file(path: Path, mode: int) -> UnprotectedFile:
     what = "folder" if stat.S_ISDIR(mode) else "file"
     act = "change" if mode & _WRITABLE_BY_OTHERS else "read"
     wanted = "700" if stat.S_ISDIR(mode) else "600"
@@ -73,7 +70,7 @@ def _unprotected(path: Path, mode: int) -> UnprotectedFile:
     )
 
 
-def require_writable(path: Path, *, may_exist: bool = True) -> None:
+def require_writable_path(path: Path, *, may_exist: bool = True) -> None:
     """Refuse a place where no file can be written, before any work is done for it."""
     if path.is_dir():
         raise OutputRefused(f"{path} is a folder. Name a file in it.")
@@ -86,9 +83,9 @@ def require_writable(path: Path, *, may_exist: bool = True) -> None:
         raise OutputRefused(f"{path} exists. Name another file, or add --force to replace it.")
 
 
-def write_private(path: Path, content: bytes, *, may_exist: bool) -> None:
+def write_private_file(path: Path, content: bytes, *, may_exist: bool) -> None:
     """Write a secret that only its owner can read, whole or not at all."""
-    require_writable(path)
+    require_writable_path(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -110,9 +107,9 @@ def write_private(path: Path, content: bytes, *, may_exist: bool) -> None:
         beside.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write `text` so that whoever opens `path` sees the old file or the new one, never a part."""
-    require_writable(path)
+    require_writable_path(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with beside.open("x", encoding="utf-8", newline="\n") as file:

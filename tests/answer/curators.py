@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tests.statistics.runs import NoNoise
 
 from discreet.answer import curator as room
-from discreet.answer.catalog import Catalog, Held
+from discreet.answer.catalog import Catalog, CatalogTable
 from discreet.answer.curator import Curator
-from discreet.dp.ledger.book import Ledger
+from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.policy.load import parse_policy
@@ -52,13 +52,13 @@ def hold(
     """Return a curator of `tables`; what the engine runs is remembered in `curator.engine.queries`."""
     said = parse_policy(policy) if isinstance(policy, str) else policy
     watched = Watched(engine if engine is not None else DuckDB())
-    held: dict[str, Held] = {}
+    held: dict[str, CatalogTable] = {}
     for name, table in tables.items():
         relation = watched.load(table.to_reader())
         opened = Table(watched, relation, watched.columns(relation), name)
         known = said.tables.get(name) if said else None
         rank = (ranks or {}).get(name)
-        held[name] = Held(name, opened, known, f"table:{name}", "1", rank)
+        held[name] = CatalogTable(name, opened, known, f"table:{name}", "1", rank)
     options = {"clock": lambda: NOON, "policy": said, **options}
     openers = {name: lambda one=one: one for name, one in held.items()}
     return Curator(Catalog(openers), watched, Ledger(":memory:"), **options)

@@ -36,7 +36,7 @@ def source(tmp_path: Path) -> Path:
 def test_an_alias_needs_no_kind_in_the_policy(source: Path, question: str) -> None:
     with discreet.open(source, POLICY, ledger=":memory:") as curator:
         plan, _ = curator.plan(question, epsilon=1)
-    assert plan.leaves[0].domain is not None
+    assert plan.private_queries[0].domain is not None
 
 
 def test_a_column_without_a_kind_is_refused_all_the_same(source: Path) -> None:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold, without_noise
 
-from discreet.answer.answer import Error
-from discreet.answer.finish import half_width
+from discreet.answer.answer import CellError
+from discreet.answer.finish import interval_half_width
 
 if TYPE_CHECKING:
     from discreet.answer.curator import Curator
@@ -51,7 +51,7 @@ def test_keys_have_no_error_and_numbers_have_one(curator: Curator):
     told = curator.ask(QUESTION, epsilon=1)
     (sex, count, mean), _ = told.error
     assert sex is None
-    assert isinstance(count, Error)
+    assert isinstance(count, CellError)
     assert count.low < 800 < count.high
     assert mean.low < 20 < mean.high
     assert 0 < mean.standard_error < count.standard_error
@@ -76,9 +76,9 @@ def test_a_smaller_epsilon_gives_wider_intervals(curator: Curator):
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_the_interval_is_that_of_the_noise(kind: str):
-    normal = half_width(1.0, confidence=0.95, kind="gaussian")
+    normal = interval_half_width(1.0, confidence=0.95, kind="gaussian")
     assert normal == pytest.approx(1.95996, abs=1e-4)
-    assert half_width(2.0, confidence=0.95, kind=kind) >= 2 * normal
+    assert interval_half_width(2.0, confidence=0.95, kind=kind) >= 2 * normal
 
 
 def test_what_a_division_by_zero_makes_has_no_error_and_no_warning(curator, recwarn):
@@ -107,7 +107,7 @@ def test_json_is_json_whatever_the_numbers(curator: Curator):
 
 def test_the_ledger_keeps_the_whole_answer(curator: Curator):
     told = curator.ask(QUESTION, epsilon=1)
-    curator._told.clear()
+    curator._answers.clear()
     again = curator.ask(QUESTION, epsilon=1)
     assert again.with_budget(told.remaining, confidence=0.95, cached=True) == replace(
         told, cached=True, spent=again.spent
@@ -131,7 +131,7 @@ def test_the_ledger_keeps_the_whole_answer(curator: Curator):
 def test_every_shape_of_answer_is_kept_and_found_again(curator: Curator, question: str):
     first = curator.ask(question, epsilon=1)
     assert len(first.error) == len(first.rows)
-    curator._told.clear()
+    curator._answers.clear()
     again = curator.ask(question, epsilon=1)
     assert again.cached
     assert (again.columns, again.rows, again.error) == (first.columns, first.rows, first.error)
@@ -155,7 +155,7 @@ def test_sums_and_products_of_counts_are_numbers(curator: Curator):
     assert told.to_dict()["rows"] == [[1200, 1200.0]]
     told = curator.ask("SELECT count(*) * 1.5 AS p FROM people", epsilon=1)
     assert told.rows == [[1800.0]]
-    assert isinstance(told.error[0][0], Error)
+    assert isinstance(told.error[0][0], CellError)
 
 
 def test_an_interval_of_a_variance_ends_at_zero_and_is_never_empty(monkeypatch: pytest.MonkeyPatch):
@@ -166,6 +166,6 @@ def test_an_interval_of_a_variance_ends_at_zero_and_is_never_empty(monkeypatch: 
     assert (variance.low, root.low) == (0, 0)
     assert min(variance.high, root.high) > 0
     assert other.low < 0
-    same._told.clear()
+    same._answers.clear()
     again = same.ask("SELECT var_pop(age), stddev(age), avg(age) - 30 FROM people", epsilon=1)
     assert again.error == told.error

@@ -13,7 +13,7 @@ from tests.answer.curators import hold
 from tests.statistics.fit import ALPHA as FIT_ALPHA
 from tests.statistics.fit import fit_p_value, gaussian_below, laplace_below
 
-from discreet.answer import blocks, bounding
+from discreet.answer import blocks, bounded_queries
 from discreet.answer import curator as room
 from discreet.answer import plan as planning
 from discreet.attack.audit.bound import ALPHA, epsilon_lower_bound
@@ -119,7 +119,7 @@ def test_sums_that_are_not_clamped_are_caught(monkeypatch: pytest.MonkeyPatch) -
     for _ in range(2):
         runs = [_labels(_people(pays), "sum(pay)", bins=0.5) for pays in (FEW, rich)]
         bounds.append(epsilon_lower_bound(*runs))
-        monkeypatch.setattr(blocks, "_within", lambda tree, *_: tree.copy())
+        monkeypatch.setattr(blocks, "_clamp_expression", lambda tree, *_: tree.copy())
     assert bounds[0] <= 1 < bounds[1]
 
 
@@ -155,7 +155,9 @@ def test_a_person_with_many_rows_is_told_apart_by_no_more_than_epsilon(what: str
 
 
 def test_rows_that_are_not_scaled_down_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounding, "_factor", lambda limit: blocks.build.number(limit.one))
+    monkeypatch.setattr(
+        bounded_queries, "_unit_factor", lambda limit: blocks.build.number(limit.one)
+    )
     runs = [_labels(_visits(rows), "count(*)", bins=1)[:FEWER] for rows in ([1, 1], [1, 1, 10])]
     assert epsilon_lower_bound(*runs) > 1
 
@@ -198,7 +200,7 @@ def test_the_noise_of_sums_is_discrete_laplace_in_steps() -> None:
     curator = hold({"people": _people(FEW)}, POLICY)
     question = "SELECT sum(pay) AS s FROM people GROUP BY town, street"
     plan, _ = curator.plan(question, epsilon=1)
-    (block,) = plan.leaves[0].blocks
+    (block,) = plan.private_queries[0].blocks
     sums = curator.ask(question, epsilon=1).to_arrow().column("s").to_numpy()
     steps = np.rint((sums - sum(FEW)) / float(block.block.step)).astype(np.int64)
     assert fit_p_value(steps, laplace_below(block.scale)) > FIT_ALPHA
@@ -210,7 +212,7 @@ def test_the_noise_of_counts_is_discrete_gaussian_on_demand() -> None:
     options: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "noise": "gaussian"}
     plan, _ = curator.plan(question, **options)
     counts = curator.ask(question, **options).to_arrow().column("n").to_numpy()
-    scale = plan.leaves[0].blocks[0].scale
+    scale = plan.private_queries[0].blocks[0].scale
     assert fit_p_value(counts - len(FEW), gaussian_below(scale)) > FIT_ALPHA
 
 

@@ -15,7 +15,7 @@ from tests.answer.curators import NOON, hold, without_noise
 
 import discreet
 from discreet.answer import curator as room
-from discreet.answer.ledgers import ledger_place
+from discreet.answer.ledgers import ledger_location
 from discreet.errors import BudgetExceeded, Bug, DiscreetError, InvalidBudget, UnknownColumn
 
 if TYPE_CHECKING:
@@ -326,11 +326,11 @@ def test_consistent_counts_are_not_negative(monkeypatch: pytest.MonkeyPatch):
 def test_the_default_ledger_is_one_file_of_the_user(tmp_path: Path, monkeypatch):
     monkeypatch.delenv("DISCREET_LEDGER", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert ledger_place("people.csv") == tmp_path / "state" / "discreet" / "ledger.sqlite"
-    assert ledger_place(PEOPLE) == ":memory:"
+    assert ledger_location("people.csv") == tmp_path / "state" / "discreet" / "ledger.sqlite"
+    assert ledger_location(PEOPLE) == ":memory:"
     monkeypatch.setenv("DISCREET_LEDGER", "postgresql://host/db")
-    assert ledger_place("people.csv") == "postgresql://host/db"
-    assert ledger_place(PEOPLE) == "postgresql://host/db"
+    assert ledger_location("people.csv") == "postgresql://host/db"
+    assert ledger_location(PEOPLE) == "postgresql://host/db"
 
 
 def test_a_file_has_one_account_from_wherever_it_is_asked(tmp_path: Path, monkeypatch):

@@ -10,8 +10,8 @@ import pytest
 from tests.answer.curators import hold, without_noise
 from tests.answer.test_sensitivity import PERSON, POLICY, _of_one
 
-from discreet.answer.cutting import BINS, ONE, CutProbe, read_cut
-from discreet.answer.explain import explain
+from discreet.answer.cut_rows import BINS, ONE, CutProbe, read_cut
+from discreet.answer.explain import explain_plan
 from discreet.dp.accounting.pricing import price
 from discreet.errors import InvalidBudget
 
@@ -118,7 +118,7 @@ def _probe(plan: Any) -> CutProbe:
 
 
 def _exact(curator: Curator, probe: CutProbe) -> Any:
-    from discreet.answer.cutting import exact_bins
+    from discreet.answer.cut_rows import exact_bins
 
     return exact_bins(curator.engine.run(probe.query))
 
@@ -141,7 +141,7 @@ def test_its_price_is_part_of_the_question(noise: Any) -> None:
         with_cut, _ = curator.plan(BY_REGION, epsilon=1, delta="1e-6", noise=noise)
         without, _ = curator.plan(BY_REGION, epsilon=1, delta="1e-6", noise=noise, cut_share=0)
     assert with_cut.price.epsilon == without.price.epsilon == 1
-    assert without.leaves[0].cut is None
+    assert without.private_queries[0].cut is None
     told = price(with_cut.event)
     if noise == "laplace":
         assert told.epsilon is not None
@@ -150,7 +150,7 @@ def test_its_price_is_part_of_the_question(noise: Any) -> None:
         assert probe.sensitivity / probe.scale == pytest.approx(
             Fraction(1, 20), rel=Fraction(1, 100)
         )
-    assert with_cut.leaves[0].blocks[0].scale > without.leaves[0].blocks[0].scale
+    assert with_cut.private_queries[0].blocks[0].scale > without.private_queries[0].blocks[0].scale
 
 
 def test_explain_says_what_it_costs_before_anything_is_spent() -> None:
@@ -158,7 +158,7 @@ def test_explain_says_what_it_costs_before_anything_is_spent() -> None:
         plan, text = curator.plan(BY_REGION, epsilon=1)
         assert curator.explain(plan, text).cut_epsilon == 0.05
         bare, text = curator.plan(BY_REGION, epsilon=1, cut_share=0)
-        assert explain(bare, question=text).cut_epsilon == 0.0
+        assert explain_plan(bare, question=text).cut_epsilon == 0.0
 
 
 @pytest.mark.parametrize("share", ["1", "-0.1", "2"])
@@ -171,13 +171,13 @@ def test_a_table_without_limits_costs_nothing_more() -> None:
     policy = "tables: {trips: {unit: row, columns: {pid: insensitive}}}"
     with hold({"trips": _trips({1: 1})}, policy) as curator:
         plan, _ = curator.plan("SELECT count(*) FROM trips", epsilon=1)
-    assert plan.leaves[0].cut is None
+    assert plan.private_queries[0].cut is None
 
 
 def test_the_number_of_people_is_not_cut_off() -> None:
     with _curator({1: 99}) as curator:
         plan, _ = curator.plan("SELECT count(DISTINCT pid) FROM trips", epsilon=1)
-    assert plan.leaves[0].cut is None
+    assert plan.private_queries[0].cut is None
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 12, 13, 300, 20_000])

@@ -15,13 +15,13 @@ from tests.answer.curators import without_noise
 from tests.answer.files import NAMES, ODD_CELLS, PEOPLE, POLICY, WRITERS
 
 import discreet
-from discreet.answer.register import register
-from discreet.engines import cleaning
+from discreet.answer.register import register_table
+from discreet.engines import text_encoding
 from discreet.engines.connect import open_table
-from discreet.engines.declared import Declared, Schema
+from discreet.engines.declared_schema import DeclaredColumn, DeclaredSchema
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Kind
-from discreet.engines.files import kind_of
+from discreet.engines.files import file_kind
 from discreet.errors import DiscreetError, UndeclaredKind
 from discreet.policy.load import parse_policy
 from discreet.sql import build
@@ -111,18 +111,18 @@ def test_any_cell_of_one_person_moves_an_answer_by_one_person(
         assert name == column or value == others[0][name]
 
 
-SCHEMA = Schema(
+SCHEMA = DeclaredSchema(
     {
-        "age": Declared(Kind.INTEGER),
-        "sex": Declared(Kind.TEXT),
-        "town": Declared(Kind.TEXT),
-        "born": Declared(Kind.DATE),
-        "score": Declared(Kind.REAL),
+        "age": DeclaredColumn(Kind.INTEGER),
+        "sex": DeclaredColumn(Kind.TEXT),
+        "town": DeclaredColumn(Kind.TEXT),
+        "born": DeclaredColumn(Kind.DATE),
+        "score": DeclaredColumn(Kind.REAL),
     }
 )
 
 
-def rows_of(path: Path, schema: Schema = SCHEMA) -> list[dict[str, Any]]:
+def rows_of(path: Path, schema: DeclaredSchema = SCHEMA) -> list[dict[str, Any]]:
     opened = open_table(path, schema=schema)
     try:
         columns = [build.column(column.name) for column in opened.columns]
@@ -221,7 +221,7 @@ def test_a_record_that_is_never_closed_is_one_record(tmp_path: Path, line: str) 
     assert ages == [40, 40, 40, None, 40, 40, 40]
 
 
-AGES = Schema({"age": Declared(Kind.INTEGER)})
+AGES = DeclaredSchema({"age": DeclaredColumn(Kind.INTEGER)})
 
 
 def test_a_carriage_return_in_a_line_makes_no_other_line(tmp_path: Path) -> None:
@@ -245,12 +245,14 @@ def test_lines_that_end_in_carriage_returns_are_lines(tmp_path: Path) -> None:
 def test_a_carriage_return_between_two_pieces_is_read_as_one_within(
     tmp_path: Path, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cleaning, "CHUNK_BYTES", piece)
+    monkeypatch.setattr(text_encoding, "CHUNK_BYTES", piece)
     (tmp_path / "t.csv").write_text("a,b\r\n1,\r\r2\r\r\n\r", newline="")
-    found = cleaning.as_utf8(tmp_path / "t.csv", encoding="utf-8", folder=tmp_path)
+    found = text_encoding.as_utf8(tmp_path / "t.csv", encoding="utf-8", folder=tmp_path)
     assert found.read_bytes() == b"a,b\r\n1,  2 \r\n "
     (tmp_path / "t.csv").write_text("a,b\r\n1,2\r\n", newline="")
-    assert cleaning.as_utf8(tmp_path / "t.csv", encoding="utf-8", folder=tmp_path).name == "t.csv"
+    assert (
+        text_encoding.as_utf8(tmp_path / "t.csv", encoding="utf-8", folder=tmp_path).name == "t.csv"
+    )
 
 
 @pytest.mark.parametrize("place", [(2000, 1), (2000, 3), (5, 300), (2000, 300)])
@@ -292,7 +294,7 @@ def test_the_first_person_does_not_tell_the_kind_of_a_file(
     tmp_path: Path, name: str, text: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    assert kind_of(tmp_path / name) == ("json" if "js" in name else "csv")
+    assert file_kind(tmp_path / name) == ("json" if "js" in name else "csv")
     assert len(rows_of(tmp_path / name, AGES)) <= 1
 
 
@@ -370,7 +372,7 @@ def test_without_a_policy_the_first_look_is_pinned_and_later_rows_change_nothing
 
 
 def test_of_two_first_looks_one_is_pinned(tmp_path: Path) -> None:
-    from discreet.dp.ledger.book import Ledger
+    from discreet.dp.ledger.ledger import Ledger
 
     book = Ledger(tmp_path / "ledger.sqlite")
     assert [book.pin("a", "first"), book.pin("a", "second"), book.pin("b", "third")] == [
@@ -378,7 +380,7 @@ def test_of_two_first_looks_one_is_pinned(tmp_path: Path) -> None:
         "first",
         "third",
     ]
-    assert [book.pinned("a"), book.pinned("c")] == ["first", None]
+    assert [book.find_pin("a"), book.find_pin("c")] == ["first", None]
     assert book.verify() == 0
     book.close()
 
@@ -462,7 +464,7 @@ def test_dates_are_read_in_the_declared_form_only(
     tmp_path: Path, written_as: str, form: str
 ) -> None:
     path = written(tmp_path, "csv", [{**PEOPLE[0], "born": written_as}, PEOPLE[1]])
-    schema = Schema({"born": Declared(Kind.DATE, form)})
+    schema = DeclaredSchema({"born": DeclaredColumn(Kind.DATE, form)})
     assert [str(row["born"]) for row in rows_of(path, schema)] == ["1990-12-31", "None"]
 
 
@@ -475,7 +477,7 @@ def test_a_registered_copy_has_the_declared_kinds(tmp_path: Path) -> None:
             "town: {role: quasi-identifier", "town: {role: identifier"
         )
     )
-    register(path, policy, output=tmp_path / "r.parquet")
+    register_table(path, policy, output=tmp_path / "r.parquet")
     made = pq.read_table(tmp_path / "r.parquet")
     assert made.num_rows == 13
     assert str(made.schema.field("age").type) == "int64"

@@ -18,7 +18,7 @@ from discreet.engines.connect import open_table
 from discreet.errors import UndeclaredUnit
 from discreet.measure.profile import draft_policy
 from discreet.policy.load import parse_policy
-from discreet.policy.write import write_policy
+from discreet.policy.write import dump_policy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,10 +115,10 @@ def test_without_a_policy_rows_are_people_where_nothing_looks_like_a_key_and_it_
 def test_a_column_called_row_is_a_unit_when_it_is_written_as_a_column() -> None:
     said = parse_policy("tables: {t: {unit: {column: row}, columns: {row: identifier}}}")
     assert (said.tables["t"].unit, said.tables["t"].unit_is_row) == ("row", False)
-    assert parse_policy(write_policy(said)) == said
+    assert parse_policy(dump_policy(said)) == said
     rows = parse_policy("tables: {t: {unit: row, columns: {row: identifier}}}")
     assert (rows.tables["t"].unit, rows.tables["t"].unit_is_row) == (None, True)
-    assert parse_policy(write_policy(rows)) == rows
+    assert parse_policy(dump_policy(rows)) == rows
 
 
 def drafted(folder: Path, **tables: pa.Table) -> dict[str, object]:
@@ -189,7 +189,10 @@ def test_what_init_drafts_for_a_file_is_how_questions_read_it(tmp_path: Path) ->
         plan, _ = curator.plan(
             "SELECT count(*) AS n FROM people WHERE born > DATE '1990-06-01'", epsilon=1
         )
-        assert plan.leaves[0].leaf.rows.touches[0].held.table.column("born") is not None
+        assert (
+            plan.private_queries[0].private_query.rows.touches[0].held.table.column("born")
+            is not None
+        )
 
 
 NARROW = "tables: {visits: {columns: {cost: {role: sensitive, kind: integer, bounds: [0, 9]}}}}"

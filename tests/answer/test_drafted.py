@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold
 
-from discreet.answer.keying import key_of
+from discreet.answer.question_key import question_key
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.errors import NoBounds, QuestionRefused
@@ -62,8 +62,8 @@ def test_values_that_init_drafted_from_the_data_are_no_public_groups() -> None:
     assert "change that word to `public`" in _refusal(question, _draft(PEOPLE))
     with hold({"people": PEOPLE}, _draft(PEOPLE)) as curator:
         plan, _ = curator.plan(question, epsilon=1, delta="1e-6")
-        assert plan.leaves[0].domain is None
-        assert plan.leaves[0].threshold is not None
+        assert plan.private_queries[0].domain is None
+        assert plan.private_queries[0].threshold is not None
 
 
 def test_whole_numbers_within_drafted_bounds_are_no_public_groups() -> None:
@@ -74,7 +74,7 @@ def test_whole_numbers_within_drafted_bounds_are_no_public_groups() -> None:
 def test_truth_values_are_public_whatever_was_drafted() -> None:
     with hold({"people": PEOPLE}, _draft(PEOPLE)) as curator:
         plan, _ = curator.plan("SELECT well, count(*) FROM people GROUP BY well", epsilon=1)
-    assert plan.leaves[0].domain is not None
+    assert plan.private_queries[0].domain is not None
 
 
 def test_bounds_of_the_question_itself_need_no_confirmation() -> None:
@@ -114,7 +114,7 @@ def test_a_confirmation_is_another_question() -> None:
     for text in (_draft(PEOPLE), _draft(PEOPLE).replace("drafted", "public")):
         with hold({"people": PEOPLE}, text) as curator:
             plan, asked = curator.plan(question, epsilon=1, delta="1e-6")
-            keys.append(key_of(asked, plan, [], analyst=None, options=[]))
+            keys.append(question_key(asked, plan, [], analyst=None, options=[]))
     assert keys[0] != keys[1]
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold, without_noise
 
-from discreet.answer.resolve import resolve
-from discreet.answer.statement import parse
+from discreet.answer.resolve import resolve_question
+from discreet.answer.statement import parse_question
 from discreet.errors import InvalidQuestion, QuestionRefused
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def curator(monkeypatch: pytest.MonkeyPatch) -> Curator:
 @pytest.fixture
 def grouped(curator: Curator):
     def call(text: str):
-        (leaf,) = resolve(parse(text), curator.catalog).leaves
+        (leaf,) = resolve_question(parse_question(text), curator.catalog).private_queries
         return [key.values for key in leaf.keys], leaf.sets
 
     return call

@@ -18,7 +18,7 @@ from pyarrow import csv
 from discreet.answer import identity
 from discreet.answer.curator import open_curator
 from discreet.answer.fingerprint import Sample, take_sample
-from discreet.dp.ledger.book import Ledger
+from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.errors import BudgetExceeded, LedgerFailed, QuestionRefused
@@ -62,7 +62,7 @@ def test_the_same_data_under_another_name_has_no_fresh_budget(mode: str):
 
 
 def test_the_verification_fails_where_tables_are_not_recognized(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(identity, "SAME", 2.0)
+    monkeypatch.setattr(identity, "SAME_TABLE_SHARE", 2.0)
     monkeypatch.setattr(verify, "_COPIES", {"a copy": verify._copied, "Parquet": verify._parquet})
     (outcome,) = verify.run(1, modes=("no policy",))
     assert not outcome.holds

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from discreet.answer.parts import MOST_CELLS, cells
+from discreet.answer.parts import MOST_CELLS, touched_cells
 from discreet.engines.engine import Kind
 from discreet.policy.hierarchies.calendar import PERIODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.policy.answering import Parts
+    from discreet.policy.answer_model import Parts
 
 KINDS = {
     "region": Kind.TEXT,
@@ -84,7 +84,9 @@ class Engine:
             return f"{column} is null"
         if KINDS[column] is not Kind.TEXT:
             return f"{column}={label}"
-        (name,) = cells(exp.column(column).eq(label), {column: parts}, KINDS, alias=None) or {""}
+        (name,) = touched_cells(
+            exp.column(column).eq(label), {column: parts}, KINDS, alias=None
+        ) or {""}
         return name
 
 
@@ -101,7 +103,7 @@ def where(text: str) -> exp.Expr:
 
 
 def told(text: str, parts: str = "month", column: str = "day", alias: str | None = None) -> Any:
-    found = cells(where(text), {column: parts}, KINDS, alias=alias)  # type: ignore[dict-item]
+    found = touched_cells(where(text), {column: parts}, KINDS, alias=alias)  # type: ignore[dict-item]
     return None if found is None else sorted(name.removeprefix(f"{column}=") for name in found)
 
 
@@ -198,7 +200,7 @@ def is_covered(engine: Engine, predicate: exp.Expr, read: Callable[..., Any]) ->
 def test_every_row_that_passes_lies_in_a_part_that_is_told(
     engine: Engine, predicate: exp.Expr
 ) -> None:
-    assert is_covered(engine, predicate, cells)
+    assert is_covered(engine, predicate, touched_cells)
 
 
 @pytest.mark.parametrize("column", ["day", "at", "zoned", "seconds"])
@@ -209,7 +211,7 @@ def test_every_end_of_a_range_reaches_the_rows_before_or_after_it(
     far = where(f"{column} > '2025-01-01' AND {column} < '2027-01-01'")
     for moment in MOMENTS:
         end = op(this=exp.column(column), expression=exp.Literal.string(moment))
-        assert is_covered(engine, exp.and_(far, end), cells), moment
+        assert is_covered(engine, exp.and_(far, end), touched_cells), moment
 
 
 @settings(max_examples=150)
@@ -217,7 +219,9 @@ def test_every_end_of_a_range_reaches_the_rows_before_or_after_it(
 def test_predicates_with_disjoint_parts_share_no_row(
     engine: Engine, one: exp.Expr, other: exp.Expr, partition: tuple[str, Parts]
 ) -> None:
-    ours, theirs = (cells(item, dict([partition]), KINDS, alias=None) for item in (one, other))
+    ours, theirs = (
+        touched_cells(item, dict([partition]), KINDS, alias=None) for item in (one, other)
+    )
     if ours is not None and theirs is not None and not ours & theirs:
         assert not engine.passing(one) & engine.passing(other)
 
@@ -229,11 +233,11 @@ def test_a_reader_that_tells_too_little_is_caught(engine: Engine, text: str) -> 
     def careless(predicate: exp.Expr, *arguments: Any, **options: Any) -> Any:
         blind = predicate.transform(lambda node: node.this if type(node) is exp.Not else node)
         blind = blind.transform(lambda node: node.this if type(node) is exp.Or else node)
-        found = cells(blind, *arguments, **options)
+        found = touched_cells(blind, *arguments, **options)
         return frozenset({"day=2026-01"}) if type(blind) is exp.LT else found
 
     assert not is_covered(engine, where(text), careless)
-    assert is_covered(engine, where(text), cells)
+    assert is_covered(engine, where(text), touched_cells)
 
 
 @pytest.mark.parametrize(
@@ -299,8 +303,8 @@ def test_what_proves_nothing_is_everything(text: str) -> None:
 
 
 def test_no_predicate_and_no_partition_are_everything() -> None:
-    assert cells(None, {"day": "month"}, KINDS, alias=None) is None
-    assert cells(where("n = 1"), {}, KINDS, alias=None) is None
+    assert touched_cells(None, {"day": "month"}, KINDS, alias=None) is None
+    assert touched_cells(where("n = 1"), {}, KINDS, alias=None) is None
 
 
 @pytest.mark.parametrize(
@@ -343,7 +347,7 @@ def test_a_bound_that_the_engine_rounds_up_proves_nothing(engine: Engine) -> Non
 )
 def test_texts_that_some_engine_takes_for_equal_share_a_part(one: str, other: str) -> None:
     found = [
-        cells(exp.column("region").eq(text), {"region": "value"}, KINDS, alias=None)
+        touched_cells(exp.column("region").eq(text), {"region": "value"}, KINDS, alias=None)
         for text in (one, other)
     ]
     assert found[0] == found[1]
@@ -410,7 +414,7 @@ def test_only_columns_of_the_table_itself_count(
 
 def test_columns_that_differ_in_capitals_only_prove_nothing() -> None:
     kinds = {"day": Kind.DATE, "Day": Kind.DATE}
-    assert cells(where("day = '2026-03-05'"), {"day": "month"}, kinds, alias=None) is None
+    assert touched_cells(where("day = '2026-03-05'"), {"day": "month"}, kinds, alias=None) is None
 
 
 def test_too_many_parts_are_everything() -> None:
@@ -421,24 +425,24 @@ def test_too_many_parts_are_everything() -> None:
 
 def test_a_long_text_names_no_part() -> None:
     predicate = exp.column("region").eq("x" * 201)
-    assert cells(predicate, {"region": "value"}, KINDS, alias=None) is None
+    assert touched_cells(predicate, {"region": "value"}, KINDS, alias=None) is None
 
 
 def test_a_long_predicate_is_read_at_once() -> None:
     days = exp.or_(*(where(f"n = {number}") for number in range(3000)), wrap=False)
     both = exp.and_(days, where("n IN (5, 6, 1000000)"))
-    assert cells(both, {"n": "value"}, KINDS, alias=None) == {"n=5", "n=6"}
+    assert touched_cells(both, {"n": "value"}, KINDS, alias=None) == {"n=5", "n=6"}
 
 
 def test_deep_brackets_prove_nothing_and_break_nothing() -> None:
     predicate = where("n = 1")
     for _ in range(60):
         predicate = exp.or_(exp.and_(predicate, where("flag")), where("n = 2"))
-    assert cells(predicate, {"n": "value"}, KINDS, alias=None) is None
+    assert touched_cells(predicate, {"n": "value"}, KINDS, alias=None) is None
 
 
 def test_of_several_partitions_only_the_first_makes_parts() -> None:
     partitions: dict[str, Parts] = {"region": "value", "day": "month"}
     both = where("region = 'north' AND day = '2026-03-05'")
-    assert cells(both, partitions, KINDS, alias=None) == {"region=north"}
-    assert cells(where("day = '2026-03-05'"), partitions, KINDS, alias=None) is None
+    assert touched_cells(both, partitions, KINDS, alias=None) == {"region=north"}
+    assert touched_cells(where("day = '2026-03-05'"), partitions, KINDS, alias=None) is None

@@ -69,7 +69,9 @@ def plan(curator: Curator):
 
 
 def mechanisms(plan: Plan) -> int:
-    return sum(len(leaf.blocks) + len(leaf.ranks) + len(leaf.distincts) for leaf in plan.leaves)
+    return sum(
+        len(leaf.blocks) + len(leaf.ranks) + len(leaf.distincts) for leaf in plan.private_queries
+    )
 
 
 def test_a_count_has_noise_of_scale_one_over_epsilon(plan):

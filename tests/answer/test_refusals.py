@@ -292,8 +292,8 @@ def fate(curator: Curator, question: str) -> object:
         plan, text = curator.plan(question, **price(question))
     except DiscreetError as error:
         return type(error), str(error)
-    queries = [leaf.query.sql() for leaf in plan.leaves if leaf.query is not None]
-    thresholds = [leaf.threshold for leaf in plan.leaves]
+    queries = [leaf.query.sql() for leaf in plan.private_queries if leaf.query is not None]
+    thresholds = [leaf.threshold for leaf in plan.private_queries]
     return text, plan.price, plan.noise, plan.event, thresholds, queries
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.answer.curators import without_noise
 
 import discreet
-from discreet.answer.register import RANK, register
+from discreet.answer.register import RANK, register_table
 from discreet.errors import InvalidQuestion, OutputRefused, UnknownColumn, WrongUsage
 from discreet.policy.load import load_policy
 
@@ -48,7 +48,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def registered(**options) -> Path:
-    register("visits.parquet", load_policy(Path("policy.yaml")), output="r.parquet", **options)
+    register_table(
+        "visits.parquet", load_policy(Path("policy.yaml")), output="r.parquet", **options
+    )
     return Path("r.parquet")
 
 
@@ -63,7 +65,7 @@ def ranks_of(person: str) -> list[int]:
 
 @pytest.mark.usefixtures("folder")
 def test_the_rows_of_each_person_are_numbered_and_nothing_else_changes():
-    made = register("visits.parquet", load_policy(Path("policy.yaml")), output="r.parquet")
+    made = register_table("visits.parquet", load_policy(Path("policy.yaml")), output="r.parquet")
     assert (made.rows, made.unit, made.table) == (len(WHO), "who", "visits")
     assert sorted(ranks_of("p")) == list(range(1, 10))
     assert sorted(ranks_of("q")) == [1, 2]
@@ -78,7 +80,7 @@ def test_the_order_is_drawn_anew_and_does_not_follow_the_rows():
     policy = load_policy(Path("policy.yaml"))
     orders, firsts = set(), defaultdict(int)
     for _ in range(20):
-        register("visits.parquet", policy, output="r.parquet", force=True)
+        register_table("visits.parquet", policy, output="r.parquet", force=True)
         rows = [row for row in pq.read_table("r.parquet").to_pylist() if row["who"] == "p"]
         orders.add(tuple(row["doctor"] for row in sorted(rows, key=lambda row: row[RANK])))
         firsts[next(row["doctor"] for row in rows if row[RANK] == 1)] += 1
@@ -92,7 +94,7 @@ def test_only_the_first_rows_of_a_person_count(monkeypatch: pytest.MonkeyPatch):
     registered()
     with open_copy() as curator:
         plan, _ = curator.plan("SELECT count(*) FROM visits", epsilon=1)
-        assert plan.leaves[0].limit.method == "rank"
+        assert plan.private_queries[0].limit.method == "rank"
         # Two of p, two of q, one of r; rows that are nobody's do not count.
         assert curator.ask("SELECT count(*) FROM visits", epsilon=1).rows == [[5]]
         assert curator.ask("SELECT count(DISTINCT who) FROM visits", epsilon=1).rows == [[3]]
@@ -120,10 +122,10 @@ def test_what_joins_people_with_people_is_bounded_anew():
     with open_copy() as curator:
         text = "SELECT count(*) FROM visits a JOIN visits b ON a.who = b.who"
         plan, _ = curator.plan(text, epsilon=1)
-        assert plan.leaves[0].limit.method == "rescale"
+        assert plan.private_queries[0].limit.method == "rescale"
         text = "SELECT count(*) FROM (SELECT who FROM visits UNION ALL SELECT who FROM visits) u"
         plan, _ = curator.plan(text, epsilon=1)
-        assert plan.leaves[0].limit.method == "rescale"
+        assert plan.private_queries[0].limit.method == "rescale"
 
 
 @pytest.mark.usefixtures("folder")
@@ -134,7 +136,7 @@ def test_ranks_of_another_unit_bound_nothing():
     Path("policy.yaml").write_text(POLICY, "utf-8")
     with open_copy() as curator:
         plan, _ = curator.plan("SELECT count(*) FROM visits", epsilon=1)
-        assert plan.leaves[0].limit.method == "rescale"
+        assert plan.private_queries[0].limit.method == "rescale"
 
 
 @pytest.mark.usefixtures("folder")
@@ -144,7 +146,7 @@ def test_ranks_of_a_file_that_was_written_since_bound_nothing():
     pq.write_table(other, "r.parquet")
     with open_copy() as curator:
         plan, _ = curator.plan("SELECT count(*) FROM visits", epsilon=1)
-        assert plan.leaves[0].limit.method == "rescale"
+        assert plan.private_queries[0].limit.method == "rescale"
 
 
 @pytest.mark.usefixtures("folder")
@@ -154,7 +156,7 @@ def test_a_broken_note_is_no_note(text: str):
     Path("r.parquet.registered.json").write_text(text, "utf-8")
     with open_copy() as curator:
         plan, _ = curator.plan("SELECT count(*) FROM visits", epsilon=1)
-        assert plan.leaves[0].limit.method == "rescale"
+        assert plan.private_queries[0].limit.method == "rescale"
 
 
 @pytest.mark.usefixtures("folder")
@@ -179,18 +181,18 @@ def test_what_cannot_be_registered_leaves_nothing_behind():
     policy = load_policy(Path("policy.yaml"))
     before = sorted(Path().iterdir())
     with pytest.raises(WrongUsage, match="Parquet"):
-        register("visits.parquet", policy, output="r.csv")
+        register_table("visits.parquet", policy, output="r.csv")
     with pytest.raises(OutputRefused):
-        register("visits.parquet", policy, output="visits.parquet")
+        register_table("visits.parquet", policy, output="visits.parquet")
     Path("policy.yaml").write_text(POLICY.replace("unit: who", "unit: whom"), "utf-8")
     with pytest.raises(UnknownColumn, match="whom"):
-        register("visits.parquet", load_policy(Path("policy.yaml")), output="r.parquet")
+        register_table("visits.parquet", load_policy(Path("policy.yaml")), output="r.parquet")
     Path("policy.yaml").write_text(
         POLICY.replace("    unit: who\n", "").replace("    limits: {rows-per-unit: 2}\n", ""),
         "utf-8",
     )
     with pytest.raises(WrongUsage, match="no unit"):
-        register("visits.parquet", load_policy(Path("policy.yaml")), output="r.parquet")
+        register_table("visits.parquet", load_policy(Path("policy.yaml")), output="r.parquet")
     assert sorted(Path().iterdir()) == before
 
 
@@ -198,6 +200,6 @@ def test_what_cannot_be_registered_leaves_nothing_behind():
 def test_a_registered_copy_can_be_registered_again(monkeypatch: pytest.MonkeyPatch):
     registered()
     policy = load_policy(Path("policy.yaml"))
-    register("r.parquet", policy, output="again.parquet", table="visits")
+    register_table("r.parquet", policy, output="again.parquet", table="visits")
     names = pq.read_schema("again.parquet").names
     assert names.count(RANK) == 1

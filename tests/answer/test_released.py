@@ -14,11 +14,11 @@ import pytest
 from tests.answer.curators import hold
 
 from discreet.answer import curator as room
+from discreet.answer.cancellation import CancelToken
 from discreet.answer.curator import open_curator
-from discreet.answer.perturb import Released
-from discreet.answer.released import pack_released, unpack_released
-from discreet.answer.stopping import Stop
-from discreet.dp.ledger.book import Ledger
+from discreet.answer.perturb import ReleasedTable
+from discreet.answer.released_format import pack_released, unpack_released
+from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.noise import system_noise
 from discreet.errors import EngineFailed, StatementFailed
 from discreet.policy.load import parse_policy
@@ -73,7 +73,7 @@ def left(curator: Curator) -> float:
 
 
 def test_a_question_cancelled_in_the_outer_query_has_the_same_noise_when_asked_again(draws):
-    curator, stop = hold({"people": PEOPLE}, POLICY), Stop()
+    curator, stop = hold({"people": PEOPLE}, POLICY), CancelToken()
     run = curator._home.run
 
     def stopped(*arguments: Any, **options: Any) -> Any:
@@ -87,7 +87,9 @@ def test_a_question_cancelled_in_the_outer_query_has_the_same_noise_when_asked_a
             curator.ask(SLOW, epsilon=1, stop=stop)
     assert cancelled.value.sqlstate == "57014"
     with pytest.MonkeyPatch.context() as quick:
-        quick.setattr(room, "finish", lambda *_, **__: (_ for _ in ()).throw(EngineFailed("late")))
+        quick.setattr(
+            room, "compute_answer", lambda *_, **__: (_ for _ in ()).throw(EngineFailed("late"))
+        )
         with pytest.raises(EngineFailed, match="was charged"):
             curator.ask(SLOW, epsilon=1)
     assert len(draws) == 1
@@ -95,7 +97,7 @@ def test_a_question_cancelled_in_the_outer_query_has_the_same_noise_when_asked_a
 
 
 def test_a_cancel_while_noise_is_drawn_waits_until_the_ledger_has_it(monkeypatch):
-    curator, stop = hold({"people": PEOPLE}, POLICY), Stop()
+    curator, stop = hold({"people": PEOPLE}, POLICY), CancelToken()
     drawn: list[int] = []
 
     def stopping() -> Any:
@@ -167,7 +169,7 @@ def test_a_limit_of_rows_is_no_oracle_about_fresh_noise(draws):
     curator = hold({"people": PEOPLE}, POLICY, most_rows=1)
     outcomes = set()
     for _ in range(5):
-        curator._told.clear()
+        curator._answers.clear()
         try:
             outcomes.add(str(curator.ask(question, epsilon=1).rows))
         except EngineFailed:
@@ -177,9 +179,9 @@ def test_a_limit_of_rows_is_no_oracle_about_fresh_noise(draws):
 
 def test_released_tables_come_back_as_they_were():
     leaves = {
-        "leaf": Released(pa.table({"k0": ["a", None], "a0": [1, -2], "a0_0": [1.5, 2.5]}), 1),
-        "other": Released(pa.table({"discreet_nothing": pa.nulls(3)}), 0),
-        "none": Released(pa.table({"a0": pa.array([], pa.float64())}), 2),
+        "leaf": ReleasedTable(pa.table({"k0": ["a", None], "a0": [1, -2], "a0_0": [1.5, 2.5]}), 1),
+        "other": ReleasedTable(pa.table({"discreet_nothing": pa.nulls(3)}), 0),
+        "none": ReleasedTable(pa.table({"a0": pa.array([], pa.float64())}), 2),
     }
     found = unpack_released(pack_released(leaves))
     assert list(found) == list(leaves)

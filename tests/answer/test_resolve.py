@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold
 
-from discreet.answer.aggregates import Ask
-from discreet.answer.resolve import resolve
-from discreet.answer.statement import parse
+from discreet.answer.aggregates import AggregateKind
+from discreet.answer.resolve import resolve_question
+from discreet.answer.statement import parse_question
 from discreet.errors import InvalidQuestion, QuestionRefused
 
 if TYPE_CHECKING:
     from discreet.answer.curator import Curator
-    from discreet.answer.question import Leaf, Question
+    from discreet.answer.question import PrivateQuery, Question
 
 POLICY = """
 tables:
@@ -68,21 +68,21 @@ def curator() -> Curator:
 @pytest.fixture
 def taken_apart(curator: Curator):
     def call(text: str) -> Question:
-        return resolve(parse(text), curator.catalog)
+        return resolve_question(parse_question(text), curator.catalog)
 
     return call
 
 
 @pytest.fixture
 def leaf(taken_apart):
-    def call(text: str) -> Leaf:
+    def call(text: str) -> PrivateQuery:
         (only,) = taken_apart(text).leaves
         return only
 
     return call
 
 
-def touched(leaf: Leaf) -> list[str]:
+def touched(leaf: PrivateQuery) -> list[str]:
     return [touch.held.name for touch in leaf.rows.touches]
 
 
@@ -91,7 +91,7 @@ def test_a_select_with_aggregates_is_one_leaf(taken_apart):
     (only,) = found.leaves
     assert found.is_direct
     assert found.names == ("sex", "count(*)", "half")
-    assert [item.ask for item in only.aggregates] == [Ask.COUNT, Ask.AVG]
+    assert [item.ask for item in only.aggregates] == [AggregateKind.COUNT, AggregateKind.AVG]
     assert [key.values for key in only.keys] == [("F", "M")]
 
 
@@ -168,7 +168,7 @@ def test_the_unit_stays_known_under_another_name(leaf):
     assert touched(leaf(text)) == ["visits", "stays"]
     assert (
         leaf("SELECT count(DISTINCT x) FROM (SELECT who AS x FROM visits) v").aggregates[0].ask
-        is Ask.COUNT_UNITS
+        is AggregateKind.COUNT_UNITS
     )
 
 
@@ -233,7 +233,7 @@ def test_a_star_lists_a_column_of_using_once(leaf):
 
 def test_the_unit_in_using_is_still_the_unit(leaf):
     found = leaf("SELECT count(DISTINCT who) FROM visits v JOIN visits u USING (who)")
-    assert found.aggregates[0].ask is Ask.COUNT_UNITS
+    assert found.aggregates[0].ask is AggregateKind.COUNT_UNITS
 
 
 def test_a_number_that_is_always_there_is_missing_where_a_left_join_finds_nothing(leaf):
@@ -241,7 +241,7 @@ def test_a_number_that_is_always_there_is_missing_where_a_left_join_finds_nothin
         "SELECT count(s.one) FROM visits v "
         "LEFT JOIN (SELECT who, 1 AS one FROM visits WHERE cost > 5) s USING (who)"
     )
-    assert found.aggregates[0].ask is Ask.COUNT_OF
+    assert found.aggregates[0].ask is AggregateKind.COUNT_OF
 
 
 def test_names_are_found_in_any_case_and_quoted_as_they_are(leaf):

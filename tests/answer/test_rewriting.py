@@ -57,7 +57,7 @@ def rewritten(text: str) -> list[str]:
     names = {curator.catalog.find(name).table.relation.name: name for name in TABLES}
     curator.close()
     found: list[str] = []
-    for leaf in plan.leaves:
+    for leaf in plan.private_queries:
         trees = [leaf.query, *(probe.query for probe in (*leaf.distincts, *leaf.ranks))]
         for tree in trees:
             if tree is not None:
@@ -88,7 +88,7 @@ def test_the_secret_is_another_one_each_time():
     secrets = set()
     for epsilon in (1, 2, 3):
         plan, _ = curator.plan(question, epsilon=epsilon, delta=1e-6)
-        secrets |= set(SECRET.findall(plan.leaves[0].query.sql()))
+        secrets |= set(SECRET.findall(plan.private_queries[0].query.sql()))
     assert len(secrets) == 3
 
 

@@ -14,8 +14,8 @@ from tests.answer.hospitals import PERSON
 from tests.answer.test_sensitivity import POLICY as VISITS
 from tests.answer.test_sensitivity import _of_one
 
-from discreet.answer.catalog import Held
-from discreet.answer.searching import LARGEST, make_search
+from discreet.answer.bounds_search import LARGEST, make_search
+from discreet.answer.catalog import CatalogTable
 from discreet.dp.accounting.pricing import price
 from discreet.errors import BudgetExceeded, NoBounds, QuestionRefused
 from discreet.policy.load import parse_policy
@@ -153,9 +153,9 @@ def test_bounds_are_of_the_whole_table_and_charged_there() -> None:
     policy = POLICY.replace("    columns:", "    partitions: {sex: value}\n    columns:")
     with _curator(policy) as curator:
         plan, _ = curator.plan(f"{SUM} WHERE sex = 'f'", epsilon=1)
-        (account,) = curator._payers.foretell(plan, at=curator._clock()).accounts
+        (account,) = curator._payers.predict(plan, at=curator._clock()).accounts
     assert account.cells is None
-    assert plan.leaves[0].leaf.rows.touches[0].cells is not None
+    assert plan.private_queries[0].private_query.rows.touches[0].cells is not None
 
 
 STRANGE = [1e300, -1e300, float("inf"), float("nan"), 0.0, -0.0, 1e-300, 4.0, 2.0**LARGEST, -7.5]
@@ -168,7 +168,7 @@ def test_nobody_changes_the_bins_by_more_than_the_noise_is_made_for(
 ) -> None:
     tables = _of_one([value] * count, ward=["a"] * count)
     said = parse_policy(VISITS.replace("[0, 10]", "private")).tables["visits"]
-    held = Held("visits", tables._tables["visits"], said, "table:visits", "1")
+    held = CatalogTable("visits", tables._tables["visits"], said, "table:visits", "1")
     search = make_search(held, "cost", epsilon=Fraction(1), analyst=None)
     changes = list(
         tables.changes(SimpleNamespace(leaves=(search.plan,)), leaver=PERSON, question="")  # pyright: ignore[reportArgumentType]
@@ -195,7 +195,7 @@ def test_every_number_is_between_the_ends_of_its_bin() -> None:
 
 
 def _check(value: float, found: list[int | None], size: int) -> None:
-    from discreet.answer.searching import _REAL, _WHOLE
+    from discreet.answer.bounds_search import _REAL, _WHOLE
 
     if value != value:
         assert found == [None]

@@ -19,8 +19,8 @@ from tests.answer.hospitals import CHILD, HIS_CHILDREN, MONTH, PERSON
 from tests.statistics.neighbors import GOES, SET, Neighbors
 
 import discreet
-from discreet.answer import blocks, bounding
-from discreet.answer.register import register
+from discreet.answer import blocks, bounded_queries
+from discreet.answer.register import register_table
 from discreet.dp.accounting.conversion import rho_of_epsilon
 from discreet.dp.event import Choice, Gaussian, Laplace, Sequence, Slip
 from discreet.errors import InvalidQuestion, QuestionRefused
@@ -149,7 +149,9 @@ def test_a_person_with_many_rows_counts_as_few() -> None:
 
 
 def test_rows_that_are_not_scaled_down_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounding, "_factor", lambda limit: blocks.build.number(limit.one))
+    monkeypatch.setattr(
+        bounded_queries, "_unit_factor", lambda limit: blocks.build.number(limit.one)
+    )
     assert not _holds(_of_one([10.0] * 40), BY_WARD)
 
 
@@ -157,7 +159,7 @@ def test_groups_that_are_not_chosen_are_caught(monkeypatch: pytest.MonkeyPatch) 
     assert _holds(
         _of_one([10.0] * 4), "SELECT ward, count(DISTINCT pid) FROM visits GROUP BY ward", IN_FEW
     )
-    monkeypatch.setattr(bounding, "_some_groups", lambda pre, *_: pre)
+    monkeypatch.setattr(bounded_queries, "_some_groups", lambda pre, *_: pre)
     assert not _holds(
         _of_one([10.0] * 4), "SELECT ward, count(DISTINCT pid) FROM visits GROUP BY ward", IN_FEW
     )
@@ -169,7 +171,7 @@ def test_numbers_beyond_their_bounds_are_clamped(value: float) -> None:
 
 
 def test_numbers_that_are_not_clamped_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "_within", lambda tree, *_: tree.copy())
+    monkeypatch.setattr(blocks, "_clamp_expression", lambda tree, *_: tree.copy())
     assert not _holds(_of_one([40.0]), "SELECT sum(cost) FROM visits")
 
 
@@ -255,7 +257,7 @@ def test_orders_by_chance_leave_nothing_to_the_engine() -> None:
     tables = Neighbors(
         {}, {"words": pa.table({"x": [p[0] for p in pairs], "y": [p[1] for p in pairs]})}
     )
-    hashed = bounding.keyed_hash([exp.column("x"), exp.column("y")])
+    hashed = bounded_queries.keyed_hash([exp.column("x"), exp.column("y")])
     query = exp.select(exp.Count(this=exp.Distinct(expressions=[hashed]))).from_(
         tables._tables["words"].relation
     )
@@ -274,7 +276,7 @@ def test_sums_within_a_person_do_not_depend_on_the_order_of_rows() -> None:
     question = (
         "SELECT sum(t) FROM (SELECT pid, sum(cost) AS t, avg(cost) AS m FROM visits GROUP BY pid) x"
     )
-    (leaf,) = tables.plan(question, POLICY).leaves
+    (leaf,) = tables.plan(question, POLICY).private_queries
     inner = leaf.query.find(exp.Subquery).this
     tables._choose(0, 0)
     found = tables.run(inner).to_pydict()
@@ -286,14 +288,14 @@ def _registered(folder: Path, rows: pa.Table, unit: str = "pid") -> Path:
     source, output = folder / "visits.csv", folder / "visits.parquet"
     pa.csv.write_csv(rows, source)
     policy = parse_policy(POLICY.replace("unit: pid", f"unit: {unit}", 1))
-    register(source, policy, output=output, force=True)
+    register_table(source, policy, output=output, force=True)
     return output
 
 
 def test_ranks_of_one_person_do_not_depend_on_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounding.secrets, "token_hex", lambda _=0: "same")
+    monkeypatch.setattr(bounded_queries.secrets, "token_hex", lambda _=0: "same")
     rows = pa.table({"pid": [1, 1, 2, 2, 2], "ward": ["a|b", "a", "", None, "b"], "cost": range(5)})
     found = [
         pq.read_table(_registered(tmp_path, part)).to_pylist()
@@ -318,5 +320,5 @@ def test_ranks_of_another_unit_bound_nothing(tmp_path: Path) -> None:
         )
         with discreet.open(path, policy, ledger=":memory:") as curator:
             plan, _ = curator.plan("SELECT count(*) FROM visits", epsilon=1)
-            methods.append(plan.leaves[0].limit.method)
+            methods.append(plan.private_queries[0].limit.method)
     assert methods == ["rank", "rescale"]

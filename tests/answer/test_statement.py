@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.answer.statement import parse
+from discreet.answer.statement import parse_question
 from discreet.errors import InvalidQuestion, QuestionRefused
 
 
@@ -23,7 +23,7 @@ from discreet.errors import InvalidQuestion, QuestionRefused
     ],
 )
 def test_one_select_is_read(text: str):
-    assert parse(text) is not None
+    assert parse_question(text) is not None
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_one_select_is_read(text: str):
 )
 def test_what_is_not_one_statement_is_invalid(text: str):
     with pytest.raises(InvalidQuestion):
-        parse(text)
+        parse_question(text)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_is_not_one_statement_is_invalid(text: str):
 )
 def test_whatever_else_is_refused(text: str):
     with pytest.raises((QuestionRefused, InvalidQuestion)):
-        parse(text)
+        parse_question(text)
 
 
 REASONS = {
@@ -111,7 +111,7 @@ REASONS = {
 @pytest.mark.parametrize("text", REASONS)
 def test_a_clause_that_is_on_no_list_is_refused_with_its_reason(text: str):
     with pytest.raises(QuestionRefused, match=REASONS[text]):
-        parse(text)
+        parse_question(text)
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_a_clause_that_is_on_no_list_is_refused_with_its_reason(text: str):
 )
 def test_a_clause_is_refused_however_deep_it_hides(text: str):
     with pytest.raises(QuestionRefused):
-        parse(text)
+        parse_question(text)
 
 
 @pytest.mark.parametrize("text", ["SELECT FROM WHERE", "SELECT (1", "how many?", "SELECT 'a"])
 def test_what_is_no_sql_says_where_to_look(text: str):
     with pytest.raises(InvalidQuestion, match="Look at"):
-        parse(text)
+        parse_question(text)
 
 
 BOMBS = {
@@ -152,12 +152,12 @@ BOMBS = {
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_invalid_by_its_size(bomb: str):
     with pytest.raises(InvalidQuestion, match="deep"):
-        parse(BOMBS[bomb])
+        parse_question(BOMBS[bomb])
 
 
 def test_a_long_question_is_still_read():
     many = ", ".join(f"count_if(age = {n}) AS n{n}" for n in range(1000))
-    assert len(parse(f"SELECT {many} FROM people").expressions) == 1000
+    assert len(parse_question(f"SELECT {many} FROM people").expressions) == 1000
 
 
 def test_a_long_chain_is_answered_or_refused_but_no_crash():
@@ -176,7 +176,7 @@ def test_a_long_chain_is_answered_or_refused_but_no_crash():
 def test_no_text_makes_the_reader_crash(text: str):
     for question in (text, f"SELECT {text} FROM people", f"SELECT count(*) FROM {text}"):
         with suppress(InvalidQuestion, QuestionRefused):
-            parse(question)
+            parse_question(question)
 
 
 WORDS = ["SELECT", "FROM", "WHERE", "count(*)", "people", "(", ")", ",", ";", "'", '"', "WITH"]
@@ -187,16 +187,16 @@ WORDS += ["CASE", "WHEN", "END", "OVER", "PIVOT", "*", "--", "/*", "$1", "?", "[
 @given(st.lists(st.sampled_from(WORDS), max_size=25))
 def test_no_row_of_words_makes_the_reader_crash(words: list[str]):
     with suppress(InvalidQuestion, QuestionRefused):
-        parse(" ".join(words))
+        parse_question(" ".join(words))
 
 
 @pytest.mark.parametrize("bracket", ["date(", "decimal(", "array[", "struct("])
 def test_nested_names_of_types_are_read_in_a_bounded_number_of_steps(bracket: str):
     closing = {"(": ")", "[": "]"}[bracket[-1]]
     with pytest.raises(InvalidQuestion, match="nested too deeply"):
-        parse(f"SELECT {bracket * 40}1{closing * 40}")
+        parse_question(f"SELECT {bracket * 40}1{closing * 40}")
 
 
 def test_a_number_of_thousands_of_digits_is_refused():
     with pytest.raises(InvalidQuestion, match="digits"):
-        parse(f"SELECT count(*) FROM people WHERE age < {'9' * 5000}")
+        parse_question(f"SELECT count(*) FROM people WHERE age < {'9' * 5000}")

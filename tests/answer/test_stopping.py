@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold
 
-from discreet.answer.stopping import Stop
+from discreet.answer.cancellation import CancelToken
 from discreet.errors import EngineFailed, StatementFailed
 
 PEOPLE = pa.table({"age": [1, 2, 3]})
@@ -38,7 +38,7 @@ class Busy:
 
 
 def test_who_waits_for_a_turn_can_be_stopped():
-    lock, stop = threading.Lock(), Stop()
+    lock, stop = threading.Lock(), CancelToken()
     lock.acquire()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(lambda: stop.turn(lock).__enter__())
@@ -50,7 +50,7 @@ def test_who_waits_for_a_turn_can_be_stopped():
 
 
 def test_an_engine_is_stopped_until_it_stops():
-    lock, stop, engine = threading.Lock(), Stop(), Busy()
+    lock, stop, engine = threading.Lock(), CancelToken(), Busy()
     with stop.turn(lock, engine):
         stop.set()
         assert engine.done.wait(60)
@@ -58,7 +58,7 @@ def test_an_engine_is_stopped_until_it_stops():
 
 
 def test_a_stopped_question_is_charged_once_and_answered_when_asked_again():
-    stop = Stop()
+    stop = CancelToken()
     stop.set()
     curator = hold({"people": PEOPLE}, POLICY)
     with pytest.raises(StatementFailed):

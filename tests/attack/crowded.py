@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from discreet.attack.questions.domains import Domain, Words, make_range
+from discreet.attack.questions.domains import ColumnDomain, WordDomain, make_range
 from discreet.engines.connect import open_table
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ def opened() -> Table:
     return open_table(staff())
 
 
-def public() -> list[Domain]:
+def public() -> list[ColumnDomain]:
     """Return what everybody knows."""
     return [make_range("age", 18, 67)]
 
 
-def illnesses() -> Domain:
-    return Words("ill", ILLNESSES)
+def illnesses() -> ColumnDomain:
+    return WordDomain("ill", ILLNESSES)

@@ -12,7 +12,7 @@ from pyarrow import csv
 
 from discreet.policy import model
 from discreet.release.anonymization import anonymize
-from discreet.release.settings import Wishes
+from discreet.release.options import AnonymizeOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def draw(adult: pa.Table, *, rows: int, chance: np.random.Generator) -> Drawn:
 
 
 def publish(table: pa.Table, path: Path, *, k: int, sensitive: str = "occupation") -> Path:
-    wishes = Wishes(
+    wishes = AnonymizeOptions(
         quasi=QUASI,
         sensitive=[sensitive],
         criteria=[model.KAnonymity(k)],

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from discreet.attack.classes.told import opened_release, read_classes
+from discreet.attack.classes.histograms import opened_release, read_classes
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from discreet.attack.classes.told import Told
+    from discreet.attack.classes.histograms import SensitiveHistogram
 
 
 @contextmanager
 def told(
     groups: list, values: list, *, policy=None, unit: list | None = None, **columns: list
-) -> Generator[Told]:
+) -> Generator[SensitiveHistogram]:
     """Open a release with one quasi-identifier `group` and one sensitive column `value`."""
     who = {"who": unit} if unit is not None else {}
     table = pa.table({"group": groups, "value": values, **who, **columns})

@@ -10,8 +10,8 @@ import pytest
 
 from discreet.policy import model
 from discreet.release.anonymization import anonymize
-from discreet.release.settings import Wishes
-from discreet.report.release import write_report
+from discreet.release.options import AnonymizeOptions
+from discreet.report.release import write_release_report
 
 if TYPE_CHECKING:
     from browser.conftest import Browser, Tab
@@ -39,13 +39,13 @@ OVERLAPPING = """
 @pytest.fixture(scope="module")
 def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tab:
     path = tmp_path_factory.mktemp("release") / "report.html"
-    wishes = Wishes(
+    wishes = AnonymizeOptions(
         quasi=["birth_date", "sex", "postcode"],
         sensitive=["insurance"],
         criteria=[model.KAnonymity(5)],
     )
     found = anonymize(HOSPITAL / "patients.csv", wishes=wishes, frontier=True)
-    write_report(found, path)
+    write_release_report(found, path)
     return browser.open(path)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.measure.assess import assess
-from discreet.report.assessment import write_report
+from discreet.report.assessment import write_assessment_report
 
 if TYPE_CHECKING:
     from browser.conftest import Browser, Tab
@@ -62,7 +62,7 @@ def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tab:
         against=HOSPITAL / "voters.csv",
         depth=2,
     )
-    write_report(found, path)
+    write_assessment_report(found, path)
     return browser.open(path)
 
 

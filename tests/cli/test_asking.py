@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.answer.answer import Answer, Error
+from discreet.answer.answer import Answer, CellError
 from discreet.answer.curator import open_curator
-from discreet.cli import ask, asking, explain
-from discreet.cli.command import run
+from discreet.cli import ask, curator_options, explain
+from discreet.cli.command import run_command
 from discreet.policy.load import parse_policy
 
 if TYPE_CHECKING:
@@ -57,18 +57,20 @@ def people() -> Any:
     ],
 )
 def test_a_cell_shows_no_digits_that_its_error_makes_meaningless(value, half, shown):
-    error = None if half is None else Error(half / 2, value - half, value + half)
-    assert ask._cells([value], [error], [False]) == [shown]  # pyright: ignore[reportPrivateUsage]
+    error = None if half is None else CellError(half / 2, value - half, value + half)
+    assert ask._format_cells([value], [error], [False]) == [shown]  # pyright: ignore[reportPrivateUsage]
 
 
 def test_numbers_that_are_none_do_not_stop_the_output():
-    shown = [asking.short(value) for value in (float("nan"), float("-inf"), None, 1e-6)]
+    shown = [
+        curator_options.format_short(value) for value in (float("nan"), float("-inf"), None, 1e-6)
+    ]
     assert shown == ["–", "-∞", "–", "1e-6"]
 
 
 @pytest.mark.parametrize("needed", [0.10351, 0.999999, 12.341, 1e-5])
 def test_an_epsilon_that_is_needed_is_never_rounded_down(needed: float):
-    shown = explain._rounded_up(needed)  # pyright: ignore[reportPrivateUsage]
+    shown = explain._round_up(needed)  # pyright: ignore[reportPrivateUsage]
     assert needed <= float(shown) <= needed * 1.02
 
 
@@ -91,12 +93,12 @@ def test_a_question_that_is_cached_costs_nothing(
     monkeypatch.setenv("DISCREET_LEDGER", str(tmp_path / "ledger.sqlite"))
     (tmp_path / "data.csv").write_text("sex\nF\nM\n")
     words = ["ask", str(tmp_path / "data.csv"), "SELECT count(*) FROM data", "--epsilon", "0.5"]
-    assert [run(words), run(words)] == [0, 0]
+    assert [run_command(words), run_command(words)] == [0, 0]
     shown = capsys.readouterr()
     assert "Spent epsilon 0.5. Left: epsilon 9.5 and delta 1e-5." in shown.out
     assert "Spent nothing: this question was answered before." in shown.out
     assert "Nobody declared a budget for 'data', so that it is epsilon 10" in shown.err
-    assert run(["budget", "--verify"]) == 0
+    assert run_command(["budget", "--verify"]) == 0
     shown = capsys.readouterr()
     assert shown.out.count("SELECT COUNT(*) FROM data") == 1
     assert "The book is whole" in shown.out

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from discreet.cli import command, options
-from discreet.cli.command import VERBS, run
+from discreet.cli.command import VERBS, run_command
 from discreet.errors import DiscreetError
 
 DISCREET = Path(sys.executable).parent / "discreet"
@@ -22,8 +22,8 @@ WIDTH = 100
 
 LIGHT = """
 import sys
-from discreet.cli.command import run
-code = run(sys.argv[1:])
+from discreet.cli.command import run_command
+code = run_command(sys.argv[1:])
 print(code, *(name for name in {heavy} if name in sys.modules), file=sys.stderr)
 """
 
@@ -69,7 +69,7 @@ def test_the_module_runs_as_the_command_does():
 def test_help_fits_a_screen_and_shows_examples(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ):
-    assert run([*arguments, "--help"]) == 0
+    assert run_command([*arguments, "--help"]) == 0
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
     assert shown.err == ""
@@ -80,14 +80,14 @@ def test_help_fits_a_screen_and_shows_examples(
 
 
 def test_help_names_every_verb_and_the_five_jobs(capsys: pytest.CaptureFixture[str]):
-    run(["--help"])
+    run_command(["--help"])
     shown = capsys.readouterr().out
     for word in (*VERBS, "assess", "release", "answer", "attack", "guard"):
         assert f"\n  {word} " in shown or f"\n    {word} " in shown
 
 
 def test_a_verb_is_needed(capsys: pytest.CaptureFixture[str]):
-    assert run([]) == 2
+    assert run_command([]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "Start here:" in shown.err
@@ -117,7 +117,7 @@ def test_a_verb_is_needed(capsys: pytest.CaptureFixture[str]):
 def test_wrong_usage_is_told_with_its_code_and_where_to_read_on(
     arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ):
-    assert run(arguments) == 2
+    assert run_command(arguments) == 2
     shown = capsys.readouterr()
     first, *rest = shown.err.splitlines()
     assert shown.out == ""
@@ -161,7 +161,7 @@ def test_an_unforeseen_error_is_told_without_its_words(
 ):
     monkeypatch.delenv("DISCREET_DEBUG", raising=False)
     add_verb(monkeypatch, ValueError("Alice Meier has no number"))
-    assert run(["probe"]) == 1
+    assert run_command(["probe"]) == 1
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "Alice" not in shown.err
@@ -174,14 +174,14 @@ def test_an_unforeseen_error_is_raised_for_who_looks_for_it(monkeypatch: pytest.
     monkeypatch.setenv("DISCREET_DEBUG", "1")
     add_verb(monkeypatch, ValueError("why"))
     with pytest.raises(ValueError, match="why"):
-        run(["probe"])
+        run_command(["probe"])
 
 
 def test_a_stopped_run_ends_with_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     add_verb(monkeypatch, KeyboardInterrupt())
-    assert run(["probe"]) == 130
+    assert run_command(["probe"]) == 130
     assert capsys.readouterr().err.endswith("Stopped.\n")
 
 
@@ -189,7 +189,7 @@ def test_what_an_engine_makes_of_a_stop_is_still_a_stop(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     add_verb(monkeypatch, RuntimeError("Query interrupted"))
-    assert run(["probe"], stops=[15]) == 143
+    assert run_command(["probe"], stops=[15]) == 143
     assert capsys.readouterr().err == "Stopped.\n"
 
 
@@ -197,7 +197,7 @@ def test_letters_that_steer_a_terminal_are_not_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     add_verb(monkeypatch, DiscreetError("column '\x1b[2J\x07\x9bage\r' is not\nin\tx.csv"))
-    run(["probe"])
+    run_command(["probe"])
     shown = capsys.readouterr().err
     assert shown == "error: column '�[2J��age�' is not\nin\tx.csv  [failed]\n"
 
@@ -264,7 +264,7 @@ def test_names_of_columns_cannot_steer_the_terminal(
 ):
     path = tmp_path / "people.csv"
     path.write_text("age\x1b[31m\\,[bold]zip[/bold]\n30,1\n31,2\n", encoding="utf-8")
-    assert run(["assess", str(path), "--quasi", "age\x1b[31m\\,[bold]zip[/bold]"]) == 0
+    assert run_command(["assess", str(path), "--quasi", "age\x1b[31m\\,[bold]zip[/bold]"]) == 0
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
     assert shown.startswith("2 of 2 people are unique on age�[31m\\ and [bold]zip[/bold]")

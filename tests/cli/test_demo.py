@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from discreet.cli.demo import (
-    CHAPTERS,
+    DEMO_STEPS,
     LEDGER,
     RESULTS,
     command,
     excerpt,
     forget_spending,
-    quoted,
+    quote_shell_word,
     read_hospital,
     refuse_to_replace,
     write_hospital,
@@ -81,13 +81,13 @@ def test_a_result_of_somebody_else_is_not_replaced(tmp_path: Path):
 
 
 def test_every_file_that_a_chapter_writes_is_looked_for_first():
-    places = {part for chapter in CHAPTERS for part in chapter.arguments if "{folder}" in part}
+    places = {part for chapter in DEMO_STEPS for part in chapter.arguments if "{folder}" in part}
     named = {place.removeprefix("{folder}/") for place in places}
     assert named <= {*read_hospital(), *RESULTS}
 
 
 def test_every_question_is_charged_to_the_ledger_of_the_folder():
-    asked = [chapter for chapter in CHAPTERS if chapter.arguments[0] == "ask"]
+    asked = [chapter for chapter in DEMO_STEPS if chapter.arguments[0] == "ask"]
     assert asked
     assert all(
         chapter.arguments[chapter.arguments.index("--ledger") + 1] == f"{{folder}}/{LEDGER}"
@@ -112,10 +112,10 @@ def test_a_dry_run_names_the_files_and_writes_none(tmp_path: Path):
 
 
 def test_every_chapter_asks_a_question_on_the_demo_folder():
-    assert all(chapter.question.endswith("?") for chapter in CHAPTERS)
+    assert all(chapter.question.endswith("?") for chapter in DEMO_STEPS)
     assert all(
         any("{folder}" in part for part in chapter.arguments) and chapter.lines > 0
-        for chapter in CHAPTERS
+        for chapter in DEMO_STEPS
     )
 
 
@@ -127,4 +127,4 @@ def test_an_excerpt_starts_at_the_top_when_its_beginning_is_not_found():
     "word", ["file.csv", "a = 'x'", "it's $HOME", 'say "no"', "`ls`", "a\\'b", ""]
 )
 def test_a_quoted_word_is_the_same_word_to_a_shell(word: str):
-    assert shlex.split(quoted(word)) == [word]
+    assert shlex.split(quote_shell_word(word)) == [word]

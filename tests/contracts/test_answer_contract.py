@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold, without_noise
 
-from discreet.answer import bounding
-from discreet.answer.cutting import ONE, exact_bins
+from discreet.answer import bounded_queries
+from discreet.answer.cut_rows import ONE, exact_bins
 from discreet.errors import InvalidQuestion, QuestionRefused
 
 if TYPE_CHECKING:
@@ -302,7 +302,9 @@ QUESTIONS = {
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither noise nor chance: groups of a person are taken in the same order everywhere."""
     without_noise(monkeypatch)
-    monkeypatch.setattr(bounding, "secrets", SimpleNamespace(token_hex=lambda size: "0" * 2 * size))
+    monkeypatch.setattr(
+        bounded_queries, "secrets", SimpleNamespace(token_hex=lambda size: "0" * 2 * size)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -343,7 +345,7 @@ def test_every_engine_gives_the_same_answer(curator: Curator, on_duckdb: Curator
 )
 def test_every_engine_counts_the_rows_that_limits_cut_off(curator: Curator, question: str):
     """Of 8 rows of one person 4 count, and both rows of another one."""
-    (leaf,) = curator.plan(question, epsilon=1)[0].leaves
+    (leaf,) = curator.plan(question, epsilon=1)[0].private_queries
     assert leaf.cut is not None
     bins = exact_bins(curator.engine.run(leaf.cut.query))
     assert bins.tolist() == [ONE // 2, ONE // 3, ONE - ONE // 3, *[0] * 10]

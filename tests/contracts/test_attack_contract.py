@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.attack.all_attacks import AttackInput, attack_all
+from discreet.attack.classes.histograms import read_classes
 from discreet.attack.classes.homogeneity import find_homogeneity
-from discreet.attack.classes.told import read_classes
-from discreet.attack.every import Given, attack_all
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Table
 from discreet.engines.postgres import PostgreSQL
-from discreet.engines.scratch import Scratch
-from discreet.measure.subject import bind
+from discreet.engines.scratch import ScratchEngine
+from discreet.measure.roles import bind_roles
 
 if TYPE_CHECKING:
     from discreet.attack.finding import Finding
@@ -49,11 +49,11 @@ def on(engine: Engine, table: pa.Table, label: str) -> Table:
 
 
 def attacked(engine: Engine) -> tuple[Finding, ...]:
-    with Scratch(engine) as scratch:
+    with ScratchEngine(engine) as scratch:
         release = on(scratch, RELEASE, "release")
-        bound = bind(release, quasi=["age", "born"], sensitive=["ill", "pay"])
+        bound = bind_roles(release, quasi=["age", "born"], sensitive=["ill", "pay"])
         tried = attack_all(
-            Given(
+            AttackInput(
                 release=bound,
                 rng=np.random.default_rng(1),
                 known=on(scratch, KNOWN, "known"),
@@ -67,9 +67,11 @@ def attacked(engine: Engine) -> tuple[Finding, ...]:
 
 def homogeneity(engine: Engine) -> Finding:
     """Return what one attack finds: all of them would take Spark minutes, for hundreds of queries."""
-    with Scratch(engine) as scratch:
+    with ScratchEngine(engine) as scratch:
         release = on(scratch, RELEASE, "release")
-        told = read_classes(bind(release, quasi=["age", "born"], sensitive=["ill"])).columns[0]
+        told = read_classes(bind_roles(release, quasi=["age", "born"], sensitive=["ill"])).columns[
+            0
+        ]
         return find_homogeneity(told)
 
 

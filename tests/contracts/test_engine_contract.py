@@ -83,7 +83,7 @@ def test_what_is_loaded_comes_back_exactly(any_engine: Engine, name: str) -> Non
     order = pa.array([1, 2, 3])
     relation = load(any_engine, **{"n": order, name: VALUES[name]})
     query = build.select(build.column(name), source=relation)
-    table = any_engine.run(build.ordered(query, [build.column("n")]))
+    table = any_engine.run(build.order_nulls_last(query, [build.column("n")]))
     assert table.column(0).combine_chunks() == VALUES[name]
 
 
@@ -124,21 +124,25 @@ def test_uncommon_arrow_types_are_loaded_as_common_ones(
     any_engine: Engine, given_type: pa.DataType, values: list[object], expected: list[object]
 ) -> None:
     relation = load(any_engine, v=pa.array(values, given_type))
-    query = build.ordered(build.select(build.column("v"), source=relation), [build.column("v")])
+    query = build.order_nulls_last(
+        build.select(build.column("v"), source=relation), [build.column("v")]
+    )
     assert column(any_engine, query) == expected
 
 
 def test_text_is_ordered_by_its_bytes(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array(list(reversed(TEXTS))))
-    query = build.ordered(build.select(build.column("v"), source=relation), [build.column("v")])
+    query = build.order_nulls_last(
+        build.select(build.column("v"), source=relation), [build.column("v")]
+    )
     assert column(any_engine, query) == sorted(TEXTS, key=str.encode)
 
 
 def test_smallest_and_largest_text_are_those_of_the_bytes(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array(["b", "A", "a", "B"]))
     query = build.select(
-        build.named(exp.Min(this=build.column("v")), "low"),
-        build.named(exp.Max(this=build.column("v")), "high"),
+        build.alias_as(exp.Min(this=build.column("v")), "low"),
+        build.alias_as(exp.Max(this=build.column("v")), "high"),
         source=relation,
     )
     assert rows(any_engine, query) == [("A", "b")]
@@ -163,7 +167,7 @@ def test_smallest_and_largest_text_are_those_of_the_bytes(any_engine: Engine) ->
 )
 def test_computed_text_is_ordered_by_its_bytes_too(any_engine: Engine, key: exp.Expr) -> None:
     relation = load(any_engine, n=pa.array([1, 2]), v=pa.array(["a", "B"]))
-    query = build.ordered(build.select(build.column("n"), source=relation), [key])
+    query = build.order_nulls_last(build.select(build.column("n"), source=relation), [key])
     assert column(any_engine, query) == [2, 1]
 
 
@@ -171,17 +175,21 @@ def test_text_stays_in_byte_order_after_it_is_kept(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array(["a", "B"]))
     kept = any_engine.keep(
         build.select(
-            build.named(exp.cast(build.column("v"), "TEXT"), "v"),
+            build.alias_as(exp.cast(build.column("v"), "TEXT"), "v"),
             source=relation,
         )
     )
-    query = build.ordered(build.select(build.column("v"), source=kept), [build.column("v")])
+    query = build.order_nulls_last(
+        build.select(build.column("v"), source=kept), [build.column("v")]
+    )
     assert column(any_engine, query) == ["B", "a"]
 
 
 def test_nulls_come_last_in_either_direction(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array([2, None, 1]))
-    upward = build.ordered(build.select(build.column("v"), source=relation), [build.column("v")])
+    upward = build.order_nulls_last(
+        build.select(build.column("v"), source=relation), [build.column("v")]
+    )
     downward = build.select(build.column("v"), source=relation).order_by(
         exp.Ordered(this=build.column("v"), desc=True, nulls_first=False)
     )
@@ -192,8 +200,8 @@ def test_nulls_come_last_in_either_direction(any_engine: Engine) -> None:
 def test_not_a_number_equals_itself_and_is_the_largest(any_engine: Engine) -> None:
     values = pa.array([math.nan, 1.0, math.inf, math.nan, -math.inf, None])
     relation = load(any_engine, v=values)
-    query = build.select(build.column("v"), build.count_rows(), source=relation)
-    query = build.ordered(query.group_by(build.column("v")), [build.column("v")])
+    query = build.select(build.column("v"), build.count_star(), source=relation)
+    query = build.order_nulls_last(query.group_by(build.column("v")), [build.column("v")])
     found = [(str(value), count) for value, count in rows(any_engine, query)]
     assert found == [("-inf", 1), ("1.0", 1), ("inf", 1), ("nan", 2), ("None", 1)]
 
@@ -201,7 +209,7 @@ def test_not_a_number_equals_itself_and_is_the_largest(any_engine: Engine) -> No
 def test_the_two_zeros_are_one_value(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array([0.0, -0.0, 1.0, None]))
     distinct = exp.Count(this=exp.Distinct(expressions=[build.column("v")]))
-    grouped = build.select(build.count_rows(), source=relation).group_by(build.column("v"))
+    grouped = build.select(build.count_star(), source=relation).group_by(build.column("v"))
     assert column(any_engine, build.select(distinct, source=relation)) == [2]
     assert sorted(column(any_engine, grouped)) == [1, 1, 2]
 
@@ -209,7 +217,7 @@ def test_the_two_zeros_are_one_value(any_engine: Engine) -> None:
 def test_the_two_zeros_join(any_engine: Engine) -> None:
     left = load(any_engine, v=pa.array([0.0, math.nan]))
     right = load(any_engine, w=pa.array([-0.0, math.nan]))
-    query = build.select(build.count_rows(), source=build.aliased_table(left, "l")).join(
+    query = build.select(build.count_star(), source=build.aliased_table(left, "l")).join(
         build.aliased_table(right, "r"),
         on=exp.EQ(this=build.column("v", of="l"), expression=build.column("w", of="r")),
     )
@@ -219,7 +227,7 @@ def test_the_two_zeros_join(any_engine: Engine) -> None:
 def test_texts_are_equal_only_when_their_characters_are(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array([*TEXTS, *TEXTS, None, None]))
     distinct = exp.Count(this=exp.Distinct(expressions=[build.column("v")]))
-    grouped = build.select(build.count_rows(), source=relation).group_by(build.column("v"))
+    grouped = build.select(build.count_star(), source=relation).group_by(build.column("v"))
     assert column(any_engine, build.select(distinct, source=relation)) == [len(TEXTS)]
     assert column(any_engine, grouped) == [2] * (len(TEXTS) + 1)
 
@@ -234,7 +242,7 @@ def test_an_empty_table_has_columns_and_no_rows(any_engine: Engine) -> None:
 
 def test_an_empty_table_counts_zero_and_sums_to_null(any_engine: Engine) -> None:
     relation = load(any_engine, a=pa.array([], pa.int64()))
-    query = build.select(build.count_rows(), build.total(build.column("a")), source=relation)
+    query = build.select(build.count_star(), build.sum_integers(build.column("a")), source=relation)
     assert rows(any_engine, query) == [(0, None)]
 
 
@@ -249,8 +257,8 @@ def test_names_keep_case_blanks_and_quotes(any_engine: Engine) -> None:
 def test_two_columns_of_a_result_may_share_a_name(any_engine: Engine) -> None:
     relation = load(any_engine, a=pa.array([1]), b=pa.array(["x"]))
     query = build.select(
-        build.named(build.column("a"), "same"),
-        build.named(build.column("b"), "same"),
+        build.alias_as(build.column("a"), "same"),
+        build.alias_as(build.column("b"), "same"),
         source=relation,
     )
     table = any_engine.run(query)
@@ -273,14 +281,14 @@ def test_left_join_on_equality_keeps_what_has_no_partner(any_engine: Engine) -> 
         on=exp.EQ(this=build.column("id", of="p"), expression=build.column("person", of="v")),
         join_type="left",
     )
-    query = build.ordered(query, [build.column("name", of="p"), build.column("n", of="v")])
+    query = build.order_nulls_last(query, [build.column("name", of="p"), build.column("n", of="v")])
     assert rows(any_engine, query) == [("a", 10), ("a", 20), ("b", None), ("c", None)]
 
 
 def test_null_safe_join_matches_nulls(any_engine: Engine) -> None:
     left = load(any_engine, v=pa.array([1, None]))
     right = load(any_engine, w=pa.array([1, None]))
-    query = build.select(build.count_rows(), source=build.aliased_table(left, "l")).join(
+    query = build.select(build.count_star(), source=build.aliased_table(left, "l")).join(
         build.aliased_table(right, "r"),
         on=exp.NullSafeEQ(this=build.column("v", of="l"), expression=build.column("w", of="r")),
     )
@@ -290,20 +298,20 @@ def test_null_safe_join_matches_nulls(any_engine: Engine) -> None:
 def test_rows_are_numbered_in_the_order_of_the_window(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array(["b", "A", None, "a"]))
     order = exp.Order(expressions=[exp.Ordered(this=build.column("v"), nulls_first=False)])
-    number = build.named(exp.Window(this=exp.RowNumber(), order=order), "position")
+    number = build.alias_as(exp.Window(this=exp.RowNumber(), order=order), "position")
     query = build.select(build.column("v"), number, source=relation)
-    query = build.ordered(query, [build.column("position")])
+    query = build.order_nulls_last(query, [build.column("position")])
     assert rows(any_engine, query) == [("A", 1), ("a", 2), ("b", 3), (None, 4)]
 
 
 def test_groups_can_be_filtered_and_limited(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array([1, 1, 2, 3, 3, 3]))
     query = (
-        build.select(build.column("v"), build.named(build.count_rows(), "n"), source=relation)
+        build.select(build.column("v"), build.alias_as(build.count_star(), "n"), source=relation)
         .group_by(build.column("v"))
-        .having(exp.GT(this=build.count_rows(), expression=build.number(1)))
+        .having(exp.GT(this=build.count_star(), expression=build.number(1)))
     )
-    query = build.ordered(query, [build.column("v")]).limit(1)
+    query = build.order_nulls_last(query, [build.column("v")]).limit(1)
     assert rows(any_engine, query) == [(1, 2)]
 
 
@@ -315,8 +323,8 @@ def test_whole_division_cuts_towards_zero_and_leaves_a_rest(
     a, b = build.column("a"), build.column("b")
     table = any_engine.run(
         build.select(
-            build.named(exp.IntDiv(this=a.copy(), expression=b.copy()), "quotient"),
-            build.named(exp.Mod(this=a.copy(), expression=b.copy()), "rest"),
+            build.alias_as(exp.IntDiv(this=a.copy(), expression=b.copy()), "quotient"),
+            build.alias_as(exp.Mod(this=a.copy(), expression=b.copy()), "rest"),
             source=relation,
         )
     )
@@ -336,7 +344,7 @@ def test_whole_division_binds_like_an_operator(any_engine: Engine) -> None:
 def test_sums_of_large_numbers_are_whole_and_exact(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array([LARGEST - 1, 1, SMALLEST, None]))
     table = any_engine.run(
-        build.select(build.named(build.total(build.column("v")), "v"), source=relation)
+        build.select(build.alias_as(build.sum_integers(build.column("v")), "v"), source=relation)
     )
     assert (table.column(0).to_pylist(), table.schema.types) == ([-1], [pa.int64()])
 
@@ -345,8 +353,8 @@ def test_a_cast_that_may_fail_gives_null(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array(["12", "-5", "Alice", "", None]), n=pa.array(range(5)))
     for kind, expected in (("BIGINT", [12, -5]), ("DOUBLE", [12.0, -5.0])):
         cast = exp.TryCast(this=build.column("v"), to=exp.DataType.build(kind))
-        query = build.ordered(
-            build.select(build.named(cast, "v"), source=relation), [build.column("n")]
+        query = build.order_nulls_last(
+            build.select(build.alias_as(cast, "v"), source=relation), [build.column("n")]
         )
         assert column(any_engine, query) == [*expected, None, None, None]
 
@@ -354,7 +362,7 @@ def test_a_cast_that_may_fail_gives_null(any_engine: Engine) -> None:
 def test_literals_are_taken_as_they_are(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array([1]))
     words = ["it's", 'a "b"', "back\\slash", "100%", "%s", "line\nbreak", "{}", "\U0001f600", "--x"]
-    literals = [build.named(build.text(word), str(n)) for n, word in enumerate(words)]
+    literals = [build.alias_as(build.text(word), str(n)) for n, word in enumerate(words)]
     assert rows(any_engine, build.select(*literals, source=relation)) == [tuple(words)]
 
 
@@ -385,7 +393,7 @@ def test_a_stream_is_in_order_and_comes_in_several_batches(any_engine: Engine) -
     count = 300_000
     relation = load(any_engine, v=pa.array(range(count)), t=pa.array(["x" * 40] * count))
     key = exp.Mod(this=build.column("v"), expression=build.number(1000))
-    query = build.ordered(everything(relation), [key, build.column("v")])
+    query = build.order_nulls_last(everything(relation), [key, build.column("v")])
     batches = list(any_engine.stream(query))
     values = [v for batch in batches for v in batch.column(0).to_pylist()]
     assert len(batches) > 1
@@ -394,9 +402,9 @@ def test_a_stream_is_in_order_and_comes_in_several_batches(any_engine: Engine) -
 
 def test_other_queries_may_run_while_a_stream_is_read(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array(range(1000)))
-    stream = any_engine.stream(build.ordered(everything(relation), [build.column("v")]))
+    stream = any_engine.stream(build.order_nulls_last(everything(relation), [build.column("v")]))
     first = next(stream)
-    kept = any_engine.keep(build.select(build.count_rows().as_("n"), source=relation))
+    kept = any_engine.keep(build.select(build.count_star().as_("n"), source=relation))
     rest = sum(batch.num_rows for batch in stream)
     assert first.num_rows + rest == 1000
     assert column(any_engine, everything(kept)) == [1000]
@@ -405,7 +413,7 @@ def test_other_queries_may_run_while_a_stream_is_read(any_engine: Engine) -> Non
 def test_a_query_tree_is_left_as_it_was(any_engine: Engine) -> None:
     relation = load(any_engine, v=pa.array(["1"]))
     cast = exp.TryCast(this=build.column("v"), to=exp.DataType.build("BIGINT"))
-    query = build.select(build.named(cast, "v"), source=relation)
+    query = build.select(build.alias_as(cast, "v"), source=relation)
     before = query.copy()
     any_engine.run(query)
     assert query == before
@@ -479,7 +487,7 @@ def test_any_table_comes_back_in_the_order_of_its_bytes(
         n=pa.array(range(len(table)), pa.int64()),
     )
     order = [build.column(name) for name in ("b", "a", "n")]
-    found = rows(any_engine, build.ordered(everything(relation), order))
+    found = rows(any_engine, build.order_nulls_last(everything(relation), order))
     any_engine.drop(relation)
     expected = sorted(
         ((*row, n) for n, row in enumerate(table)),

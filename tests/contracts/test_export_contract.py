@@ -15,7 +15,7 @@ from pyarrow import parquet
 from sqlglot import exp
 
 from discreet.engines.connect import open_table
-from discreet.engines.scratch import Scratch
+from discreet.engines.scratch import ScratchEngine
 from discreet.errors import EngineFailed, OutputRefused
 from discreet.release.write import parse_target, write_rows
 from discreet.sql import build
@@ -79,7 +79,7 @@ def everything(relation: exp.Table) -> exp.Select:
 
 
 def written(engine: Engine, table: pa.Table, place: object, **options: object) -> bytes:
-    with Scratch(engine) as scratch:
+    with ScratchEngine(engine) as scratch:
         relation = scratch.load(table.to_reader())
         target = parse_target(str(place), force=True)
         write_rows(scratch, everything(relation), target, **options)
@@ -117,10 +117,10 @@ def test_a_query_that_fails_midway_leaves_the_old_file(any_engine: Engine, tmp_p
     place, folder = tmp_path / "a.csv", f"{tmp_path}/b.parquet/"
     place.write_text("old")
     words = pa.table({"word": ["1"] * 5000 + ["Alice"]})
-    with Scratch(any_engine) as scratch:
+    with ScratchEngine(any_engine) as scratch:
         relation = scratch.load(words.to_reader())
         number = exp.cast(build.column("word"), "BIGINT")
-        query = build.select(build.named(number, "n"), source=relation)
+        query = build.select(build.alias_as(number, "n"), source=relation)
         with pytest.raises(EngineFailed) as failure:
             write_rows(scratch, query, parse_target(place, force=True))
         with pytest.raises(EngineFailed):
@@ -148,7 +148,7 @@ def test_what_is_written_is_read_back(any_engine: Engine, tmp_path: Path) -> Non
 
 def test_a_folder_holds_the_same_rows(any_engine: Engine, tmp_path: Path) -> None:
     target = parse_target(f"{tmp_path}/a.parquet/", force=False)
-    with Scratch(any_engine) as scratch:
+    with ScratchEngine(any_engine) as scratch:
         relation = scratch.load(TABLE.to_reader())
         result = write_rows(scratch, everything(relation), target, order=["small"], hide=["small"])
     assert result.rows == TABLE.num_rows
@@ -165,7 +165,7 @@ def test_a_folder_is_the_same_when_written_again(any_engine: Engine, tmp_path: P
     backwards = TABLE.take(list(reversed(range(TABLE.num_rows))))
     digests = set()
     for table in (TABLE, backwards):
-        with Scratch(any_engine) as scratch:
+        with ScratchEngine(any_engine) as scratch:
             relation = scratch.load(table.to_reader())
             target = parse_target(f"{tmp_path}/a.parquet/", force=True)
             digests.add(write_rows(scratch, everything(relation), target).sha256)
@@ -191,7 +191,7 @@ def test_a_postgres_table_is_written_from_every_engine(
     any_engine: Engine, postgres_url: str
 ) -> None:
     target = parse_target(f"{postgres_url}&table=released_{any_engine.name}", force=False)
-    with Scratch(any_engine) as scratch:
+    with ScratchEngine(any_engine) as scratch:
         relation = scratch.load(TABLE.to_reader())
         assert write_rows(scratch, everything(relation), target).rows == TABLE.num_rows
     table = open_table(target.source)
@@ -208,11 +208,11 @@ def test_a_postgres_table_that_fails_midway_leaves_the_old_one(
     any_engine: Engine, postgres_url: str
 ) -> None:
     target = parse_target(f"{postgres_url}&table=kept_{any_engine.name}", force=True)
-    with Scratch(any_engine) as scratch:
+    with ScratchEngine(any_engine) as scratch:
         words = scratch.load(pa.table({"word": ["1"] * 5000 + ["Alice"]}).to_reader())
         write_rows(scratch, everything(words), target)
         before = tables_of(target.source)  # other tests leave theirs
-        number = build.named(exp.cast(build.column("word"), "BIGINT"), "n")
+        number = build.alias_as(exp.cast(build.column("word"), "BIGINT"), "n")
         with pytest.raises(EngineFailed) as failure:
             write_rows(scratch, build.select(number, source=words), target)
     assert "Alice" not in str(failure.value)

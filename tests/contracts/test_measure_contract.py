@@ -13,8 +13,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.errors import EmptySource
 from discreet.policy import model
-from discreet.policy.hierarchies.tree import tree_of
-from discreet.policy.model import Column, Policy, Role
+from discreet.policy.hierarchies.tree import build_taxonomy
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
@@ -105,7 +105,7 @@ PEOPLE = pa.table(
         "pay": pa.array([10.5, 10.5, 20.0, -0.0, 0.0, NAN, None, 7.0, 7.0, 7.0, 1.0, 2.0]),
     }
 )
-ILLNESS = tree_of({"lung": ["flu", "cold"], "skin": ["acne"], "unknown": [""]})
+ILLNESS = build_taxonomy({"lung": ["flu", "cold"], "skin": ["acne"], "unknown": [""]})
 CRITERIA = (
     model.KAnonymity(2),
     model.LDiversity("ill", 2),
@@ -124,12 +124,12 @@ CRITERIA = (
 
 def policy(*criteria: model.Criterion, unit: str | None = None) -> Policy:
     columns = (
-        Column("zip", Role.QUASI_IDENTIFIER),
-        Column("age", Role.QUASI_IDENTIFIER),
-        Column("ill", Role.SENSITIVE, hierarchy=ILLNESS),
-        Column("pay", Role.SENSITIVE),
+        ColumnPolicy("zip", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE, hierarchy=ILLNESS),
+        ColumnPolicy("pay", ColumnRole.SENSITIVE),
     )
-    return Policy({"people": model.Table("people", columns, unit=unit, criteria=criteria)})
+    return Policy({"people": model.TablePolicy("people", columns, unit=unit, criteria=criteria)})
 
 
 @pytest.mark.parametrize("unit", [pytest.param(None, marks=pytest.mark.soak("spark")), "who"])

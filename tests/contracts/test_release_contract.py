@@ -14,18 +14,18 @@ from discreet.engines.engine import Table
 from discreet.policy import model
 from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Intervals
-from discreet.policy.model import Column, Policy, Role
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy
 from discreet.release.anonymization import anonymize
 
-QUASI = Role.QUASI_IDENTIFIER
+QUASI = ColumnRole.QUASI_IDENTIFIER
 COLUMNS = (
-    Column("id", Role.IDENTIFIER),
-    Column("age", QUASI, hierarchy=Intervals((Decimal(10), Decimal(20)))),
-    Column("born", QUASI, hierarchy=Calendar(("year", "decade"))),
-    Column("pay", QUASI),
-    Column("sex", QUASI),
-    Column("ill", Role.SENSITIVE),
-    Column("note", Role.INSENSITIVE),
+    ColumnPolicy("id", ColumnRole.IDENTIFIER),
+    ColumnPolicy("age", QUASI, hierarchy=Intervals((Decimal(10), Decimal(20)))),
+    ColumnPolicy("born", QUASI, hierarchy=Calendar(("year", "decade"))),
+    ColumnPolicy("pay", QUASI),
+    ColumnPolicy("sex", QUASI),
+    ColumnPolicy("ill", ColumnRole.SENSITIVE),
+    ColumnPolicy("note", ColumnRole.INSENSITIVE),
 )
 N = 60
 
@@ -49,8 +49,8 @@ def people(*, has_notes: bool) -> pa.Table:
 def policy(method: model.Method, *, has_notes: bool, **settings) -> Policy:
     columns = COLUMNS if has_notes else COLUMNS[:-1]
     criteria = (model.KAnonymity(3), model.LDiversity("ill", 2))
-    release = model.Release(method=method, **settings)
-    table = model.Table("people", columns, criteria=criteria, release=release)
+    release = model.ReleasePolicy(method=method, **settings)
+    table = model.TablePolicy("people", columns, criteria=criteria, release=release)
     return Policy({"people": replace(table, tolerance={"default": 1.0})})
 
 

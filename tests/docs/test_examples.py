@@ -33,7 +33,7 @@ from unittest.mock import patch
 
 import pytest
 
-from discreet.cli.command import run
+from discreet.cli.command import run_command
 
 if TYPE_CHECKING:
     from tests.docs.conftest import Hospital
@@ -207,7 +207,7 @@ class Reader:
             contextlib.redirect_stdout(printed),
             contextlib.redirect_stderr(printed),
         ):
-            code = run(arguments)
+            code = run_command(arguments)
         self.printed = printed.getvalue()
         return code
 

@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError
 from discreet.measure.criteria.verdicts import NAMES
 from discreet.policy.json_schema import policy_schema
 from discreet.serve.gateway.variables import DEFAULTS
-from discreet.serve.settings import Audit, Directory, Limits, Settings
+from discreet.serve.settings import AuditSettings, DirectorySettings, ServerLimits, Settings
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 ERRORS = (REFERENCE / "errors.md").read_text("utf-8")
@@ -95,10 +95,12 @@ def test_the_policy_knows_the_same_criteria_as_the_measures():
 
 
 @pytest.mark.parametrize(
-    "kind", [Settings, Limits, Audit, Directory], ids=lambda kind: kind.__name__
+    "kind",
+    [Settings, ServerLimits, AuditSettings, DirectorySettings],
+    ids=lambda kind: kind.__name__,
 )
 def test_a_setting_of_the_server_is_in_its_page(
-    kind: type[Settings | Limits | Audit | Directory],
+    kind: type[Settings | ServerLimits | AuditSettings | DirectorySettings],
 ):
     page = (REFERENCE / "serve.md").read_text("utf-8")
     names = set(kind.model_fields) - {"data", "limits", "audit", "ldap"}

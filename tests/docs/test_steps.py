@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.policy.json_schema import policy_schema
-from discreet.policy.model import STEPS, Release
+from discreet.policy.model import STEPS, ReleasePolicy
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 STEPS_PAGE = (REFERENCE / "steps.md").read_text("utf-8")
@@ -32,6 +32,6 @@ def test_a_step_has_a_section_that_names_its_parameters(name: str):
 def test_the_keys_of_the_block_and_their_words_are_in_the_page_of_policies():
     block = RELEASE.partition("\n## ")[0]
     properties = policy_schema()["$defs"]["WrittenRelease"]["properties"]
-    assert set(properties) == set(Release.__dataclass_fields__) - {"line"}
+    assert set(properties) == set(ReleasePolicy.__dataclass_fields__) - {"line"}
     words = [word for value in properties.values() for word in value.get("enum", [])]
     assert [word for word in [*properties, *words] if f"`{word}`" not in block] == []

@@ -18,10 +18,10 @@ from discreet.dp.accounting import (
     gaussian_scale,
     gaussian_scale_of_rho,
     group_factor,
-    odometer,
     pld_epsilon,
     price,
     rdp_epsilon,
+    read_odometer,
     replacing_one,
     rho_of_epsilon,
     to_fraction,
@@ -263,15 +263,15 @@ def test_gaussian_noise_of_the_given_scale_meets_epsilon_and_delta(
 
 
 def test_the_odometer_reads_the_smaller_of_two_counts():
-    few = odometer([Pure(Fraction(1, 2))], delta=MILLIONTH)
-    many = odometer([Pure(Fraction(1, 100))] * 1000, delta=MILLIONTH)
+    few = read_odometer([Pure(Fraction(1, 2))], delta=MILLIONTH)
+    many = read_odometer([Pure(Fraction(1, 100))] * 1000, delta=MILLIONTH)
     assert few.epsilon == few.basic == Fraction(1, 2)
     assert many.epsilon == many.zcdp < Fraction(3, 2)
     assert many.basic == 10
 
 
 def test_the_odometer_has_no_reading_where_delta_is_used_up():
-    reading = odometer([Pure(Fraction(1)), Slip(Fraction(1, 1000))], delta=MILLIONTH)
+    reading = read_odometer([Pure(Fraction(1)), Slip(Fraction(1, 1000))], delta=MILLIONTH)
     assert reading.basic is None
     assert reading.zcdp is None
     assert reading.epsilon is None
@@ -284,8 +284,8 @@ def test_a_thousand_questions_are_accounted_for_in_a_second():
     ]
     started = time.process_time()
     for count in range(0, 1000, 10):
-        odometer(asked[count : count + 10], delta=MILLIONTH)
-    odometer(asked, delta=MILLIONTH)
+        read_odometer(asked[count : count + 10], delta=MILLIONTH)
+    read_odometer(asked, delta=MILLIONTH)
     assert time.process_time() - started < 1
 
 
@@ -328,7 +328,7 @@ def test_reports_are_tighter_than_what_is_enforced():
     asked = [Laplace(Fraction(1), Fraction(100))] * 500 + [
         Gaussian(Fraction(1), Fraction(100))
     ] * 500
-    enforced = odometer(asked, delta=MILLIONTH).epsilon
+    enforced = read_odometer(asked, delta=MILLIONTH).epsilon
     pld, rdp = pld_epsilon(asked, delta=MILLIONTH), rdp_epsilon(asked, delta=MILLIONTH)
     assert enforced is not None
     assert pld is not None
@@ -345,7 +345,7 @@ def test_reports_of_every_kind_of_event_are_covered_by_its_price():
         Group(Laplace(Fraction(1), Fraction(10)), 2),
         Sequence((Laplace(Fraction(1), Fraction(10)),)),
     ]
-    basic = odometer(asked, delta=MILLIONTH).basic
+    basic = read_odometer(asked, delta=MILLIONTH).basic
     assert basic is not None
     for report in (pld_epsilon, rdp_epsilon):
         reported = report(asked, delta=MILLIONTH)

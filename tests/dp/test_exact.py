@@ -26,11 +26,11 @@ from discreet.dp.exact import (
     discrete_gaussian,
     discrete_laplace,
     geometric,
-    multiples,
+    multiply_exponents,
     parabola,
     uniform,
 )
-from discreet.dp.exact_choice import exponential, permute_and_flip, score_gaps
+from discreet.dp.exact_choice import sample_exponential, sample_permute_and_flip, score_gaps
 
 RUNS = 100_000
 rates = st.fractions(min_value=Fraction(1, 2**80), max_value=2**80).filter(bool)
@@ -76,14 +76,14 @@ def test_a_coin_has_its_chance(chance: Fraction):
 @pytest.mark.parametrize("gamma", ["0", "1/3", "1", "5/2", "17/3", "1/1000000000000"])
 def test_a_coin_of_an_exponential_has_its_chance(gamma: str):
     rate = Fraction(gamma)
-    gammas = multiples(np.ones(RUNS, np.int64), rate) if rate else _zeros(RUNS)
+    gammas = multiply_exponents(np.ones(RUNS, np.int64), rate) if rate else _zeros(RUNS)
     chance = math.exp(-rate)
     flips = bernoulli_exp(gammas).astype(np.int64)
     assert frequency_p_value(flips, [1 - chance, chance]) > ALPHA
 
 
 def _zeros(count: int) -> Exponents:
-    return multiples(np.zeros(count, np.int64), Fraction(1))
+    return multiply_exponents(np.zeros(count, np.int64), Fraction(1))
 
 
 @pytest.mark.statistics
@@ -110,7 +110,7 @@ def test_a_coin_of_wrong_bounds_is_noticed():
 
 @given(st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=5), rates)
 def test_bounds_of_multiples_hold(factors: list[int], rate: Fraction):
-    gammas = multiples(np.array(factors, np.int64), rate)
+    gammas = multiply_exponents(np.array(factors, np.int64), rate)
     for lane, factor in enumerate(factors):
         assert gammas.exact(lane) == factor * rate
         assert int(gammas.lower[lane]) <= factor * rate * 2**BITS
@@ -120,7 +120,7 @@ def test_bounds_of_multiples_hold(factors: list[int], rate: Fraction):
 
 @given(st.lists(st.integers(0, 2**200), min_size=1, max_size=5), rates)
 def test_bounds_of_multiples_hold_for_large_integers(factors: list[int], rate: Fraction):
-    gammas = multiples(np.array(factors, object), rate)
+    gammas = multiply_exponents(np.array(factors, object), rate)
     for lane, factor in enumerate(factors):
         assert int(gammas.lower[lane]) <= factor * rate * 2**BITS
         known = factor * rate * 2**BITS <= int(gammas.upper[lane])
@@ -192,7 +192,7 @@ def permute_and_flip_chances(gaps: list[int], rate: float) -> list[float]:
 @pytest.mark.parametrize("gaps", [[0], [0, 0, 3], [5, 0, 1, 2], [0, 400, 1, 1, 9]])
 @pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(0.3)])
 def test_permute_and_flip_has_its_chances(gaps: list[int], rate: Fraction):
-    chosen = permute_and_flip(np.array(gaps), rate, RUNS)
+    chosen = sample_permute_and_flip(np.array(gaps), rate, RUNS)
     chances = permute_and_flip_chances(gaps, float(rate))
     assert (
         frequency_p_value(chosen, [chance if chance > 1e-30 else 0 for chance in chances]) > ALPHA
@@ -203,7 +203,7 @@ def test_permute_and_flip_has_its_chances(gaps: list[int], rate: Fraction):
 @pytest.mark.parametrize("gaps", [[0], [0, 0, 3], [5, 0, 1, 2], [0, 400, 1, 1, 9]])
 @pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(0.3)])
 def test_the_exponential_mechanism_has_its_chances(gaps: list[int], rate: Fraction):
-    chosen = exponential(np.array(gaps), rate, RUNS)
+    chosen = sample_exponential(np.array(gaps), rate, RUNS)
     weights = np.exp(-np.array(gaps) * float(rate))
     weights[weights < 1e-30] = 0
     assert frequency_p_value(chosen, (weights / weights.sum()).tolist()) > ALPHA
@@ -212,4 +212,4 @@ def test_the_exponential_mechanism_has_its_chances(gaps: list[int], rate: Fracti
 def test_gaps_of_far_scores_do_not_overflow():
     gaps = score_gaps(np.array([2**63 - 1, -(2**63)]))
     assert gaps.tolist() == [0, 2**64 - 1]
-    assert permute_and_flip(gaps, Fraction(1), 3).tolist() == [0, 0, 0]
+    assert sample_permute_and_flip(gaps, Fraction(1), 3).tolist() == [0, 0, 0]

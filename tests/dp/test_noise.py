@@ -12,10 +12,10 @@ from tests.statistics.fit import ALPHA, fit_p_value, gaussian_below, laplace_bel
 from discreet.dp import noise
 from discreet.dp.noise import (
     LARGEST_SCALE,
-    gaussian,
-    laplace,
     representable,
     representable_root,
+    sample_gaussian,
+    sample_laplace,
     system_noise,
 )
 from discreet.errors import InvalidBudget, InvalidMechanism
@@ -34,25 +34,25 @@ def only_opendp(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.statistics
 @pytest.mark.parametrize("scale", [*SCALES, LARGEST_SCALE], ids=float)
 def test_many_laplace_values_fit_their_chances(scale: Fraction):
-    assert fit_p_value(laplace(scale, RUNS), laplace_below(scale)) > ALPHA
+    assert fit_p_value(sample_laplace(scale, RUNS), laplace_below(scale)) > ALPHA
 
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("scale", [*SCALES, LARGEST_SCALE], ids=float)
 def test_many_gaussian_values_fit_their_chances(scale: Fraction):
-    assert fit_p_value(gaussian(scale, RUNS), gaussian_below(scale)) > ALPHA
+    assert fit_p_value(sample_gaussian(scale, RUNS), gaussian_below(scale)) > ALPHA
 
 
 @pytest.mark.statistics
 @pytest.mark.usefixtures("only_opendp")
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(3.3)], ids=float)
 def test_the_values_of_opendp_fit_their_chances(scale: Fraction):
-    assert fit_p_value(laplace(scale, 20_000), laplace_below(scale)) > ALPHA
-    assert fit_p_value(gaussian(scale, 20_000), gaussian_below(scale)) > ALPHA
+    assert fit_p_value(sample_laplace(scale, 20_000), laplace_below(scale)) > ALPHA
+    assert fit_p_value(sample_gaussian(scale, 20_000), gaussian_below(scale)) > ALPHA
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("draw", [laplace, gaussian])
+@pytest.mark.parametrize("draw", [sample_laplace, sample_gaussian])
 @pytest.mark.parametrize("scale", [Fraction(0.7), Fraction(25.1)], ids=float)
 def test_both_samplers_draw_from_one_distribution(
     draw, scale: Fraction, monkeypatch: pytest.MonkeyPatch
@@ -64,20 +64,26 @@ def test_both_samplers_draw_from_one_distribution(
 
 @pytest.mark.statistics
 def test_a_scale_five_percent_too_small_does_not_fit():
-    wrong = laplace(Fraction(19, 20) * 10, RUNS), gaussian(Fraction(19, 20) * 10, RUNS)
+    wrong = (
+        sample_laplace(Fraction(19, 20) * 10, RUNS),
+        sample_gaussian(Fraction(19, 20) * 10, RUNS),
+    )
     assert fit_p_value(wrong[0], laplace_below(10)) < ALPHA
     assert fit_p_value(wrong[1], gaussian_below(10)) < ALPHA
 
 
 @pytest.mark.statistics
 def test_a_two_sample_test_tells_scales_apart():
-    assert same_p_value(laplace(Fraction(10), 50_000), laplace(Fraction(11), 50_000)) < ALPHA
+    assert (
+        same_p_value(sample_laplace(Fraction(10), 50_000), sample_laplace(Fraction(11), 50_000))
+        < ALPHA
+    )
 
 
 @pytest.mark.statistics
 def test_values_are_independent_of_those_before_them():
     """Correlation of neighbors among 100 000 values: 6 standard errors, a chance below 1e-8."""
-    values = laplace(Fraction(10), RUNS).astype(float)
+    values = sample_laplace(Fraction(10), RUNS).astype(float)
     assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 6 / math.sqrt(RUNS)
 
 
@@ -85,18 +91,18 @@ def test_noise_has_no_seed():
     drawn = []
     for _ in range(2):
         np.random.seed(1)
-        drawn.append(laplace(Fraction(10**6), 300).tolist())
+        drawn.append(sample_laplace(Fraction(10**6), 300).tolist())
     assert drawn[0] != drawn[1]
 
 
-@pytest.mark.parametrize("draw", [laplace, gaussian])
+@pytest.mark.parametrize("draw", [sample_laplace, sample_gaussian])
 @pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1), LARGEST_SCALE + 1], ids=str)
 def test_a_scale_out_of_range_is_refused(draw, scale: Fraction):
     with pytest.raises(InvalidMechanism):
         draw(scale, 1)
 
 
-@pytest.mark.parametrize("draw", [laplace, gaussian])
+@pytest.mark.parametrize("draw", [sample_laplace, sample_gaussian])
 def test_no_values_are_an_empty_array_and_fewer_are_refused(draw):
     assert draw(Fraction(1), 0).dtype == np.int64
     assert draw(Fraction(1), 0).size == 0
@@ -104,7 +110,7 @@ def test_no_values_are_an_empty_array_and_fewer_are_refused(draw):
         draw(Fraction(1), -1)
 
 
-@pytest.mark.parametrize("draw", [laplace, gaussian])
+@pytest.mark.parametrize("draw", [sample_laplace, sample_gaussian])
 @pytest.mark.parametrize("count", [7, noise.OPENDP_UP_TO + 1])
 def test_almost_no_noise_is_none(draw, count: int):
     assert not draw(Fraction(1e-300), count).any()
@@ -112,15 +118,15 @@ def test_almost_no_noise_is_none(draw, count: int):
 
 def test_few_values_come_from_opendp(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(noise, "_opendp_laplace", lambda scale: lambda zeros: [7 for _ in zeros])
-    assert laplace(Fraction(2), 3).tolist() == [7, 7, 7]
+    assert sample_laplace(Fraction(2), 3).tolist() == [7, 7, 7]
 
 
 def test_a_scale_that_no_float_holds_does_not_go_to_opendp(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(noise, "_opendp_laplace", pytest.fail)
-    assert laplace(Fraction(10, 3), 3).size == 3
+    assert sample_laplace(Fraction(10, 3), 3).size == 3
 
 
-@pytest.mark.parametrize("draw", [laplace, gaussian])
+@pytest.mark.parametrize("draw", [sample_laplace, sample_gaussian])
 def test_noise_needs_no_opendp(draw, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(__import__("sys").modules, "opendp.mod", None)
     noise._has_opendp.cache_clear()

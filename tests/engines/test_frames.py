@@ -64,7 +64,7 @@ def test_a_frame_can_be_read_twice_and_streamed(name: str) -> None:
 def test_categories_are_ordered_as_text() -> None:
     frame = pd.DataFrame({"v": pd.Categorical(["b", "a"], categories=["b", "a"], ordered=True)})
     table = open_table(frame)
-    query = build.ordered(
+    query = build.order_nulls_last(
         build.select(build.column("v"), source=table.relation), [build.column("v")]
     )
     assert str(table.columns[0].kind) == "text"
@@ -83,7 +83,7 @@ def test_instants_of_pandas_have_microseconds() -> None:
 
 def test_nested_columns_are_compared_by_their_text() -> None:
     table = open_table(pa.table({"v": [[1, 2], [1, 2]], "s": [{"a": 1}, {"a": 1}]}))
-    query = build.select(build.count_rows(), source=table.relation).group_by(
+    query = build.select(build.count_star(), source=table.relation).group_by(
         build.column("v"), build.column("s")
     )
     assert [str(column.kind) for column in table.columns] == ["other", "other"]

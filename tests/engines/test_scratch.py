@@ -8,13 +8,13 @@ import pytest
 import discreet
 from discreet.engines.connect import open_table
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.scratch import Scratch
+from discreet.engines.scratch import ScratchEngine
 from discreet.errors import DiscreetError
 from discreet.sql import build
 
 
 def test_what_is_kept_is_dropped_at_the_end(any_engine):
-    with Scratch(any_engine) as scratch:
+    with ScratchEngine(any_engine) as scratch:
         loaded = scratch.load(pa.table({"age": [41, 7]}).to_reader())
         kept = scratch.keep(build.select(build.column("age"), source=loaded))
         assert scratch.run(build.select(build.column("age"), source=kept)).num_rows == 2

@@ -91,7 +91,9 @@ def test_kinds_of_a_server_s_columns(clinic: str) -> None:
 @pytest.mark.postgres
 def test_values_that_arrow_lacks_do_not_stop_a_query(clinic: str) -> None:
     table = open_table(clinic, table="people")
-    query = build.ordered(build.select(exp.Star(), source=table.relation), [build.column("id")])
+    query = build.order_nulls_last(
+        build.select(exp.Star(), source=table.relation), [build.column("id")]
+    )
     first, second = table.engine.run(query).to_pylist()
     assert (str(first["born"]), first["price"], str(second["price"])) == (
         "9999-12-31",
@@ -104,13 +106,13 @@ def test_values_that_arrow_lacks_do_not_stop_a_query(clinic: str) -> None:
 @pytest.mark.postgres
 def test_nested_and_enumerated_columns_can_be_grouped_and_ordered_as_text(clinic: str) -> None:
     people = open_table(clinic, table="people")
-    grouped = build.select(build.count_rows(), source=people.relation).group_by(
+    grouped = build.select(build.count_star(), source=people.relation).group_by(
         build.column("tags")
     )
     assert people.engine.run(grouped).column(0).to_pylist() == [2]
     visits = open_table(clinic, table="ward.visits")
     query = build.select(build.column("mood"), source=visits.relation)
-    moods = visits.engine.run(build.ordered(query, [build.column("mood")])).column(0)
+    moods = visits.engine.run(build.order_nulls_last(query, [build.column("mood")])).column(0)
     assert moods.to_pylist() == ["glad", "sad"]
 
 
@@ -120,9 +122,9 @@ def test_every_text_has_the_order_of_its_bytes(clinic: str) -> None:
     kept = table.engine.keep(
         build.select(
             build.column("name"),
-            build.named(exp.cast(build.column("id"), "TEXT"), "cast"),
-            build.named(exp.Max(this=build.column("name")), "max"),
-            build.named(build.text("x"), "literal"),
+            build.alias_as(exp.cast(build.column("id"), "TEXT"), "cast"),
+            build.alias_as(exp.Max(this=build.column("name")), "max"),
+            build.alias_as(build.text("x"), "literal"),
             source=table.relation,
         ).group_by(build.column("name"), build.column("id"))
     )
@@ -206,7 +208,7 @@ def test_spark_opens_files_tables_and_frames(spark_engine: Engine, tmp_path: Pat
     by_frame = open_table(frame)
     for table in (by_path, by_name, by_frame):
         kinds = {column.name: str(column.kind) for column in table.columns}
-        count = table.engine.run(build.select(build.count_rows(), source=table.relation))
+        count = table.engine.run(build.select(build.count_star(), source=table.relation))
         assert (kinds, count.column(0).to_pylist()) == ({"a": "integer", "m": "other"}, [2])
     by_frame.engine.close()  # a session that was given stays open
     assert spark_engine.session.range(1).count() == 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.cli.command import run
+from discreet.cli.command import run_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def discreet(
 
     def call(*arguments: object) -> Ran:
         capsys.readouterr()
-        code = run([str(argument) for argument in arguments])
+        code = run_command([str(argument) for argument in arguments])
         shown = capsys.readouterr()
         return Ran(code, shown.out, shown.err)
 

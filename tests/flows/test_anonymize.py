@@ -443,7 +443,7 @@ def test_people_of_several_rows_are_people_and_their_number_is_not_published(
 def test_a_disk_that_fills_leaves_nothing(crowd: Path, folder: Path):
     program = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)); "
-        "from discreet.cli.command import run; sys.exit(run(sys.argv[1:]))"
+        "from discreet.cli.command import run_command; sys.exit(run_command(sys.argv[1:]))"
     )
     before = everything(folder)
     command = [sys.executable, "-c", program, "anonymize", "crowd.csv", *SHORTCUT, "-o", "out.csv"]
@@ -472,9 +472,11 @@ def frame_of(crowd: Path) -> pd.DataFrame:
 def released(frame: object, folder: Path, name: str = "frame.parquet") -> pl.DataFrame:
     from discreet.policy.model import KAnonymity
     from discreet.release.anonymization import anonymize
-    from discreet.release.settings import Wishes
+    from discreet.release.options import AnonymizeOptions
 
-    wishes = Wishes(quasi=["age", "sex", "zip"], sensitive=["ill"], criteria=[KAnonymity(3)])
+    wishes = AnonymizeOptions(
+        quasi=["age", "sex", "zip"], sensitive=["ill"], criteria=[KAnonymity(3)]
+    )
     found = anonymize(frame, wishes=wishes, output=folder / name, force=True, accept_risk="a test")
     assert found.k is not None
     assert found.k >= 3

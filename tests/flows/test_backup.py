@@ -20,9 +20,9 @@ from discreet.dp.ledger import Account, Ledger, Reservation
 from discreet.errors import BudgetExceeded
 from discreet.guard.access.authority import Relation
 from discreet.guard.access.initial import initial_authority
-from discreet.guard.control import Control
+from discreet.guard.control import ControlStore
 from discreet.guard.journal import Event, Journal
-from discreet.guard.journal.reading import Wanted
+from discreet.guard.journal.search import EntryFilter
 from discreet.writing import make_private_folder, private_files
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -55,7 +55,7 @@ def _make_clinic(data: Path) -> Path:
     (data / "server.yaml").write_text("port: 5433\n", "utf-8")
     with duckdb.connect(str(data / "data.duckdb")) as connection:
         connection.execute("CREATE TABLE t AS SELECT 42 AS a")
-    control = Control(data / "control.sqlite")
+    control = ControlStore(data / "control.sqlite")
     control.put("setting", "a", {"n": 1})
     control.close()
     journal = Journal(data / "journal.sqlite")
@@ -93,7 +93,7 @@ def test_everything_comes_back_in_another_folder(discreet, backed_up: Path, fold
     other = folder / "other"
     with duckdb.connect(str(other / "data.duckdb")) as connection:
         assert connection.execute("SELECT a FROM t").fetchall() == [(42,)]
-    assert Control(other / "control.sqlite").get("setting", "a") == {"n": 1}
+    assert ControlStore(other / "control.sqlite").get("setting", "a") == {"n": 1}
     assert next(Journal(other / "journal.sqlite").entries()).event.user == "ada"
     assert spent(other) == 1
     assert (other / "keys" / "server.key").read_bytes() == b"secret"
@@ -108,7 +108,7 @@ def test_the_journal_tells_of_backups_and_of_going_back(discreet, backed_up: Pat
         ("elsewhere", [f"back up to {backed_up}", "restored from clinic.backup as of "]),
     ):
         journal = Journal(backed_up.with_name(place) / "journal.sqlite")
-        found = [entry.event.reason or "" for entry in journal.entries(Wanted(kind="backup"))]
+        found = [entry.event.reason or "" for entry in journal.entries(EntryFilter(kind="backup"))]
         journal.close()
         assert [reason[: len(word)] for reason, word in zip(found, told, strict=True)] == told
 
@@ -226,7 +226,7 @@ def test_a_reservation_that_was_not_answered_in_the_backup_is_paid_again(
 
 
 def test_users_who_were_dropped_since_stay_dropped(discreet, backed_up: Path, clinic: Path):
-    control = Control(clinic / "control.sqlite")
+    control = ControlStore(clinic / "control.sqlite")
     control.change(0, initial_authority("admin"), by="ada", statement="DROP ROLE eve", at=NOON)
     control.delete("setting", "a")
     control.close()
@@ -235,17 +235,17 @@ def test_users_who_were_dropped_since_stay_dropped(discreet, backed_up: Path, cl
     assert (ran.code, ran.error) == (2, "output-refused")
     assert "changed since the backup was made (DROP ROLE eve)" in ran.err
     assert discreet(*restore, "--keep-rights").code == 0
-    control = Control(clinic / "control.sqlite")
+    control = ControlStore(clinic / "control.sqlite")
     assert (control.authority().version, control.get("setting", "a")) == (1, None)
     control.close()
     assert discreet(*restore, "--forget", "it was a mistake").code == 0
-    control = Control(clinic / "control.sqlite")
+    control = ControlStore(clinic / "control.sqlite")
     assert (control.authority().version, control.get("setting", "a")) == (0, {"n": 1})
     control.close()
 
 
 def test_rights_that_do_not_fit_the_data_are_not_kept(discreet, backed_up: Path, clinic: Path):
-    control = Control(clinic / "control.sqlite")
+    control = ControlStore(clinic / "control.sqlite")
     made = replace(
         initial_authority("admin"),
         relations={("public", "n"): Relation("public", "n", "table", "admin", ())},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.demo import CHAPTERS, RESULTS, read_hospital
+from discreet.cli.demo import DEMO_STEPS, RESULTS, read_hospital
 
 pytestmark = pytest.mark.xdist_group("demo")  # the story is told once
 DISCREET = Path(sys.executable).parent / "discreet"
@@ -43,7 +43,7 @@ def test_the_demo_ends_well_and_keeps_to_three_screens(told):
 
 
 def test_every_chapter_shows_its_question_and_its_command(told):
-    assert all(chapter.question in told.stdout for chapter in CHAPTERS)
+    assert all(chapter.question in told.stdout for chapter in DEMO_STEPS)
     assert "$ discreet init discreet-demo/patients.csv" in told.stdout
     assert "$ discreet check discreet-demo/patients.csv --policy" in told.stdout
 
@@ -102,7 +102,7 @@ def test_spending_stays_in_the_folder(place, story):
 
 
 def test_the_excerpts_begin_where_they_should(told):
-    assert all(chapter.begins in told.stdout for chapter in CHAPTERS)
+    assert all(chapter.begins in told.stdout for chapter in DEMO_STEPS)
 
 
 def test_the_files_and_the_report_are_written(told, place):

@@ -15,7 +15,7 @@ from tests.flows.gateways import Gateway, connect
 from discreet.errors import UnprotectedFile
 from discreet.serve.folder import require_protected
 from discreet.serve.settings import read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.startup import open_server
 from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def test_a_ledger_that_others_can_read_is_refused(people: Path, discreet: Discre
 def test_a_server_is_not_opened_in_a_folder_that_others_can_read(tmp_path: Path):
     (tmp_path / "data").mkdir()
     with pytest.raises(UnprotectedFile, match="chmod 700"):
-        open_house(read_settings(tmp_path / "data", port=0))
+        open_server(read_settings(tmp_path / "data", port=0))
 
 
 def test_public_halves_and_settings_may_be_read(tmp_path: Path):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.command import run
+from discreet.cli.command import run_command
 from discreet.policy.load import load_policy
-from discreet.policy.model import Role
+from discreet.policy.model import ColumnRole
 
 HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
 
@@ -24,18 +24,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_policy_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["init", "patients.csv"]) == 0
+    assert run_command(["init", "patients.csv"]) == 0
     printed = capsys.readouterr().out
     (folder / "policy.yaml").write_text(printed, encoding="utf-8")
     table = load_policy(folder / "policy.yaml").tables["patients"]
     assert table.unit == "patient_id"
-    assert table.with_role(Role.SENSITIVE) == ("salary", "insurance", "diagnosis")
+    assert table.with_role(ColumnRole.SENSITIVE) == ("salary", "insurance", "diagnosis")
     identifiers = ("patient_id", "name", "national_id", "email", "phone", "address")
-    assert table.with_role(Role.IDENTIFIER) == identifiers
+    assert table.with_role(ColumnRole.IDENTIFIER) == identifiers
 
 
 def test_several_files_become_one_policy_with_references(folder: Path) -> None:
-    assert run(["init", "patients.csv", "visits.csv", "doctors.csv", "-o", "policy.yaml"]) == 0
+    assert (
+        run_command(["init", "patients.csv", "visits.csv", "doctors.csv", "-o", "policy.yaml"]) == 0
+    )
     tables = load_policy(folder / "policy.yaml").tables
     assert list(tables) == ["patients", "visits", "doctors"]
     assert tables["visits"].unit == "patient_id"
@@ -47,20 +49,20 @@ def test_several_files_become_one_policy_with_references(folder: Path) -> None:
 
 
 def test_the_written_policy_is_accepted_by_check(folder: Path) -> None:
-    assert run(["init", "patients.csv", "-o", "policy.yaml"]) == 0
-    assert run(["check", "patients.csv", "--policy", "policy.yaml"]) == 3
+    assert run_command(["init", "patients.csv", "-o", "policy.yaml"]) == 0
+    assert run_command(["check", "patients.csv", "--policy", "policy.yaml"]) == 3
 
 
 def test_a_source_is_written_as_seen_from_the_policy(folder: Path) -> None:
     (folder / "policies").mkdir()
-    assert run(["init", "patients.csv", "-o", "policies/p.yaml"]) == 0
+    assert run_command(["init", "patients.csv", "-o", "policies/p.yaml"]) == 0
     assert "source: ../patients.csv" in (folder / "policies" / "p.yaml").read_text("utf-8")
 
 
 def test_json_tells_reason_confidence_and_evidence(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["init", "patients.csv", "--json"]) == 0
+    assert run_command(["init", "patients.csv", "--json"]) == 0
     table = json.loads(capsys.readouterr().out)["tables"][0]
     email = next(column for column in table["columns"] if column["column"] == "email")
     assert email["role"] == "identifier"
@@ -71,19 +73,19 @@ def test_json_tells_reason_confidence_and_evidence(
 
 def test_an_existing_file_is_not_replaced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "policy.yaml").write_text("mine", encoding="utf-8")
-    assert run(["init", "patients.csv", "-o", "policy.yaml"]) == 2
+    assert run_command(["init", "patients.csv", "-o", "policy.yaml"]) == 2
     assert "[output-refused]" in capsys.readouterr().err
     assert (folder / "policy.yaml").read_text("utf-8") == "mine"
 
 
 def test_force_replaces_an_existing_file(folder: Path) -> None:
     (folder / "policy.yaml").write_text("mine", encoding="utf-8")
-    assert run(["init", "patients.csv", "-o", "policy.yaml", "--force"]) == 0
+    assert run_command(["init", "patients.csv", "-o", "policy.yaml", "--force"]) == 0
     assert "patients" in load_policy(folder / "policy.yaml").tables
 
 
 def test_a_dry_run_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["init", "patients.csv", "-o", "policy.yaml", "--dry-run"]) == 0
+    assert run_command(["init", "patients.csv", "-o", "policy.yaml", "--dry-run"]) == 0
     assert "tables:" in capsys.readouterr().out
     assert not (folder / "policy.yaml").exists()
 
@@ -105,7 +107,7 @@ def test_an_error_has_its_code_and_writes_nothing(
     (folder / "empty.csv").write_bytes(b"")
     before = sorted(folder.iterdir())
     output = [] if "-o" in arguments else ["-o", "policy.yaml"]
-    assert run(["init", *arguments, *output]) in (1, 2)
+    assert run_command(["init", *arguments, *output]) in (1, 2)
     assert f"[{code}]" in capsys.readouterr().err
     assert sorted(folder.iterdir()) == before
 
@@ -114,23 +116,23 @@ def test_a_file_with_a_header_only_gets_a_draft_by_names(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "header.csv").write_text("name,age,diagnosis\n", encoding="utf-8")
-    assert run(["init", "header.csv"]) == 0
+    assert run_command(["init", "header.csv"]) == 0
     assert "diagnosis: {role: sensitive, kind: text}" in capsys.readouterr().out
 
 
 def test_a_delimiter_may_be_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["name|age", *(f"Anna Meier {n}|{n % 60 + 20}" for n in range(60))]
     (folder / "odd.txt").write_text("\n".join(lines), encoding="utf-8")
-    assert run(["init", "odd.txt", "--delimiter", "|"]) == 0
+    assert run_command(["init", "odd.txt", "--delimiter", "|"]) == 0
     assert "name: {role: identifier, kind: text}" in capsys.readouterr().out
 
 
 def test_the_schema_for_editors_is_printed_without_a_source(capsys):
     import json
 
-    from discreet.cli.command import run
+    from discreet.cli.command import run_command
 
-    assert run(["init", "--schema"]) == 0
+    assert run_command(["init", "--schema"]) == 0
     assert json.loads(capsys.readouterr().out)["$defs"]
 
 

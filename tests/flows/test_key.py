@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from discreet.guard.control import Control
-from discreet.guard.identity.door import Visitor
+from discreet.guard.control import ControlStore
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.journal import Journal
 from discreet.guard.vault.keys import open_key
 from discreet.guard.vault.wrapping import read_wrapping_key
 from discreet.serve.settings import read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,15 +82,15 @@ def served(clinic: Path, discreet: Discreet, monkeypatch) -> Callable[..., None]
     monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
 
     def run(*statements: str) -> None:
-        opened = open_house(read_settings(clinic, port=0))
+        opened = open_server(read_settings(clinic, port=0))
         try:
-            visitor = Visitor("admin", "127.0.0.1", is_local=True, is_encrypted=True)
-            session = opened.house.open(visitor, {}, "test")
+            visitor = ClientInfo("admin", "127.0.0.1", is_local=True, is_encrypted=True)
+            session = opened.server.open_session(visitor, {}, "test")
             for statement in statements:
                 session.run(session.prepare(session.split(statement)[0]))
             session.close()
         finally:
-            opened.house.close()
+            opened.server.close()
 
     discreet("key", "create", "clinic", "t.sin")
     run(
@@ -203,7 +203,7 @@ def test_the_servers_key_is_changed_and_everything_still_opens(clinic: Path, dis
     assert new != old
     assert not path.with_name("master.key.new").exists()
     assert read_wrapping_key(path.with_name(f"master.key.{old.fingerprint}")) == old
-    control = Control(clinic / "control.sqlite")
+    control = ControlStore(clinic / "control.sqlite")
     open_key(control, "a.b", new).close()
     control.close()
     assert discreet("key", "rewrap", "clinic", "--new-key-file", "third.key").code == 0

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from tests.flows.gateways import Gateway, connect, run
 
-from discreet.guard.control import Control
-from discreet.guard.vault.keys import Act, create_key
+from discreet.guard.control import ControlStore
+from discreet.guard.vault.keys import KeyAction, create_key
 from discreet.guard.vault.wrapping import parse_wrapping_key
 
-ACT = Act("test", dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+ACT = KeyAction("test", dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
 NEEDS_ROOT = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root may read the memory of a server that protects itself"
 )
@@ -31,7 +31,7 @@ def test_a_closed_session_leaves_neither_its_values_nor_its_key_in_the_memory(tm
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
     key, value = secrets.token_bytes(32), f"canary-{secrets.token_hex(8)}"
-    with closing(Control(data / "control.sqlite")) as control:
+    with closing(ControlStore(data / "control.sqlite")) as control:
         wrapping = parse_wrapping_key(key, where="The test")
         create_key(control, "notes.body", wrapping, act=ACT, custody="client")
     gateway = Gateway(data)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.errors import LoginFailed
-from discreet.guard.control import Control
+from discreet.guard.control import ControlStore
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.identity.certificates import mapped_names
-from discreet.guard.identity.door import Visitor
-from discreet.guard.identity.doorkeeper import Doorkeeper
+from discreet.guard.identity.rule_authenticator import RuleAuthenticator
 from discreet.guard.journal import Journal
 from discreet.guard.vault.authentication import open_control
-from discreet.guard.vault.keys import Act
+from discreet.guard.vault.keys import KeyAction
 from discreet.guard.vault.wrapping import read_wrapping_key
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ def clinic(folder: Path, discreet: Discreet, monkeypatch) -> Path:
 
 
 def enter(clinic: Path, user: str, password: str = PASSWORD) -> str:
-    control = Control(clinic / "control.sqlite")
+    control = ControlStore(clinic / "control.sqlite")
     try:
-        return _door(control, clinic).check_password(Visitor(user, **VISITOR), password)
+        return _door(control, clinic).check_password(ClientInfo(user, **VISITOR), password)
     finally:
         control.close()
 
 
-def _door(control: Control, clinic: Path) -> Doorkeeper:
+def _door(control: ControlStore, clinic: Path) -> RuleAuthenticator:
     key = clinic / "keys" / "master.key"
     server = read_wrapping_key(key) if key.exists() else None
-    documents, _ = open_control(control, server, act=Act("test", datetime.now(UTC)))
-    return Doorkeeper(documents, control.authority, journal=[].append)
+    documents, _ = open_control(control, server, act=KeyAction("test", datetime.now(UTC)))
+    return RuleAuthenticator(documents, control.authority, journal=[].append)
 
 
 def listed(discreet: Discreet) -> dict[str, dict]:
@@ -150,9 +150,9 @@ def test_a_password_or_a_user_can_expire(clinic: Path, discreet: Discreet):
 
 def test_a_token_is_shown_once_listed_and_revoked(clinic: Path, discreet: Discreet):
     text = discreet("user", "token", "clinic", "admin", "--days", "3", "--label", "bi").out.strip()
-    control = Control(clinic / "control.sqlite")
+    control = ControlStore(clinic / "control.sqlite")
     door = _door(control, clinic)
-    assert door.check_token(Visitor("", **VISITOR), text).user == "admin"
+    assert door.check_token(ClientInfo("", **VISITOR), text).user == "admin"
     (told,) = discreet("user", "token", "clinic", "admin", "--list", "--json").json["tokens"]
     assert text.split("_", 2)[2] not in str(told)
     assert (told["label"], told["scopes"]) == ("bi", ["query"])
@@ -161,7 +161,7 @@ def test_a_token_is_shown_once_listed_and_revoked(clinic: Path, discreet: Discre
     assert wrong.error == "wrong-usage"
     assert discreet("user", "token", "clinic", "admin", "--revoke", told["id"]).code == 0
     with pytest.raises(LoginFailed):
-        door.check_token(Visitor("", **VISITOR), text)
+        door.check_token(ClientInfo("", **VISITOR), text)
     control.close()
 
 
@@ -188,7 +188,7 @@ def test_certificates_are_mapped_and_forgotten(clinic: Path, discreet: Discreet)
     assert discreet("user", "certificate", "clinic", "admin", "--name", name).out == f"{name}\n"
     assert listed(discreet)["admin"]["ways"] == ["password", "certificate"]
     assert discreet("user", "certificate", "clinic", "admin", "--clear").out == "cn:admin\n"
-    control = Control(clinic / "control.sqlite")
+    control = ControlStore(clinic / "control.sqlite")
     assert mapped_names(control, "admin") is None
     control.close()
 

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
-from discreet.measure.classes import Subject, group
+from discreet.measure.classes import Roles, group_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,13 +38,13 @@ def cells_of() -> Iterator[Grouping]:
     ) -> Cells:
         relation = engine.load(table.to_reader())
         opened = Table(engine, relation, engine.columns(relation), "table")
-        subject = Subject(
+        subject = Roles(
             opened,
             quasi=tuple(opened.column(name) for name in quasi),
             sensitive=tuple(opened.column(name) for name in sensitive),
             unit=opened.column(unit) if unit else None,
         )
-        return group(subject)
+        return group_cells(subject)
 
     yield cells_of
     engine.close()

@@ -17,7 +17,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.measure.classes import Cells, Groups
+    from discreet.measure.classes import Cells, ClassHistograms
 
 
 def sizes_of(cells: Cells) -> list[int]:
@@ -121,7 +121,7 @@ class Cut:
             yield from part.to_batches() or [pa.RecordBatch.from_pylist([], schema=part.schema)]
 
 
-def classes_of(batches: Iterator[Groups]) -> list[tuple[int, dict[int, int]]]:
+def classes_of(batches: Iterator[ClassHistograms]) -> list[tuple[int, dict[int, int]]]:
     found: list[tuple[int, dict[int, int]]] = []
     for groups in batches:
         ends = groups.starts[1:]

@@ -7,12 +7,12 @@ import pytest
 
 import discreet
 from discreet.errors import UnknownColumn
-from discreet.policy.model import Column, KAnonymity, Policy, Role, Table
+from discreet.policy.model import ColumnPolicy, ColumnRole, KAnonymity, Policy, TablePolicy
 
 
-def cautions(columns: dict, **roles: Role) -> str:
-    listed = tuple(Column(name, role) for name, role in roles.items())
-    policy = Policy({"t": Table("t", listed, criteria=(KAnonymity(2),))})
+def cautions(columns: dict, **roles: ColumnRole) -> str:
+    listed = tuple(ColumnPolicy(name, role) for name, role in roles.items())
+    policy = Policy({"t": TablePolicy("t", listed, criteria=(KAnonymity(2),))})
     found = discreet.assess(pa.table(columns), policy, depth=0)
     assert found.holds
     return "\n".join(found.cautions)
@@ -21,9 +21,9 @@ def cautions(columns: dict, **roles: Role) -> str:
 def test_identifiers_in_the_table_are_cautioned_against():
     said = cautions(
         {"name": ["Ann", "Bob"], "id": [1, 2], "zip": ["1", "1"]},
-        name=Role.IDENTIFIER,
-        id=Role.IDENTIFIER,
-        zip=Role.QUASI_IDENTIFIER,
+        name=ColumnRole.IDENTIFIER,
+        id=ColumnRole.IDENTIFIER,
+        zip=ColumnRole.QUASI_IDENTIFIER,
     )
     assert "identifiers ('name' and 'id')" in said
     assert "Ann" not in said
@@ -33,25 +33,29 @@ def test_identifiers_in_the_table_are_cautioned_against():
 def test_an_identifier_that_was_withheld_is_none(withheld: list):
     names = pa.array(withheld, pa.string())
     said = cautions(
-        {"name": names, "zip": ["1", "1"]}, name=Role.IDENTIFIER, zip=Role.QUASI_IDENTIFIER
+        {"name": names, "zip": ["1", "1"]},
+        name=ColumnRole.IDENTIFIER,
+        zip=ColumnRole.QUASI_IDENTIFIER,
     )
     assert "identifiers (" not in said
 
 
 def test_an_identifier_of_the_policy_may_be_gone_from_the_table():
-    said = cautions({"zip": ["1", "1"]}, name=Role.IDENTIFIER, zip=Role.QUASI_IDENTIFIER)
+    said = cautions(
+        {"zip": ["1", "1"]}, name=ColumnRole.IDENTIFIER, zip=ColumnRole.QUASI_IDENTIFIER
+    )
     assert "identifiers (" not in said
 
 
-@pytest.mark.parametrize("role", [role for role in Role if role is not Role.IDENTIFIER])
-def test_any_other_column_of_the_policy_must_be_there(role: Role):
+@pytest.mark.parametrize("role", [role for role in ColumnRole if role is not ColumnRole.IDENTIFIER])
+def test_any_other_column_of_the_policy_must_be_there(role: ColumnRole):
     with pytest.raises(UnknownColumn, match="'other'"):
-        cautions({"zip": ["1", "1"]}, other=role, zip=Role.QUASI_IDENTIFIER)
+        cautions({"zip": ["1", "1"]}, other=role, zip=ColumnRole.QUASI_IDENTIFIER)
 
 
 def test_columns_without_a_role_are_named_but_not_all_of_many():
     others = {f"c{index}": [1, 2] for index in range(7)}
-    said = cautions({"zip": ["1", "1"], **others}, zip=Role.QUASI_IDENTIFIER)
+    said = cautions({"zip": ["1", "1"], **others}, zip=ColumnRole.QUASI_IDENTIFIER)
     assert "nothing about 'c0', 'c1', 'c2', 'c3', 'c4' and 2 more:" in said
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.measure.assess import assess
 from discreet.policy import model
-from discreet.policy.model import Column, Policy, Role
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy
 
 ROWS = st.lists(
     st.tuples(*(st.sampled_from([None, "a", "b", "c"]) for _ in range(4))), min_size=1, max_size=14
@@ -44,8 +44,11 @@ def test_identifiers_and_the_unit_do_not_stay():
     table = pa.table(
         {"id": [1, 1, 2, 3], "name": list("abcd"), "age": [4] * 4, "pet": list("ccdd")}
     )
-    columns = (Column("name", Role.IDENTIFIER), Column("age", Role.QUASI_IDENTIFIER))
-    policy = Policy({"t": model.Table("t", columns, unit="id")})
+    columns = (
+        ColumnPolicy("name", ColumnRole.IDENTIFIER),
+        ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),
+    )
+    policy = Policy({"t": model.TablePolicy("t", columns, unit="id")})
     found = assess(table, policy, table="t", depth=0).joint
     # The one person with a cat has two rows; of the two with a dog nobody is alone.
     assert (found.columns, found.unique) == (2, 1)
@@ -64,8 +67,11 @@ GAPS = pa.table(
 
 
 def verdict(criterion: model.Criterion, table: pa.Table = GAPS) -> Any:
-    columns = (Column("zip", Role.QUASI_IDENTIFIER), Column("ill", Role.SENSITIVE))
-    policy = Policy({"t": model.Table("t", columns, criteria=(criterion,))})
+    columns = (
+        ColumnPolicy("zip", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
+    )
+    policy = Policy({"t": model.TablePolicy("t", columns, criteria=(criterion,))})
     return assess(table, policy, table="t", depth=0).criteria[0]
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.measure.assess import assess
-from discreet.measure.assessment import Assessment  # noqa: TC001 -- a fixture's type
-from discreet.policy.model import Column, KAnonymity, Policy, Role, Table
+from discreet.measure.assessment import Assessment
+from discreet.policy.model import ColumnPolicy, ColumnRole, KAnonymity, Policy, TablePolicy
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -20,8 +20,11 @@ def found() -> Assessment:
     people = pa.table(
         {HOSTILE: ["CELL_1", "CELL_1", "CELL_2"], "ill": ["CELL_3", "CELL_4", "CELL_4"]}
     )
-    columns = (Column(HOSTILE, Role.QUASI_IDENTIFIER), Column("ill", Role.SENSITIVE))
-    table = Table(name="people", columns=columns, criteria=(KAnonymity(k=2), KAnonymity(k=1)))
+    columns = (
+        ColumnPolicy(HOSTILE, ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
+    )
+    table = TablePolicy(name="people", columns=columns, criteria=(KAnonymity(k=2), KAnonymity(k=1)))
     return assess(people, Policy({"people": table}))
 
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.errors import EmptySource, InvalidCriterion, UnknownColumn, WrongUsage
-from discreet.policy.model import Column, DeltaPresence, KMap, Policy, Role, Table
+from discreet.policy.model import ColumnPolicy, ColumnRole, DeltaPresence, KMap, Policy, TablePolicy
 
 
 def policy(*criteria, quasi=("age",)) -> Policy:
-    columns = tuple(Column(name, Role.QUASI_IDENTIFIER) for name in quasi)
-    return Policy({"t": Table("t", columns, criteria=criteria)})
+    columns = tuple(ColumnPolicy(name, ColumnRole.QUASI_IDENTIFIER) for name in quasi)
+    return Policy({"t": TablePolicy("t", columns, criteria=criteria)})
 
 
 def test_presence_is_the_share_of_a_class_that_is_in_the_table():

@@ -11,8 +11,8 @@ import pytest
 import discreet
 from discreet.errors import EmptySource, InvalidCriterion, UnreadableSource
 from discreet.policy import model
-from discreet.policy.hierarchies.tree import tree_of
-from discreet.policy.model import Column, Policy, Role, Table
+from discreet.policy.hierarchies.tree import build_taxonomy
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy, TablePolicy
 
 
 def assess(columns: dict, sensitive=(), unit=None, policy=None) -> discreet.Assessment:
@@ -23,8 +23,8 @@ def assess(columns: dict, sensitive=(), unit=None, policy=None) -> discreet.Asse
 
 
 def policy(*criteria, **columns) -> Policy:
-    listed = (Column("zip", Role.QUASI_IDENTIFIER), *columns.values())
-    return Policy({"t": Table("t", listed, criteria=criteria)})
+    listed = (ColumnPolicy("zip", ColumnRole.QUASI_IDENTIFIER), *columns.values())
+    return Policy({"t": TablePolicy("t", listed, criteria=criteria)})
 
 
 def test_missing_is_a_value_of_its_own_and_matches_nothing_else():
@@ -56,8 +56,8 @@ def test_a_missing_sensitive_value_comes_last_in_an_order():
 
 
 def test_a_missing_sensitive_value_is_alone_in_a_hierarchy_below_the_top():
-    tree = tree_of({"lung": ["flu", "cold"], "skin": ["acne"]})
-    rules = policy(ill=Column("ill", Role.SENSITIVE, hierarchy=tree))
+    tree = build_taxonomy({"lung": ["flu", "cold"], "skin": ["acne"]})
+    rules = policy(ill=ColumnPolicy("ill", ColumnRole.SENSITIVE, hierarchy=tree))
     columns = {"zip": ["1", "2", "3", "4"], "ill": ["flu", "cold", "acne", None]}
     worst = assess(columns, ["ill"], policy=rules).sensitive["ill"].worst["hierarchical"]
     levels = {view.values["zip"]: view.level for view in worst}
@@ -109,7 +109,7 @@ def test_suppressed_rows_are_judged_with_the_others():
 
 def test_a_table_that_is_all_suppressed_is_one_class():
     criteria = model.KAnonymity(2), model.LDiversity("ill", 2), model.TCloseness("ill", 0.1)
-    rules = policy(*criteria, ill=Column("ill", Role.SENSITIVE))
+    rules = policy(*criteria, ill=ColumnPolicy("ill", ColumnRole.SENSITIVE))
     found = assess({"zip": ["*", "*"], "ill": ["flu", "acne"]}, ["ill"], policy=rules)
     assert (found.classes, found.k, found.unique, found.suppressed) == (1, 2, 0, 2)
     assert [(verdict.holds, verdict.reached) for verdict in found.criteria] == [
@@ -141,7 +141,7 @@ def test_a_person_is_unique_who_is_alone_in_at_least_one_class():
 
 def test_a_person_in_several_failing_classes_fails_once():
     criteria = model.KAnonymity(2), model.LDiversity("ill", 2), model.TCloseness("ill", 0.2)
-    rules = policy(*criteria, ill=Column("ill", Role.SENSITIVE))
+    rules = policy(*criteria, ill=ColumnPolicy("ill", ColumnRole.SENSITIVE))
     columns = {
         "who": [1, 1, 1, 2, 2],
         "zip": ["1", "2", "3", "3", "3"],
@@ -167,7 +167,7 @@ def test_a_level_that_equals_its_threshold_holds():
         model.TCloseness("ill", 0.0),
         model.BetaLikeness("ill", 0.0),
     )
-    rules = policy(*criteria, ill=Column("ill", Role.SENSITIVE))
+    rules = policy(*criteria, ill=ColumnPolicy("ill", ColumnRole.SENSITIVE))
     columns = {"zip": ["1"] * 3 + ["2"] * 3, "ill": ["a", "b", "c"] * 2}
     found = assess(columns, ["ill"], policy=rules)
     assert [verdict.holds for verdict in found.criteria] == [True] * 5
@@ -183,13 +183,15 @@ def test_a_strict_criterion_does_not_hold_at_its_threshold():
         model.LDiversity("ill", 2, "recursive", 2.0),
         model.LDiversity("ill", 2, "recursive", 2.01),
     )
-    rules = policy(*criteria, ill=Column("ill", Role.SENSITIVE))
+    rules = policy(*criteria, ill=ColumnPolicy("ill", ColumnRole.SENSITIVE))
     found = assess(columns, ["ill"], policy=rules)
     assert [verdict.holds for verdict in found.criteria] == [False, True, False, True]
 
 
 def test_an_order_written_in_the_policy_gives_words_a_distance():
-    rules = policy(pay=Column("pay", Role.SENSITIVE, values=("low", "mid", "high", "never")))
+    rules = policy(
+        pay=ColumnPolicy("pay", ColumnRole.SENSITIVE, values=("low", "mid", "high", "never"))
+    )
     columns = {"zip": ["1", "2", "3"], "pay": ["high", "low", "mid"]}
     found = assess(columns, ["pay"], policy=rules).sensitive["pay"]
     assert found.t.ordered == 0.5
@@ -197,7 +199,7 @@ def test_an_order_written_in_the_policy_gives_words_a_distance():
 
 
 def test_an_order_of_numbers_may_be_written_in_the_policy():
-    rules = policy(pay=Column("pay", Role.SENSITIVE, values=("3", "1", "2.5")))
+    rules = policy(pay=ColumnPolicy("pay", ColumnRole.SENSITIVE, values=("3", "1", "2.5")))
     columns = {"zip": ["1", "2", "3"], "pay": [3.0, 1.0, 2.5]}
     found = assess(columns, ["pay"], policy=rules).sensitive["pay"]
     levels = {view.values["zip"]: view.level for view in found.worst["ordered"]}
@@ -205,7 +207,9 @@ def test_an_order_of_numbers_may_be_written_in_the_policy():
 
 
 def test_the_ordered_distance_of_words_without_an_order_is_refused():
-    rules = policy(model.TCloseness("ill", 0.1, "ordered"), ill=Column("ill", Role.SENSITIVE))
+    rules = policy(
+        model.TCloseness("ill", 0.1, "ordered"), ill=ColumnPolicy("ill", ColumnRole.SENSITIVE)
+    )
     with pytest.raises(InvalidCriterion, match="have no order"):
         assess({"zip": ["1"], "ill": ["flu"]}, ["ill"], policy=rules)
 

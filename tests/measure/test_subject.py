@@ -6,7 +6,7 @@ import pytest
 
 from discreet.errors import ConflictingRoles, WrongUsage
 from discreet.measure.assess import assess
-from discreet.measure.subject import select_table
+from discreet.measure.roles import select_table
 from discreet.policy.load import parse_policy
 
 ONE = parse_policy("tables: {patients: {columns: {age: quasi-identifier}}}")

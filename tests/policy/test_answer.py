@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from discreet.errors import InvalidPolicy
-from discreet.policy.answering import Budget, Limits, Parts, UnitPeriod
+from discreet.policy.answer_model import BudgetPolicy, ContributionLimits, Parts, UnitPeriod
 from discreet.policy.hierarchies.calendar import PERIODS
 from discreet.policy.json_schema import policy_schema
 from discreet.policy.load import parse_policy
-from discreet.policy.model import Column, Policy, Role, Table
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy, TablePolicy
 from discreet.policy.schema import known_keys
-from discreet.policy.write import policy_value, write_policy
+from discreet.policy.write import dump_policy, policy_value
 
 FULL = """\
 budget: {epsilon: 10, delta: 1e-5}
@@ -76,18 +76,18 @@ def test_a_table_without_a_word_about_answers_has_no_budget_and_no_limits() -> N
     policy = parse_policy(table(unit="person"))
     found = policy.tables["t"]
     assert policy.budget is None
-    assert found == Table("t", found.columns, unit="person")
-    assert (found.public, found.budget, found.limits) == (False, None, Limits())
+    assert found == TablePolicy("t", found.columns, unit="person")
+    assert (found.public, found.budget, found.limits) == (False, None, ContributionLimits())
     assert (found.unit_period, found.partitions) == (None, {})
 
 
 def test_every_key_is_read_with_its_line() -> None:
     policy = parse_policy(FULL)
     visits = policy.tables["visits"]
-    assert policy.budget == Budget(Decimal(10), Decimal("1e-5"))
+    assert policy.budget == BudgetPolicy(Decimal(10), Decimal("1e-5"))
     assert visits.unit == "patient"
     assert visits.unit_period == UnitPeriod("admitted", "month")
-    assert visits.limits == Limits(20, 5, 4)
+    assert visits.limits == ContributionLimits(20, 5, 4)
     assert visits.partitions == {"admitted": "quarter"}
     assert policy.tables["wards"].public
     assert visits.budget is not None
@@ -96,14 +96,14 @@ def test_every_key_is_read_with_its_line() -> None:
 
 def test_what_an_analyst_is_not_told_is_as_for_everybody() -> None:
     budget = parse_policy(FULL).tables["visits"].budget
-    assert budget == Budget(
+    assert budget == BudgetPolicy(
         Decimal(3),
         Decimal("1e-6"),
         "zcdp",
         "year",
         {
-            "alice": Budget(Decimal(1), Decimal("1e-6"), "zcdp", "year"),
-            "*": Budget(Decimal("0.5"), Decimal("1e-9"), "zcdp", "day"),
+            "alice": BudgetPolicy(Decimal(1), Decimal("1e-6"), "zcdp", "year"),
+            "*": BudgetPolicy(Decimal("0.5"), Decimal("1e-9"), "zcdp", "day"),
         },
     )
 
@@ -268,20 +268,22 @@ def test_the_schema_knows_the_periods_of_the_calendar() -> None:
 periods = st.none() | st.sampled_from(PERIODS)
 epsilons = st.decimals(Decimal("1e-9"), Decimal(10**6), places=12)
 deltas = st.decimals(Decimal("1e-15"), Decimal("0.9"), places=15)
-simple = st.builds(Budget, epsilons, deltas, st.sampled_from(["approximate", "zcdp"]), periods)
+simple = st.builds(
+    BudgetPolicy, epsilons, deltas, st.sampled_from(["approximate", "zcdp"]), periods
+)
 
 
 @st.composite
-def budgets(draw: st.DrawFn) -> Budget:
+def budgets(draw: st.DrawFn) -> BudgetPolicy:
     found = draw(simple)
     # An analyst's budget can be renewed at another time than everybody's, but not never.
     analysts = {
-        name: Budget(other.epsilon, other.delta, other.accounting, other.per or found.per)
+        name: BudgetPolicy(other.epsilon, other.delta, other.accounting, other.per or found.per)
         for name, other in draw(
             st.dictionaries(st.sampled_from(["NO", "*", "a: b"]), simple, max_size=2)
         ).items()
     }
-    return Budget(found.epsilon, found.delta, found.accounting, found.per, analysts)
+    return BudgetPolicy(found.epsilon, found.delta, found.accounting, found.per, analysts)
 
 
 most = st.none() | st.integers(1, 10**6)
@@ -290,14 +292,20 @@ most = st.none() | st.integers(1, 10**6)
 @given(
     st.none() | budgets(),
     st.none() | budgets(),
-    st.builds(Limits, most, most, most),
+    st.builds(ContributionLimits, most, most, most),
     st.sampled_from(PERIODS),
 )
 def test_what_is_said_of_answers_is_read_back_as_it_was_written(
-    whole: Budget | None, budget: Budget | None, limits: Limits, period: Parts
+    whole: BudgetPolicy | None,
+    budget: BudgetPolicy | None,
+    limits: ContributionLimits,
+    period: Parts,
 ) -> None:
-    columns = (Column("NO", Role.IDENTIFIER), Column("on", Role.QUASI_IDENTIFIER))
-    asked = Table(
+    columns = (
+        ColumnPolicy("NO", ColumnRole.IDENTIFIER),
+        ColumnPolicy("on", ColumnRole.QUASI_IDENTIFIER),
+    )
+    asked = TablePolicy(
         "t",
         columns,
         unit="NO",
@@ -306,6 +314,6 @@ def test_what_is_said_of_answers_is_read_back_as_it_was_written(
         unit_period=UnitPeriod("on", "day"),
         partitions={"on": period},
     )
-    policy = Policy({"t": asked, "u": Table("u", columns, public=True)}, budget=whole)
-    assert parse_policy(write_policy(policy)) == policy
+    policy = Policy({"t": asked, "u": TablePolicy("u", columns, public=True)}, budget=whole)
+    assert parse_policy(dump_policy(policy)) == policy
     assert parse_policy(yaml.safe_dump(policy_value(policy), sort_keys=False)) == policy

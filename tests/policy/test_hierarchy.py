@@ -16,12 +16,12 @@ from discreet.errors import Bug, InvalidHierarchy
 from discreet.policy.hierarchies.calendar import PERIODS, Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.prefix import Prefix
-from discreet.policy.hierarchies.tree import Tree, tree_of
+from discreet.policy.hierarchies.tree import Taxonomy, build_taxonomy
 from discreet.policy.hierarchy import (
     TOP,
     Hierarchy,
-    check_nesting,
     codes,
+    find_nesting_fault,
     require_covers,
 )
 
@@ -108,7 +108,9 @@ def _tree(draw: st.DrawFn, names: list[str], depth: int) -> Any:
 @st.composite
 def tree_cases(draw: st.DrawFn) -> tuple[Hierarchy, pa.Array]:
     names = [f"n{i}" for i in range(400)]
-    tree = tree_of({names.pop(): _tree(draw, names, 3) for _ in range(draw(st.integers(1, 3)))})
+    tree = build_taxonomy(
+        {names.pop(): _tree(draw, names, 3) for _ in range(draw(st.integers(1, 3)))}
+    )
     leaves = [leaf for group in tree.groups for leaf, _ in group.leaves(())]
     return tree, pa.array(draw(st.lists(st.none() | st.sampled_from(leaves))), pa.string())
 
@@ -123,7 +125,7 @@ def test_levels_nest(case: tuple[Hierarchy, pa.Array]) -> None:
     hierarchy, values = case
     levels = codes(hierarchy, values)
     assert len(levels) == hierarchy.height + 1
-    assert check_nesting(levels) is None
+    assert find_nesting_fault(levels) is None
 
 
 @given(cases)
@@ -159,7 +161,7 @@ KINDS = [
     Cuts(((Decimal(0), Decimal(5)),)),
     Extremes(top=Decimal(5)),
     Calendar(("year",)),
-    tree_of({"a": ["1"]}),
+    build_taxonomy({"a": ["1"]}),
 ]
 
 
@@ -191,7 +193,7 @@ def test_null_is_a_group_of_its_own_below_the_top() -> None:
 
 
 def test_missing_values_are_counted_but_not_told() -> None:
-    tree = tree_of({"a": ["x"]})
+    tree = build_taxonomy({"a": ["x"]})
     with pytest.raises(InvalidHierarchy, match="column 'c' misses 2 of 3 distinct") as caught:
         require_covers(tree, pa.array(["x", "Alice Meier", None, "secret"]), column="c")
     assert "Alice" not in str(caught.value)
@@ -201,7 +203,7 @@ def test_missing_values_are_counted_but_not_told() -> None:
 @pytest.mark.parametrize(
     ("hierarchy", "values"),
     [
-        (tree_of({"a": ["x"]}), ["Zoe"]),
+        (build_taxonomy({"a": ["x"]}), ["Zoe"]),
         (Intervals((Decimal(5),)), ["n/a"]),
         (Cuts(((Decimal(0), Decimal(5)),)), ["537"]),
         (Extremes(top=Decimal(5)), ["n/a"]),
@@ -226,15 +228,15 @@ def test_a_level_that_does_not_exist_is_a_bug_of_the_caller(level: int) -> None:
 
 def test_levels_that_do_not_nest_are_found() -> None:
     fine, coarse = np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1])
-    assert check_nesting((fine, coarse)) == (0, 2)
+    assert find_nesting_fault((fine, coarse)) == (0, 2)
 
 
 @given(cases)
 def test_a_hierarchy_is_a_value(case: tuple[Hierarchy, pa.Array]) -> None:
     hierarchy, _ = case
     assert hash(hierarchy) == hash(hierarchy)
-    if isinstance(hierarchy, Tree):
-        assert hierarchy == Tree(hierarchy.groups)
+    if isinstance(hierarchy, Taxonomy):
+        assert hierarchy == Taxonomy(hierarchy.groups)
 
 
 def test_dates_before_the_epoch_and_of_leap_years_have_their_labels() -> None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from discreet.cli.init import command as init
 from discreet.errors import InvalidPolicy
 from discreet.policy.load import load_policy, parse_policy
-from discreet.policy.write import policy_value, write_policy
+from discreet.policy.write import dump_policy, policy_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ TEXT = "id: p-1234\ntables:\n  people:\n    id: people-1234\n    columns: {age: 
 def test_ids_are_written_as_they_were_read():
     policy = parse_policy(TEXT)
     assert (policy.id, policy.tables["people"].id) == ("p-1234", "people-1234")
-    assert parse_policy(write_policy(policy)) == policy
+    assert parse_policy(dump_policy(policy)) == policy
     assert policy_value(policy)["id"] == "p-1234"
 
 

@@ -16,18 +16,18 @@ from discreet.errors import InvalidPolicy, SourceNotFound
 from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.prefix import Prefix
-from discreet.policy.hierarchies.tree import tree_of
+from discreet.policy.hierarchies.tree import build_taxonomy
 from discreet.policy.load import load_policy, parse_policy
 from discreet.policy.model import (
     AlphaK,
     BetaLikeness,
-    Column,
+    ColumnPolicy,
+    ColumnRole,
     DeltaDisclosure,
     DeltaPresence,
     KAnonymity,
     KMap,
     LDiversity,
-    Role,
     TCloseness,
 )
 
@@ -99,9 +99,9 @@ def test_every_part_of_a_policy_is_read_with_its_line(tmp_path: Path) -> None:
     assert (policy.path, list(policy.tables)) == (tmp_path / "policy.yaml", ["patients", "visits"])
     assert (patients.source, patients.unit, patients.line) == ("patients.csv", "patient_id", 2)
     assert [column.line for column in patients.columns] == [6, 7, 8, 9, 10]
-    assert patients.with_role(Role.SENSITIVE) == ("diagnosis", "salary")
-    assert patients.columns[1] == Column(
-        "zip", Role.QUASI_IDENTIFIER, hierarchy=Prefix((3, 1)), line=7
+    assert patients.with_role(ColumnRole.SENSITIVE) == ("diagnosis", "salary")
+    assert patients.columns[1] == ColumnPolicy(
+        "zip", ColumnRole.QUASI_IDENTIFIER, hierarchy=Prefix((3, 1)), line=7
     )
     assert patients.columns[2].values == ("F", "M", "NO")
     assert patients.columns[4].bounds == (Decimal(0), Decimal("500000.50"))
@@ -135,7 +135,7 @@ def test_every_part_of_a_policy_is_read_with_its_line(tmp_path: Path) -> None:
         ),
         ("{bottom: 18}", Extremes(bottom=Decimal(18))),
         ("{calendar: [month, year]}", Calendar(("month", "year"))),
-        ("{tree: {A: [01, {B: [NO]}]}}", tree_of({"A": ["01", {"B": ["NO"]}]})),
+        ("{tree: {A: [01, {B: [NO]}]}}", build_taxonomy({"A": ["01", {"B": ["NO"]}]})),
     ],
 )
 def test_every_kind_of_hierarchy_is_read(written: str, expected: object) -> None:

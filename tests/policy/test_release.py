@@ -16,25 +16,25 @@ from discreet.policy.json_schema import policy_schema
 from discreet.policy.load import parse_policy
 from discreet.policy.model import (
     STEPS,
+    AddNoise,
     BottomCode,
     Clip,
-    Column,
+    ColumnPolicy,
+    ColumnRole,
     Microaggregate,
-    Noise,
     Policy,
     Pram,
     RankSwap,
-    Release,
-    Role,
-    Round,
+    ReleasePolicy,
+    RoundNumbers,
     Step,
     SuppressCells,
     Swap,
-    Table,
+    TablePolicy,
     TopCode,
 )
 from discreet.policy.schema import known_keys
-from discreet.policy.write import write_policy
+from discreet.policy.write import dump_policy
 
 HEAD = """\
 tables:
@@ -86,14 +86,14 @@ def editor_faults(text: str) -> list[str]:
 
 def test_a_table_without_the_block_has_the_default_release() -> None:
     table = parse_policy("tables: {t: {columns: {a: identifier}}}").tables["t"]
-    assert table.release == Release(
+    assert table.release == ReleasePolicy(
         method="local", suppress=0, utility="loss", weights={}, target=None, steps=()
     )
 
 
 def test_every_part_of_the_block_is_read_with_its_line() -> None:
     release = parse_policy(FULL).tables["people"].release
-    assert release == Release(
+    assert release == ReleasePolicy(
         method="full-domain",
         suppress=0.05,
         utility="classification",
@@ -103,13 +103,13 @@ def test_every_part_of_the_block_is_read_with_its_line() -> None:
             Clip("age", (Decimal(10), Decimal(90))),
             TopCode("income", Decimal(200000)),
             BottomCode("age", Decimal("18.5")),
-            Round("income", Decimal(100)),
+            RoundNumbers("income", Decimal(100)),
             Microaggregate(("income", "wealth"), 5),
             Microaggregate(("income",), 3, "univariate"),
             Pram("region", 0.8),
             Swap(("region",), 0.05, ("age", "sex")),
             RankSwap("income", 0.05),
-            Noise("income", 0.1),
+            AddNoise("income", 0.1),
             SuppressCells(3, ("age", "sex"), "optimal"),
             SuppressCells(3),
         ),
@@ -226,17 +226,17 @@ steps: st.SearchStrategy[Step] = st.one_of(
     st.builds(Clip, st.just("age"), pairs),
     st.builds(TopCode, st.just("age"), numbers),
     st.builds(BottomCode, st.just("age"), numbers),
-    st.builds(Round, st.just("NO"), numbers.filter(lambda base: base > 0)),
+    st.builds(RoundNumbers, st.just("NO"), numbers.filter(lambda base: base > 0)),
     st.builds(Microaggregate, st.just(("age", "NO")), st.integers(2, 99)),
     st.just(Microaggregate(("age",), 2, "univariate")),
     st.builds(Pram, st.just("NO"), shares),
     st.builds(Swap, st.just(("age",)), shares, st.sampled_from([(), ("NO",)])),
     st.builds(RankSwap, st.just("age"), shares),
-    st.builds(Noise, st.just("age"), st.floats(0, 1e9, exclude_min=True)),
+    st.builds(AddNoise, st.just("age"), st.floats(0, 1e9, exclude_min=True)),
     st.sampled_from([SuppressCells(2), SuppressCells(5, ("NO",), "optimal")]),
 )
 releases = st.builds(
-    Release,
+    ReleasePolicy,
     method=st.sampled_from(["local", "full-domain", "mondrian", "relaxed-mondrian", "cells"]),
     suppress=st.floats(0, 1),
     utility=st.sampled_from(["loss", "entropy", "height"]),
@@ -247,12 +247,12 @@ releases = st.builds(
 
 
 @given(releases)
-def test_a_release_is_read_back_as_it_was_written(release: Release) -> None:
-    columns = tuple(Column(name, Role.QUASI_IDENTIFIER) for name in ("age", "NO"))
-    policy = Policy({"t": Table("t", columns, release=release)})
-    assert parse_policy(write_policy(policy)) == policy
+def test_a_release_is_read_back_as_it_was_written(release: ReleasePolicy) -> None:
+    columns = tuple(ColumnPolicy(name, ColumnRole.QUASI_IDENTIFIER) for name in ("age", "NO"))
+    policy = Policy({"t": TablePolicy("t", columns, release=release)})
+    assert parse_policy(dump_policy(policy)) == policy
 
 
 def test_a_default_release_is_not_written() -> None:
     policy = parse_policy("tables: {t: {columns: {a: identifier}, release: {method: local}}}")
-    assert "release" not in write_policy(policy)
+    assert "release" not in dump_policy(policy)

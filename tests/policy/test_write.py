@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from discreet.policy.hierarchies.calendar import PERIODS, Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.prefix import Prefix
-from discreet.policy.hierarchies.tree import Group, Tree
+from discreet.policy.hierarchies.tree import Taxonomy, TaxonomyGroup
 from discreet.policy.load import load_policy, parse_policy
 from discreet.policy.model import (
     AlphaK,
     BetaLikeness,
-    Column,
+    ColumnPolicy,
+    ColumnRole,
     KAnonymity,
     LDiversity,
     Policy,
-    Role,
-    Table,
+    TablePolicy,
     TCloseness,
 )
-from discreet.policy.write import flow_text, write_policy
+from discreet.policy.write import dump_policy, flow_text
 
 HOSPITAL = Path(str(files("discreet") / "data" / "hospital" / "policy.yaml"))
 
@@ -50,13 +50,15 @@ hierarchies = st.one_of(
         lambda found: Calendar(tuple(period for period in PERIODS if period in found))
     ),
     st.lists(words, min_size=2, max_size=6, unique=True).map(
-        lambda found: Tree((Group("all of it", (found[0], Group("inner", tuple(found[1:])))),))
+        lambda found: Taxonomy(
+            (TaxonomyGroup("all of it", (found[0], TaxonomyGroup("inner", tuple(found[1:])))),)
+        )
     ),
 )
 columns = st.builds(
-    Column,
+    ColumnPolicy,
     st.just("x"),
-    st.sampled_from(Role),
+    st.sampled_from(ColumnRole),
     bounds=st.none() | cuts.map(lambda found: (found[0], found[-1])),
     values=st.none() | st.lists(words, min_size=1, unique=True).map(tuple),
     hierarchy=st.none() | hierarchies,
@@ -75,20 +77,22 @@ criteria = st.sampled_from(
 
 @given(st.lists(columns, max_size=3), st.lists(criteria), st.none() | words, words)
 def test_a_policy_is_read_back_as_it_was_written(
-    found: list[Column], conditions: list[object], source: str | None, table: str
+    found: list[ColumnPolicy], conditions: list[object], source: str | None, table: str
 ) -> None:
     numbered = [
-        Column(f"{i}{column.name}", column.role, column.bounds, column.values, column.hierarchy)
+        ColumnPolicy(
+            f"{i}{column.name}", column.role, column.bounds, column.values, column.hierarchy
+        )
         for i, column in enumerate(found)
     ]
-    listed = (Column("secret", Role.SENSITIVE), *numbered)
-    policy = Policy({table: Table(table, listed, source, None, tuple(conditions))})  # type: ignore[arg-type]
-    assert parse_policy(write_policy(policy)) == policy
+    listed = (ColumnPolicy("secret", ColumnRole.SENSITIVE), *numbered)
+    policy = Policy({table: TablePolicy(table, listed, source, None, tuple(conditions))})  # type: ignore[arg-type]
+    assert parse_policy(dump_policy(policy)) == policy
 
 
 def test_the_bundled_policy_is_read_back() -> None:
     policy = load_policy(HOSPITAL)
-    assert parse_policy(write_policy(policy), path=HOSPITAL) == policy
+    assert parse_policy(dump_policy(policy), path=HOSPITAL) == policy
 
 
 @given(

@@ -18,37 +18,39 @@ import discreet
 from discreet.errors import CriteriaUnreachable, OutputRefused, WrongUsage
 from discreet.policy import model
 from discreet.policy.hierarchies.intervals import Intervals
-from discreet.policy.hierarchies.tree import tree_of
-from discreet.policy.model import Column, Policy, Role
+from discreet.policy.hierarchies.tree import build_taxonomy
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy
 from discreet.release.anonymization import anonymize
-from discreet.release.settings import Wishes
+from discreet.release.options import AnonymizeOptions
 
 if TYPE_CHECKING:
     from discreet.release.release import Release
 
 METHODS = ("local", "full-domain", "mondrian", "relaxed-mondrian", "cells")
 COLUMNS = {
-    "job": tree_of({"office": ["clerk", "boss"], "field": {"soil": ["farmer"], "sea": ["sailor"]}}),
+    "job": build_taxonomy(
+        {"office": ["clerk", "boss"], "field": {"soil": ["farmer"], "sea": ["sailor"]}}
+    ),
 }
 
 
 def policy(*criteria: model.Criterion, unit: str | None = None, **release: Any) -> Policy:
     """A policy for the made-up people: a hierarchy of each kind, and a column without."""
-    quasi = Role.QUASI_IDENTIFIER
+    quasi = ColumnRole.QUASI_IDENTIFIER
     columns = (
-        Column("name", Role.IDENTIFIER),
-        Column("age", quasi, hierarchy=Intervals((Decimal(10), Decimal(20)))),
-        Column("pay", quasi),
-        Column("sex", quasi),
-        Column("job", quasi, hierarchy=COLUMNS["job"]),
-        Column("ill", Role.SENSITIVE),
+        ColumnPolicy("name", ColumnRole.IDENTIFIER),
+        ColumnPolicy("age", quasi, hierarchy=Intervals((Decimal(10), Decimal(20)))),
+        ColumnPolicy("pay", quasi),
+        ColumnPolicy("sex", quasi),
+        ColumnPolicy("job", quasi, hierarchy=COLUMNS["job"]),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
     )
-    table = model.Table(
+    table = model.TablePolicy(
         "people",
         columns,
         criteria=criteria,
         unit=unit,
-        release=model.Release(**release),
+        release=model.ReleasePolicy(**release),
         tolerance={"default": 1.0},
     )
     return Policy({"people": table})
@@ -129,8 +131,11 @@ def test_every_criterion_is_enforced_or_said_to_be_out_of_reach(method, criteria
             release(rows, wanted, folder)
         except CriteriaUnreachable:
             everyone = table_of(rows).select(["ill"]).append_column("all", [["x"] * len(rows)])
-            columns = (Column("all", Role.QUASI_IDENTIFIER), Column("ill", Role.SENSITIVE))
-            whole = Policy({"people": model.Table("people", columns, criteria=criteria)})
+            columns = (
+                ColumnPolicy("all", ColumnRole.QUASI_IDENTIFIER),
+                ColumnPolicy("ill", ColumnRole.SENSITIVE),
+            )
+            whole = Policy({"people": model.TablePolicy("people", columns, criteria=criteria)})
             assert not discreet.assess(everyone, whole, depth=0).holds
             assert not place.exists()
             return
@@ -245,7 +250,7 @@ def test_an_output_is_not_replaced_without_force(tmp_path):
 def test_a_column_that_looks_like_an_identifier_is_left_out_unless_it_has_a_role():
     rows = [(30 + i % 3, 1, "F", "clerk", "flu") for i in range(30)]
     people = table_of(rows).append_column("email", [[f"p{i}@example.org" for i in range(30)]])
-    wishes = Wishes(quasi=["age"], sensitive=["ill"], criteria=[model.KAnonymity(5)])
+    wishes = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[model.KAnonymity(5)])
     found = anonymize(people, wishes=wishes)
     assert {"email", "name"} <= set(found.left_out)
     assert any("looks like an identifier" in caution for caution in found.cautions)
@@ -276,7 +281,9 @@ def test_k_map_and_presence_are_enforced_against_the_population(rows, others):
 def test_columns_named_as_ours_are_released_as_they_are(tmp_path, unit):
     named = {"Discreet Class": ["a", "b"] * 4, "discreet copies": ["c", "d"] * 4}
     people = pa.table({"age": [1, 1, 2, 2] * 2, "who": range(8), **named})
-    wishes = Wishes(quasi=["age"], sensitive=list(named), unit=unit, criteria=[model.KAnonymity(4)])
+    wishes = AnonymizeOptions(
+        quasi=["age"], sensitive=list(named), unit=unit, criteria=[model.KAnonymity(4)]
+    )
     discreet.anonymize(
         people, wishes=wishes, accept_risk=TEST, output=tmp_path / "released.parquet"
     )
@@ -289,7 +296,9 @@ def test_columns_named_as_ours_are_released_as_they_are(tmp_path, unit):
 def test_labels_that_read_alike_are_not_told_apart_by_the_order_of_rows(tmp_path):
     # The value `*` stays a value, and the two others become the label `*`.
     people = pa.table({"zip": ["*", "*", "x", "y"], "sex": ["F"] * 4, "ill": ["b", "d", "a", "c"]})
-    wishes = Wishes(quasi=["zip", "sex"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
+    wishes = AnonymizeOptions(
+        quasi=["zip", "sex"], sensitive=["ill"], criteria=[model.KAnonymity(2)]
+    )
     discreet.anonymize(people, wishes=wishes, accept_risk=TEST, output=tmp_path / "released.csv")
     released = pyarrow.csv.read_csv(tmp_path / "released.csv")
     assert released["zip"].to_pylist() == ["*"] * 4
@@ -299,7 +308,7 @@ def test_labels_that_read_alike_are_not_told_apart_by_the_order_of_rows(tmp_path
 def test_a_class_as_hidden_as_suppressed_rows_stands_among_them(tmp_path):
     # The row that was `*` before is suppressed, those of x and y are a class called `*`.
     people = pa.table({"zip": ["*", "*", "x", "y"], "ill": ["b", "d", "a", "c"]})
-    wishes = Wishes(quasi=["zip"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
+    wishes = AnonymizeOptions(quasi=["zip"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
     discreet.anonymize(people, wishes=wishes, accept_risk=TEST, output=tmp_path / "released.csv")
     released = pyarrow.csv.read_csv(tmp_path / "released.csv")
     assert released["ill"].to_pylist() == ["a", "b", "c", "d"]
@@ -309,7 +318,7 @@ def test_a_class_as_hidden_as_suppressed_rows_stands_among_them(tmp_path):
 def test_a_release_of_nobody_is_out_of_reach(tmp_path, suppressed):
     people = pa.table({"age": [1], "ill": ["flu"]})
     criteria = [model.AlphaK("ill", 0.5, 2)]
-    wishes = Wishes(quasi=["age"], sensitive=["ill"], criteria=criteria, suppress=1.0)
+    wishes = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=criteria, suppress=1.0)
     with pytest.raises(CriteriaUnreachable):
         anonymize(
             people,
@@ -329,7 +338,9 @@ def test_columns_without_labels_are_compared_with_the_population(tmp_path, name,
     people = pa.table({"zip": zips, "year": ["1967"] * 4, "ill": list("abcd")})
     population = pa.concat_tables([people] * 2)
     criteria = [model.KMap(4 if suppress else 2)]
-    wishes = Wishes(quasi=["zip", "year"], sensitive=["ill"], criteria=criteria, suppress=suppress)
+    wishes = AnonymizeOptions(
+        quasi=["zip", "year"], sensitive=["ill"], criteria=criteria, suppress=suppress
+    )
     output = tmp_path / name if name else None
     found = anonymize(people, wishes=wishes, accept_risk=TEST, output=output, against=population)
     assert (found.criteria[0].holds, found.suppressed) == (True, 1 if suppress else 0)
@@ -339,9 +350,9 @@ def test_columns_without_labels_are_compared_with_the_population(tmp_path, name,
 def test_suppressed_rows_of_too_few_people_are_left_out_however_many_they_are():
     who = [9, 9, 9, 9, *range(8)]
     people = pa.table({"who": who, "zip": ["*"] * 4 + ["a"] * 4 + ["b"] * 4})
-    wishes = Wishes(quasi=["zip"], unit="who", criteria=[model.KAnonymity(3)])
+    wishes = AnonymizeOptions(quasi=["zip"], unit="who", criteria=[model.KAnonymity(3)])
     assert anonymize(people, wishes=wishes).withheld == 4
-    two = anonymize(people, wishes=Wishes(quasi=["zip"], criteria=[model.KAnonymity(3)]))
+    two = anonymize(people, wishes=AnonymizeOptions(quasi=["zip"], criteria=[model.KAnonymity(3)]))
     assert (two.suppressed, two.withheld) == (4, 0)
 
 
@@ -350,7 +361,9 @@ def test_rows_of_which_nothing_is_told_are_within_the_limit(tmp_path, suppress, 
     # Hiding (b, y) and (c, z) in one class would lose less than placing each beside its like.
     pairs = [*["bw"] * 3, *["qz"] * 3, "by", "cz"]
     people = pa.table({name: [pair[i] for pair in pairs] for i, name in enumerate(("one", "two"))})
-    wishes = Wishes(quasi=["one", "two"], criteria=[model.KAnonymity(2)], suppress=suppress)
+    wishes = AnonymizeOptions(
+        quasi=["one", "two"], criteria=[model.KAnonymity(2)], suppress=suppress
+    )
     found = anonymize(people, wishes=wishes, accept_risk=TEST, output=tmp_path / "out.csv")
     again = discreet.assess(tmp_path / "out.csv", quasi=["one", "two"], depth=0)
     assert (found.suppressed, again.suppressed, again.k) == (hidden, hidden, 2 if hidden else 4)
@@ -360,7 +373,7 @@ def test_rows_of_which_nothing_is_told_are_within_the_limit(tmp_path, suppress, 
 @pytest.mark.parametrize("method", ["local", "cells", "relaxed-mondrian"])
 def test_a_class_called_by_stars_alone_is_counted_in_a_caution(method):
     people = pa.table({"zip": [*"aaabbb", "c", "d"]})
-    wishes = Wishes(quasi=["zip"], criteria=[model.KAnonymity(2)], method=method)
+    wishes = AnonymizeOptions(quasi=["zip"], criteria=[model.KAnonymity(2)], method=method)
     found = anonymize(people, wishes=wishes)
     assert (found.k, found.classes, found.suppressed) == (2, 3, 0)
     assert any(
@@ -392,7 +405,9 @@ def test_columns_without_labels_keep_their_types(tmp_path, copies):
     columns = {f"c{i}": pa.array([0, 1] * 2 * copies).cast(kind) for i, kind in enumerate(types)}
     secret = pa.array([0.1, 0.2, 0.3, 0.4] * copies, pa.float32())
     people = pa.table({**columns, "secret": secret})
-    wishes = Wishes(quasi=list(columns), sensitive=["secret"], criteria=[model.KAnonymity(2)])
+    wishes = AnonymizeOptions(
+        quasi=list(columns), sensitive=["secret"], criteria=[model.KAnonymity(2)]
+    )
     anonymize(people, wishes=wishes, accept_risk=TEST, output=tmp_path / "out.parquet")
     released = pyarrow.parquet.read_table(tmp_path / "out.parquet")
     assert released.schema.types == people.schema.types
@@ -402,6 +417,8 @@ def test_columns_without_labels_keep_their_types(tmp_path, copies):
 def test_a_column_that_the_policy_protects_is_not_published_in_silence():
     rows = [(30 + i % 2, 1, "F", "clerk", "flu") for i in range(4)]
     wanted = policy(model.KAnonymity(2))
-    told = anonymize(table_of(rows), wanted, wishes=Wishes(quasi=["age", "pay", "job"])).cautions
+    told = anonymize(
+        table_of(rows), wanted, wishes=AnonymizeOptions(quasi=["age", "pay", "job"])
+    ).cautions
     assert any("though the policy protects it: 'sex'." in caution for caution in told)
     assert not any("protects" in c for c in anonymize(table_of(rows), wanted).cautions)

@@ -13,12 +13,12 @@ import pytest
 from discreet.errors import RiskNotTolerated, WrongUsage
 from discreet.measure.assess import assess
 from discreet.policy import model
-from discreet.policy.model import Column, KAnonymity, Policy, Role
+from discreet.policy.model import ColumnPolicy, ColumnRole, KAnonymity, Policy
 from discreet.release.anonymization import anonymize
 from discreet.release.history import earlier_releases
 from discreet.release.manifest import write_manifest
+from discreet.release.options import AnonymizeOptions
 from discreet.release.output.files import file_digest, folder_digest
-from discreet.release.settings import Wishes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,11 +38,11 @@ ANYTHING = {"default": 1.0}
 
 def policy(tolerance: dict[str, float] = ANYTHING, *, k: int = 3) -> Policy:
     columns = (
-        Column("age", Role.QUASI_IDENTIFIER),
-        Column("ill", Role.SENSITIVE),
-        Column("work", Role.INSENSITIVE),
+        ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
+        ColumnPolicy("work", ColumnRole.INSENSITIVE),
     )
-    table = model.Table("people", columns, criteria=(KAnonymity(k),))
+    table = model.TablePolicy("people", columns, criteria=(KAnonymity(k),))
     return Policy({"people": replace(table, tolerance=tolerance)})
 
 
@@ -226,8 +226,8 @@ def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
     assert {one.output for one in found.history} == {str(first), str(second)}
 
 
-def wished() -> Wishes:
-    return Wishes(quasi=["age"], sensitive=["ill"])
+def wished() -> AnonymizeOptions:
+    return AnonymizeOptions(quasi=["age"], sensitive=["ill"])
 
 
 def test_what_a_manifest_names_is_found_beside_it(tmp_path: Path):
@@ -263,11 +263,13 @@ def survey(*, people: int = 240, answers: int = 40) -> pa.Table:
     return pa.table({"age": [30 + index % 4 for index in range(people)], **columns})
 
 
-def survey_policy(role: Role = Role.INSENSITIVE, **changes: Any) -> Policy:
+def survey_policy(role: ColumnRole = ColumnRole.INSENSITIVE, **changes: Any) -> Policy:
     answers = [column for column in survey().column_names if column != "age"]
-    columns = [Column("age", Role.QUASI_IDENTIFIER)]
-    columns += [Column(name, role, **changes) for name in answers]
-    return Policy({"people": model.Table("people", tuple(columns), criteria=(KAnonymity(5),))})
+    columns = [ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER)]
+    columns += [ColumnPolicy(name, role, **changes) for name in answers]
+    return Policy(
+        {"people": model.TablePolicy("people", tuple(columns), criteria=(KAnonymity(5),))}
+    )
 
 
 def test_k_anonymous_rows_of_people_unique_on_what_was_kept_are_not_published(tmp_path: Path):
@@ -370,8 +372,11 @@ def test_one_value_of_rows_that_are_all_suppressed_is_not_published(tmp_path: Pa
 
 
 def test_a_check_of_a_sensitive_column_of_one_value_fails():
-    columns = (Column("age", Role.QUASI_IDENTIFIER), Column("ill", Role.SENSITIVE))
-    table = model.Table("people", columns, criteria=(model.TCloseness("ill", 0.2),))
+    columns = (
+        ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
+    )
+    table = model.TablePolicy("people", columns, criteria=(model.TCloseness("ill", 0.2),))
     assessed = assess(constant(), Policy({"people": table}), table="people", depth=0)
     assert assessed.holds
     assert not assessed.is_tolerable
@@ -396,8 +401,11 @@ def test_a_sensitive_column_of_nearly_one_value_is_not_published(tmp_path: Path)
 
 
 def test_a_check_of_a_sensitive_column_of_nearly_one_value_fails():
-    columns = (Column("age", Role.QUASI_IDENTIFIER), Column("ill", Role.SENSITIVE))
-    table = model.Table("people", columns, criteria=(model.LDiversity("ill", 2),))
+    columns = (
+        ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
+    )
+    table = model.TablePolicy("people", columns, criteria=(model.LDiversity("ill", 2),))
     assessed = assess(nearly_constant(), Policy({"people": table}), table="people", depth=0)
     assert assessed.sensitive["ill"].modal_share == 0.96
     assert not assessed.is_tolerable
@@ -413,8 +421,13 @@ def test_a_value_that_nearly_every_person_has_is_counted_in_people(other: str | 
     rows = [(f"{person}", 30 + person % 2, "well") for person in range(40)]
     rows += [(f"{person}", 30 + person % 2, other) for person in (*range(20), 40)]
     people = pa.table(dict(zip(("name", "age", "ill"), zip(*rows, strict=True), strict=True)))
-    columns = (Column("age", Role.QUASI_IDENTIFIER), Column("ill", Role.SENSITIVE))
-    table = model.Table("people", columns, unit="name", criteria=(model.TCloseness("ill", 0.2),))
+    columns = (
+        ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
+    )
+    table = model.TablePolicy(
+        "people", columns, unit="name", criteria=(model.TCloseness("ill", 0.2),)
+    )
     assessed = assess(people, Policy({"people": table}), table="people", depth=0)
     assert assessed.sensitive["ill"].modal_share == pytest.approx(share)
     assert "'ill' has one value" in assessed.verdict
@@ -453,12 +466,12 @@ def twice_ill(zips: int = 4) -> pa.Table:
 
 def of_units(**tolerance: float) -> Policy:
     columns = (
-        Column("name", Role.IDENTIFIER),
-        Column("zip", Role.QUASI_IDENTIFIER),
-        Column("ill", Role.SENSITIVE),
+        ColumnPolicy("name", ColumnRole.IDENTIFIER),
+        ColumnPolicy("zip", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
     )
     criteria = (KAnonymity(5), model.LDiversity("ill", 2))
-    table = model.Table("people", columns, unit="name", criteria=criteria)
+    table = model.TablePolicy("people", columns, unit="name", criteria=criteria)
     return Policy({"people": replace(table, tolerance=tolerance)})
 
 

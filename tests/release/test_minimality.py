@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.connect import open_table
-from discreet.measure.classes import group
-from discreet.measure.subject import bind
+from discreet.measure.classes import group_cells
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
-from discreet.release.anonymize.methods import solve
+from discreet.release.anonymize.methods import solve_problem
 from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED
 
@@ -25,14 +25,14 @@ def published(infected: tuple[int, ...], *, l: int, method: str) -> tuple[object
     others = iter("abcdefgh")
     ills = [ill if ill == "HIV" else next(others) for ill in ills]
     columns = (
-        model.Column("group", model.Role.QUASI_IDENTIFIER),
-        model.Column("ill", model.Role.SENSITIVE),
+        model.ColumnPolicy("group", model.ColumnRole.QUASI_IDENTIFIER),
+        model.ColumnPolicy("ill", model.ColumnRole.SENSITIVE),
     )
     criteria = (model.LDiversity("ill", l),)
-    policy = model.Table("people", columns, criteria=criteria)
-    bound = bind(open_table(pa.table({"group": GROUPS, "ill": ills})), policy=policy)
-    problem = read_problem(group(bound.subject), bound, criteria).problem
-    recoding = solve(problem, model.Release(method=method))  # pyright: ignore[reportArgumentType]
+    policy = model.TablePolicy("people", columns, criteria=criteria)
+    bound = bind_roles(open_table(pa.table({"group": GROUPS, "ill": ills})), policy=policy)
+    problem = read_problem(group_cells(bound.subject), bound, criteria).problem
+    recoding = solve_problem(problem, model.ReleasePolicy(method=method))  # pyright: ignore[reportArgumentType]
     assert not (recoding.classes == SUPPRESSED).any()
     labels = recoding.levels[recoding.classes].ravel().tolist()
     # Where labels are the groups themselves, it shows how many of each have HIV.

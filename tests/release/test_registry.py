@@ -17,8 +17,8 @@ from discreet.errors import RegistryFailed, RiskNotTolerated
 from discreet.policy import model
 from discreet.policy.model import KAnonymity
 from discreet.release.anonymization import anonymize
-from discreet.release.registry import Registry, Subject, make_subject, registry_folders
-from discreet.release.settings import Wishes
+from discreet.release.options import AnonymizeOptions
+from discreet.release.registry import Registry, ReleaseSubject, make_subject, registry_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,12 +38,14 @@ PEOPLE = pa.table(
 
 def registry(folder: Path, table: str = "Table", **places: str) -> Registry:
     return Registry(
-        Subject(table, **(places or {"policy": "policy.yaml"})), (folder,), "2026-05-04"
+        ReleaseSubject(table, **(places or {"policy": "policy.yaml"})), (folder,), "2026-05-04"
     )
 
 
 def publish(place: Path, known: Registry | None, **wishes: Any) -> Release:
-    wanted = Wishes(quasi=["age", "zip"], sensitive=["ill"], criteria=[KAnonymity(3)], **wishes)
+    wanted = AnonymizeOptions(
+        quasi=["age", "zip"], sensitive=["ill"], criteria=[KAnonymity(3)], **wishes
+    )
     arguments: dict[str, Any] = {"wishes": wanted, "registry": known, "accept_risk": "a test"}
     return anonymize(PEOPLE, output=place, **arguments)
 
@@ -108,7 +110,7 @@ def test_what_was_refused_is_not_remembered(tmp_path: Path):
         anonymize(
             PEOPLE,
             output=tmp_path / "b.csv",
-            wishes=Wishes(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)]),
+            wishes=AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)]),
             registry=known,
             accept_risk="a test",
             expected="0" * 64,
@@ -121,7 +123,7 @@ def test_a_dry_run_looks_at_earlier_releases_and_remembers_nothing(tmp_path: Pat
     known = registry(tmp_path / "known")
     publish(tmp_path / "a.csv", known)
     before = sorted((tmp_path / "known").iterdir())
-    wanted = Wishes(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)])
+    wanted = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)])
     found = anonymize(PEOPLE, wishes=wanted, registry=known)
     assert "composition" in [one.attack for one in found.findings]
     assert sorted((tmp_path / "known").iterdir()) == before
@@ -130,21 +132,21 @@ def test_a_dry_run_looks_at_earlier_releases_and_remembers_nothing(tmp_path: Pat
 @pytest.mark.parametrize(
     ("other", "is_same"),
     [
-        (Subject("people", "p.yaml", "b.csv"), True),
-        (Subject("others", "p.yaml", "a.csv"), True),
-        (Subject("others", None, "a.csv"), True),
-        (Subject("others", "p.yaml", "b.csv"), False),
-        (Subject("people", "q.yaml", "b.csv"), False),
-        (Subject("people"), False),
-        (Subject("others", "q.yaml", "b.csv", "1"), True),
-        (Subject("people", "q.yaml", "b.csv", "2"), False),
+        (ReleaseSubject("people", "p.yaml", "b.csv"), True),
+        (ReleaseSubject("others", "p.yaml", "a.csv"), True),
+        (ReleaseSubject("others", None, "a.csv"), True),
+        (ReleaseSubject("others", "p.yaml", "b.csv"), False),
+        (ReleaseSubject("people", "q.yaml", "b.csv"), False),
+        (ReleaseSubject("people"), False),
+        (ReleaseSubject("others", "q.yaml", "b.csv", "1"), True),
+        (ReleaseSubject("people", "q.yaml", "b.csv", "2"), False),
     ],
 )
 def test_releases_are_of_the_same_people_by_source_or_table_and_policy_or_id(
-    other: Subject, is_same: bool
+    other: ReleaseSubject, is_same: bool
 ):
-    assert Subject("people", "p.yaml", "a.csv", "1").is_same(other) is is_same
-    assert other.is_same(Subject("people", "p.yaml", "a.csv", "1")) is is_same
+    assert ReleaseSubject("people", "p.yaml", "a.csv", "1").is_same(other) is is_same
+    assert other.is_same(ReleaseSubject("people", "p.yaml", "a.csv", "1")) is is_same
 
 
 def test_a_registry_stands_beside_policy_and_source_whatever_they_are_called(
@@ -199,7 +201,7 @@ def test_two_releases_joined_on_kept_columns_single_people_out(shared_data: Path
     people, known = adult(shared_data), registry(tmp_path / "known")
     found = []
     for number, kept in enumerate(("age", "education", "sex")):
-        wanted = Wishes(
+        wanted = AnonymizeOptions(
             quasi=["age", "sex", "race", "education"],
             sensitive=["occupation"],
             criteria=[KAnonymity(5)],
@@ -217,15 +219,17 @@ def test_two_releases_joined_on_kept_columns_single_people_out(shared_data: Path
 def test_what_releases_tell_together_is_held_against_the_tolerance(tmp_path: Path):
     known = registry(tmp_path / "known", "people")
     roles = {"age": "quasi-identifier", "zip": "quasi-identifier", "ill": "sensitive"}
-    columns = tuple(model.Column(name, model.Role(role)) for name, role in roles.items())
-    columns = (*columns, model.Column("job", model.Role.INSENSITIVE))
-    table = model.Table("people", columns, criteria=(KAnonymity(3),))
+    columns = tuple(
+        model.ColumnPolicy(name, model.ColumnRole(role)) for name, role in roles.items()
+    )
+    columns = (*columns, model.ColumnPolicy("job", model.ColumnRole.INSENSITIVE))
+    table = model.TablePolicy("people", columns, criteria=(KAnonymity(3),))
     table = replace(table, tolerance={"default": 1.0, "composition": 0.0})
     policy = model.Policy({"people": table})
     arguments: dict[str, Any] = {"table": "people", "registry": known}
-    first = Wishes(weights={"zip": 50.0})
+    first = AnonymizeOptions(weights={"zip": 50.0})
     anonymize(PEOPLE, policy, output=tmp_path / "a.csv", wishes=first, **arguments)
-    second = Wishes(weights={"age": 50.0})
+    second = AnonymizeOptions(weights={"age": 50.0})
     with pytest.raises(RiskNotTolerated, match="composition"):
         anonymize(PEOPLE, policy, output=tmp_path / "b.csv", wishes=second, **arguments)
     assert len(known.earlier()) == 1
@@ -250,11 +254,13 @@ def crowd() -> pa.Table:
 
 
 def crowd_policy(*quasi: str, **changes: Any) -> model.Policy:
-    roles = dict.fromkeys(("sex", "age", "zip"), model.Role.IDENTIFIER)
-    roles |= dict.fromkeys(quasi, model.Role.QUASI_IDENTIFIER) | {"ill": model.Role.SENSITIVE}
-    columns = tuple(model.Column(name, role) for name, role in roles.items())
+    roles = dict.fromkeys(("sex", "age", "zip"), model.ColumnRole.IDENTIFIER)
+    roles |= dict.fromkeys(quasi, model.ColumnRole.QUASI_IDENTIFIER) | {
+        "ill": model.ColumnRole.SENSITIVE
+    }
+    columns = tuple(model.ColumnPolicy(name, role) for name, role in roles.items())
     criteria = (KAnonymity(3), model.LDiversity("ill", 2))
-    table = model.Table("p", columns, criteria=criteria, tolerance={"uniqueness": 1.0})
+    table = model.TablePolicy("p", columns, criteria=criteria, tolerance={"uniqueness": 1.0})
     return model.Policy({"p": replace(table, **changes)})
 
 

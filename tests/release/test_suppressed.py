@@ -12,7 +12,7 @@ from discreet.measure.assess import assess
 from discreet.policy import model
 from discreet.policy.model import KAnonymity, LDiversity
 from discreet.release.anonymization import anonymize
-from discreet.release.settings import Wishes
+from discreet.release.options import AnonymizeOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ AGELESS = pa.table(
 
 
 def release(table: pa.Table, *criteria: model.Criterion, quasi: str = "zip", **options) -> Release:
-    wishes = Wishes(quasi=quasi.split(), sensitive=["ill"], criteria=criteria)
+    wishes = AnonymizeOptions(quasi=quasi.split(), sensitive=["ill"], criteria=criteria)
     return anonymize(table, wishes=wishes, **options)
 
 

@@ -17,17 +17,17 @@ from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.engines.postgres import PostgreSQL
 from discreet.errors import UnknownColumn, WrongUsage
-from discreet.measure.classes import group
-from discreet.measure.subject import bind
+from discreet.measure.classes import group_cells
+from discreet.measure.roles import bind_roles
 from discreet.measure.utility.tasks import table_accuracy
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import read_lookup
-from discreet.policy.hierarchies.tree import tree_of
+from discreet.policy.hierarchies.tree import build_taxonomy
 from discreet.release.anonymization import anonymize
 from discreet.release.anonymize import recoding
-from discreet.release.anonymize.methods import solve
-from discreet.release.anonymize.read import Reading, read_problem
-from discreet.release.settings import Wishes
+from discreet.release.anonymize.methods import solve_problem
+from discreet.release.anonymize.read import EncodedProblem, read_problem
+from discreet.release.options import AnonymizeOptions
 from discreet.release.utility import measure_utility
 
 if TYPE_CHECKING:
@@ -54,19 +54,19 @@ CASES = [
 
 
 @cache
-def adult(folder: Path, criteria: tuple[model.Criterion, ...]) -> Reading:
+def adult(folder: Path, criteria: tuple[model.Criterion, ...]) -> EncodedProblem:
     columns = tuple(
-        model.Column(
+        model.ColumnPolicy(
             name,
-            model.Role.QUASI_IDENTIFIER,
+            model.ColumnRole.QUASI_IDENTIFIER,
             hierarchy=read_lookup(next((folder / "hierarchies").glob(f"*hierarchy_{name}.csv"))),
         )
         for name in COLUMNS
     )
-    occupation = model.Column("occupation", model.Role.SENSITIVE)
-    policy = model.Table("adult", (*columns, occupation), criteria=criteria)
-    bound = bind(open_table(str(folder / "adult.csv"), delimiter=";"), policy=policy)
-    return read_problem(group(bound.subject), bound, criteria)
+    occupation = model.ColumnPolicy("occupation", model.ColumnRole.SENSITIVE)
+    policy = model.TablePolicy("adult", (*columns, occupation), criteria=criteria)
+    bound = bind_roles(open_table(str(folder / "adult.csv"), delimiter=";"), policy=policy)
+    return read_problem(group_cells(bound.subject), bound, criteria)
 
 
 def golden(folder: Path, file: str, *case: str) -> dict[str, str]:
@@ -102,23 +102,25 @@ PEOPLE = st.lists(
     max_size=40,
 )
 # Nobody is a miner: a reader of `*` cannot know that.
-JOBS = tree_of({"office": ["clerk", "boss"], "field": ["farmer", "sailor", "miner"]})
+JOBS = build_taxonomy({"office": ["clerk", "boss"], "field": ["farmer", "sailor", "miner"]})
 
 
-def read(rows: list[tuple], *, k: int = 2) -> Reading:
+def read(rows: list[tuple], *, k: int = 2) -> EncodedProblem:
     names, types = ("age", "job", "ill"), (pa.int64(), pa.string(), pa.string())
     table = pa.table({n: pa.array([row[i] for row in rows], types[i]) for i, n in enumerate(names)})
     columns = (
-        model.Column("age", model.Role.QUASI_IDENTIFIER),
-        model.Column("job", model.Role.QUASI_IDENTIFIER, hierarchy=JOBS),
-        model.Column("ill", model.Role.SENSITIVE),
+        model.ColumnPolicy("age", model.ColumnRole.QUASI_IDENTIFIER),
+        model.ColumnPolicy("job", model.ColumnRole.QUASI_IDENTIFIER, hierarchy=JOBS),
+        model.ColumnPolicy("ill", model.ColumnRole.SENSITIVE),
     )
     criteria = (model.KAnonymity(k),)
-    bound = bind(open_table(table), policy=model.Table("people", columns, criteria=criteria))
-    return read_problem(group(bound.subject), bound, criteria, suppress=0.3)
+    bound = bind_roles(
+        open_table(table), policy=model.TablePolicy("people", columns, criteria=criteria)
+    )
+    return read_problem(group_cells(bound.subject), bound, criteria, suppress=0.3)
 
 
-def none_kept(reading: Reading) -> recoding.Recoding:
+def none_kept(reading: EncodedProblem) -> recoding.Recoding:
     """Return the recoding that suppresses everything."""
     problem = reading.problem
     everything = np.ones(len(problem.table), dtype=np.bool_)
@@ -129,7 +131,7 @@ def none_kept(reading: Reading) -> recoding.Recoding:
 @given(rows=PEOPLE)
 def test_a_table_that_stays_as_it_is_loses_nothing(rows):
     reading = read(rows, k=1)
-    chosen = recoding.tighten(reading.problem, np.arange(len(reading.problem.table)))
+    chosen = recoding.tighten_labels(reading.problem, np.arange(len(reading.problem.table)))
     found = measure_utility(reading, chosen)
     lost = [found.gcp, found.granularity, found.entropy, found.intensity, found.marginal_distance]
     assert lost == [0, 0, pytest.approx(0, abs=1e-9), 0, pytest.approx(0, abs=1e-9)]
@@ -155,7 +157,7 @@ def test_a_table_that_is_suppressed_loses_all(rows):
 @given(rows=PEOPLE)
 def test_every_measure_is_between_nothing_and_all(method, rows):
     reading = read(rows)
-    found = measure_utility(reading, solve(reading.problem, model.Release(method)))
+    found = measure_utility(reading, solve_problem(reading.problem, model.ReleasePolicy(method)))
     for column in found.columns.values():
         values = (column.loss, column.intensity, column.entropy, column.distance)
         assert all(-1e-9 <= value <= 1 + 1e-9 for value in values)
@@ -169,7 +171,7 @@ def test_every_measure_is_between_nothing_and_all(method, rows):
 
 def test_labels_are_spread_over_the_values_of_their_hierarchy():
     reading = read([(30, "farmer", "flu"), (30, "sailor", "flu")])
-    chosen = recoding.tighten(reading.problem, np.zeros(2, dtype=np.int64))
+    chosen = recoding.tighten_labels(reading.problem, np.zeros(2, dtype=np.int64))
     # A third of the field is given to miners, of whom there are none.
     assert measure_utility(reading, chosen).columns["job"].distance == pytest.approx(1 / 3)
 
@@ -184,7 +186,7 @@ def test_a_missing_value_under_a_star_is_one_value_more():
 def test_ranges_are_spread_over_the_values_between_their_ends():
     rows = [(age, "boss", "flu") for age in (20, 20, 20, 21, 30, 30)]
     reading = read(rows)
-    chosen = recoding.tighten(reading.problem, np.array([0, 0, 1]))
+    chosen = recoding.tighten_labels(reading.problem, np.array([0, 0, 1]))
     found = measure_utility(reading, chosen).columns["age"]
     assert found.distance == pytest.approx(1 / 6)
 
@@ -204,7 +206,7 @@ def people(count: int = 200) -> pa.Table:
 
 
 def predict(table: pa.Table | Table, target: str, **wishes: Any) -> Release:
-    wanted = Wishes(
+    wanted = AnonymizeOptions(
         quasi=wishes.pop("quasi", ["age", "sex"]),
         criteria=[model.KAnonymity(5)],
         target=target,
@@ -240,7 +242,7 @@ def test_a_quasi_identifier_can_be_the_target():
 def test_rows_that_are_read_again_are_predicted_as_well_as_told(tmp_path: Path):
     import pyarrow.csv
 
-    wishes = Wishes(quasi=["age", "sex"], criteria=[model.KAnonymity(5)], target="pay")
+    wishes = AnonymizeOptions(quasi=["age", "sex"], criteria=[model.KAnonymity(5)], target="pay")
     table = people(1000).drop_columns(["luck", "id"])
     found = anonymize(table, output=tmp_path / "out.csv", wishes=wishes)
     again = table_accuracy(pyarrow.csv.read_csv(tmp_path / "out.csv"), target="pay")
@@ -248,14 +250,14 @@ def test_rows_that_are_read_again_are_predicted_as_well_as_told(tmp_path: Path):
 
 
 def test_a_target_that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path):
-    wishes = Wishes(quasi=["age"], criteria=[model.KAnonymity(5)], target="pya")
+    wishes = AnonymizeOptions(quasi=["age"], criteria=[model.KAnonymity(5)], target="pya")
     with pytest.raises(UnknownColumn, match="'pay'"):
         anonymize(people(), output=tmp_path / "out.csv", wishes=wishes)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_target_with_too_many_values_is_refused(tmp_path: Path):
-    wishes = Wishes(quasi=["age"], criteria=[model.KAnonymity(5)], target="id")
+    wishes = AnonymizeOptions(quasi=["age"], criteria=[model.KAnonymity(5)], target="id")
     with pytest.raises(WrongUsage, match="200 values"):
         anonymize(people(), output=tmp_path / "out.csv", wishes=wishes)
     assert not list(tmp_path.iterdir())
@@ -265,7 +267,9 @@ def test_a_table_that_was_suppressed_before_predicts_nothing():
     table = pa.table({"age": ["*"] * 3, "sex": ["*"] * 3, "pay": ["low", "high", "low"]})
     with pytest.raises(WrongUsage, match="suppressed already"):
         predict(table, "pay")
-    told = anonymize(table, wishes=Wishes(quasi=["age", "sex"], criteria=[model.KAnonymity(2)]))
+    told = anonymize(
+        table, wishes=AnonymizeOptions(quasi=["age", "sex"], criteria=[model.KAnonymity(2)])
+    )
     assert told.utility["gcp"] == 0
 
 

@@ -88,7 +88,9 @@ def test_threads_do_not_change_the_bytes(tmp_path, ending):
         )
         rows = exp.Table(this=exp.Anonymous(this="range", expressions=[build.number(250_000)]))
         value = exp.Anonymous(this="md5", expressions=[exp.cast(build.column("range"), "TEXT")])
-        query = build.select(build.named(value, "v"), build.named(value.copy(), "w"), source=rows)
+        query = build.select(
+            build.alias_as(value, "v"), build.alias_as(value.copy(), "w"), source=rows
+        )
         target = parse_target(tmp_path / f"a.{ending}", force=True)
         digests.add(write_rows(engine, query, target).sha256)
         engine.close()
@@ -293,7 +295,7 @@ def test_decimals_of_no_declared_size_keep_their_digits(tmp_path, postgres_url):
     loaded = engine.load(texts.to_reader())
     kind = exp.DataType.build("NUMERIC", dialect="postgres")
     columns = [
-        build.named(exp.Cast(this=build.column(name), to=kind.copy()), name)
+        build.alias_as(exp.Cast(this=build.column(name), to=kind.copy()), name)
         for name in ("n", "long")
     ]
     query = build.select(*columns, source=loaded)
@@ -346,7 +348,7 @@ def test_the_error_of_a_failed_cast_quotes_no_cell(tmp_path):
     engine = DuckDB()
     words = rows_of(engine, pa.table({"word": ["Alice"]}))
     number = exp.cast(build.column("word"), "BIGINT")
-    query = build.select(build.named(number, "n"), source=build.subquery(words, "w"))
+    query = build.select(build.alias_as(number, "n"), source=build.subquery(words, "w"))
     with pytest.raises(EngineFailed) as failure:
         write_rows(engine, query, parse_target(tmp_path / "a.csv", force=False))
     assert "Alice" not in str(failure.value)
@@ -363,7 +365,7 @@ def test_a_spark_table_is_replaced_only_when_it_is_whole(spark_engine):
     assert write_rows(spark_engine, query, target).rows == 3
     with pytest.raises(OutputRefused, match="exists"):
         write_rows(spark_engine, query, target)
-    number = build.named(exp.cast(build.column("word"), "BIGINT"), "n")
+    number = build.alias_as(exp.cast(build.column("word"), "BIGINT"), "n")
     bad = build.select(number, source=build.subquery(query.copy(), "w"))
     forced = parse_target("spark:default.released", force=True)
     with pytest.raises(EngineFailed) as failure:

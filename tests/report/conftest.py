@@ -12,15 +12,15 @@ from discreet.measure.assess import assess
 from discreet.policy.model import (
     AlphaK,
     BetaLikeness,
-    Column,
+    ColumnPolicy,
+    ColumnRole,
     DeltaDisclosure,
     DeltaPresence,
     KAnonymity,
     KMap,
     LDiversity,
     Policy,
-    Role,
-    Table,
+    TablePolicy,
     TCloseness,
 )
 
@@ -58,10 +58,10 @@ def everyone(people: pa.Table) -> pa.Table:
 @pytest.fixture(scope="session")
 def policy() -> Policy:
     roles = {
-        "name": Role.IDENTIFIER,
-        "town": Role.QUASI_IDENTIFIER,
-        HOSTILE: Role.QUASI_IDENTIFIER,
-        "illness": Role.SENSITIVE,
+        "name": ColumnRole.IDENTIFIER,
+        "town": ColumnRole.QUASI_IDENTIFIER,
+        HOSTILE: ColumnRole.QUASI_IDENTIFIER,
+        "illness": ColumnRole.SENSITIVE,
     }
     criteria = (
         KAnonymity(k=2),
@@ -75,8 +75,8 @@ def policy() -> Policy:
         BetaLikeness(column="illness", beta=1),
         DeltaDisclosure(column="illness", delta=1),
     )
-    columns = tuple(Column(name=name, role=role) for name, role in roles.items())
-    table = Table(name="people", columns=columns, criteria=criteria)
+    columns = tuple(ColumnPolicy(name=name, role=role) for name, role in roles.items())
+    table = TablePolicy(name="people", columns=columns, criteria=criteria)
     return Policy(tables={"people": table}, path=Path("/home/CELL_secret/policy.yaml"))
 
 

@@ -16,8 +16,13 @@ import pytest
 
 from discreet.errors import OutputRefused
 from discreet.measure.assess import assess
-from discreet.measure.risk.population import Estimate, PopulationUniques
-from discreet.report.assessment import bins, render, summarize, write_report
+from discreet.measure.risk.population import PopulationUniques, UniquesEstimate
+from discreet.report.assessment import (
+    bin_sizes,
+    render_assessment_page,
+    summarize_assessment,
+    write_assessment_report,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +69,7 @@ class Outline(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page(assessment: Assessment) -> str:
-    return render(assessment, on=date(2026, 1, 31))
+    return render_assessment_page(assessment, on=date(2026, 1, 31))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +87,7 @@ def test_no_cell_is_in_the_page(assessment: Assessment, page: str):
 def test_no_id_of_a_record_is_in_what_the_page_shows(assessment: Assessment):
     assert assessment.combinations is not None
     assert assessment.combinations.records
-    shown = str(summarize(assessment, on=date(2026, 1, 31)))
+    shown = str(summarize_assessment(assessment, on=date(2026, 1, 31)))
     assert "ExposedRecord" not in shown
     assert "ClassView" not in shown
 
@@ -182,14 +187,16 @@ def test_criteria_are_judged_in_words_and_signs(page: str):
 
 def test_a_table_without_criteria_is_not_judged(people: pa.Table):
     found = assess(people, quasi=["town"])
-    page = render(found)
+    page = render_assessment_page(found)
     assert "Measured, not judged" in page
     assert 'id="criteria"' not in page
     assert "The table meets" not in page
 
 
 def test_a_failed_estimate_is_words_and_never_zero(assessment: Assessment):
-    failed = Estimate(uniques=None, share=None, converged=False, reason="It ran to infinity.")
+    failed = UniquesEstimate(
+        uniques=None, share=None, converged=False, reason="It ran to infinity."
+    )
     found = replace(
         assessment,
         population=PopulationUniques(
@@ -204,7 +211,7 @@ def test_a_failed_estimate_is_words_and_never_zero(assessment: Assessment):
             share=None,
         ),
     )
-    part = summarize(found, on=date(2026, 1, 31)).population
+    part = summarize_assessment(found, on=date(2026, 1, 31)).population
     assert part is not None
     assert "That does not mean that nobody is unique" in part.saying
     for row in part.table.rows:
@@ -213,7 +220,7 @@ def test_a_failed_estimate_is_words_and_never_zero(assessment: Assessment):
 
 def test_a_table_of_suppressed_rows_is_reported(people: pa.Table):
     hidden = pa.table({"town": ["*", "*", "*"], "illness": ["a", "b", "c"]})
-    page = render(assess(hidden, quasi=["town"], sensitive=["illness"]))
+    page = render_assessment_page(assess(hidden, quasi=["town"], sensitive=["illness"]))
     assert "Every row withholds" in page
 
 
@@ -226,14 +233,14 @@ def test_a_path_shows_only_its_file_name(assessment: Assessment):
     found = replace(
         assessment, source=source, k=None, verdict=f"Every row of {source} is suppressed."
     )
-    page = render(found)
+    page = render_assessment_page(found)
     assert "people.csv" in page
     assert "secret folder" not in page
 
 
 def test_people_by_class_size_are_binned_without_loss():
     sizes = {1: 5, 2: 4, 7: 70, 19: 19, 1_500: 3_000, 20_000: 20_000}
-    found = bins(sizes)
+    found = bin_sizes(sizes)
     assert sum(people for _, _, people, _ in found) == sum(sizes.values())
     assert sum(classes for *_, classes in found) == 5 + 2 + 10 + 1 + 2 + 1
     assert [first for first, *_ in found] == [1, 2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000]
@@ -243,7 +250,7 @@ def test_people_by_class_size_are_binned_without_loss():
 def test_a_wide_table_draws_the_most_telling_columns_and_lists_all(people: pa.Table):
     wide = pa.table({f"column_{n}": [str(i % (n + 1)) for i in range(30)] for n in range(25)})
     found = assess(wide, quasi=["column_1", "column_24"], depth=1)
-    part = summarize(found, on=date(2026, 1, 31)).columns
+    part = summarize_assessment(found, on=date(2026, 1, 31)).columns
     assert part is not None
     assert part.table is not None
     assert part.figure is not None
@@ -254,7 +261,7 @@ def test_a_wide_table_draws_the_most_telling_columns_and_lists_all(people: pa.Ta
 def test_writing_replaces_the_page_and_leaves_nothing_else(assessment: Assessment, tmp_path: Path):
     path = tmp_path / "report.html"
     path.write_text("old", "utf-8")
-    write_report(assessment, path)
+    write_assessment_report(assessment, path)
     assert path.read_text("utf-8").startswith("<!doctype html>")
     assert [item.name for item in tmp_path.iterdir()] == ["report.html"]
 
@@ -262,7 +269,7 @@ def test_writing_replaces_the_page_and_leaves_nothing_else(assessment: Assessmen
 def test_who_may_read_the_page_is_up_to_the_umask(assessment: Assessment, tmp_path: Path):
     before = os.umask(0o027)
     try:
-        write_report(assessment, tmp_path / "report.html")
+        write_assessment_report(assessment, tmp_path / "report.html")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "report.html").stat().st_mode) == 0o640
@@ -274,5 +281,5 @@ def test_a_place_that_cannot_be_written_is_refused(
 ):
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(OutputRefused):
-        write_report(assessment, tmp_path / name)
+        write_assessment_report(assessment, tmp_path / name)
     assert [item.name for item in tmp_path.iterdir()] == ["file"]

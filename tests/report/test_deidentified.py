@@ -6,7 +6,7 @@ import datetime as dt
 
 import pyarrow as pa
 
-from discreet.policy.model import Column, Policy, Role, Table
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy, TablePolicy
 from discreet.release.deidentify.deidentify import determine_source, safe_harbor
 from discreet.release.deidentify.expert import ExpertChoices
 from discreet.report import deidentified, expert
@@ -22,7 +22,7 @@ PEOPLE = pa.table(
 
 
 def test_the_page_tells_all_classes_and_shows_no_cell():
-    page = deidentified.render(safe_harbor(PEOPLE, as_of=2026), on=ON)
+    page = deidentified.render_deidentified_page(safe_harbor(PEOPLE, as_of=2026), on=ON)
     assert "2026-05-17" in page
     assert "full-face photographs" in page
     assert "Zebulon" not in page
@@ -30,7 +30,7 @@ def test_the_page_tells_all_classes_and_shows_no_cell():
 
 
 def test_names_of_columns_are_no_markup():
-    page = deidentified.render(safe_harbor(PEOPLE, as_of=2026), on=ON)
+    page = deidentified.render_deidentified_page(safe_harbor(PEOPLE, as_of=2026), on=ON)
     assert "<b>ward" not in page
     assert "&lt;b&gt;ward" in page
     assert "<script" not in page
@@ -38,10 +38,20 @@ def test_names_of_columns_are_no_markup():
 
 def test_the_expert_page_has_risks_attacks_assumptions_and_a_place_to_sign():
     policy = Policy(
-        {"t": Table("t", (Column("sex", Role.QUASI_IDENTIFIER), Column("name", Role.IDENTIFIER)))}
+        {
+            "t": TablePolicy(
+                "t",
+                (
+                    ColumnPolicy("sex", ColumnRole.QUASI_IDENTIFIER),
+                    ColumnPolicy("name", ColumnRole.IDENTIFIER),
+                ),
+            )
+        }
     )
     choices = ExpertChoices(expert="Ada <Byron>", remove_identifiers=True, fraction=0.1)
-    page = expert.render(determine_source(PEOPLE, policy, choices=choices), on=ON)
+    page = expert.render_determination_page(
+        determine_source(PEOPLE, policy, choices=choices), on=ON
+    )
     for words in ("Prosecutor (decides)", "Attacks not tried", "Assumptions", "Signature"):
         assert words in page
     assert "Ada &lt;Byron&gt;" in page

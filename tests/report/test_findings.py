@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING
 
 from discreet.attack.finding import Finding, judge, make_finding, worst_first
-from discreet.report.findings import render, write_report
+from discreet.report.findings import render_findings_page, write_findings_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def found(attack: str, exposed: int, *, tolerance: float | None) -> Finding:
 
 
 def test_the_page_tells_what_was_learned_and_shows_no_example():
-    page = render([found("linkage", 30, tolerance=0.1)], on=ON)
+    page = render_findings_page([found("linkage", 30, tolerance=0.1)], on=ON)
     for words in ("2026-05-17", "30 of 50 people are found.", "60.0", "Publish less.", "beyond"):
         assert words in page
     assert "Zebulon" not in page
@@ -39,21 +39,27 @@ def test_the_page_tells_what_was_learned_and_shows_no_example():
 
 
 def test_folders_stay_at_home_and_names_are_no_markup():
-    page = render([found("linkage", 30, tolerance=None)], on=ON)
+    page = render_findings_page([found("linkage", 30, tolerance=None)], on=ON)
     assert "/home/ada" not in page
     assert "&lt;b&gt;released.csv" in page
 
 
 def test_the_verdict_counts_what_is_beyond_tolerance():
     many = [found("linkage", 30, tolerance=0.1), found("tracker", 20, tolerance=0.1)]
-    assert "2 attacks learn more than is tolerated" in render(many, on=ON)
-    assert "No attack learned more" in render([found("linkage", 1, tolerance=0.1)], on=ON)
-    assert "nobody said how much" in render([found("linkage", 9, tolerance=None)], on=ON)
-    assert "No attack learned anything" in render([found("linkage", 1, tolerance=None)], on=ON)
+    assert "2 attacks learn more than is tolerated" in render_findings_page(many, on=ON)
+    assert "No attack learned more" in render_findings_page(
+        [found("linkage", 1, tolerance=0.1)], on=ON
+    )
+    assert "nobody said how much" in render_findings_page(
+        [found("linkage", 9, tolerance=None)], on=ON
+    )
+    assert "No attack learned anything" in render_findings_page(
+        [found("linkage", 1, tolerance=None)], on=ON
+    )
 
 
 def test_findings_are_shown_in_the_order_given(tmp_path: Path):
     sorted_ = worst_first([found("averaging", 2, tolerance=0.5), found("linkage", 40, tolerance=0)])
-    write_report(sorted_, tmp_path / "report.html")
+    write_findings_report(sorted_, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text("utf-8")
     assert page.index(">linkage") < page.index(">averaging")

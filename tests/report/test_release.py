@@ -12,12 +12,20 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import OutputRefused
-from discreet.policy.model import Clip, Column, KAnonymity, LDiversity, Policy, Role, Table
-from discreet.policy.model import Release as Releasing
+from discreet.policy.model import (
+    Clip,
+    ColumnPolicy,
+    ColumnRole,
+    KAnonymity,
+    LDiversity,
+    Policy,
+    TablePolicy,
+)
+from discreet.policy.model import ReleasePolicy as Releasing
 from discreet.release.anonymization import anonymize
-from discreet.release.settings import Wishes
+from discreet.release.options import AnonymizeOptions
 from discreet.report.charts import Point, curve
-from discreet.report.release import render, summarize, write_report
+from discreet.report.release import render_release_page, summarize_release, write_release_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,14 +53,14 @@ def table() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def policy() -> Policy:
-    quasi = Role.QUASI_IDENTIFIER
+    quasi = ColumnRole.QUASI_IDENTIFIER
     columns = (
-        Column("name", Role.IDENTIFIER),
-        *(Column(name, quasi) for name in ("town", HOSTILE, "age")),
-        Column("ill", Role.SENSITIVE),
+        ColumnPolicy("name", ColumnRole.IDENTIFIER),
+        *(ColumnPolicy(name, quasi) for name in ("town", HOSTILE, "age")),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
     )
     steps = (Clip("age", (Decimal(18), Decimal(99))),)
-    told = Table(
+    told = TablePolicy(
         "people",
         columns,
         criteria=(KAnonymity(3), LDiversity("ill", 1)),
@@ -65,14 +73,14 @@ def policy() -> Policy:
 @pytest.fixture(scope="module")
 def released(table: pa.Table, policy: Policy, tmp_path_factory: pytest.TempPathFactory) -> Release:
     folder = tmp_path_factory.mktemp("CELL_folder")
-    wishes = Wishes(target=HOSTILE)
+    wishes = AnonymizeOptions(target=HOSTILE)
     made = anonymize(table, policy, output=folder / "out.csv", wishes=wishes, frontier=True)
     return replace(made, manifest=str(folder / "release.json"))
 
 
 @pytest.fixture(scope="module")
 def page(released: Release) -> str:
-    return render(released, on=ON)
+    return render_release_page(released, on=ON)
 
 
 def test_no_cell_is_in_the_page(released: Release, page: str):
@@ -93,11 +101,11 @@ def test_a_page_asks_for_nothing(page: str):
 
 
 def test_the_page_is_the_same_whenever_it_is_rendered(released: Release, page: str):
-    assert render(released, on=ON) == page
+    assert render_release_page(released, on=ON) == page
 
 
 def test_the_verdict_comes_first(released: Release, page: str):
-    told = summarize(released, on=ON)
+    told = summarize_release(released, on=ON)
     assert told.headline == "Everybody in the release of Table looks like at least 2 others."
     assert told.status.holds
     assert told.status_words == "Meets all 2 criteria, measured on the written rows, read again."
@@ -105,7 +113,7 @@ def test_the_verdict_comes_first(released: Release, page: str):
 
 
 def test_every_part_has_its_numbers(released: Release):
-    told = summarize(released, on=ON)
+    told = summarize_release(released, on=ON)
     assert [row[0] for row in told.criteria.rows] == [
         "k-anonymity",
         "l-diversity (distinct) of ill",
@@ -123,7 +131,7 @@ def test_every_part_has_its_numbers(released: Release):
 
 
 def test_classes_without_diversity_are_counted_not_shown(released: Release):
-    told = summarize(released, on=ON).homogeneous
+    told = summarize_release(released, on=ON).homogeneous
     assert told is not None
     assert told.table is not None
     ((column, classes, _people),) = told.table.rows
@@ -132,14 +140,14 @@ def test_classes_without_diversity_are_counted_not_shown(released: Release):
 
 
 def test_paths_lose_their_folders(released: Release):
-    told = dict(summarize(released, on=ON).provenance)
+    told = dict(summarize_release(released, on=ON).provenance)
     assert told["Output"].startswith("out.csv, ")
     assert told["Manifest"].startswith("release.json: ")
     assert told["SHA-256 of the output"] == f"`{released.sha256}`"
 
 
 def test_the_frontier_is_drawn_and_told(released: Release, page: str):
-    told = summarize(released, on=ON).frontier
+    told = summarize_release(released, on=ON).frontier
     assert told is not None
     assert told.table is not None
     assert [row[0] for row in told.table.rows][:3] == ["2", "3 (asked for)", "5"]
@@ -148,11 +156,11 @@ def test_the_frontier_is_drawn_and_told(released: Release, page: str):
 
 
 def test_without_a_frontier_the_page_has_no_such_part(released: Release):
-    assert 'id="frontier"' not in render(replace(released, frontier=()), on=ON)
+    assert 'id="frontier"' not in render_release_page(replace(released, frontier=()), on=ON)
 
 
 def test_outliers_are_told_without_their_values(released: Release):
-    page = render(replace(released, outliers=("Clip 'age' at 97.",)), on=ON)
+    page = render_release_page(replace(released, outliers=("Clip 'age' at 97.",)), on=ON)
     assert "force coarse labels on everybody" in page
     assert "97" not in page.partition('id="cautions"')[2].partition("</section>")[0]
 
@@ -160,8 +168,8 @@ def test_outliers_are_told_without_their_values(released: Release):
 def test_levels_and_minimal_generalizations_of_full_domain_are_told(
     table: pa.Table, policy: Policy
 ):
-    made = anonymize(table, policy, wishes=Wishes(method="full-domain"), minimal=True)
-    told = summarize(made, on=ON)
+    made = anonymize(table, policy, wishes=AnonymizeOptions(method="full-domain"), minimal=True)
+    told = summarize_release(made, on=ON)
     assert "the proven optimum" in dict(told.done)["Search"]
     assert told.detail.table is not None
     assert told.detail.table.header[1] == "Level"
@@ -169,7 +177,7 @@ def test_levels_and_minimal_generalizations_of_full_domain_are_told(
     assert told.minimal.header == ("", "town", HOSTILE, "age")
     assert told.status_words.endswith("in a dry run: nothing was written.")
     assert dict(told.provenance)["Output"] == "None: a dry run."
-    assert MARK not in render(made, on=ON)
+    assert MARK not in render_release_page(made, on=ON)
 
 
 def test_a_release_that_hides_everything_has_a_page(released: Release):
@@ -179,16 +187,16 @@ def test_a_release_that_hides_everything_has_a_page(released: Release):
     hidden = replace(
         released, k=None, classes=0, suppressed=60, risk=replace(released.risk, after=after)
     )
-    told = summarize(hidden, on=ON)
+    told = summarize_release(hidden, on=ON)
     assert told.headline == "Every row of Table is suppressed."
     assert "60 rows of 60" in dict(told.done)["Suppressed"]
-    assert render(hidden, on=ON)
+    assert render_release_page(hidden, on=ON)
 
 
 def test_a_report_into_a_missing_folder_is_refused(released: Release, tmp_path: Path):
     with pytest.raises(OutputRefused):
-        write_report(released, tmp_path / "missing" / "r.html")
-    write_report(released, tmp_path / "r.html")
+        write_release_report(released, tmp_path / "missing" / "r.html")
+    write_release_report(released, tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text("utf-8").startswith("<!doctype html>")
 
 

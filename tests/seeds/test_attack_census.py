@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow.csv as csv
 import pytest
 
-from discreet.attack.census.marginals import marginals
+from discreet.attack.census.marginals import tabulate_marginals
 from discreet.attack.census.read import parse_block
-from discreet.attack.census.reconstruct import reconstruct
-from discreet.attack.census.solve import solve
+from discreet.attack.census.reconstruct import reconstruct_block
+from discreet.attack.census.solve import solve_block
 
 FOUR = """
 people: 4
@@ -67,7 +67,7 @@ def some(adult: Any, people: int, seed: int) -> Any:
 
 def spelled(text: str) -> list[list[str]]:
     block = parse_block(text)
-    found = solve(block)
+    found = solve_block(block)
     assert found.is_complete
     return [sorted(map(block.spell, table.elements())) for table in found.tables]
 
@@ -76,13 +76,13 @@ def test_the_block_of_four_has_one_solution():
     white, asian = "race White", "race Asian"
     wanted = [f"age 17, {asian}", f"age 17, {white}", f"age 43, {white}", f"age 47, {asian}"]
     assert spelled(FOUR) == [wanted]
-    found = reconstruct(parse_block(FOUR))
+    found = reconstruct_block(parse_block(FOUR))
     assert found.details["unique"]
     assert found.rate == found.certainty == 1
 
 
 def test_the_block_of_four_is_open_when_means_are_rounded_to_whole_numbers():
-    found = reconstruct(parse_block(FOUR.replace("exactly ", "")))
+    found = reconstruct_block(parse_block(FOUR.replace("exactly ", "")))
     assert found.details["solutions"] == 9
     assert found.details["certain"] == 2
 
@@ -107,7 +107,7 @@ def test_the_block_of_seven_has_one_solution():
 @pytest.mark.parametrize("seed", [3, 5])
 def test_ten_people_of_adult_follow_from_all_pairs_of_columns(adult: Any, seed: int):
     people = some(adult, 10, seed)
-    found = reconstruct(marginals(people, ways=2), truth=people)
+    found = reconstruct_block(tabulate_marginals(people, ways=2), truth=people)
     assert found.rate == 1
     assert found.correct == 10
 
@@ -115,19 +115,21 @@ def test_ten_people_of_adult_follow_from_all_pairs_of_columns(adult: Any, seed: 
 @pytest.mark.parametrize("seed", [3, 7])
 def test_a_hundred_people_of_adult_follow_from_all_triples_of_columns(adult: Any, seed: int):
     people = some(adult, 100, seed)
-    found = reconstruct(marginals(people, ways=3), truth=people)
+    found = reconstruct_block(tabulate_marginals(people, ways=3), truth=people)
     assert found.details["guaranteed"] >= 96
     assert found.correct == found.claimed >= 96
 
 
 def test_sixty_people_of_adult_are_not_all_certain_by_pairs(adult: Any):
     people = some(adult, 60, 3)
-    found = reconstruct(marginals(people, ways=2), truth=people, most=50, seconds=200)
+    found = reconstruct_block(
+        tabulate_marginals(people, ways=2), truth=people, most=50, seconds=200
+    )
     assert found.correct == found.claimed
     assert found.rate < found.details["guaranteed"] / 60 < 1
     assert found.details["matched"] >= found.details["guaranteed"]
 
 
 def test_noise_makes_tables_that_nobody_has(adult: Any):
-    found = reconstruct(parse_block(SEVEN.replace("mean: 44}", "mean: 46}")))
+    found = reconstruct_block(parse_block(SEVEN.replace("mean: 44}", "mean: 46}")))
     assert not found.details["consistent"]

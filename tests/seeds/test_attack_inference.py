@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from discreet.attack.classes.background import find_all, find_background, rule_out
+from discreet.attack.classes.histograms import opened_release, read_classes
 from discreet.attack.classes.homogeneity import find_homogeneity
 from discreet.attack.classes.inference import find_inference
-from discreet.attack.classes.knowing import read_knowledge, with_knowledge
-from discreet.attack.classes.person import believe, find_person
+from discreet.attack.classes.knowledge import read_knowledge, with_knowledge
+from discreet.attack.classes.person import find_person, infer_beliefs
 from discreet.attack.classes.similarity import find_similarity
 from discreet.attack.classes.skewness import find_skewness
-from discreet.attack.classes.told import opened_release, read_classes
 from discreet.policy.load import load_policy
 
 TABLES = Path(__file__).parent / "tables"
@@ -379,7 +379,7 @@ def test_people_of_the_seeds_are_found_through_labels(table, sensitive, person, 
     values = dict(item.split("=") for item in person.split(","))
     with opened(table, sensitive) as bound:
         known = read_knowledge([knows] if knows else [], bound.subject.table)
-        (found,) = believe(with_knowledge(bound, known), values)
+        (found,) = infer_beliefs(with_knowledge(bound, known), values)
     assert found.shares == {value: exactly(share) for value, share in expected.items()}
 
 

@@ -12,15 +12,15 @@ import pytest
 from sqlglot import condition
 
 import discreet
-from discreet.attack.questions.averaging import average
-from discreet.attack.questions.counting import count_out, infer
-from discreet.attack.questions.differencing import audit
-from discreet.attack.questions.domains import Words, domains_of, make_range
+from discreet.attack.questions.averaging import average_counts
+from discreet.attack.questions.counting import infer_by_counting, infer_value
+from discreet.attack.questions.differencing import audit_answers
+from discreet.attack.questions.domains import WordDomain, column_domains, make_range
 from discreet.attack.questions.interface import Interface
-from discreet.attack.questions.laboratory import Noise, Rules, laboratory
-from discreet.attack.questions.people import draw_people, most_common_share, read_condition
+from discreet.attack.questions.laboratory import LaboratoryNoise, LaboratoryRules, laboratory
+from discreet.attack.questions.people import draw_people, most_common_share, read_person_condition
 from discreet.attack.questions.published import read_questions
-from discreet.attack.questions.tracker import Known, reveal, track
+from discreet.attack.questions.tracker import TrackerKnowledge, reveal, track
 from discreet.engines.connect import open_table
 from discreet.sql import build
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PEOPLE = 32_563
 KARRIE = condition("\"Name\" = 'Karrie Trusslove'")
-RULES = [Rules(smallest=PEOPLE // 10), Rules(smallest=PEOPLE // 4)]
+RULES = [LaboratoryRules(smallest=PEOPLE // 10), LaboratoryRules(smallest=PEOPLE // 4)]
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +46,14 @@ def adult(frame: pa.Table) -> Table:
 
 @pytest.fixture(scope="module")
 def public(adult: Table) -> Any:
-    return domains_of(adult, names=["DOB", "Zip", "Education-Num", "Sex", "Capital Gain"])
+    return column_domains(adult, names=["DOB", "Zip", "Education-Num", "Sex", "Capital Gain"])
 
 
 def test_a3_a4_a5_the_difference_of_two_sums_is_karries_age(adult):
     interface = laboratory(adult)
-    found = reveal(interface, KARRIE, value="Age", domains=[], known=Known(ways=("complement",)))
+    found = reveal(
+        interface, KARRIE, value="Age", domains=[], known=TrackerKnowledge(ways=("complement",))
+    )
     told = [asked.reply.number for asked in interface.transcript]
     assert {1_360_238.0, 1_360_182.0} <= set(told)
     assert found.value == 56.0
@@ -62,7 +64,7 @@ def test_a3_a4_a5_the_audit_finds_her_among_published_sums(adult):
         "SELECT sum(Age) FROM adult",
         "SELECT sum(Age) FROM adult WHERE Name <> 'Karrie Trusslove'",
     ]
-    (finding,) = audit(read_questions(texts, adult), adult)
+    (finding,) = audit_answers(read_questions(texts, adult), adult)
     assert finding.rate * finding.targets == 1
     assert finding.details["shortest_certificate"] == 2
     assert finding.example[-1] == "= 56, the number of one person"
@@ -70,7 +72,7 @@ def test_a3_a4_a5_the_audit_finds_her_among_published_sums(adult):
 
 def test_a27_counts_tell_what_karrie_earns(adult):
     interface = laboratory(adult)
-    found = infer(interface, KARRIE, Words("Target", ("<=50K", ">50K")))
+    found = infer_value(interface, KARRIE, WordDomain("Target", ("<=50K", ">50K")))
     assert (found.place, interface.questions) == (0, 2)
 
 
@@ -86,7 +88,7 @@ def test_c17_c18_karries_age_takes_ten_questions_at_most_with_the_search(adult, 
 def test_c19_karries_zip_takes_37_counts_at_most_instead_of_one_per_code(adult, public, rules):
     zips = make_range("Zip", 0, 99_999)
     interface = laboratory(adult, rules)
-    found = infer(interface, KARRIE, zips, domains=public)
+    found = infer_value(interface, KARRIE, zips, domains=public)
     assert found.place == 64_152
     assert interface.questions <= 2 * ceil(log2(zips.size)) + 3 == 37
 
@@ -121,18 +123,18 @@ AGES = [make_range("age", 18, 70)]
 
 def test_c15_a_condition_of_all_genders_singles_out_adams_unless_groups_are_restricted():
     table = open_table(STAFF)
-    adams = read_condition("Name = 'Adams' AND (Gender = 'F' OR Gender = 'M')", table)
+    adams = read_person_condition("Name = 'Adams' AND (Gender = 'F' OR Gender = 'M')", table)
     assert reveal(laboratory(table), adams, value="salary", domains=[]).value == 47_000
-    known = Known(ways=("direct",))
-    restricted = laboratory(table, Rules(smallest=5))
+    known = TrackerKnowledge(ways=("direct",))
+    restricted = laboratory(table, LaboratoryRules(smallest=5))
     assert not reveal(restricted, adams, value="salary", domains=AGES, known=known).is_claim
 
 
 @pytest.mark.parametrize(
     ("rules", "way"),
     [
-        (Rules(smallest=5, allows_most=True), "complement"),
-        (Rules(smallest=15), "general tracker"),
+        (LaboratoryRules(smallest=5, allows_most=True), "complement"),
+        (LaboratoryRules(smallest=15), "general tracker"),
     ],
 )
 def test_c16_c17_alices_salary_is_everybody_less_the_others_or_a_tracker(rules, way):
@@ -149,7 +151,7 @@ def test_c17_a_crowd_of_exactly_k_is_no_tracker_because_the_person_makes_the_res
     )
     domains = [make_range("t", 0, 1)]
     alice = condition("name = 'Alice'")
-    wide, narrow = (laboratory(table, Rules(smallest=size)) for size in (19, 20))
+    wide, narrow = (laboratory(table, LaboratoryRules(smallest=size)) for size in (19, 20))
     assert reveal(wide, alice, value="t", domains=domains).people == 1
     assert reveal(narrow, alice, value="t", domains=domains).people is None
 
@@ -171,7 +173,7 @@ def test_c33_charlie_or_the_young_are_two_ill_people():
         f"SELECT sum(covid) FROM t WHERE {where}",
         "SELECT sum(covid) FROM t WHERE born > 1980",
     ]
-    (finding,) = audit(read_questions(texts, table), table)
+    (finding,) = audit_answers(read_questions(texts, table), table)
     assert finding.example[-1] == "= 1, the number of one person"
 
 
@@ -203,7 +205,7 @@ def test_c15_c17_trackers_fail_against_discreets_own_answers(frame, adult, tmp_p
     error of 20 on average."""
     people = drawn(adult, 6)
     baseline = most_common_share(adult, build.column("Age"))
-    for number, known in enumerate((Known(is_there=True), Known(trackers=1))):
+    for number, known in enumerate((TrackerKnowledge(is_there=True), TrackerKnowledge(trackers=1))):
         folder = tmp_path / str(number)
         folder.mkdir()
         interface = private(frame, folder, questions=len(people) * (1 if number == 0 else 4))
@@ -226,7 +228,7 @@ def test_c19_a27_counts_fail_against_discreets_own_answers(frame, adult, tmp_pat
     people = [person for person in drawn(adult, 3) if person.is_present]
     zips = make_range("Zip", 0, 99_999)
     interface = private(frame, tmp_path, questions=3 * 20)
-    finding = count_out(
+    finding = infer_by_counting(
         interface, people, domain=zips, domains=[make_range("Education-Num", 1, 16)]
     )
     assert (finding.correct or 0) <= 1
@@ -246,17 +248,17 @@ def test_the_budget_ends_an_attack_on_discreets_own_answers(frame, tmp_path):
 def test_the_same_question_to_discreet_has_the_same_answer_and_other_words_cost(frame, tmp_path):
     interface = private(frame, tmp_path, questions=10)
     where = condition("\"Name\" = 'Karrie Trusslove' AND \"Target\" = '<=50K'")
-    same = average(interface, where, repeats=5)
+    same = average_counts(interface, where, repeats=5)
     assert (same.deviation, same.answers) == (0.0, 5)
-    other = average(interface, where, repeats=30, way="reworded")
+    other = average_counts(interface, where, repeats=30, way="reworded")
     assert other.answers < 12
     assert interface.ended == "budget-exceeded"
 
 
 def test_a_restricted_interface_with_noise_leaves_karrie_to_the_mean_of_many(adult):
     """Bounded noise of 1, sticky, seeded: the mean of 60 reworded counts is within 0.5 of the truth."""
-    rules = Rules(noise=Noise("uniform", 1.0, sticky=True))
+    rules = LaboratoryRules(noise=LaboratoryNoise("uniform", 1.0, sticky=True))
     interface = laboratory(adult, rules, chance=np.random.default_rng(2))
     where = condition("\"Name\" = 'Karrie Trusslove' AND \"Target\" = '<=50K'")
-    other = average(interface, where, repeats=30, way="reworded")
+    other = average_counts(interface, where, repeats=30, way="reworded")
     assert other.mean == pytest.approx(1, abs=0.45)

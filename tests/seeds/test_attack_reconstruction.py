@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.attack.reconstruction.equations import equations
+from discreet.attack.reconstruction.equations import center_equations
 from discreet.attack.reconstruction.estimate import box_least_squares
 from discreet.attack.reconstruction.exhaustive import (
-    consistent,
+    consistent_tables,
     every_group,
     most_central,
     wrong_at_most,
@@ -30,12 +30,12 @@ def test_c35_the_answer_of_a_group():
 
 def test_c36_three_tables_survive_noise_of_one_half():
     told = np.array([0.5, 0.5, 0.5, 1.5, 0.5, 1.5, 0.5, 1.5])
-    assert texts(consistent(every_group(3), told, error=0.5)) == {"001", "011", "101"}
+    assert texts(consistent_tables(every_group(3), told, error=0.5)) == {"001", "011", "101"}
 
 
 def test_c37_one_table_survives():
     told = np.array([0.5, 0.5, 1, 1, 0.5, 1.5, 1.5, 2.5])
-    assert texts(consistent(every_group(3), told, error=0.5)) == {"110"}
+    assert texts(consistent_tables(every_group(3), told, error=0.5)) == {"110"}
 
 
 @pytest.mark.parametrize("error", [0.0, 0.5, 1.0])
@@ -43,7 +43,7 @@ def test_c38_all_groups_give_away_all_but_four_times_the_error(error):
     chance = np.random.default_rng(38)
     bits, groups = chance.random(10) < 0.5, every_group(10)
     noise = chance.uniform(-error, error, len(groups))
-    found = consistent(groups, groups @ bits.astype(float) + noise, error=error)
+    found = consistent_tables(groups, groups @ bits.astype(float) + noise, error=error)
     assert (most_central(found) != bits).sum() <= wrong_at_most(error)
 
 
@@ -51,7 +51,7 @@ def test_c38_the_promise_is_empty_once_four_errors_are_everybody():
     """The slide says "however much linear noise", which is false: an error of n/2 leaves every table."""
     groups = every_group(4)
     told = groups.sum(axis=1) / 2
-    assert len(consistent(groups, told, error=2)) == 16
+    assert len(consistent_tables(groups, told, error=2)) == 16
 
 
 @pytest.mark.statistics
@@ -60,4 +60,4 @@ def test_c39_a_few_questions_per_person_give_away_nearly_all():
     chance = np.random.default_rng(39)
     groups, bits = chance.random((1600, 200)) < 0.5, chance.random(200) < 0.5
     told = groups @ bits.astype(float) + chance.uniform(-0.1, 0.1, 1600) * 200**0.5
-    assert ((box_least_squares(equations(groups), told) > 0.5) == bits).all()
+    assert ((box_least_squares(center_equations(groups), told) > 0.5) == bits).all()

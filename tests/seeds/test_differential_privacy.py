@@ -8,13 +8,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.dp.calculate.coins import Coins, estimate, keep, respond, respond_among, toss
-from discreet.dp.calculate.compose import compose_parts, compose_sequence, read_part
-from discreet.dp.calculate.distinguish import distinguish, protect_group
+from discreet.dp.calculate.coins import (
+    CoinChances,
+    estimate_yes_share,
+    evaluate_k_ary_response,
+    evaluate_response,
+    symmetric_coin_chances,
+    two_coin_chances,
+)
+from discreet.dp.calculate.compose import compose_parts, compose_sequence, read_mechanism
+from discreet.dp.calculate.distinguish import bound_distinguishing, protect_group
 from discreet.dp.calculate.exponential import choose_chances
-from discreet.dp.calculate.laplace import calibrate, weigh
-from discreet.dp.calculate.sensitivity import derive
-from discreet.dp.calculate.table import Chances, evaluate
+from discreet.dp.calculate.laplace import calibrate_laplace, measure_laplace
+from discreet.dp.calculate.sensitivity import derive_sensitivity
+from discreet.dp.calculate.table import ChanceTable, evaluate_table
 from discreet.errors import InvalidMechanism
 
 SALARIES = (Fraction(10_000), Fraction(100_000))
@@ -25,23 +32,23 @@ def exactly(value: float):
 
 
 def epsilons(*texts: str):
-    return [read_part(text) for text in texts]
+    return [read_mechanism(text) for text in texts]
 
 
-def table(rows: dict[str, list[Fraction]], outputs: tuple[str, ...]) -> Chances:
-    return Chances(tuple(rows), outputs, tuple(map(tuple, rows.values())))
+def table(rows: dict[str, list[Fraction]], outputs: tuple[str, ...]) -> ChanceTable:
+    return ChanceTable(tuple(rows), outputs, tuple(map(tuple, rows.values())))
 
 
 def test_b21_a_count_changes_by_one_and_its_ratio_by_exp_of_one_over_lambda():
-    assert derive("count", neighbors="bounded").sensitivity == 1
-    noise = calibrate(Fraction(1, 10), sensitivity=Fraction(1))
+    assert derive_sensitivity("count", neighbors="bounded").sensitivity == 1
+    noise = calibrate_laplace(Fraction(1, 10), sensitivity=Fraction(1))
     assert noise.scale == 10
-    assert weigh(Fraction(10), sensitivity=Fraction(1)).epsilon == exactly(1 / 10)
+    assert measure_laplace(Fraction(10), sensitivity=Fraction(1)).epsilon == exactly(1 / 10)
 
 
 def test_b22_a_histogram_needs_twice_the_noise_between_bounded_neighbors():
-    bounded = derive("histogram", neighbors="bounded", epsilon=Fraction(1, 2))
-    unbounded = derive("histogram", neighbors="unbounded", epsilon=Fraction(1, 2))
+    bounded = derive_sensitivity("histogram", neighbors="bounded", epsilon=Fraction(1, 2))
+    unbounded = derive_sensitivity("histogram", neighbors="unbounded", epsilon=Fraction(1, 2))
     assert (bounded.sensitivity, bounded.scale) == (2, 4)
     assert (unbounded.sensitivity, unbounded.scale) == (1, 2)
 
@@ -91,8 +98,8 @@ def test_b27_the_number_of_rows_may_be_told_between_bounded_neighbors_only():
     numbers = ("4", "5")
     same = table({"D": [Fraction(1), Fraction(0)], "changed": [Fraction(1), Fraction(0)]}, numbers)
     added = table({"D": [Fraction(1), Fraction(0)], "added": [Fraction(0), Fraction(1)]}, numbers)
-    assert evaluate(same).epsilon == 0
-    assert evaluate(added).epsilon == math.inf
+    assert evaluate_table(same).epsilon == 0
+    assert evaluate_table(added).epsilon == math.inf
 
 
 def test_b28_a_family_of_ten_is_protected_by_ten_epsilon():
@@ -100,7 +107,7 @@ def test_b28_a_family_of_ten_is_protected_by_ten_epsilon():
     assert found.epsilon == 1
     assert found.lowest_error_of_one == pytest.approx(0.475, abs=5e-4)
     assert found.lowest_error == pytest.approx(0.269, abs=5e-4)
-    family = weigh(Fraction(10), sensitivity=Fraction(10))  # the count moves by ten
+    family = measure_laplace(Fraction(10), sensitivity=Fraction(10))  # the count moves by ten
     assert family.attack_error == pytest.approx(0.5 * math.exp(-0.5), rel=1e-12)
 
 
@@ -115,14 +122,14 @@ def test_b28_a_family_of_ten_is_protected_by_ten_epsilon():
     ],
 )
 def test_c40_the_least_error_of_an_adversary(epsilon: Fraction, error: float, printed: float):
-    found = distinguish(epsilon)
+    found = bound_distinguishing(epsilon)
     assert found.lowest_error == pytest.approx(error, rel=1e-4)
     assert found.highest_error == 0.5
     assert printed <= found.lowest_error  # the seed cuts digits off instead of rounding
 
 
 def test_c40_the_error_at_an_epsilon_of_a_hundred_thousand_is_smaller_than_any_float():
-    found = distinguish(Fraction(100_000))
+    found = bound_distinguishing(Fraction(100_000))
     assert found.log10_lowest_error == pytest.approx(-43429.448, abs=5e-4)
     assert "10^-43429.448" in found.why
     assert found.log10_lowest_error >= -43430
@@ -132,11 +139,11 @@ def test_c40_the_error_at_an_epsilon_of_a_hundred_thousand_is_smaller_than_any_f
     ("epsilon", "ratio"), [(Fraction(1, 10), 1.105), (Fraction(1), 2.718), (Fraction(5), 148.41)]
 )
 def test_c41_how_much_likelier_an_output_may_be(epsilon: Fraction, ratio: float):
-    assert distinguish(epsilon).ratio == pytest.approx(ratio, rel=5e-4)
+    assert bound_distinguishing(epsilon).ratio == pytest.approx(ratio, rel=5e-4)
 
 
 def test_c42_randomized_response_with_a_fair_coin():
-    found = respond(toss(Fraction(1, 2)))
+    found = evaluate_response(two_coin_chances(Fraction(1, 2)))
     assert found.chances == {"yes": {"yes": 0.75, "no": 0.25}, "no": {"yes": 0.25, "no": 0.75}}
     assert (found.exact, found.epsilon) == ("ln 3", exactly(math.log(3)))
 
@@ -144,22 +151,22 @@ def test_c42_randomized_response_with_a_fair_coin():
 @pytest.mark.parametrize("yes", [0, 300, 500, 750, 1000])
 def test_c43_the_estimator_of_randomized_response(yes: int):
     p = Fraction(3, 4)
-    found = estimate(keep(p), yes=yes, of=1000)
+    found = estimate_yes_share(symmetric_coin_chances(p), yes=yes, of=1000)
     assert found.share == exactly(float((Fraction(yes, 1000) - (1 - p)) / (2 * p - 1)))
 
 
 def test_c44_problem_1_the_scale_of_a_count_a_sum_and_a_mean():
     epsilon, n = Fraction(1, 2), 250
-    count = derive("count", neighbors="bounded", epsilon=epsilon)
-    total = derive("sum", neighbors="bounded", bounds=SALARIES, epsilon=epsilon)
-    mean = derive("mean", neighbors="bounded", bounds=SALARIES, n=n, epsilon=epsilon)
+    count = derive_sensitivity("count", neighbors="bounded", epsilon=epsilon)
+    total = derive_sensitivity("sum", neighbors="bounded", bounds=SALARIES, epsilon=epsilon)
+    mean = derive_sensitivity("mean", neighbors="bounded", bounds=SALARIES, n=n, epsilon=epsilon)
     assert count.scale == 1 / 0.5
     assert total.scale == 90_000 / 0.5
     assert mean.scale == 90_000 / (n * 0.5)
 
 
 def test_c45_problem_2_one_count_and_the_same_count_twice():
-    assert weigh(Fraction(1), sensitivity=Fraction(1)).epsilon == 1
+    assert measure_laplace(Fraction(1), sensitivity=Fraction(1)).epsilon == 1
     assert compose_sequence(epsilons("laplace:1:1", "laplace:1:1")).epsilon == 2
 
 
@@ -172,21 +179,23 @@ def test_c45_problem_2_positives_and_negatives_cost_two_only_between_bounded_nei
 
 
 def test_c46_problem_3_epsilon_and_the_number_of_citizens():
-    coins = Coins(Fraction(3, 5), Fraction(1, 5))
-    assert respond(coins).exact == "ln 3"
-    assert evaluate(coins.chances).worst.output == "yes"  # "no" has the ratio 0.8/0.4 = 2 only
-    found = estimate(coins, yes=1500, of=5000)
+    coins = CoinChances(Fraction(3, 5), Fraction(1, 5))
+    assert evaluate_response(coins).exact == "ln 3"
+    assert (
+        evaluate_table(coins.chances).worst.output == "yes"
+    )  # "no" has the ratio 0.8/0.4 = 2 only
+    found = estimate_yes_share(coins, yes=1500, of=5000)
     assert (found.share, found.people) == (0.25, 1250)
     assert found.people_lower < 1250 < found.people_upper
-    assert toss(Fraction(3, 5), second=Fraction(1, 3)) == coins
+    assert two_coin_chances(Fraction(3, 5), second=Fraction(1, 3)) == coins
 
 
 def test_c47_problem_4_a_biased_coin_tells_more():
-    found = respond(toss(Fraction(2, 5)))
+    found = evaluate_response(two_coin_chances(Fraction(2, 5)))
     assert list(found.chances["yes"].values()) == [0.76, 0.24]
     assert list(found.chances["no"].values()) == [0.16, 0.84]
     assert (found.exact, found.epsilon) == ("ln 4.75", pytest.approx(1.5581, abs=5e-5))
-    assert found.epsilon > respond(toss(Fraction(1, 2))).epsilon
+    assert found.epsilon > evaluate_response(two_coin_chances(Fraction(1, 2))).epsilon
     twice = compose_sequence(epsilons("ln:4.75"), times=2)
     assert (twice.exact, twice.epsilon) == ("2 ln 4.75", pytest.approx(3.1163, abs=5e-5))
 
@@ -199,7 +208,7 @@ THREE_TO_TWO = {
 
 
 def test_c48_problem_5_a_zero_in_the_table_is_not_private():
-    found = evaluate(table(THREE_TO_TWO, ("UNP", "PROT")))
+    found = evaluate_table(table(THREE_TO_TWO, ("UNP", "PROT")))
     assert (found.epsilon, found.to_dict()["epsilon"]) == (math.inf, "inf")
     assert (found.worst.output, found.worst.likely, found.worst.unlikely) == (
         "UNP",
@@ -214,7 +223,7 @@ def test_c48_problem_5_randomized_response_afterwards_makes_it_private():
         name: [(1 - flip) * p + flip * q, (1 - flip) * q + flip * p]
         for name, (p, q) in THREE_TO_TWO.items()
     }
-    found = evaluate(table(after, ("UNP", "PROT")))
+    found = evaluate_table(table(after, ("UNP", "PROT")))
     assert (found.exact, found.epsilon) == ("ln 2.5", pytest.approx(0.9163, abs=5e-5))
     column = [row[1] for row in after.values()]
     assert math.log(max(column) / min(column)) == pytest.approx(0.470, abs=5e-4)
@@ -230,7 +239,7 @@ def test_c48_problem_5_randomized_response_afterwards_makes_it_private():
     ],
 )
 def test_c49_problem_6_generalized_randomized_response(n: int, p: Fraction, epsilon: float):
-    found = respond_among(p, values=n)
+    found = evaluate_k_ary_response(p, values=n)
     assert found.epsilon == pytest.approx(epsilon, abs=5e-5)
     assert found.epsilon == exactly(math.log(p * (n - 1) / (1 - p)))
 
@@ -245,7 +254,9 @@ def test_c50_composition_in_sequence_in_parallel_and_for_a_group():
 
 
 def test_c51_the_variance_of_laplace_noise_is_twice_the_square_of_its_scale():
-    assert weigh(Fraction(3), sensitivity=Fraction(1)).standard_deviation ** 2 == exactly(18)
+    assert measure_laplace(Fraction(3), sensitivity=Fraction(1)).standard_deviation ** 2 == exactly(
+        18
+    )
 
 
 def test_d3_two_algorithms_cost_twice():
@@ -253,12 +264,12 @@ def test_d3_two_algorithms_cost_twice():
 
 
 def test_d4_the_standard_deviation_is_not_the_scale():
-    found = weigh(Fraction(7), sensitivity=Fraction(1))
+    found = measure_laplace(Fraction(7), sensitivity=Fraction(1))
     assert found.standard_deviation == exactly(math.sqrt(2) * 7)
 
 
 def test_d5_the_mean_of_blocks_changes_by_the_range_over_their_number():
-    found = derive(
+    found = derive_sensitivity(
         "mean",
         neighbors="bounded",
         bounds=(Fraction(0), Fraction(60)),
@@ -270,7 +281,7 @@ def test_d5_the_mean_of_blocks_changes_by_the_range_over_their_number():
 
 def test_d9_a_scale_of_zero_is_refused():
     with pytest.raises(InvalidMechanism, match="above 0"):
-        weigh(Fraction(0), sensitivity=Fraction(1))
+        measure_laplace(Fraction(0), sensitivity=Fraction(1))
 
 
 def test_d11_t_questions_cost_t_epsilon():

@@ -35,7 +35,7 @@ CLIPPED = """\
 def publish(name: str, sensitive: list[str], *criteria: Criterion, **wishes: Any):
     """Return the release of a table of the seeds; what is not sensitive is a quasi-identifier."""
     quasi = [c for c in pd.read_csv(TABLES / f"{name}.csv").columns if c not in sensitive]
-    asked = discreet.Wishes(quasi=quasi, sensitive=sensitive, criteria=criteria, **wishes)
+    asked = discreet.AnonymizeOptions(quasi=quasi, sensitive=sensitive, criteria=criteria, **wishes)
     return discreet.anonymize(TABLES / f"{name}.csv", wishes=asked)
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from discreet.engines.connect import open_table
-from discreet.measure.classes import group
-from discreet.measure.subject import bind
+from discreet.measure.classes import group_cells
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import read_lookup
 from discreet.release.anonymize.full_domain import search
@@ -41,17 +41,17 @@ HIERARCHIES = {
 
 @pytest.fixture
 def problem(tmp_path: Path) -> Problem:
-    columns: list[model.Column] = []
+    columns: list[model.ColumnPolicy] = []
     for name, text in HIERARCHIES.items():
         file = tmp_path / f"{name}.csv"
         file.write_text(text, "utf-8")
-        role = model.Role.QUASI_IDENTIFIER
-        columns.append(model.Column(name, role, hierarchy=read_lookup(file)))
+        role = model.ColumnRole.QUASI_IDENTIFIER
+        columns.append(model.ColumnPolicy(name, role, hierarchy=read_lookup(file)))
     criteria = (model.KAnonymity(2),)
-    condition = model.Column("Condition", model.Role.SENSITIVE)
-    policy = model.Table("patients", (*columns, condition), criteria=criteria)
-    bound = bind(open_table(ROWS), policy=policy)
-    return read_problem(group(bound.subject), bound, criteria).problem
+    condition = model.ColumnPolicy("Condition", model.ColumnRole.SENSITIVE)
+    policy = model.TablePolicy("patients", (*columns, condition), criteria=criteria)
+    bound = bind_roles(open_table(ROWS), policy=policy)
+    return read_problem(group_cells(bound.subject), bound, criteria).problem
 
 
 def test_b15_the_two_minimal_generalizations_are_those_of_the_slides(problem: Problem):

@@ -10,7 +10,7 @@ import pyarrow.csv
 import pytest
 from tests.answer.curators import hold, without_noise
 
-from discreet.attack.reconstruction.exhaustive import consistent, every_group
+from discreet.attack.reconstruction.exhaustive import consistent_tables, every_group
 from discreet.errors import BudgetExceeded
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def test_c39_private_counts_of_subsets_tell_hardly_any_and_the_budget_ends(patie
 
 def survivors(answers: list[float], slack: float) -> set[str]:
     """Return the tables of three bits that all answers to subset counts could come from."""
-    found = consistent(every_group(3), np.array(answers), error=slack)
+    found = consistent_tables(every_group(3), np.array(answers), error=slack)
     return {"".join(str(int(bit)) for bit in table) for table in found}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.engines.connect import open_table
-from discreet.measure.classes import group
-from discreet.measure.subject import bind
+from discreet.measure.classes import group_cells
+from discreet.measure.roles import bind_roles
 from discreet.release.anonymize.ranges import best_ranges
 from discreet.release.anonymize.read import read_problem
 
@@ -14,8 +14,8 @@ TABLE = Path(__file__).parent / "tables" / "c27_age_province.csv"
 
 
 def test_c27_the_best_three_age_ranges_make_the_table_three_anonymous():
-    bound = bind(open_table(str(TABLE)), quasi=["Age", "Province"])
-    reading = read_problem(group(bound.subject), bound, [])
+    bound = bind_roles(open_table(str(TABLE)), quasi=["Age", "Province"])
+    reading = read_problem(group_cells(bound.subject), bound, [])
     found = best_ranges(reading.problem, "Age", ranges=3)
     ages = reading.values[0].to_pylist()
     cuts = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.serve.settings import read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ def first_start(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
         data = tmp_path_factory.mktemp("first") / "data"
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
-            open_house(read_settings(data, port=0, policy=policy)).house.close()
+            open_server(read_settings(data, port=0, policy=policy)).server.close()
         return data
 
     return make

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.cli.command import run as run_command
+from discreet.cli.command import run_command
 from discreet.dp.accounting import price
 from discreet.dp.budget import Budget
 from discreet.dp.event import Pure
@@ -27,16 +27,16 @@ from discreet.errors import (
     StatementFailed,
     StoreFailed,
 )
-from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.vault.wrapping import new_wrapping_key
 from discreet.serve.settings import read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from discreet.serve.gateway.house import House
+    from discreet.serve.gateway.server import Server
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 PAYER = Account("table", Budget(Fraction(10)))
@@ -57,9 +57,9 @@ class Site:
         return self.place / "master.key"
 
     @contextmanager
-    def opened(self, **flags: Any) -> Iterator[House]:
+    def opened(self, **flags: Any) -> Iterator[Server]:
         flags = {"port": 0, "key_file": self.key, **flags}
-        house = open_house(read_settings(self.data, **flags)).house
+        house = open_server(read_settings(self.data, **flags)).server
         try:
             yield house
         finally:
@@ -97,11 +97,13 @@ class Site:
         return run_command([str(argument) for argument in arguments])
 
 
-def enter(house: House, user: str = "admin"):
-    return house.open(Visitor(user, "127.0.0.1", is_local=True, is_encrypted=True), {}, "test")
+def enter(house: Server, user: str = "admin"):
+    return house.open_session(
+        ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True), {}, "test"
+    )
 
 
-def spend(house: House, key: str) -> None:
+def spend(house: Server, key: str) -> None:
     reservation = house.ledger.reserve(
         [PAYER], price(Pure(Fraction(1))), key=key, at=NOON, question="q"
     )

@@ -30,7 +30,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
     made = make_world(tmp_path)
     yield made
-    made.opened.house.close()
+    made.opened.server.close()
 
 
 def test_no_statement_tells_what_its_sender_may_not_see(world: World):

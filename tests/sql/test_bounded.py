@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from discreet.attack.classes.knowing import read_knowledge
+from discreet.attack.classes.knowledge import read_knowledge
 from discreet.attack.questions.laboratory import laboratory
-from discreet.attack.questions.people import read_condition
+from discreet.attack.questions.people import read_person_condition
 from discreet.engines.connect import open_table
 from discreet.errors import DiscreetError, InvalidQuestion
 from discreet.sql.bounded import TooLarge, parse_bounded
@@ -28,7 +28,7 @@ BOMBS = {
 
 
 def read_person(text: str) -> object:
-    return read_condition(text, open_table(pa.table({"age": [1, 2]})))
+    return read_person_condition(text, open_table(pa.table({"age": [1, 2]})))
 
 
 def read_background(text: str) -> object:

@@ -12,21 +12,21 @@ from sqlglot import exp
 
 from discreet.answer import perturb
 from discreet.answer.blocks import ROWS
-from discreet.answer.catalog import Catalog, Held
-from discreet.answer.cutting import CUT_SHARE, exact_bins
+from discreet.answer.catalog import Catalog, CatalogTable
+from discreet.answer.cut_rows import CUT_SHARE, exact_bins
 from discreet.answer.plan import make_plan
 from discreet.answer.question import key_name
-from discreet.answer.resolve import resolve
-from discreet.answer.statement import parse
+from discreet.answer.resolve import resolve_question
+from discreet.answer.statement import parse_question
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
-from discreet.engines.render import render
+from discreet.engines.render import render_sql
 from discreet.policy.load import parse_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from discreet.answer.plan import LeafPlan, Plan
+    from discreet.answer.plan import Plan, PrivateQueryPlan
 
 Cells = Counter[object]
 Row = dict[str, Any]
@@ -104,7 +104,7 @@ class Neighbors:
     def run(self, query: exp.Query) -> pa.Table:
         """Run one of the plan's own queries on what is shown; its text is made once."""
         if id(query) not in self._texts:
-            self._texts[id(query)] = query, render(query, dialect="duckdb")
+            self._texts[id(query)] = query, render_sql(query, dialect="duckdb")
         return self._engine._connection.execute(self._texts[id(query)][1]).to_arrow_table()
 
     def plan(self, question: str, policy: str, **options: Any) -> Plan:
@@ -112,7 +112,9 @@ class Neighbors:
         said = parse_policy(policy)
         ranks = options.pop("ranks", {})
         held = {
-            name: Held(name, table, said.tables.get(name), f"table:{name}", "1", ranks.get(name))
+            name: CatalogTable(
+                name, table, said.tables.get(name), f"table:{name}", "1", ranks.get(name)
+            )
             for name, table in self._tables.items()
         }
         catalog = Catalog({name: lambda one=one: one for name, one in held.items()})
@@ -123,13 +125,13 @@ class Neighbors:
             "cut_share": CUT_SHARE,
             **options,
         }
-        return make_plan(resolve(parse(question), catalog), **wanted)
+        return make_plan(resolve_question(parse_question(question), catalog), **wanted)
 
     def changes(self, plan: Plan, *, leaver: int, question: str = "") -> Iterator[Change]:
         """Yield what the leaver changes in each block and probe of a plan, on every set."""
         self._texts.clear()
         for number in self.numbers:
-            for leaf in plan.leaves:
+            for leaf in plan.private_queries:
                 self._choose(number, 0)
                 there = _sums(leaf, self)
                 self._choose(number, leaver)
@@ -138,7 +140,11 @@ class Neighbors:
 
 
 def _compared(
-    leaf: LeafPlan, there: dict[str, Cells], gone: dict[str, Cells], question: str, number: int
+    leaf: PrivateQueryPlan,
+    there: dict[str, Cells],
+    gone: dict[str, Cells],
+    question: str,
+    number: int,
 ) -> Iterable[Change]:
     for name, most in _promises(leaf).items():
         cells = {*there[name], *gone[name]}
@@ -147,7 +153,7 @@ def _compared(
         yield Change(question, number, leaf.limit.method, name, sum(gaps), squares, *most)
 
 
-def _promises(leaf: LeafPlan) -> dict[str, tuple[int, int]]:
+def _promises(leaf: PrivateQueryPlan) -> dict[str, tuple[int, int]]:
     """Return the L1 and the squared L2 sensitivity that the noise of a leaf is made for."""
     found = {item.block.name: (item.sensitivity, item.squared) for item in leaf.blocks}
     for index, probe in enumerate(leaf.distincts):
@@ -160,10 +166,10 @@ def _promises(leaf: LeafPlan) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _sums(leaf: LeafPlan, engine: Any) -> dict[str, Cells]:
+def _sums(leaf: PrivateQueryPlan, engine: Any) -> dict[str, Cells]:
     """Return every exact number of a leaf that gets noise, by group and vertex."""
-    groups, sums = perturb._exact(leaf, engine)
-    keys = len(leaf.leaf.keys)
+    groups, sums = perturb._exact_sums(leaf, engine)
+    keys = len(leaf.private_query.keys)
     named: list[object] = [()]
     if keys:
         named = [repr(key) for key in zip(*(c.to_pylist() for c in groups.columns()), strict=True)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.dp.exact import discrete_gaussian, discrete_laplace, uniform
-from discreet.dp.exact_choice import exponential, permute_and_flip, score_gaps
+from discreet.dp.exact_choice import sample_exponential, sample_permute_and_flip, score_gaps
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -37,14 +37,14 @@ class ManyRuns:
 
     def choose(self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction) -> int:
         rate = epsilon / (2 * sensitivity)
-        self.chosen = permute_and_flip(score_gaps(scores), rate, self.runs)
+        self.chosen = sample_permute_and_flip(score_gaps(scores), rate, self.runs)
         return int(self.chosen[0])
 
     def choose_exponentially(
         self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
     ) -> int:
         rate = epsilon / (2 * sensitivity)
-        self.chosen = exponential(score_gaps(scores), rate, self.runs)
+        self.chosen = sample_exponential(score_gaps(scores), rate, self.runs)
         return int(self.chosen[0])
 
     def _take(self, draw: Any, parameter: Fraction, count: int) -> NDArray[np.int64]:

@@ -25,8 +25,8 @@ from discreet.engines.postgres import PostgreSQL
 from discreet.errors import LedgerFailed, SourceNotFound, StatementFailed
 from discreet.sql import build
 from discreet.stores.hosts import parameters_of
+from discreet.stores.postgres import PostgresBackend
 from discreet.stores.primary import connect_primary
-from discreet.stores.server import Server
 from discreet.stores.timelines import Timelines
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ import sys
 from discreet.engines.postgres import PostgreSQL
 from discreet.dp.ledger import Ledger
 from discreet.errors import DiscreetError
-from discreet.stores.server import Server
-Server.patience = 0.1
+from discreet.stores.postgres import PostgresBackend
+PostgresBackend.patience = 0.1
 for opens in (Ledger, PostgreSQL):
     try:
         opens(sys.argv[1])
@@ -111,7 +111,7 @@ def test_only_an_earlier_primary_left_is_refused_by_everything_that_reads_or_wri
     returned, monkeypatch: pytest.MonkeyPatch
 ):
     cluster, *_ = returned
-    monkeypatch.setattr(Server, "patience", 0.1)
+    monkeypatch.setattr(PostgresBackend, "patience", 0.1)
     with pytest.raises(LedgerFailed, match="another server was promoted"):
         Ledger(cluster.primary).accounts()
     with pytest.raises(SourceNotFound, match="another server was promoted"):

@@ -16,7 +16,7 @@ from discreet.dp.event import Pure
 from discreet.dp.ledger import Account, Ledger
 from discreet.errors import DiscreetError
 from discreet.guard.access.initial import initial_authority
-from discreet.guard.control import Control
+from discreet.guard.control import ControlStore
 from discreet.guard.journal import Event, Journal
 from discreet.stores.seal import Seal
 
@@ -54,7 +54,7 @@ def tamper(place: str, statement: str) -> None:
         connection.execute(statement.encode())
 
 
-def write_control(control: Control, name: str) -> None:
+def write_control(control: ControlStore, name: str) -> None:
     control.put("credential", name, {"secret": name})
     control.put("credential", "all", {"last": name})
     version = control.authority().version
@@ -72,7 +72,7 @@ def write_journal(journal: Journal, name: str) -> None:
 
 KINDS: dict[str, tuple[type[Any], Callable[[Any, str], None], tuple[str, ...]]] = {
     "control": (
-        Control,
+        ControlStore,
         write_control,
         (
             "UPDATE discreet_authority SET body = replace(body, 'admin', 'clerk')",
@@ -155,7 +155,7 @@ def test_a_store_that_holds_something_is_sealed_only_when_it_is_accepted(place: 
 
 def test_what_one_store_sealed_is_worth_nothing_in_another(tmp_path: Path):
     for name in ("one", "other"):
-        with closing(Control(tmp_path / name)) as control:
+        with closing(ControlStore(tmp_path / name)) as control:
             control.authenticate(SEAL)
             write_control(control, name)
     with (
@@ -168,5 +168,5 @@ def test_what_one_store_sealed_is_worth_nothing_in_another(tmp_path: Path):
         rows = one.execute("SELECT * FROM discreet_document").fetchall()
         other.execute("DELETE FROM discreet_document")
         other.executemany("INSERT INTO discreet_document VALUES (?, ?, ?, ?, ?)", rows)
-    with closing(Control(tmp_path / "other")) as control, pytest.raises(DiscreetError):
+    with closing(ControlStore(tmp_path / "other")) as control, pytest.raises(DiscreetError):
         control.authenticate(SEAL)

@@ -16,7 +16,7 @@ from discreet.dp.budget import Budget
 from discreet.dp.event import Pure
 from discreet.dp.ledger import Account, Ledger
 from discreet.errors import BudgetExceeded, LedgerFailed
-from discreet.stores.server import Server
+from discreet.stores.postgres import PostgresBackend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def test_who_gives_up_after_an_unheard_commit_says_that_it_may_be_written(
 ):
     from tests.stores.lossy import LossyWire
 
-    monkeypatch.setattr(Server, "patience", 0.3)
+    monkeypatch.setattr(PostgresBackend, "patience", 0.3)
     wire = LossyWire(place, short_folder)
     ledger = Ledger(wire.url)
     wire.cuts = 1000
@@ -139,7 +139,9 @@ def test_a_primary_that_dies_under_load_loses_no_acknowledged_answer_and_overspe
 ):
     from tests.stores.cluster import running
 
-    monkeypatch.setattr(Server, "patience", 300.0)  # however long a busy machine takes to promote
+    monkeypatch.setattr(
+        PostgresBackend, "patience", 300.0
+    )  # however long a busy machine takes to promote
     with tempfile.TemporaryDirectory(prefix="discreet-cluster-") as folder:
         Path(folder).chmod(0o755)
         with running(Path(folder)) as cluster:

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.answer.identity import Identity
+from discreet.answer.identity import TableIdentity
+from discreet.answer.rows import TouchedTable
 from discreet.dp.budget import Budget, Price
-from discreet.dp.ledger.charging import exceeded
-from discreet.dp.ledger.records import Account
+from discreet.dp.ledger.charges import budget_exceeded
+from discreet.dp.ledger.ledger import Ledger
+from discreet.dp.ledger.records import Account, RemainingBudget
+from discreet.policy import answer_model, model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
     from discreet.answer.plan import Plan
-    from discreet.answer.rows import Touch
-    from discreet.dp.ledger.book import Ledger
-    from discreet.dp.ledger.records import Remaining
-    from discreet.policy import answering, model
 
 # What a table has for which nobody declared a budget. Above 10 there is little protection left.
-DEFAULT = Budget(Fraction(10), Fraction(1, 100_000))
+DEFAULT_BUDGET = Budget(Fraction(10), Fraction(1, 100_000))
 
 
-def accounts_of(
+def charged_accounts(
     plan: Plan,
     policy: model.Policy | None,
     *,
     analyst: str | None,
     at: datetime,
-    identities: Mapping[str, Identity] | None = None,
+    identities: Mapping[str, TableIdentity] | None = None,
 ) -> list[Account]:
     """Return every account that the plan is charged to, each once.
 
@@ -43,35 +41,37 @@ def accounts_of(
         identities: Who pays for a table, by its account; by default it has no others.
     """
     common = policy.budget if policy else None
-    leaves = (*plan.leaves, *(search.plan for search in plan.searches))
+    leaves = (*plan.private_queries, *(search.plan for search in plan.searches))
     accounts: list[Account] = []
-    for touch in _merged(touch for leaf in leaves for touch in leaf.leaf.rows.touches):
+    for touch in _merge_touches(
+        touch for leaf in leaves for touch in leaf.private_query.rows.touches
+    ):
         said = touch.held.policy.budget if touch.held.policy else None
-        cells = _schemed(touch)
-        found = (identities or {}).get(touch.held.account) or Identity((touch.held.account,))
+        cells = _qualify_cells(touch)
+        found = (identities or {}).get(touch.held.account) or TableIdentity((touch.held.account,))
         if not found.is_own:
             # Neither the budget, its period nor the division into parts is the asker's to declare.
-            accounts += [Account(name, DEFAULT) for name in found.accounts]
+            accounts += [Account(name, DEFAULT_BUDGET) for name in found.accounts]
             continue
         own, *others = found.accounts
-        budget = budget_of(said) if said else DEFAULT
+        budget = exact_budget(said) if said else DEFAULT_BUDGET
         if said is not None:
-            accounts += _charged(own, said, cells, analyst=analyst, at=at)
+            accounts += _budget_accounts(own, said, cells, analyst=analyst, at=at)
         elif common is None:
-            accounts.append(Account(own, DEFAULT, cells))
+            accounts.append(Account(own, DEFAULT_BUDGET, cells))
         elif policy is not None and policy.id is None:
             # A copy of the policy elsewhere would have another account of all tables together.
-            accounts.append(Account(_in_period(own, common, at), budget_of(common), cells))
+            accounts.append(Account(_period_account(own, common, at), exact_budget(common), cells))
         accounts += [
             Account(name, budget, None if name in found.declared else cells) for name in others
         ]
     if policy is not None and common is not None:
-        accounts += _charged(_policy_account(policy), common, None, analyst=analyst, at=at)
+        accounts += _budget_accounts(_policy_account(policy), common, None, analyst=analyst, at=at)
     return _each_once(accounts)
 
 
 def with_known_budgets(
-    accounts: list[Account], ledger: Ledger, identities: Iterable[Identity]
+    accounts: list[Account], ledger: Ledger, identities: Iterable[TableIdentity]
 ) -> list[Account]:
     """Return accounts with the budgets that the ledger knows, where nobody declares another one now.
 
@@ -82,7 +82,7 @@ def with_known_budgets(
     found = list(identities)
     others = {name for one in found for name in one.accounts[1 if one.is_own else 0 :]}
     declared = {name for one in found for name in one.declared}
-    if all(account.budget != DEFAULT and account.name not in others for account in accounts):
+    if all(account.budget != DEFAULT_BUDGET and account.name not in others for account in accounts):
         return accounts
     known = {account.name: account.budget for account in ledger.accounts()}
     paying: list[Account] = []
@@ -90,8 +90,8 @@ def with_known_budgets(
         if account.name in declared and account.name not in known:
             continue
         budget = known.get(account.name, account.budget)
-        is_kept = account.name in declared or (account.name in others and budget != DEFAULT)
-        is_kept = is_kept or account.budget == DEFAULT
+        is_kept = account.name in declared or (account.name in others and budget != DEFAULT_BUDGET)
+        is_kept = is_kept or account.budget == DEFAULT_BUDGET
         paying.append(replace(account, budget=budget) if is_kept else account)
     return paying
 
@@ -116,7 +116,7 @@ def _each_once(accounts: Iterable[Account]) -> list[Account]:
     return list(found.values())
 
 
-def _schemed(touch: Touch) -> frozenset[str] | None:
+def _qualify_cells(touch: TouchedTable) -> frozenset[str] | None:
     """Return the parts that are charged, each with how the table is divided: a month is in a quarter."""
     policy = touch.held.policy
     if touch.cells is None or policy is None:
@@ -125,9 +125,9 @@ def _schemed(touch: Touch) -> frozenset[str] | None:
     return frozenset(f"{kinds}|{cell}" for cell in touch.cells)
 
 
-def _merged(touches: Iterable[Touch]) -> list[Touch]:
+def _merge_touches(touches: Iterable[TouchedTable]) -> list[TouchedTable]:
     """Return each table once, with all the parts of it that are touched."""
-    found: dict[str, Touch] = {}
+    found: dict[str, TouchedTable] = {}
     for touch in touches:
         known = found.get(touch.held.account)
         if known is None:
@@ -139,23 +139,23 @@ def _merged(touches: Iterable[Touch]) -> list[Touch]:
     return list(found.values())
 
 
-def _charged(
+def _budget_accounts(
     name: str,
-    said: answering.Budget,
+    said: answer_model.BudgetPolicy,
     cells: frozenset[str] | None,
     *,
     analyst: str | None,
     at: datetime,
 ) -> list[Account]:
-    accounts = [Account(_in_period(name, said, at), budget_of(said), cells)]
+    accounts = [Account(_period_account(name, said, at), exact_budget(said), cells)]
     own = said.analysts.get(analyst or "", said.analysts.get("*"))
     if own is not None:
         place = f"analyst:{analyst or '*'}@{name}"
-        accounts.append(Account(_in_period(place, own, at), budget_of(own), cells))
+        accounts.append(Account(_period_account(place, own, at), exact_budget(own), cells))
     return accounts
 
 
-def _in_period(name: str, said: answering.Budget, at: datetime) -> str:
+def _period_account(name: str, said: answer_model.BudgetPolicy, at: datetime) -> str:
     """Return the account of the period that `at` is in: a renewed budget is a new account."""
     if said.per is None:
         return name
@@ -169,12 +169,12 @@ def _in_period(name: str, said: answering.Budget, at: datetime) -> str:
     return f"{name}/{label}"
 
 
-def budget_of(said: answering.Budget) -> Budget:
+def exact_budget(said: answer_model.BudgetPolicy) -> Budget:
     """Return a budget of the policy in exact numbers."""
     return Budget(Fraction(said.epsilon), Fraction(said.delta), said.accounting)
 
 
-def told_remaining(left: list[Remaining]) -> dict[str, Any]:
+def summarize_remaining(left: list[RemainingBudget]) -> dict[str, Any]:
     """Return what is left in all, and of each account."""
     accounts = {
         item.name: {
@@ -192,7 +192,7 @@ def told_remaining(left: list[Remaining]) -> dict[str, Any]:
     }
 
 
-def require_room(left: list[Remaining], price: Price) -> None:
+def require_remaining_budget(left: list[RemainingBudget], price: Price) -> None:
     """Refuse what an account has too little left for, before any part of it is charged.
 
     Raises:
@@ -204,4 +204,4 @@ def require_room(left: list[Remaining], price: Price) -> None:
         else:
             fits = (price.rho or 0) <= item.rho.left and price.slip <= item.delta.left
         if not fits:
-            raise exceeded(price, item)
+            raise budget_exceeded(price, item)

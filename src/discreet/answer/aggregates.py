@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.expressions.labels import label
-from discreet.answer.expressions.numbers import real
-from discreet.answer.expressions.translate import condition, translate
-from discreet.answer.rows import DECLARE_BOUNDS, is_number
+from discreet.answer.expressions.labels import normalize_group_value
+from discreet.answer.expressions.numbers import to_real
+from discreet.answer.expressions.translate import translate_condition, translate_expression
+from discreet.answer.expressions.typed import TypedExpression
+from discreet.answer.rows import DECLARE_BOUNDS, Rows, is_number
 from discreet.engines.engine import Kind
 from discreet.errors import NoBounds, QuestionRefused
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-    from discreet.answer.expressions.typed import Typed
-    from discreet.answer.rows import Rows
-
-
-class Ask(StrEnum):
+class AggregateKind(StrEnum):
     """The aggregates that have a private answer."""
 
     COUNT = "count"
@@ -41,25 +36,25 @@ class Ask(StrEnum):
     MAX = "maximum"
 
 
-MOMENTS: Mapping[Ask, int] = {
-    Ask.SUM: 1,
-    Ask.AVG: 1,
-    Ask.VARIANCE: 2,
-    Ask.VARIANCE_POP: 2,
-    Ask.STDDEV: 2,
-    Ask.STDDEV_POP: 2,
+MOMENTS: Mapping[AggregateKind, int] = {
+    AggregateKind.SUM: 1,
+    AggregateKind.AVG: 1,
+    AggregateKind.VARIANCE: 2,
+    AggregateKind.VARIANCE_POP: 2,
+    AggregateKind.STDDEV: 2,
+    AggregateKind.STDDEV_POP: 2,
 }
 
-_SPREADS: Mapping[type[exp.Expr], Ask] = {
-    exp.Sum: Ask.SUM,
-    exp.Avg: Ask.AVG,
-    exp.Variance: Ask.VARIANCE,
-    exp.VariancePop: Ask.VARIANCE_POP,
-    exp.Stddev: Ask.STDDEV,
-    exp.StddevSamp: Ask.STDDEV,
-    exp.StddevPop: Ask.STDDEV_POP,
-    exp.Min: Ask.MIN,
-    exp.Max: Ask.MAX,
+_SPREADS: Mapping[type[exp.Expr], AggregateKind] = {
+    exp.Sum: AggregateKind.SUM,
+    exp.Avg: AggregateKind.AVG,
+    exp.Variance: AggregateKind.VARIANCE,
+    exp.VariancePop: AggregateKind.VARIANCE_POP,
+    exp.Stddev: AggregateKind.STDDEV,
+    exp.StddevSamp: AggregateKind.STDDEV,
+    exp.StddevPop: AggregateKind.STDDEV_POP,
+    exp.Min: AggregateKind.MIN,
+    exp.Max: AggregateKind.MAX,
 }
 _QUANTILES = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
 _ALIASES = {"mean": exp.Avg, "var_samp": exp.Variance}
@@ -79,12 +74,12 @@ class Aggregate:
     The bounds of the argument are limits that numbers are clamped to when they are counted.
     """
 
-    ask: Ask
-    argument: Typed | None = None
+    ask: AggregateKind
+    argument: TypedExpression | None = None
     quantile: Fraction | None = None
 
 
-def is_aggregate(node: exp.Expr) -> bool:
+def begins_private_aggregate(node: exp.Expr) -> bool:
     """Whether `node` is where an aggregate begins, with its FILTER and WITHIN GROUP."""
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower() in _ALIASES
@@ -102,29 +97,33 @@ def read_aggregate(node: exp.Expr, rows: Rows) -> Aggregate:
     if isinstance(node, exp.Filter):
         when, node = node.expression.this, node.this
     if isinstance(node, exp.WithinGroup):
-        node = _ordered(node)
+        node = _ordered_set_quantile(node)
     if isinstance(node, exp.Anonymous):
         node = _ALIASES[str(node.this).lower()](this=node.expressions[0])
     if isinstance(node, exp.Count):
         return _count(node, when, rows)
     if isinstance(node, exp.CountIf):
         both = node.this if when is None else exp.and_(when, node.this)
-        return Aggregate(Ask.COUNT_OF, _only(_one(), both, rows))
+        return Aggregate(AggregateKind.COUNT_OF, _keep_where(_literal_one(), both, rows))
     if isinstance(node, exp.Median):
-        return _number(Ask.QUANTILE, node.this, when, rows, quantile=Fraction(1, 2))
+        return _numeric_aggregate(
+            AggregateKind.QUANTILE, node.this, when, rows, quantile=Fraction(1, 2)
+        )
     if isinstance(node, _QUANTILES):
         share = node.args.get("expression") or node.args.get("quantile")
-        return _number(Ask.QUANTILE, node.this, when, rows, quantile=_share(share))
+        return _numeric_aggregate(
+            AggregateKind.QUANTILE, node.this, when, rows, quantile=_read_quantile_share(share)
+        )
     ask = _SPREADS.get(type(node))
     if ask is None or node.args.get("expressions"):
         instead = next((text for kind, text in _INSTEAD.items() if isinstance(node, kind)), "")
         raise QuestionRefused(
             f"{node.sql(dialect='duckdb')} has no private answer here. {instead}".strip()
         )
-    return _number(ask, node.this, when, rows)
+    return _numeric_aggregate(ask, node.this, when, rows)
 
 
-def _ordered(node: exp.WithinGroup) -> exp.Expr:
+def _ordered_set_quantile(node: exp.WithinGroup) -> exp.Expr:
     """Return `percentile_cont(q) WITHIN GROUP (ORDER BY x)` as a quantile of x."""
     found = node.this
     orders = node.expression.expressions if isinstance(node.expression, exp.Order) else []
@@ -136,9 +135,9 @@ def _ordered(node: exp.WithinGroup) -> exp.Expr:
     return exp.PercentileCont(this=orders[0].this, expression=share)
 
 
-def _share(node: exp.Expr | None) -> Fraction:
+def _read_quantile_share(node: exp.Expr | None) -> Fraction:
     if isinstance(node, exp.Sub):
-        return 1 - _share(node.expression)
+        return 1 - _read_quantile_share(node.expression)
     if isinstance(node, exp.Literal) and not node.is_string:
         share = Fraction(str(node.this))
         if 0 <= share <= 1:
@@ -154,40 +153,48 @@ def _count(node: exp.Count, when: exp.Expr | None, rows: Rows) -> Aggregate:
         if len(argument.expressions) != 1:
             raise QuestionRefused("count(DISTINCT …) takes one expression. Concatenate them.")
         if rows.names_unit(argument.expressions[0]) and when is None:
-            return Aggregate(Ask.COUNT_UNITS)
-        typed = label(translate(argument.expressions[0], rows.resolve))
-        return Aggregate(Ask.COUNT_DISTINCT, _when(typed, when, rows))
+            return Aggregate(AggregateKind.COUNT_UNITS)
+        typed = normalize_group_value(translate_expression(argument.expressions[0], rows.resolve))
+        return Aggregate(AggregateKind.COUNT_DISTINCT, _apply_filter(typed, when, rows))
     if argument is None or isinstance(argument, exp.Star):
         return (
-            Aggregate(Ask.COUNT)
+            Aggregate(AggregateKind.COUNT)
             if when is None
-            else Aggregate(Ask.COUNT_OF, _only(_one(), when, rows))
+            else Aggregate(AggregateKind.COUNT_OF, _keep_where(_literal_one(), when, rows))
         )
     # A column is counted as it is summed, so that both share one noise.
     is_column = isinstance(argument, exp.Column)
-    value = _column(argument, rows) if is_column else translate(argument, rows.resolve)
-    typed = _when(value, when, rows)
-    return Aggregate(Ask.COUNT_OF, typed) if typed.nullable else Aggregate(Ask.COUNT)
+    value = (
+        _resolve_column(argument, rows)
+        if is_column
+        else translate_expression(argument, rows.resolve)
+    )
+    typed = _apply_filter(value, when, rows)
+    return (
+        Aggregate(AggregateKind.COUNT_OF, typed)
+        if typed.nullable
+        else Aggregate(AggregateKind.COUNT)
+    )
 
 
-def _one() -> exp.Expr:
+def _literal_one() -> exp.Expr:
     return exp.Literal.number(1)
 
 
-def _only(value: exp.Expr, when: exp.Expr, rows: Rows) -> Typed:
+def _keep_where(value: exp.Expr, when: exp.Expr, rows: Rows) -> TypedExpression:
     """Return `value` where `when` holds and NULL elsewhere."""
-    return _when(translate(value, rows.resolve), when, rows)
+    return _apply_filter(translate_expression(value, rows.resolve), when, rows)
 
 
-def _when(typed: Typed, when: exp.Expr | None, rows: Rows) -> Typed:
+def _apply_filter(typed: TypedExpression, when: exp.Expr | None, rows: Rows) -> TypedExpression:
     if when is None:
         return typed
-    chosen = exp.If(this=condition(when, rows.resolve), true=typed.tree.copy())
+    chosen = exp.If(this=translate_condition(when, rows.resolve), true=typed.tree.copy())
     return replace(typed, tree=exp.Case(ifs=[chosen]), nullable=True)
 
 
-def _number(
-    ask: Ask,
+def _numeric_aggregate(
+    ask: AggregateKind,
     argument: exp.Expr,
     when: exp.Expr | None,
     rows: Rows,
@@ -196,36 +203,36 @@ def _number(
 ) -> Aggregate:
     if isinstance(argument, exp.Distinct):
         raise QuestionRefused(f"The {ask} of distinct values is not supported. Leave DISTINCT out.")
-    typed = _argument(argument, rows)
+    typed = _translate_argument(argument, rows)
     if not is_number(typed.kind):
         raise QuestionRefused(
             f"The {ask} of {argument.sql(dialect='duckdb')} is not defined: it is {typed.kind}, "
             "not a number. Cast it, or count it."
         )
     if typed.low is None or typed.high is None:
-        raise NoBounds(_unbounded(ask, argument, rows))
+        raise NoBounds(_explain_missing_bounds(ask, argument, rows))
     if typed.low == typed.high:
         typed = replace(typed, high=typed.high + (typed.step or 1))
-    return Aggregate(ask, _when(typed, when, rows), quantile)
+    return Aggregate(ask, _apply_filter(typed, when, rows), quantile)
 
 
-def _argument(argument: exp.Expr, rows: Rows) -> Typed:
+def _translate_argument(argument: exp.Expr, rows: Rows) -> TypedExpression:
     """Return a number with its bounds; a plain column is clamped where it is counted in steps."""
     if not isinstance(argument, exp.Column):
-        return translate(argument, rows.resolve_clamped)
-    typed = _column(argument, rows)
+        return translate_expression(argument, rows.resolve_clamped)
+    typed = _resolve_column(argument, rows)
     low, high = rows.bounds.get(rows.place(argument), (None, None))
     return replace(typed, low=low, high=high, step=typed.step if is_number(typed.kind) else None)
 
 
-def _column(column: exp.Column, rows: Rows) -> Typed:
+def _resolve_column(column: exp.Column, rows: Rows) -> TypedExpression:
     """Return a column as it is counted and summed."""
     typed = rows.resolve(column)
-    return real(typed) if typed.kind is Kind.DECIMAL else typed
+    return to_real(typed) if typed.kind is Kind.DECIMAL else typed
 
 
-def _unbounded(ask: Ask, argument: exp.Expr, rows: Rows) -> str:
-    names = sorted({rows.named(column) for column in argument.find_all(exp.Column)})
+def _explain_missing_bounds(ask: AggregateKind, argument: exp.Expr, rows: Rows) -> str:
+    names = sorted({rows.describe_column(column) for column in argument.find_all(exp.Column)})
     text = argument.sql(dialect="duckdb")
     return (
         f"The {ask} of {text} is refused: nobody declared the bounds of {', '.join(names)}, and one "

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import pyarrow as pa
 
-from discreet.answer.finish import half_width
+from discreet.answer.cut_rows import CutRows
+from discreet.answer.finish import FinishedAnswer, interval_half_width
+from discreet.engines.engine import ArrowTable
 from discreet.errors import MissingExtra
-from discreet.result import Result, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.answer.cutting import Cut
-    from discreet.answer.finish import Finished
-    from discreet.engines.engine import ArrowTable
+from discreet.result import Result, to_plain_data
 
 
 @dataclass(frozen=True)
-class Error:
+class CellError:
     """How far off a cell may be because of the noise, and no more than the noise.
 
     `low` and `high` hold the value that no noise would give with the answer's `confidence`.
@@ -48,7 +44,7 @@ class Answer(Result):
     noise: str = "laplace"
     cached: bool = False
     cautions: tuple[str, ...] = ()
-    cut_off: tuple[Cut, ...] = ()
+    cut_off: tuple[CutRows, ...] = ()
     _table: ArrowTable = field(default=None, repr=False, compare=False)
     _errors: ArrowTable = field(default=None, repr=False, compare=False)
     _floors: tuple[float | None, ...] = field(default=(), repr=False, compare=False)
@@ -61,20 +57,20 @@ class Answer(Result):
     @property
     def rows(self) -> list[list[Any]]:
         """The rows, as lists."""
-        columns = [_values(column) for column in self._table.columns]
+        columns = [_column_values(column) for column in self._table.columns]
         return [list(row) for row in zip(*columns, strict=True)]
 
     @property
-    def error(self) -> list[list[Error | None]]:
+    def error(self) -> list[list[CellError | None]]:
         """How far off each cell may be."""
-        half = half_width(1.0, confidence=self.confidence, kind=self.noise)
+        half = interval_half_width(1.0, confidence=self.confidence, kind=self.noise)
         columns = [
             [
-                _interval(value, error, half, least)
+                _error_interval(value, error, half, least)
                 for value, error in zip(values, errors, strict=True)
             ]
             for values, errors, least in zip(
-                (_values(column) for column in self._table.columns),
+                (_column_values(column) for column in self._table.columns),
                 (column.to_pylist() for column in self._errors.columns),
                 self._floors or (None,) * self._table.num_columns,
                 strict=True,
@@ -85,7 +81,7 @@ class Answer(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain JSON values."""
         told = {"columns": self.columns, "rows": self.rows, "error": self.error}
-        return {**plain(told), **super().to_dict()}
+        return {**to_plain_data(told), **super().to_dict()}
 
     def to_arrow(self) -> ArrowTable:
         """Return the rows as an Arrow table."""
@@ -115,7 +111,7 @@ class Answer(Result):
         """Show the answer as a table in a notebook, each number with what it may be off."""
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
         lines = [
-            "<tr>" + "".join(map(_cell, values, errors)) + "</tr>"
+            "<tr>" + "".join(map(_render_cell, values, errors)) + "</tr>"
             for values, errors in zip(self.rows, self.error, strict=True)
         ]
         return f"<table><tr>{head}</tr>{''.join(lines)}</table>"
@@ -140,12 +136,12 @@ class Answer(Result):
 
 
 def make_answer(
-    finished: Finished,
+    finished: FinishedAnswer,
     *,
     spent: Mapping[str, float],
     noise: str,
     cautions: tuple[str, ...],
-    cut_off: tuple[Cut, ...] = (),
+    cut_off: tuple[CutRows, ...] = (),
 ) -> Answer:
     """Return the answer to what was computed."""
     table = finished.table
@@ -167,7 +163,7 @@ def make_answer(
     )
 
 
-def _values(column: Any) -> list[Any]:
+def _column_values(column: Any) -> list[Any]:
     try:
         return column.to_pylist()
     except OverflowError:
@@ -175,17 +171,19 @@ def _values(column: Any) -> list[Any]:
         return column.cast("string").to_pylist()
 
 
-def _interval(value: Any, error: float | None, half: float, least: float | None) -> Error | None:
+def _error_interval(
+    value: Any, error: float | None, half: float, least: float | None
+) -> CellError | None:
     if value is None or error is None:
         return None
     low, high = float(value) - half * error, float(value) + half * error
     if isinstance(value, int):
         # Whole noise lies between whole numbers: 2.9 to either side would hold no more than 2 does.
         low, high = float(floor(low)), float(ceil(high))
-    return Error(error, low if least is None else max(low, least), high)
+    return CellError(error, low if least is None else max(low, least), high)
 
 
-def _cell(value: Any, error: Error | None) -> str:
+def _render_cell(value: Any, error: CellError | None) -> str:
     if error is None:
         return f"<td>{html.escape(str(value))}</td>"
     return f"<td>{value:,.6g} ± {error.high - value:,.3g}</td>"

@@ -14,19 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.answer.aggregates import Aggregate
 from discreet.answer.expressions.numbers import nan, without_nan
-from discreet.answer.rows import constant
+from discreet.answer.expressions.typed import TypedExpression
+from discreet.answer.rows import number_constant
 from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.answer.aggregates import Aggregate
-    from discreet.answer.expressions.typed import Typed
 
 ROWS = "n"  # the moment that counts rows
 UNITS = "units"  # the moment that counts people
@@ -52,7 +49,7 @@ Vertex = Mapping[str, int]  # a sum that gets noise: how often it counts each mo
 
 
 @dataclass(frozen=True)
-class Block:
+class SumBlock:
     """Vertices that one row changes by `weight` together, and how they are read.
 
     `low` and `step` turn steps back into numbers; `degree` is 0 for counts. With `has_rest` the
@@ -70,47 +67,49 @@ class Block:
     has_rest: bool = False
 
 
-def count_rows() -> Block:
+def row_count_block() -> SumBlock:
     """Return the number of rows."""
-    return Block(ROWS, ({ROWS: 1},), 1)
+    return SumBlock(ROWS, ({ROWS: 1},), 1)
 
 
-def count_units() -> Block:
+def unit_count_block() -> SumBlock:
     """Return the number of people."""
-    return Block(UNITS, ({UNITS: 1},), 1)
+    return SumBlock(UNITS, ({UNITS: 1},), 1)
 
 
-def count_values(name: str, typed: Typed) -> Block:
+def value_count_block(name: str, typed: TypedExpression) -> SumBlock:
     """Return the number of rows that have a value."""
     moment = Moment(f"{name}m", without_nan(typed).tree, is_count=True)
-    return Block(name, ({moment.name: 1},), 1, (moment,))
+    return SumBlock(name, ({moment.name: 1},), 1, (moment,))
 
 
-def plain_sum(name: str, aggregate: Aggregate, *, finest: int = FINEST) -> Block:
+def plain_sum_block(name: str, aggregate: Aggregate, *, finest: int = FINEST) -> SumBlock:
     """Return a sum alone: one row changes it by the larger bound."""
-    typed = _bounded(aggregate)
-    step, _ = _steps(typed, finest, most=_most(finest))
+    typed = _require_bounded_argument(aggregate)
+    step, _ = _choose_steps(typed, finest, most=_largest_step_count(finest))
     # Bounds far from zero and close to each other need no finer steps than their size.
     far = max(abs(typed.low or 0), abs(typed.high or 0))
-    step = max(step, Fraction(far) / _most(finest))
-    low, high = _whole(typed.low, step), _whole(typed.high, step)
+    step = max(step, Fraction(far) / _largest_step_count(finest))
+    low, high = _steps_to_bound(typed.low, step), _steps_to_bound(typed.high, step)
     first = Moment(f"{name}s", _steps_above(typed, low * step, step, high - low))
     count = Moment(f"{name}m", without_nan(typed).tree, is_count=True)
     moments = (first, count) if low else (first,)
     vertex = {first.name: 1, count.name: low} if low else {first.name: 1}
     weight = max(abs(low), abs(high), 1)
-    return Block(name, (vertex,), weight, moments, 1, Fraction(0), step)
+    return SumBlock(name, (vertex,), weight, moments, 1, Fraction(0), step)
 
 
-def spread(
+def bernstein_block(
     name: str, aggregate: Aggregate, *, degree: int, has_rest: bool, finest: int = FINEST
-) -> Block:
+) -> SumBlock:
     """Return the Bernstein sums of `degree`; with `has_rest` also the rows that have no number."""
-    typed = _bounded(aggregate, degree=degree)
+    typed = _require_bounded_argument(aggregate, degree=degree)
     # The square of the steps is what is added up then, in whole numbers.
     squared = FINEST_SQUARED if finest == FINEST else isqrt(finest)
     steps = finest if degree == 1 else squared
-    step, w = _steps(typed, steps, most=_most(finest) if degree == 1 else steps)
+    step, w = _choose_steps(
+        typed, steps, most=_largest_step_count(finest) if degree == 1 else steps
+    )
     low = typed.low or Fraction(0)
     tree = _steps_above(typed, low, step, w)
     count = Moment(f"{name}m", without_nan(typed).tree, is_count=True)
@@ -128,10 +127,10 @@ def spread(
     weight = w**degree
     if has_rest:
         parts.append({ROWS: weight, n: -weight})
-    return Block(name, tuple(parts), weight, moments, degree, low, step, w, has_rest)
+    return SumBlock(name, tuple(parts), weight, moments, degree, low, step, w, has_rest)
 
 
-def _bounded(aggregate: Aggregate, *, degree: int = 1) -> Typed:
+def _require_bounded_argument(aggregate: Aggregate, *, degree: int = 1) -> TypedExpression:
     typed = aggregate.argument
     if typed is None or typed.low is None or typed.high is None:
         raise ValueError("an aggregate without bounds is refused before it gets here")
@@ -145,12 +144,12 @@ def _bounded(aggregate: Aggregate, *, degree: int = 1) -> Typed:
     return typed
 
 
-def _most(finest: int) -> int:
+def _largest_step_count(finest: int) -> int:
     """Return how many steps a whole number may have: more than a real one, where nothing scales them."""
     return MOST_STEPS if finest == FINEST else finest
 
 
-def _steps(typed: Typed, finest: int, *, most: int) -> tuple[Fraction, int]:
+def _choose_steps(typed: TypedExpression, finest: int, *, most: int) -> tuple[Fraction, int]:
     """Return the size of a step between the bounds, and how many there are."""
     low = typed.low or Fraction(0)
     width = (typed.high or Fraction(0)) - low
@@ -161,13 +160,13 @@ def _steps(typed: Typed, finest: int, *, most: int) -> tuple[Fraction, int]:
     return width / finest, finest
 
 
-def _whole(value: Fraction | None, step: Fraction) -> int:
+def _steps_to_bound(value: Fraction | None, step: Fraction) -> int:
     """Return a bound in steps, rounded away from zero."""
     exact = (value or Fraction(0)) / step
     return ceil(exact) if exact >= 0 else -ceil(-exact)
 
 
-def _steps_above(typed: Typed, low: Fraction, step: Fraction, most: int) -> exp.Expr:
+def _steps_above(typed: TypedExpression, low: Fraction, step: Fraction, most: int) -> exp.Expr:
     """Return how many steps a number is above `low`: a whole number from 0 to `most`, 0 for NULL.
 
     NULL, which comparisons, GREATEST and LEAST pass over, becomes the lower bound and adds nothing,
@@ -176,26 +175,26 @@ def _steps_above(typed: Typed, low: Fraction, step: Fraction, most: int) -> exp.
     high = low + most * step
     fits = max(abs(low), abs(high)) < 2**62
     if typed.kind is Kind.INTEGER and step == 1 and low.denominator == 1 and fits:
-        within = _within(typed.tree, low, high, Kind.INTEGER)
+        within = _clamp_expression(typed.tree, low, high, Kind.INTEGER)
         whole = exp.cast(within, exp.DataType.Type.BIGINT)
-        return exp.Sub(this=whole, expression=constant(low, Kind.INTEGER)) if low else whole
-    number = _within(_double(typed), low, high, Kind.REAL)
+        return exp.Sub(this=whole, expression=number_constant(low, Kind.INTEGER)) if low else whole
+    number = _clamp_expression(_as_double(typed), low, high, Kind.REAL)
     offset = Fraction(1, 2) - low / step
     is_far = abs(offset) > MOST_STEPS
     if is_far:
         # Too far from zero for one addition to be exact enough.
-        number = exp.Paren(this=exp.Sub(this=number, expression=constant(low)))
+        number = exp.Paren(this=exp.Sub(this=number, expression=number_constant(low)))
         offset = Fraction(1, 2)
-    scaled = exp.Mul(this=number, expression=constant(1 / step))
-    floor: exp.Expr = exp.Floor(this=exp.Add(this=scaled, expression=constant(offset)))
+    scaled = exp.Mul(this=number, expression=number_constant(1 / step))
+    floor: exp.Expr = exp.Floor(this=exp.Add(this=scaled, expression=number_constant(offset)))
     if is_far:
         # The doubles nearest to the bounds may be farther from each other than the bounds.
-        floor = _within(floor, Fraction(0), Fraction(most), Kind.REAL)
+        floor = _clamp_expression(floor, Fraction(0), Fraction(most), Kind.REAL)
     # Doubles are added up as they are only where that is exact.
     return floor if most <= FINEST else exp.cast(floor, exp.DataType.Type.BIGINT)
 
 
-def _double(typed: Typed) -> exp.Expr:
+def _as_double(typed: TypedExpression) -> exp.Expr:
     if typed.kind is Kind.REAL:
         # Of a column, NaN is cared for where it is clamped, at less cost.
         is_column = isinstance(typed.tree, exp.Column)
@@ -203,12 +202,12 @@ def _double(typed: Typed) -> exp.Expr:
     return exp.cast(typed.tree.copy(), exp.DataType.Type.DOUBLE)
 
 
-def _within(tree: exp.Expr, low: Fraction, high: Fraction, kind: Kind) -> exp.Expr:
+def _clamp_expression(tree: exp.Expr, low: Fraction, high: Fraction, kind: Kind) -> exp.Expr:
     """Return a number moved to the nearer bound if it is beyond; NULL becomes the lower one.
 
     So does NaN of a column; no other tree may have any.
     """
-    least, most = constant(low, kind), constant(high, kind)
+    least, most = number_constant(low, kind), number_constant(high, kind)
     if isinstance(tree, exp.Column):
         # DuckDB is quicker with this than with GREATEST and LEAST; a computed number would be
         # computed three times.
@@ -221,7 +220,7 @@ def _within(tree: exp.Expr, low: Fraction, high: Fraction, kind: Kind) -> exp.Ex
     return exp.Least(this=above, expressions=[most], ignore_nulls=True)
 
 
-def bucket(block: Block) -> exp.Expr:
+def step_index(block: SumBlock) -> exp.Expr:
     """Return which step a row's number is at, NULL where there is none."""
     count, first = block.moments[0], block.moments[1]
     whole = exp.cast(first.tree.copy(), exp.DataType.Type.BIGINT)

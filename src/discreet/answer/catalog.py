@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from discreet.answer.expressions.typed import Typed
-from discreet.answer.schemas import unit_doubts
-from discreet.engines.engine import Kind
+from discreet.answer.expressions.typed import TypedExpression
+from discreet.answer.schemas import PinnedSchema, unit_doubts
+from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import InvalidQuestion, UndeclaredUnit, did_you_mean
+from discreet.policy import model
 from discreet.policy.domain import declared_bounds, declared_values
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.answer.schemas import Pinned
-    from discreet.engines.engine import Column, Table
-    from discreet.policy import model
 
 # A whole-numbered column with few possible values has them all as public keys.
 WIDEST_RANGE = 1000
@@ -39,7 +33,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Held:
+class CatalogTable:
     """A table on an engine, with what the policy says of it.
 
     `account` names it in the ledger; with an `origin` and without an id in the policy, the ledger knows
@@ -51,12 +45,12 @@ class Held:
 
     name: str
     table: Table
-    policy: model.Table | None
+    policy: model.TablePolicy | None
     account: str
     version: str
     rank: str | None = None
     origin: Origin | None = None
-    pinned: Pinned | None = None
+    pinned: PinnedSchema | None = None
     links: tuple[str, ...] = ()
     found: Mapping[str, tuple[Fraction, Fraction]] = field(
         default_factory=dict[str, "tuple[Fraction, Fraction]"], hash=False
@@ -77,17 +71,17 @@ class Held:
         """The column whose rows are one person's; None: each row is a person."""
         return self.policy.unit if self.policy else None
 
-    def columns(self, alias: str) -> dict[str, Typed]:
+    def columns(self, alias: str) -> dict[str, TypedExpression]:
         """Return the columns as a question sees them, of the table called `alias`."""
         return {
-            column.name: self._typed(column, alias)
+            column.name: self._type_column(column, alias)
             for column in self.table.columns
             if column.name != self.rank
         }
 
-    def _typed(self, column: Column, alias: str) -> Typed:
+    def _type_column(self, column: Column, alias: str) -> TypedExpression:
         said = self.policy.column(column.name) if self.policy else None
-        return Typed(
+        return TypedExpression(
             tree=build.column(column.name, of=alias),
             kind=column.kind,
             step=Fraction(1) if column.kind is Kind.INTEGER else None,
@@ -110,8 +104,8 @@ class Catalog:
     `main` is the one that the source itself is, None where it is a database of several.
     """
 
-    openers: Mapping[str, Callable[[], Held]]
-    _opened: dict[str, Held] = field(default_factory=dict[str, Held], compare=False)
+    openers: Mapping[str, Callable[[], CatalogTable]]
+    _opened: dict[str, CatalogTable] = field(default_factory=dict[str, CatalogTable], compare=False)
     main: str | None = None
 
     @property
@@ -119,7 +113,7 @@ class Catalog:
         """Whether a question has named a table that everybody may read, and that may change."""
         return any(held.is_public for held in self._opened.values())
 
-    def find(self, name: str) -> Held:
+    def find(self, name: str) -> CatalogTable:
         """Return the table called `name`; case does not count, as in SQL."""
         known = {key.casefold(): key for key in self.openers}
         found = known.get(name.casefold())
@@ -133,8 +127,8 @@ class Catalog:
     def with_bounds(self, found: Mapping[tuple[str, str], tuple[Fraction, Fraction]]) -> Catalog:
         """Return the tables with bounds that were found, by table and column."""
 
-        def opener(name: str) -> Callable[[], Held]:
-            def opened() -> Held:
+        def opener(name: str) -> Callable[[], CatalogTable]:
+            def opened() -> CatalogTable:
                 held = self.find(name)
                 mine = {column: bounds for (of, column), bounds in found.items() if of == held.name}
                 return replace(held, found=mine)
@@ -144,7 +138,7 @@ class Catalog:
         return Catalog({name: opener(name) for name in self.openers}, main=self.main)
 
 
-def require_unit(held: Held) -> None:
+def require_unit(held: CatalogTable) -> None:
     """Refuse to take each row for a person where nobody declared it and a column speaks against it.
 
     Raises:
@@ -172,7 +166,7 @@ def require_unit(held: Held) -> None:
     raise UndeclaredUnit(f"Nobody declared the unit of '{held.name}': {what}. {how}")
 
 
-def public_values(column: model.Column, kind: Kind) -> tuple[object, ...] | None:
+def public_values(column: model.ColumnPolicy, kind: Kind) -> tuple[object, ...] | None:
     """Return the public domain of a column as values of its kind, or None when there is none.
 
     What was drafted from the data is no public domain until the custodian confirms it.

@@ -2,54 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from discreet.answer.accounts import DEFAULT
-from discreet.answer.aggregates import Ask
-from discreet.answer.cutting import read_cut
-from discreet.answer.perturb import noise_deviation
-from discreet.answer.searching import bounds_cautions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.answer.catalog import Held
-    from discreet.answer.cutting import Cut
-    from discreet.answer.perturb import Released
-    from discreet.answer.plan import LeafPlan, Plan
-    from discreet.policy.model import Policy
+from discreet.answer.accounts import DEFAULT_BUDGET
+from discreet.answer.aggregates import AggregateKind
+from discreet.answer.bounds_search import bounds_cautions
+from discreet.answer.catalog import CatalogTable
+from discreet.answer.cut_rows import CutRows, read_cut
+from discreet.answer.perturb import ReleasedTable, noise_deviation
+from discreet.answer.plan import Plan, PrivateQueryPlan
+from discreet.policy.model import Policy
 
 
-def of(plan: Plan, policy: Policy | None) -> tuple[str, ...]:
+def plan_cautions(plan: Plan, policy: Policy | None) -> tuple[str, ...]:
     """Return the cautions of a plan under `policy`, each once."""
     has_common_budget = policy is not None and policy.budget is not None
     found: list[str] = bounds_cautions(plan)
-    for leaf in plan.leaves:
-        found += _of_leaf(leaf)
-        for touch in leaf.leaf.rows.touches:
+    for leaf in plan.private_queries:
+        found += _query_cautions(leaf)
+        for touch in leaf.private_query.rows.touches:
             said = touch.held.policy
-            found += _undeclared(touch.held)
+            found += _undeclared_cautions(touch.held)
             if not has_common_budget and (said is None or said.budget is None):
                 found.append(
                     f"Nobody declared a budget for '{touch.held.name}', so that it is epsilon "
-                    f"{float(DEFAULT.epsilon):g}, which protects little. Add `budget: {{epsilon: 1}}` "
+                    f"{float(DEFAULT_BUDGET.epsilon):g}, which protects little. Add `budget: {{epsilon: 1}}` "
                     "to its table in the policy."
                 )
     return tuple(dict.fromkeys(found))
 
 
-def cut_off(plan: Plan, released: Mapping[str, Released]) -> tuple[Cut, ...]:
+def measure_cut_rows(plan: Plan, released: Mapping[str, ReleasedTable]) -> tuple[CutRows, ...]:
     """Return what each leaf tells about the rows that its limits cut off."""
-    found: list[Cut] = []
-    for leaf in plan.leaves:
-        noisy = released[leaf.leaf.name].cut
+    found: list[CutRows] = []
+    for leaf in plan.private_queries:
+        noisy = released[leaf.private_query.name].cut
         if leaf.cut is not None and noisy is not None:
             deviation = noise_deviation(float(leaf.cut.scale), plan.noise)
             found.append(read_cut(noisy, deviation, leaf.cut.limit))
     return tuple(dict.fromkeys(found))
 
 
-def _undeclared(held: Held) -> list[str]:
+def _undeclared_cautions(held: CatalogTable) -> list[str]:
     """Return what nobody declared of a table, and what was taken for it."""
     found: list[str] = []
     if held.pinned is not None and held.pinned.schema is not None:
@@ -66,27 +60,27 @@ def _undeclared(held: Held) -> list[str]:
     return found
 
 
-def _of_leaf(leaf: LeafPlan) -> list[str]:
+def _query_cautions(leaf: PrivateQueryPlan) -> list[str]:
     found: list[str] = []
     if leaf.threshold is not None:
         found.append(
             f"Groups with a noisy number of people below {leaf.threshold} are left out: their keys "
             "are not public."
         )
-    elif leaf.leaf.keys:
+    elif leaf.private_query.keys:
         found.append("Rows whose key is missing or not among the public values are not counted.")
     if leaf.limit.method in ("rescale", "truncate"):
-        rows = _several(leaf.limit.rows, "row")
+        rows = _format_count(leaf.limit.rows, "row")
         found.append(f"A person counts as at most {rows}; who has more is scaled down to that.")
     if leaf.limit.method == "truncate" and leaf.limit.groups is not None:
-        groups = _several(leaf.limit.groups, "group")
+        groups = _format_count(leaf.limit.groups, "group")
         found.append(f"A person counts in at most {groups}, chosen by chance.")
     if leaf.limit.method == "rank":
-        rows = _several(leaf.limit.rows, "row")
+        rows = _format_count(leaf.limit.rows, "row")
         found.append(f"At most {rows} of a person count, chosen by chance.")
     for probe in leaf.ranks:
-        if probe.aggregate.ask in (Ask.MIN, Ask.MAX):
-            beyond = "below" if probe.aggregate.ask is Ask.MIN else "above"
+        if probe.aggregate.ask in (AggregateKind.MIN, AggregateKind.MAX):
+            beyond = "below" if probe.aggregate.ask is AggregateKind.MIN else "above"
             found.append(
                 f"The {probe.aggregate.ask} is a value with about {probe.rank} rows {beyond} it: the "
                 "true one would be one person's."
@@ -94,5 +88,5 @@ def _of_leaf(leaf: LeafPlan) -> list[str]:
     return found
 
 
-def _several(count: int, word: str) -> str:
+def _format_count(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

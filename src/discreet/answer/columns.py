@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.expressions.dates import within
-from discreet.engines.engine import Kind
+from discreet.answer.expressions.dates import null_outside
+from discreet.engines.engine import Column, Kind
 from discreet.errors import QuestionRefused
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.answer.catalog import Held
-    from discreet.engines.engine import Column
+    from discreet.answer.catalog import CatalogTable
 
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 _UNSIGNED = "UHUGEINT"
@@ -28,7 +27,7 @@ _IDENTIFIERS = (Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.BOOLEAN)
 _DECIMAL = re.compile(r"decimal\(\d+, ?(\d+)\)", re.IGNORECASE)
 
 
-def read_from(held: Held, alias: str) -> exp.Expr:
+def read_columns_safely(held: CatalogTable, alias: str) -> exp.Expr:
     """Return the table called `alias`, its columns read so that no value makes a question fail."""
     relation, columns = held.table.relation, held.table.columns
     if held.table.engine.name != "duckdb":
@@ -37,7 +36,7 @@ def read_from(held: Held, alias: str) -> exp.Expr:
     if not any(forms.values()):
         return build.aliased_table(relation, alias)
     wanted = [
-        build.named(forms[column.name] or build.column(column.name), column.name)
+        build.alias_as(forms[column.name] or build.column(column.name), column.name)
         for column in columns
     ]
     return build.subquery(build.select(*wanted, source=relation.copy()), alias)
@@ -57,12 +56,12 @@ def _read(column: Column) -> exp.Expr | None:
         # Clamped before it is cast: what lies beyond the years of people cannot be converted.
         kind = exp.DataType.build(name, dialect="duckdb")
         ends = [exp.cast(build.text(end), kind.copy()) for end in (_FIRST, _LAST)]
-        return exp.cast(within(value, *ends), exp.DataType.Type.TIMESTAMPNTZ)
+        return exp.cast(null_outside(value, *ends), exp.DataType.Type.TIMESTAMPNTZ)
     is_odd = column.kind in (Kind.OTHER, Kind.TEXT) and name not in ("VARCHAR", "TEXT", "")
     return exp.cast(value, "TEXT") if is_odd else None
 
 
-def identifier_form(held: Held, name: str) -> str | None:
+def identifier_form(held: CatalogTable, name: str) -> str | None:
     """Return in which form a column tells people apart exactly, None if it does not.
 
     Values of one form are equal on an engine only where they are one, whatever their widths:
@@ -78,7 +77,7 @@ def identifier_form(held: Held, name: str) -> str | None:
     return f"{column.kind.value} with {sized[1]} digits after the point" if sized else None
 
 
-def require_identifier(held: Held, name: str) -> str:
+def require_identifier(held: CatalogTable, name: str) -> str:
     """Return the form of the column that tells people apart, or refuse it by its type alone."""
     form = identifier_form(held, name)
     if form is not None:

@@ -34,7 +34,7 @@ class Contribution:
     change: int = 1
 
 
-def contribution(
+def contribution_limits(
     rows: Rows, *, has_keys: bool, needs_groups: bool, by_squares: bool = False
 ) -> Contribution:
     """Return what bounds a unit's contribution to a grouping of `rows`.

@@ -4,69 +4,62 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
+
+from sqlglot import exp
 
 from discreet.answer import cautions
-from discreet.answer.accounts import require_room, told_remaining
+from discreet.answer.accounts import require_remaining_budget, summarize_remaining
 from discreet.answer.answer import Answer, make_answer
-from discreet.answer.cutting import CUT_SHARE
-from discreet.answer.explain import explain
-from discreet.answer.finish import finish, rehearse, shape
-from discreet.answer.keying import key_of
-from discreet.answer.ledgers import open_ledger
-from discreet.answer.payers import Payers
-from discreet.answer.perturb import release, run_queries
-from discreet.answer.plan import make_plan
-from discreet.answer.released import pack_released, unpack_released
-from discreet.answer.resolve import resolve
-from discreet.answer.schemas import Pins
-from discreet.answer.searching import (
+from discreet.answer.bounds_search import (
     SEARCH_SHARE,
+    BoundsSearch,
     bounds_key,
     make_search,
-    read_bounds,
+    read_private_bounds,
     resolve_searching,
     with_searches,
 )
-from discreet.answer.statement import DIALECT, parse
-from discreet.answer.stopping import Stop
-from discreet.answer.tables import open_catalog
-from discreet.answer.withholding import withheld
+from discreet.answer.bounds_search import Column as Place
+from discreet.answer.bounds_search import Range as Bounds
+from discreet.answer.cancellation import CancelToken
+from discreet.answer.cut_rows import CUT_SHARE
+from discreet.answer.explain import Explanation, explain_plan
+from discreet.answer.finish import answer_column_types, compute_answer, rehearse_question
+from discreet.answer.ledgers import open_ledger
+from discreet.answer.payers import AccountFinder
+from discreet.answer.perturb import ReleasedTable, release_query, run_queries
+from discreet.answer.plan import Noise, Plan, make_plan
+from discreet.answer.question import Question
+from discreet.answer.question_key import question_key
+from discreet.answer.released_format import pack_released, unpack_released
+from discreet.answer.resolve import resolve_question
+from discreet.answer.schemas import PinnedSchemas
+from discreet.answer.statement import DIALECT, parse_question
+from discreet.answer.tables import ReadOptions, open_catalog
+from discreet.answer.unexpected_errors import hide_unexpected_errors
 from discreet.dp.accounting.exact import to_fraction
+from discreet.dp.ledger.ledger import Ledger
+from discreet.dp.ledger.records import Reservation
 from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import ArrowSchema
 from discreet.errors import DiscreetError, EngineFailed, InvalidBudget, InvalidQuestion
 from discreet.policy.load import load_policy
+from discreet.policy.model import Policy
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from decimal import Decimal
-    from fractions import Fraction
+Number = str | int | float | Decimal
 
-    from sqlglot import exp
-
-    from discreet.answer.explain import Explanation
-    from discreet.answer.perturb import Released
-    from discreet.answer.plan import Noise, Plan
-    from discreet.answer.question import Question
-    from discreet.answer.searching import Column as Place
-    from discreet.answer.searching import Range as Bounds
-    from discreet.answer.searching import Search
-    from discreet.answer.tables import Reading
-    from discreet.dp.ledger.book import Ledger
-    from discreet.dp.ledger.records import Reservation
-    from discreet.engines.engine import ArrowSchema
-    from discreet.policy.model import Policy
-
-    Number = str | int | float | Decimal
-
-KEPT = 256  # plans and answers in memory; the ledger has all answers
-LARGEST_KEPT = 1 << 20  # bytes
+CACHE_SIZE = 256  # plans and answers in memory; the ledger has all answers
+LARGEST_CACHED = 1 << 20  # bytes
 FAILED = b"failed"  # stands in the ledger for noise that could not be drawn
 Kept = TypeVar("Kept")
 
@@ -80,7 +73,7 @@ def open_curator(
     analyst: str | None = None,
     quantum: float = 0.0,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
 ) -> Curator:
     """Return who answers questions about `source` under `policy`.
 
@@ -104,7 +97,9 @@ def open_curator(
     found = load_policy(policy) if isinstance(policy, (str, Path)) else policy
     book = open_ledger(ledger, source)
     try:
-        catalog, engine = open_catalog(source, found, table=table, reading=reading, pins=Pins(book))
+        catalog, engine = open_catalog(
+            source, found, table=table, reading=reading, pins=PinnedSchemas(book)
+        )
     except BaseException:
         book.close()
         raise
@@ -134,11 +129,11 @@ class Curator:
         self._quantum, self._clock = quantum, clock
         self._questions: dict[object, tuple[Question, str]] = {}
         self._plans: dict[object, tuple[Plan, str]] = {}
-        self._told: dict[object, Answer] = {}
-        self._payers = Payers(self)
+        self._answers: dict[object, Answer] = {}
+        self._payers = AccountFinder(self)
         # One thread: the same released tables give the same rows in the same order each time.
         self._home = DuckDB(threads=1)
-        self._home.close_doors()
+        self._home.lock_external_access()
         # The engine's, which may be held for long, and that of `_home`, which mostly is not.
         self._lock, self._home_lock = threading.Lock(), threading.Lock()
 
@@ -168,7 +163,7 @@ class Curator:
         confidence: float = 0.95,
         consistent: bool = False,
         cut_share: Number = str(float(CUT_SHARE)),
-        stop: Stop | None = None,
+        stop: CancelToken | None = None,
     ) -> Answer:
         """Return a private answer to `question`, and charge it.
 
@@ -190,8 +185,8 @@ class Curator:
             BudgetExceeded: Too little is left; nothing was spent.
             StatementFailed: 57014, it was stopped; asked again, it is not charged again.
         """
-        stop = stop or Stop()
-        with self._padded():
+        stop = stop or CancelToken()
+        with self._pad_duration():
             plan, text = self.plan(
                 question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
             )
@@ -200,8 +195,10 @@ class Curator:
             turn = partial(stop.turn, self._lock, self.engine)
             charged = self._payers.find(plan, at=at, turn=turn)
             accounts = charged.accounts
-            key = key_of(text, plan, accounts, analyst=self.analyst, options=[noise, consistent])
-            told, is_known = self._told.get(key), True
+            key = question_key(
+                text, plan, accounts, analyst=self.analyst, options=[noise, consistent]
+            )
+            told, is_known = self._answers.get(key), True
             if told is None:
                 if plan.searches:
                     plan = self._search(plan, question, at, stop)
@@ -210,36 +207,38 @@ class Curator:
                     accounts, plan.price, key=key, at=at, question=text
                 )
                 self._payers.remember(plan, at=at, turn=turn)
-                told, is_known = self._answered(plan, reservation, stop, consistent=consistent)
-            left = told_remaining(self.ledger.remaining(accounts))
+                told, is_known = self._answer_reservation(
+                    plan, reservation, stop, consistent=consistent
+                )
+            left = summarize_remaining(self.ledger.remaining(accounts))
             return told.with_budget(
                 left, confidence=confidence, cached=is_known, cautions=charged.cautions
             )
 
     def measure(
         self, plan: Plan, text: str
-    ) -> tuple[Mapping[str, Released], Mapping[str, Any], bool]:
+    ) -> tuple[Mapping[str, ReleasedTable], Mapping[str, Any], bool]:
         """Return what a plan releases that no SQL asks for, what is left, and whether it was known.
 
         It is charged as a question is, and the same plan on the same data is free again.
         """
-        at, stop = self._clock(), Stop()
+        at, stop = self._clock(), CancelToken()
         turn = partial(stop.turn, self._lock, self.engine)
         accounts = self._payers.find(plan, at=at, turn=turn).accounts
-        key = key_of(text, plan, accounts, analyst=self.analyst, options=[])
+        key = question_key(text, plan, accounts, analyst=self.analyst, options=[])
         reservation = self.ledger.reserve(accounts, plan.price, key=key, at=at, question=text)
         self._payers.remember(plan, at=at, turn=turn)
         packed = reservation.answer or self._release(plan, reservation, stop, consistent=False)
         if packed == FAILED:
             raise EngineFailed("It was charged, but noise could not be added. Try another epsilon.")
-        left = told_remaining(self.ledger.remaining(accounts))
+        left = summarize_remaining(self.ledger.remaining(accounts))
         return unpack_released(packed), left, reservation.answer is not None
 
-    def _search(self, plan: Plan, question: str, at: datetime, stop: Stop) -> Plan:
+    def _search(self, plan: Plan, question: str, at: datetime, stop: CancelToken) -> Plan:
         """Find the bounds that a plan needs, and return it with them; each search is charged apart."""
         turn = partial(stop.turn, self._lock, self.engine)
         accounts = self._payers.find(plan, at=at, turn=turn).accounts
-        require_room(self.ledger.remaining(accounts), plan.price)
+        require_remaining_budget(self.ledger.remaining(accounts), plan.price)
         found, paid = dict(plan.found), dict(plan.paid)
         for search in plan.searches:
             alone = replace(plan, leaves=(search.plan,), noise="laplace", searches=())
@@ -258,15 +257,15 @@ class Curator:
                     "bounds in the policy."
                 )
             (released,) = unpack_released(packed).values()
-            found[search.column] = read_bounds(released)
+            found[search.column] = read_private_bounds(released)
             if reservation.is_new:
                 paid[search.column] = search.price.epsilon or to_fraction(0)
-        return replace(self._planned(question, plan, found), paid=paid)
+        return replace(self._plan_with_bounds(question, plan, found), paid=paid)
 
-    def _planned(self, question: str, plan: Plan, found: Mapping[Place, Bounds]) -> Plan:
+    def _plan_with_bounds(self, question: str, plan: Plan, found: Mapping[Place, Bounds]) -> Plan:
         """Return the plan of a question with bounds that were found."""
         with self._lock:
-            asked = resolve(parse(question), self.catalog.with_bounds(found))
+            asked = resolve_question(parse_question(question), self.catalog.with_bounds(found))
         made = make_plan(
             asked,
             epsilon=plan.epsilon * (1 - SEARCH_SHARE),
@@ -276,8 +275,8 @@ class Curator:
         )
         return replace(made, epsilon=plan.epsilon, found=found)
 
-    def _answered(
-        self, plan: Plan, reservation: Reservation, stop: Stop, *, consistent: bool
+    def _answer_reservation(
+        self, plan: Plan, reservation: Reservation, stop: CancelToken, *, consistent: bool
     ) -> tuple[Answer, bool]:
         """Return the answer to what the ledger has or gets, and whether it was there."""
         packed = reservation.answer
@@ -289,9 +288,9 @@ class Curator:
                 "The question was charged, but noise could not be added to what it counts. Ask for "
                 "fewer groups or aggregates."
             )
-        told = self._finish(plan, packed, stop)
-        if len(packed) < LARGEST_KEPT:
-            _keep(self._told, reservation.key, told)
+        told = self._finish_answer(plan, packed, stop)
+        if len(packed) < LARGEST_CACHED:
+            _cache_value(self._answers, reservation.key, told)
         return told, is_known
 
     def plan(
@@ -322,44 +321,44 @@ class Curator:
                 return self._with_searches(question, made, asked, whole), text
             # That a public table has one row for each person's was looked up: it must be each time.
             if not self.catalog.has_public:
-                _keep(self._plans, key, found)
+                _cache_value(self._plans, key, found)
         return found
 
     def _with_searches(self, question: str, plan: Plan, asked: Question, epsilon: Fraction) -> Plan:
         """Return the plan with the bounds that are known, or with the searches that find them."""
         found: dict[Place, Bounds] = {}
-        searches: list[Search] = []
+        searches: list[BoundsSearch] = []
         for table, column in asked.searched:
             held = self.catalog.find(table)
             known = self.ledger.find(bounds_key(held, column, self.analyst))
             if known is not None and known != FAILED:
                 (released,) = unpack_released(known).values()
-                found[table, column] = read_bounds(released)
+                found[table, column] = read_private_bounds(released)
                 continue
             each = epsilon * SEARCH_SHARE / len(asked.searched)
             searches.append(make_search(held, column, epsilon=each, analyst=self.analyst))
         plan = replace(plan, epsilon=epsilon)
         if not searches:
-            return self._planned(question, plan, found)
+            return self._plan_with_bounds(question, plan, found)
         return replace(with_searches(plan, searches, epsilon), found=found)
 
     def _read(self, question: str) -> tuple[Question, str]:
         """Return what a text asks, and its normal form; whatever it may cost, it is read once."""
         found = self._questions.get(question)
         if found is None:
-            statement = parse(question)
-            asked = self._resolved(statement)
+            statement = parse_question(question)
+            asked = self._resolve_statement(statement)
             found = asked, statement.sql(dialect=DIALECT, normalize=True, comments=False)
             if not self.catalog.has_public:
-                _keep(self._questions, question, found)
+                _cache_value(self._questions, question, found)
         return found
 
-    def _resolved(self, statement: exp.Query) -> Question:
+    def _resolve_statement(self, statement: exp.Query) -> Question:
         try:
             with self._lock:  # public tables are looked at
                 asked = resolve_searching(statement, self.catalog)
             with self._home_lock:
-                rehearse(asked, self._home)
+                rehearse_question(asked, self._home)
         except RecursionError:
             pass
         else:
@@ -369,7 +368,7 @@ class Curator:
     def shape(self, plan: Plan) -> ArrowSchema:
         """Return the columns that the answer to a plan has; nothing is spent or read."""
         with self._home_lock:
-            return shape(plan.question, self._home)
+            return answer_column_types(plan.question, self._home)
 
     def explain(
         self,
@@ -381,20 +380,20 @@ class Curator:
         within: Fraction | None = None,
     ) -> Explanation:
         """Return what a plan costs and how far off its answer would be; nothing is spent or read."""
-        charged = self._payers.foretell(plan, at=self._clock())
-        found = explain(
+        charged = self._payers.predict(plan, at=self._clock())
+        found = explain_plan(
             plan,
             question=question,
             size=size,
             confidence=confidence,
             within=within,
-            remaining=told_remaining(self.ledger.remaining(charged.accounts)),
+            remaining=summarize_remaining(self.ledger.remaining(charged.accounts)),
             policy=self.policy,
         )
         return replace(found, cautions=(*found.cautions, *charged.cautions))
 
     def _release(
-        self, plan: Plan, reservation: Reservation, stop: Stop, *, consistent: bool
+        self, plan: Plan, reservation: Reservation, stop: CancelToken, *, consistent: bool
     ) -> bytes:
         """Return the released tables that the ledger keeps: those of whoever was first.
 
@@ -404,7 +403,9 @@ class Curator:
         """
         with stop.turn(self._lock, self.engine):
             try:
-                exact = withheld(lambda: [run_queries(leaf, self.engine) for leaf in plan.leaves])
+                exact = hide_unexpected_errors(
+                    lambda: [run_queries(leaf, self.engine) for leaf in plan.private_queries]
+                )
             except DiscreetError:
                 stop.check()
                 raise
@@ -412,10 +413,10 @@ class Curator:
             source = system_noise()
             packed = pack_released(
                 {
-                    leaf.leaf.name: release(
+                    leaf.private_query.name: release_query(
                         leaf, found, noise=source, kind=plan.noise, consistent=consistent
                     )
-                    for leaf, found in zip(plan.leaves, exact, strict=True)
+                    for leaf, found in zip(plan.private_queries, exact, strict=True)
                 }
             )
         except Exception:  # noqa: BLE001 -- its words may quote people
@@ -425,7 +426,7 @@ class Curator:
             raise
         return self.ledger.commit(reservation, packed)
 
-    def _finish(self, plan: Plan, packed: bytes, stop: Stop) -> Answer:
+    def _finish_answer(self, plan: Plan, packed: bytes, stop: CancelToken) -> Answer:
         """Return the answer that follows from released tables, which everybody may know.
 
         It may be stopped, fail or take long: the next time it starts from the same tables.
@@ -433,8 +434,10 @@ class Curator:
         released = unpack_released(packed)
         with stop.turn(self._home_lock, self._home):
             try:
-                finished = withheld(
-                    lambda: finish(plan.question, released, self._home, most=self._most_rows)
+                finished = hide_unexpected_errors(
+                    lambda: compute_answer(
+                        plan.question, released, self._home, most=self._most_rows
+                    )
                 )
             except DiscreetError:
                 stop.check()
@@ -447,12 +450,15 @@ class Curator:
             )
         epsilon = (plan.price.epsilon or 0) + sum(plan.paid.values())
         spent = {"epsilon": float(epsilon), "delta": float(plan.price.delta)}
-        cut_off = cautions.cut_off(plan, released)
-        told = (*cautions.of(plan, self.policy), *(c.caution for c in cut_off if c.caution))
+        cut_off = cautions.measure_cut_rows(plan, released)
+        told = (
+            *cautions.plan_cautions(plan, self.policy),
+            *(c.caution for c in cut_off if c.caution),
+        )
         return make_answer(finished, spent=spent, noise=plan.noise, cautions=told, cut_off=cut_off)
 
     @contextmanager
-    def _padded(self) -> Generator[None]:
+    def _pad_duration(self) -> Generator[None]:
         """Let what happens inside end only at a multiple of the quantum, also when it fails."""
         start = time.monotonic()
         try:
@@ -462,9 +468,9 @@ class Curator:
                 time.sleep(self._quantum - (time.monotonic() - start) % self._quantum)
 
 
-def _keep(place: dict[object, Kept], key: object, value: Kept) -> None:
+def _cache_value(place: dict[object, Kept], key: object, value: Kept) -> None:
     """Remember `value`, and forget the oldest one if there are many."""
-    while len(place) >= KEPT:
+    while len(place) >= CACHE_SIZE:
         # Others may be at it, too: the list is made in one step.
         place.pop(next(iter(list(place)), None), None)
     place[key] = value

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
-from discreet.answer.expressions.numbers import real
-from discreet.answer.expressions.translate import translate
+from discreet.answer.expressions.numbers import to_real
+from discreet.answer.expressions.translate import translate_expression
+from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.rows import Range, Rows, is_number
 from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.answer.catalog import Held
-    from discreet.answer.expressions.typed import Typed
+    from discreet.answer.catalog import CatalogTable
 
 UNIT = "discreet_unit_"  # names that no question can have: they are not in any scope
 RANK = "discreet_rank"
@@ -28,11 +27,11 @@ _Number = TypeVar("_Number", int, Fraction)
 
 
 @dataclass(frozen=True)
-class Item:
+class SelectionItem:
     """One column of a selection: its name, its value, and the limits it is clamped to when summed."""
 
     name: str
-    typed: Typed
+    typed: TypedExpression
     range: Range = (None, None)
 
 
@@ -41,7 +40,7 @@ class Selection:
     """A query whose rows are still somebody's, with what its columns hold."""
 
     query: exp.Query
-    items: tuple[Item, ...]
+    items: tuple[SelectionItem, ...]
     rows: Rows  # whose unit, limits and tables it keeps
     units: int
 
@@ -73,30 +72,34 @@ class Selection:
         )
 
 
-def value_of(tree: exp.Expr, rows: Rows) -> Typed:
+def translate_value(tree: exp.Expr, rows: Rows) -> TypedExpression:
     """Return a column of a selection; a plain one stays as it is, so that the unit stays known."""
-    return rows.resolve(tree) if isinstance(tree, exp.Column) else translate(tree, rows.resolve)
+    return (
+        rows.resolve(tree)
+        if isinstance(tree, exp.Column)
+        else translate_expression(tree, rows.resolve)
+    )
 
 
-def range_of(tree: exp.Expr, rows: Rows) -> Range:
+def expression_range(tree: exp.Expr, rows: Rows) -> Range:
     """Return the limits that a column of a selection has when its inputs are within theirs."""
-    typed = translate(tree, rows.resolve_clamped)
+    typed = translate_expression(tree, rows.resolve_clamped)
     return (typed.low, typed.high) if is_number(typed.kind) else (None, None)
 
 
-def select(rows: Rows, items: Sequence[Item]) -> Selection:
+def select_columns(rows: Rows, items: Sequence[SelectionItem]) -> Selection:
     """Return a selection of columns, row by row."""
     names = [item.name.casefold() for item in items]
     if len(set(names)) != len(names):
         raise QuestionRefused("Two columns of a subquery share one name. Give each an alias.")
-    wanted = [build.named(item.typed.tree.copy(), item.name) for item in items]
-    wanted += [build.named(tree.copy(), f"{UNIT}{i}") for i, tree in enumerate(rows.unit)]
+    wanted = [build.alias_as(item.typed.tree.copy(), item.name) for item in items]
+    wanted += [build.alias_as(tree.copy(), f"{UNIT}{i}") for i, tree in enumerate(rows.unit)]
     if rows.rank is not None:
-        wanted.append(build.named(rows.rank.copy(), RANK))
+        wanted.append(build.alias_as(rows.rank.copy(), RANK))
     return Selection(rows.frame.select(*wanted, copy=True), tuple(items), rows, len(rows.unit))
 
 
-def union(first: Selection, second: Selection) -> Selection:
+def union_selections(first: Selection, second: Selection) -> Selection:
     """Return the rows of both, one below the other, with all that a person has in either."""
     if len(first.items) != len(second.items):
         raise QuestionRefused("Both sides of UNION ALL need the same number of columns.")
@@ -117,7 +120,7 @@ def union(first: Selection, second: Selection) -> Selection:
     ]
     first, second = (_without_decimals(side, units) for side in (first, second))
     items = tuple(
-        _both(one, other, is_unit=is_unit)
+        _combine_items(one, other, is_unit=is_unit)
         for one, other, is_unit in zip(first.items, second.items, units, strict=True)
     )
     left, right = (_without_rank(side).query for side in (first, second))
@@ -144,7 +147,7 @@ def _require_same_people(first: Rows, second: Rows) -> None:
         )
 
 
-def _named_unit(held: Held) -> str:
+def _named_unit(held: CatalogTable) -> str:
     said = held.policy.column(held.unit or "") if held.policy else None
     name = said.references[1] if said and said.references else held.unit or ""
     return name.casefold()
@@ -159,28 +162,30 @@ def _without_decimals(selection: Selection, units: Sequence[bool]) -> Selection:
         return selection
     rows = selection.as_rows(_SIDE)
     columns = rows.scope[_SIDE]
-    return select(
+    return select_columns(
         rows,
         [
-            replace(item, typed=columns[item.name] if is_unit else _held(columns[item.name]))
+            replace(
+                item, typed=columns[item.name] if is_unit else _decimal_to_real(columns[item.name])
+            )
             for item, is_unit in zip(selection.items, units, strict=True)
         ],
     )
 
 
-def _held(typed: Typed) -> Typed:
-    return real(typed) if typed.kind is Kind.DECIMAL else typed
+def _decimal_to_real(typed: TypedExpression) -> TypedExpression:
+    return to_real(typed) if typed.kind is Kind.DECIMAL else typed
 
 
 def _without_rank(selection: Selection) -> Selection:
     return (
-        select(replace(selection.rows, rank=None), selection.items)
+        select_columns(replace(selection.rows, rank=None), selection.items)
         if (selection.rows.rank is not None)
         else selection
     )
 
 
-def _both(one: Item, other: Item, *, is_unit: bool) -> Item:
+def _combine_items(one: SelectionItem, other: SelectionItem, *, is_unit: bool) -> SelectionItem:
     if one.typed.kind is not other.typed.kind:
         raise QuestionRefused(
             f"Column '{one.name}' is {one.typed.kind} on one side of UNION ALL and "
@@ -194,31 +199,38 @@ def _both(one: Item, other: Item, *, is_unit: bool) -> Item:
         one.typed,
         # Only where it is the unit on both sides does a column say whose a row is.
         tree=one.typed.tree if is_unit else exp.Paren(this=one.typed.tree.copy()),
-        low=_hull(one.typed.low, other.typed.low, min),
-        high=_hull(one.typed.high, other.typed.high, max),
+        low=_combine_ends(one.typed.low, other.typed.low, min),
+        high=_combine_ends(one.typed.high, other.typed.high, max),
         step=steps.pop() if len(steps) == 1 else None,
         values=values,
         nullable=True,
         # A column as it is has none of these: its values may be of any size.
-        most=_hull(one.typed.most, other.typed.most, max),
-        least=_hull(one.typed.least, other.typed.least, min),
-        longest=_hull(one.typed.longest, other.typed.longest, max),
+        most=_combine_ends(one.typed.most, other.typed.most, max),
+        least=_combine_ends(one.typed.least, other.typed.least, min),
+        longest=_combine_ends(one.typed.longest, other.typed.longest, max),
     )
-    limits = (_hull(one.range[0], other.range[0], min), _hull(one.range[1], other.range[1], max))
-    return Item(one.name, typed, limits)
+    limits = (
+        _combine_ends(one.range[0], other.range[0], min),
+        _combine_ends(one.range[1], other.range[1], max),
+    )
+    return SelectionItem(one.name, typed, limits)
 
 
-def _hull(one: _Number | None, other: _Number | None, pick: object) -> _Number | None:
+def _combine_ends(one: _Number | None, other: _Number | None, pick: object) -> _Number | None:
     if one is None or other is None:
         return None
     return min(one, other) if pick is min else max(one, other)
 
 
-def per_unit(
-    rows: Rows, *, keys: Sequence[Item], aggregates: Sequence[Item], has_other_keys: bool
+def aggregate_per_unit(
+    rows: Rows,
+    *,
+    keys: Sequence[SelectionItem],
+    aggregates: Sequence[SelectionItem],
+    has_other_keys: bool,
 ) -> Selection:
     """Return one row per person (and group): aggregates within a person's rows stay exact."""
-    selection = select(replace(rows, rank=None), [*keys, *aggregates])
+    selection = select_columns(replace(rows, rank=None), [*keys, *aggregates])
     query = selection.query
     if not isinstance(query, exp.Select):
         raise QuestionRefused("Aggregates per person need a plain SELECT.")
@@ -232,7 +244,9 @@ def per_unit(
     return Selection(grouped, selection.items, kept, selection.units)
 
 
-def unit_aggregate(node: exp.Expr, argument: Typed | None, rows: Rows) -> tuple[exp.Expr, Range]:
+def unit_aggregate(
+    node: exp.Expr, argument: TypedExpression | None, rows: Rows
+) -> tuple[exp.Expr, Range]:
     """Return an aggregate within one person's rows, and the limits that the policy's give it."""
     most = rows.limits.rows_per_unit
     if isinstance(node, exp.Count):

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.answer import cautions
+from discreet.answer.aggregates import Aggregate
 from discreet.answer.blocks import UNITS
-from discreet.answer.finish import half_width
+from discreet.answer.bounds_search import SEARCH_SHARE
+from discreet.answer.finish import interval_half_width
 from discreet.answer.perturb import noise_deviation
-from discreet.answer.plan import LARGEST_EPSILON, LeafPlan, Plan, make_plan
-from discreet.answer.searching import SEARCH_SHARE
-from discreet.answer.statistics import Reading, changes, read
+from discreet.answer.plan import LARGEST_EPSILON, Plan, PrivateQueryPlan, make_plan
+from discreet.answer.statistics import AggregateReading, read_aggregate_value, value_changes
 from discreet.errors import QuestionRefused
+from discreet.policy.model import Policy
 from discreet.result import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.answer.aggregates import Aggregate
-    from discreet.policy.model import Policy
-
-SIZE = 1000  # rows that a group is taken to have when nobody says
+ASSUMED_GROUP_SIZE = 1000  # rows that a group is taken to have when nobody says
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedError:
     """How far off one aggregate is expected to be in a group of the assumed size.
 
     `ranks` is for quantiles: how many rows the chosen value may be off in their order.
@@ -56,7 +52,7 @@ class Explanation(Result):
     threshold: int | None
     size: int
     confidence: float
-    expected: tuple[Expected, ...]
+    expected: tuple[ExpectedError, ...]
     needed_epsilon: float | None
     cells: Mapping[str, list[str] | None]
     remaining: Mapping[str, object]
@@ -64,23 +60,23 @@ class Explanation(Result):
     cut_epsilon: float = 0.0  # what tells how many rows the limits cut off
 
 
-def explain(
+def explain_plan(
     plan: Plan,
     *,
     question: str,
-    size: int = SIZE,
+    size: int = ASSUMED_GROUP_SIZE,
     confidence: float = 0.95,
     within: Fraction | None = None,
     remaining: Mapping[str, object] | None = None,
     policy: Policy | None = None,
 ) -> Explanation:
     """Return what the plan costs, and what epsilon would bring all errors `within` a share of the value."""
-    leaf = plan.leaves[0]
+    leaf = plan.private_queries[0]
     needed = None
     if within is not None:
         needed = needed_epsilon(plan, within=within, size=size, confidence=confidence)
-    has_cut = any(part.cut is not None for part in plan.leaves)
-    touches = [touch for part in plan.leaves for touch in part.leaf.rows.touches]
+    has_cut = any(part.cut is not None for part in plan.private_queries)
+    touches = [touch for part in plan.private_queries for touch in part.private_query.rows.touches]
     return Explanation(
         question=question,
         epsilon=float(plan.price.epsilon or 0),
@@ -88,7 +84,8 @@ def explain(
         rho=None if plan.price.rho is None else float(plan.price.rho),
         noise=plan.noise,
         mechanisms=sum(
-            len(part.blocks) + len(part.ranks) + len(part.distincts) for part in plan.leaves
+            len(part.blocks) + len(part.ranks) + len(part.distincts)
+            for part in plan.private_queries
         ),
         groups=leaf.domain.size if leaf.domain else None,
         threshold=leaf.threshold,
@@ -101,20 +98,20 @@ def explain(
             for touch in touches
         },
         remaining=remaining or {},
-        cautions=cautions.of(plan, policy),
-        cut_epsilon=float(plan.epsilon * _left(plan) * plan.cut_share) if has_cut else 0.0,
+        cautions=cautions.plan_cautions(plan, policy),
+        cut_epsilon=float(plan.epsilon * _answer_share(plan) * plan.cut_share) if has_cut else 0.0,
     )
 
 
-def _left(plan: Plan) -> Fraction:
+def _answer_share(plan: Plan) -> Fraction:
     """Return the share of epsilon that is left for the answer where bounds are private."""
     return 1 - SEARCH_SHARE if plan.searches or plan.found else Fraction(1)
 
 
-def expected_errors(plan: Plan, *, size: int, confidence: float) -> list[Expected]:
+def expected_errors(plan: Plan, *, size: int, confidence: float) -> list[ExpectedError]:
     """Return the errors of every aggregate in a group of `size` rows in the middle of its bounds."""
     return [
-        _expected(
+        _expected_error(
             aggregate,
             leaf,
             plan.noise,
@@ -123,28 +120,28 @@ def expected_errors(plan: Plan, *, size: int, confidence: float) -> list[Expecte
             # Before bounds are found, what rests on them cannot be told.
             is_open=bool(plan.searches),
         )
-        for leaf in plan.leaves
-        for aggregate in leaf.leaf.aggregates
+        for leaf in plan.private_queries
+        for aggregate in leaf.private_query.aggregates
     ]
 
 
-def _expected(
+def _expected_error(
     aggregate: Aggregate,
-    leaf: LeafPlan,
+    leaf: PrivateQueryPlan,
     kind: str,
     *,
     size: int,
     confidence: float,
     is_open: bool,
-) -> Expected:
-    label = _label(aggregate)
+) -> ExpectedError:
+    label = _aggregate_label(aggregate)
     if is_open and aggregate.argument is not None and aggregate.argument.low is not None:
-        return Expected(label, None, None, None)
+        return ExpectedError(label, None, None, None)
     probe = next((item for item in leaf.ranks if item.aggregate == aggregate), None)
     if probe is not None:
         # Permute-and-flip misses by more than this with a chance of 1 - confidence at most.
         ranks = 2 * probe.rows_per_unit * log(probe.count / (1 - confidence)) / float(probe.epsilon)
-        return Expected(label, None, None, None, ranks)
+        return ExpectedError(label, None, None, None, ranks)
     distinct = next((item for item in leaf.distincts if item.aggregate == aggregate), None)
     if distinct is not None:
         error, value = noise_deviation(float(distinct.scale), kind), None
@@ -153,13 +150,15 @@ def _expected(
         noisy = next(item for item in leaf.blocks if item.block.name == reading.block.name)
         # Where rows are weighted, the noise is in units of the full weight, as the sums are.
         one = 1 if reading.block.name == UNITS else leaf.limit.one
-        value, error = _moved(reading, noise_deviation(float(noisy.scale), kind) / one, size)
-    half = half_width(error, confidence=confidence, kind=kind)
+        value, error = _value_and_error(
+            reading, noise_deviation(float(noisy.scale), kind) / one, size
+        )
+    half = interval_half_width(error, confidence=confidence, kind=kind)
     relative = half / abs(value) if value else None
-    return Expected(label, error, half, relative)
+    return ExpectedError(label, error, half, relative)
 
 
-def _label(aggregate: Aggregate) -> str:
+def _aggregate_label(aggregate: Aggregate) -> str:
     if aggregate.argument is None:
         return str(aggregate.ask)
     text = aggregate.argument.tree.find_all(_column_type())
@@ -174,15 +173,15 @@ def _column_type() -> type:
     return exp.Column
 
 
-def _moved(reading: Reading, deviation: float, size: int) -> tuple[float, float]:
+def _value_and_error(reading: AggregateReading, deviation: float, size: int) -> tuple[float, float]:
     """Return the value of an aggregate in the middle of its bounds, and its standard error."""
-    sums = _middle(reading, size)
+    sums = _middle_vertices(reading, size)
     arrays = [np.array([value]) for value in sums]
-    squares = sum(float(change[0]) ** 2 for change in changes(reading, arrays, deviation))
-    return float(read(reading, arrays)[0]), sqrt(squares)
+    squares = sum(float(change[0]) ** 2 for change in value_changes(reading, arrays, deviation))
+    return float(read_aggregate_value(reading, arrays)[0]), sqrt(squares)
 
 
-def _middle(reading: Reading, size: int) -> list[float]:
+def _middle_vertices(reading: AggregateReading, size: int) -> list[float]:
     """Return the vertices of a group whose numbers are half at one bound, half at the other."""
     block, typed = reading.block, reading.aggregate.argument
     if block.degree == 0:
@@ -205,7 +204,7 @@ def needed_epsilon(plan: Plan, *, within: Fraction, size: int, confidence: float
     def is_enough(epsilon: Fraction) -> bool:
         tried = make_plan(
             plan.question,
-            epsilon=epsilon * _left(plan),
+            epsilon=epsilon * _answer_share(plan),
             delta=plan.delta,
             noise=plan.noise,
             cut_share=plan.cut_share,

@@ -6,26 +6,24 @@ share hashes, in whatever order, format or engine the rows are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Column, Kind, Table
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.engines.engine import Column, Table
-
 Array = Any
-KEPT = 8192  # hashes of a sample
-SAME = 0.05  # of the rows of either table: with so many in common they are about the same people
+SAMPLE_SIZE = 8192  # hashes of a sample
+SAME_TABLE_SHARE = (
+    0.05  # of the rows of either table: with so many in common they are about the same people
+)
 _DIGITS = 16  # of a hash, in hexadecimal
 _NUMBER = r"^[+-]?[0-9]{1,15}([.][0-9]{1,9})?$"
-_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[t ][0-9]{2}:[0-9]{2}:[0-9]{2}"
+_TIMESTAMP_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[t ][0-9]{2}:[0-9]{2}:[0-9]{2}"
 _MIDNIGHT = " 00:00:00"
 _FAR = 10**15  # beyond it, doubles are no whole numbers
 
@@ -70,22 +68,22 @@ def take_sample(
     columns = [column for column in every if column.name not in without]
     for batch in table.engine.stream(_query(table, columns, key.hex())):
         for column in batch.columns:
-            found = _numbers(column)
+            found = _parse_hashes(column)
             if len(wanted):
                 places = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
                 is_met[places[wanted[places] == found]] = True
             if has_more:
                 found = found[found <= max(least[-1], cut)]
             least = np.union1d(least, found)
-            kept = max(KEPT, int(np.searchsorted(least, cut, side="right")))
+            kept = max(SAMPLE_SIZE, int(np.searchsorted(least, cut, side="right")))
             has_more |= len(least) > kept
             least = least[:kept]
-    mine = Sample(least[:KEPT], not has_more and len(least) <= KEPT)
+    mine = Sample(least[:SAMPLE_SIZE], not has_more and len(least) <= SAMPLE_SIZE)
     met = wanted[is_met]
-    return mine, [_share(one, mine, least, met) for one in known]
+    return mine, [_shared_rows(one, mine, least, met) for one in known]
 
 
-def _share(one: Sample, mine: Sample, least: Array, met: Array) -> float:
+def _shared_rows(one: Sample, mine: Sample, least: Array, met: Array) -> float:
     common = int(np.isin(one.hashes, met, assume_unique=True).sum())
     if not common:
         return 0.0
@@ -94,7 +92,7 @@ def _share(one: Sample, mine: Sample, least: Array, met: Array) -> float:
     return max(common / len(one.hashes), common / max(size, 1.0))
 
 
-def _numbers(column: Any) -> Array:
+def _parse_hashes(column: Any) -> Array:
     """Return hexadecimal texts of 16 digits as numbers."""
     joined = column.cast("large_string").buffers()[2]
     if not len(column) or joined is None:
@@ -113,17 +111,17 @@ def _query(table: Table, columns: Sequence[Column], key: str) -> exp.Select:
     orders = [list(columns), sorted(columns, key=lambda column: column.name.casefold())]
     distinct = orders if orders[0] != orders[1] else orders[:1]
     wanted = [
-        build.named(_hash(order, key), f"discreet_hash_{number}")
+        build.alias_as(_hash_row(order, key), f"discreet_hash_{number}")
         for number, order in enumerate(distinct)
     ]
     return build.select(*wanted, source=table.relation.copy())
 
 
-def _hash(columns: Sequence[Column], key: str) -> exp.Expr:
+def _hash_row(columns: Sequence[Column], key: str) -> exp.Expr:
     joined: exp.Expr = build.text(key)
     for column in columns:
         cell = exp.Coalesce(this=_plain_text(column), expressions=[build.text("")])
-        joined = _concatenated(joined, build.text("\x1f"), cell)
+        joined = _concatenate_texts(joined, build.text("\x1f"), cell)
     # Half of it, so that a hash of more cells cannot be computed from it without the key.
     return _first_characters(exp.MD5(this=joined), _DIGITS)
 
@@ -153,12 +151,12 @@ def _plain_text(column: Column) -> exp.Expr:
     if column.kind is not Kind.TEXT:
         return trimmed
     number = exp.TryCast(this=trimmed.copy(), to=exp.DataType.build("DOUBLE"))
-    day, clock = _first_characters(trimmed.copy(), 10), _characters(trimmed.copy(), 12, 8)
-    moment = _without_midnight(_concatenated(day, build.text(" "), clock))
+    day, clock = _first_characters(trimmed.copy(), 10), _take_characters(trimmed.copy(), 12, 8)
+    moment = _without_midnight(_concatenate_texts(day, build.text(" "), clock))
     return exp.Case(
         ifs=[
-            exp.If(this=_matches(trimmed, _NUMBER), true=_number_text(number, trimmed)),
-            exp.If(this=_matches(trimmed, _MOMENT), true=moment),
+            exp.If(this=_matches_pattern(trimmed, _NUMBER), true=_number_text(number, trimmed)),
+            exp.If(this=_matches_pattern(trimmed, _TIMESTAMP_PATTERN), true=moment),
         ],
         default=trimmed.copy(),
     )
@@ -177,7 +175,7 @@ def _number_text(number: exp.Expr, text: exp.Expr) -> exp.Expr:
     is_whole = exp.EQ(this=number.copy(), expression=whole.copy())
     near = exp.Case(
         ifs=[exp.If(this=is_whole, true=_whole_text(whole))],
-        default=_concatenated(_whole_text(fine), build.text("m")),
+        default=_concatenate_texts(_whole_text(fine), build.text("m")),
     )
     return exp.Case(ifs=[exp.If(this=is_near, true=near)], default=text.copy())
 
@@ -194,19 +192,19 @@ def _without_midnight(text: exp.Expr) -> exp.Expr:
     return exp.Replace(this=text, expression=build.text(_MIDNIGHT), replacement=build.text(""))
 
 
-def _matches(text: exp.Expr, pattern: str) -> exp.Expr:
+def _matches_pattern(text: exp.Expr, pattern: str) -> exp.Expr:
     return exp.RegexpLike(this=text.copy(), expression=build.text(pattern))
 
 
 def _first_characters(text: exp.Expr, count: int) -> exp.Expr:
-    return _characters(text, 1, count)
+    return _take_characters(text, 1, count)
 
 
-def _characters(text: exp.Expr, start: int, count: int) -> exp.Expr:
+def _take_characters(text: exp.Expr, start: int, count: int) -> exp.Expr:
     return exp.Substring(this=text, start=build.number(start), length=build.number(count))
 
 
-def _concatenated(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
+def _concatenate_texts(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
     joined = first
     for other in others:
         joined = exp.DPipe(this=joined, expression=other, safe=True)

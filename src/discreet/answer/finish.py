@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -11,25 +12,22 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.answer.keys import TYPES
-from discreet.answer.outer import made_total
-from discreet.answer.perturb import COUNTS, Released
-from discreet.answer.question import aggregate_name, key_name
+from discreet.answer.perturb import COUNTS, ReleasedTable
+from discreet.answer.post_processing import make_query_total
+from discreet.answer.question import PrivateQuery, Question, aggregate_name, key_name
 from discreet.answer.statistics import SPREADS
+from discreet.engines.engine import ArrowSchema, ArrowTable
 from discreet.errors import EngineFailed, InvalidQuestion
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.answer.question import Leaf, Question
     from discreet.engines.duckdb import DuckDB
-    from discreet.engines.engine import ArrowSchema, ArrowTable
 
 Array = Any
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedAnswer:
     """The answer's columns, and the standard error of each cell where it is known."""
 
     table: ArrowTable
@@ -37,19 +35,19 @@ class Finished:
     floors: tuple[float | None, ...] = ()  # below which no value of a column can be
 
 
-def finish(
+def compute_answer(
     question: Question,
-    released: Mapping[str, Released],
+    released: Mapping[str, ReleasedTable],
     home: DuckDB,
     *,
     most: int | None = None,
-) -> Finished:
+) -> FinishedAnswer:
     """Compute the answer, of at most so many rows, from released tables, on a DuckDB that has nothing else."""
     plain = _plain_columns(question)
     if plain is not None:
         (only,) = released.values()
-        return _picked(question, only, plain)
-    query = made_total(question.outer)
+        return _pick_columns(question, only, plain)
+    query = make_query_total(question.post_processing)
     names = {name: home.register(found.table) for name, found in released.items()}
     try:
         for node in list(query.find_all(exp.Table)):
@@ -57,7 +55,7 @@ def finish(
                 node.replace(build.aliased_table(names[node.name], node.name))
         if not question.is_direct or not isinstance(query, exp.Select):
             table = home.run(query, most=most)
-            return Finished(_named(table, question.names), (None,) * table.num_columns)
+            return FinishedAnswer(_name_columns(table, question.names), (None,) * table.num_columns)
         (found,) = released.values()
         return _with_errors(question, query, found, home, most=most)
     finally:
@@ -65,13 +63,16 @@ def finish(
             home.drop(name)
 
 
-def shape(question: Question, home: DuckDB) -> ArrowSchema:
+def answer_column_types(question: Question, home: DuckDB) -> ArrowSchema:
     """Return the columns that an answer would have, computed from tables without rows."""
-    empty = {leaf.name: Released(_without_rows(leaf), 0) for leaf in question.leaves}
-    return finish(question, empty, home).table.schema
+    empty = {
+        leaf.name: ReleasedTable(_empty_released_table(leaf), 0)
+        for leaf in question.private_queries
+    }
+    return compute_answer(question, empty, home).table.schema
 
 
-def rehearse(question: Question, home: DuckDB) -> None:
+def rehearse_question(question: Question, home: DuckDB) -> None:
     """Compute the answer from tables without rows, so that what cannot be computed costs nothing.
 
     Raises:
@@ -80,7 +81,7 @@ def rehearse(question: Question, home: DuckDB) -> None:
     if _plain_columns(question) is not None:
         return
     try:
-        shape(question, home)
+        answer_column_types(question, home)
     except EngineFailed as error:
         reason = str(error).partition("(")[2].partition(")")[0]
     else:
@@ -91,7 +92,7 @@ def rehearse(question: Question, home: DuckDB) -> None:
     )
 
 
-def _without_rows(leaf: Leaf) -> ArrowTable:
+def _empty_released_table(leaf: PrivateQuery) -> ArrowTable:
     keys = {key_name(i): TYPES.get(key.kind, pa.string()) for i, key in enumerate(leaf.keys)}
     told = {
         aggregate_name(i): pa.int64() if item.ask in COUNTS else pa.float64()
@@ -102,7 +103,7 @@ def _without_rows(leaf: Leaf) -> ArrowTable:
 
 def _plain_columns(question: Question) -> list[str] | None:
     """Return the leaf's columns that the answer is made of, None if anything is computed from them."""
-    query = question.outer
+    query = question.post_processing
     extra = ("where", "order", "limit", "offset", "distinct")
     if not question.is_direct or not isinstance(query, exp.Select):
         return None
@@ -112,36 +113,38 @@ def _plain_columns(question: Question) -> list[str] | None:
     return [item.name for item in bare] if all(type(i) is exp.Column for i in bare) else None
 
 
-def _picked(question: Question, found: Released, columns: list[str]) -> Finished:
+def _pick_columns(question: Question, found: ReleasedTable, columns: list[str]) -> FinishedAnswer:
     """Return an answer that is the leaf's own columns, without asking an engine."""
     errors: list[Array | None] = []
     known = set(found.table.column_names)
     for name in columns:
         moved = [f"{name}_{shift}" for shift in range(found.shifts)]
-        errors.append(_error(found.table, name, [m for m in moved if m in known]))
+        errors.append(_standard_error(found.table, name, [m for m in moved if m in known]))
     shown = [found.table.column(name) for name in columns]
     table = pa.Table.from_arrays(shown, names=list(question.names))
-    return Finished(table, tuple(errors), _floors(question))
+    return FinishedAnswer(table, tuple(errors), _column_floors(question))
 
 
-def _floors(question: Question) -> tuple[float | None, ...]:
+def _column_floors(question: Question) -> tuple[float | None, ...]:
     """Return 0 for the columns that are variances or their roots."""
-    (leaf,) = question.leaves
+    (leaf,) = question.private_queries
     spreads = {
         aggregate_name(index) for index, item in enumerate(leaf.aggregates) if item.ask in SPREADS
     }
-    bare = [item.unalias() for item in question.outer.expressions]
+    bare = [item.unalias() for item in question.post_processing.expressions]
     return tuple(
         0.0 if isinstance(item, exp.Column) and item.name in spreads else None for item in bare
     )
 
 
-def _named(table: ArrowTable, names: tuple[str, ...]) -> ArrowTable:
+def _name_columns(table: ArrowTable, names: tuple[str, ...]) -> ArrowTable:
     kept = list(names) if len(names) == table.num_columns else table.column_names
-    return pa.Table.from_arrays([_number(column) for column in table.columns], names=kept)
+    return pa.Table.from_arrays(
+        [_decimals_to_numbers(column) for column in table.columns], names=kept
+    )
 
 
-def _number(column: Any) -> Any:
+def _decimals_to_numbers(column: Any) -> Any:
     """Return decimals, which DuckDB makes of sums and products, as the numbers that others make."""
     if not pa.types.is_decimal(column.type):
         return column
@@ -156,19 +159,19 @@ def _number(column: Any) -> Any:
 def _with_errors(
     question: Question,
     query: exp.Select,
-    found: Released,
+    found: ReleasedTable,
     home: DuckDB,
     *,
     most: int | None,
-) -> Finished:
+) -> FinishedAnswer:
     items = list(query.expressions)
     extra: list[tuple[int, str]] = []
     for index, item in enumerate(items):
         for shift in range(found.shifts):
-            moved = _moved(item, shift, found)
+            moved = _shift_column(item, shift, found)
             if moved is not None:
                 name = f"discreet_error_{index}_{shift}"
-                query.append("expressions", build.named(moved, name))
+                query.append("expressions", build.alias_as(moved, name))
                 extra.append((index, name))
     if query.args.get("distinct"):
         # Rows that are told apart by their errors only would no longer be one.
@@ -180,11 +183,13 @@ def _with_errors(
     errors: list[Array | None] = []
     for index in range(width):
         mine = [name for place, name in extra if place == index]
-        errors.append(_error(table, index, mine))
-    return Finished(_named(shown, question.names), tuple(errors), _floors(question))
+        errors.append(_standard_error(table, index, mine))
+    return FinishedAnswer(
+        _name_columns(shown, question.names), tuple(errors), _column_floors(question)
+    )
 
 
-def _moved(item: exp.Expr, shift: int, found: Released) -> exp.Expr | None:
+def _shift_column(item: exp.Expr, shift: int, found: ReleasedTable) -> exp.Expr | None:
     """Return a column of the answer as it would be with one noisy sum moved, None if it stays."""
     bare = item.this if isinstance(item, exp.Alias) else item
     changes = False
@@ -201,13 +206,13 @@ def _moved(item: exp.Expr, shift: int, found: Released) -> exp.Expr | None:
     return moved if changes else None
 
 
-def _error(table: ArrowTable, index: int | str, names: list[str]) -> Array | None:
-    base = _floats(table.column(index)) if names else None
+def _standard_error(table: ArrowTable, index: int | str, names: list[str]) -> Array | None:
+    base = _as_floats(table.column(index)) if names else None
     if base is None:
         return None
     squares = np.zeros(table.num_rows)
     for name in names:
-        moved = _floats(table.column(name))
+        moved = _as_floats(table.column(name))
         if moved is None:
             return None
         # Infinities, as a division by zero makes, have no error that could be told.
@@ -216,7 +221,7 @@ def _error(table: ArrowTable, index: int | str, names: list[str]) -> Array | Non
     return np.sqrt(squares)
 
 
-def _floats(column: Any) -> Array | None:
+def _as_floats(column: Any) -> Array | None:
     kind = column.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     if not is_number:
@@ -224,7 +229,7 @@ def _floats(column: Any) -> Array | None:
     return column.cast(pa.float64(), safe=False).to_numpy()
 
 
-def half_width(error: float, *, confidence: float, kind: str) -> float:
+def interval_half_width(error: float, *, confidence: float, kind: str) -> float:
     """Return how far a value with this standard error is off at most, with so much confidence.
 
     Of Laplace and normal noise the wider is taken: sums of several Laplace values lie between.

@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, combinations, product
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.aggregates import is_aggregate
-from discreet.answer.columns import read_from
-from discreet.answer.derive import value_of
-from discreet.answer.expressions.labels import label
-from discreet.answer.expressions.translate import translate
-from discreet.answer.expressions.typed import CALENDAR, MANY, Typed, domain
+from discreet.answer.aggregates import begins_private_aggregate
+from discreet.answer.columns import read_columns_safely
+from discreet.answer.derive import translate_value
+from discreet.answer.expressions.labels import normalize_group_value
+from discreet.answer.expressions.translate import translate_expression
+from discreet.answer.expressions.typed import CALENDAR, MANY, TypedExpression, value_domain
+from discreet.answer.rows import Rows
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, QuestionRefused, UndeclaredKind
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from discreet.answer.rows import Rows
 
 MOST_GROUPINGS = 64
 _PUBLIC = "discreet_public"
 
 
 @dataclass(frozen=True)
-class Key:
+class GroupingKey:
     """A grouping expression: as it was written, with its columns spelled out, and as it is computed."""
 
     written: exp.Expr
-    typed: Typed
+    typed: TypedExpression
 
 
 @dataclass(frozen=True)
 class Grouping:
     """The keys, and which of them each grouping has; the finest grouping is first."""
 
-    keys: tuple[Key, ...]
+    keys: tuple[GroupingKey, ...]
     sets: tuple[tuple[int, ...], ...]
 
     def find(self, written: exp.Expr) -> int | None:
@@ -55,29 +51,35 @@ def read_grouping(select: exp.Select, rows: Rows) -> Grouping:
         return Grouping((), ((),))
     if group.args.get("all"):
         written = [
-            _bare(item) for item in select.expressions if not any(map(is_aggregate, item.walk()))
+            _without_alias(item)
+            for item in select.expressions
+            if not any(map(begins_private_aggregate, item.walk()))
         ]
         choices = [[(item,)] for item in written]
     else:
         parts = [*group.expressions]
         for name in ("rollup", "cube", "grouping_sets"):
             parts += group.args.get(name) or []
-        choices = [_choices(part) for part in parts]
-    keys: list[Key] = []
+        choices = [_grouping_choices(part) for part in parts]
+    keys: list[GroupingKey] = []
     sets: list[tuple[int, ...]] = []
     for chosen in product(*choices):
-        wanted = {_position(item, keys, select, rows) for item in chain.from_iterable(chosen)}
+        wanted = {_key_position(item, keys, select, rows) for item in chain.from_iterable(chosen)}
         sets.append(tuple(sorted(wanted)))
         if len(sets) > MOST_GROUPINGS:
             raise _too_many()
     finest = tuple(range(len(keys)))
     return Grouping(
         tuple(keys),
-        tuple(dict.fromkeys([finest, *sets])) if finest in sets else _with(finest, sets),
+        tuple(dict.fromkeys([finest, *sets]))
+        if finest in sets
+        else _require_finest_set(finest, sets),
     )
 
 
-def _with(finest: tuple[int, ...], sets: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+def _require_finest_set(
+    finest: tuple[int, ...], sets: Sequence[tuple[int, ...]]
+) -> tuple[tuple[int, ...], ...]:
     if len(sets) == 1:
         return tuple(sets)
     raise QuestionRefused(
@@ -92,13 +94,13 @@ def _too_many() -> QuestionRefused:
     )
 
 
-def _choices(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
+def _grouping_choices(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
     """Return the sets of expressions that one part of GROUP BY stands for."""
     if isinstance(part, exp.Rollup):
-        items = _listed(part)
+        items = _grouped_columns(part)
         return [tuple(chain(*items[:count])) for count in range(len(items), -1, -1)]
     if isinstance(part, exp.Cube):
-        items = _listed(part)
+        items = _grouped_columns(part)
         if 2 ** len(items) > MOST_GROUPINGS:
             raise _too_many()
         return [
@@ -107,13 +109,13 @@ def _choices(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
             for chosen in combinations(items, count)
         ]
     if isinstance(part, exp.GroupingSets):
-        return [inner for item in part.expressions for inner in _choices(item)]
+        return [inner for item in part.expressions for inner in _grouping_choices(item)]
     if isinstance(part, exp.Tuple):
         return [tuple(part.expressions)]
     return [(part.unnest(),)]
 
 
-def _listed(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
+def _grouped_columns(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
     """Return the columns of ROLLUP or CUBE; some in brackets come and go together."""
     return [
         tuple(item.expressions) if isinstance(item, exp.Tuple) else (item.unnest(),)
@@ -121,25 +123,29 @@ def _listed(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
     ]
 
 
-def _position(item: exp.Expr, keys: list[Key], select: exp.Select, rows: Rows) -> int:
+def _key_position(item: exp.Expr, keys: list[GroupingKey], select: exp.Select, rows: Rows) -> int:
     """Return the place of a key, which is added when it is new."""
-    written = _spelled(item, select.expressions, rows)
+    written = _qualify_key(item, select.expressions, rows)
     for index, key in enumerate(keys):
         if key.written == written:
             return index
-    keys.append(Key(written, _typed(written, rows)))
+    keys.append(GroupingKey(written, _group_value(written, rows)))
     return len(keys) - 1
 
 
-def _typed(written: exp.Expr, rows: Rows) -> Typed:
+def _group_value(written: exp.Expr, rows: Rows) -> TypedExpression:
     """Return a key's value, in one form; the unit stays as it is, so that it still says whose a row is."""
-    found = _valued(written, rows)
-    return found if rows.names_unit(written) else replace(label(found), values=found.values)
+    found = _key_value(written, rows)
+    return (
+        found
+        if rows.names_unit(written)
+        else replace(normalize_group_value(found), values=found.values)
+    )
 
 
-def _valued(written: exp.Expr, rows: Rows) -> Typed:
+def _key_value(written: exp.Expr, rows: Rows) -> TypedExpression:
     """Return a key's value; one computed from a bounded number has public values when it is clamped."""
-    typed = value_of(written, rows)
+    typed = translate_value(written, rows)
     if typed.kind is Kind.OTHER:
         raise QuestionRefused(
             "Lists, structures and bytes are no keys. Group by a number, a text, a date or a truth value."
@@ -148,14 +154,16 @@ def _valued(written: exp.Expr, rows: Rows) -> Typed:
         return typed
     if isinstance(written, exp.Column):
         return replace(typed, values=_public_values(written, rows))
-    clamped = translate(written, rows.resolve_clamped)
-    values = domain(clamped)
+    clamped = translate_expression(written, rows.resolve_clamped)
+    values = value_domain(clamped)
     if values is not None:
         return replace(clamped, values=values)
-    return replace(typed, values=domain(translate(written, lambda c: _dated(c, rows))))
+    return replace(
+        typed, values=value_domain(translate_expression(written, lambda c: _bounded_date(c, rows)))
+    )
 
 
-def _dated(column: exp.Column, rows: Rows) -> Typed:
+def _bounded_date(column: exp.Column, rows: Rows) -> TypedExpression:
     """Return a date within the bounds that a condition gives it, to learn what comes of it."""
     typed = rows.resolve(column)
     low, high = rows.bounds.get(rows.place(column), (None, None))
@@ -172,9 +180,9 @@ def _public_values(column: exp.Column, rows: Rows) -> tuple[object, ...] | None:
     if held is None or rows.resolve(column).kind is Kind.OTHER:
         return None
     # In the form that groups are called by, which is what people's rows are compared with.
-    wanted = build.named(label(held.columns(_PUBLIC)[column.name]).tree, "v")
-    query = build.select(wanted, source=read_from(held, _PUBLIC)).distinct(copy=False)
-    query = build.ordered(query, [build.column("v")]).limit(MANY + 1, copy=False)
+    wanted = build.alias_as(normalize_group_value(held.columns(_PUBLIC)[column.name]).tree, "v")
+    query = build.select(wanted, source=read_columns_safely(held, _PUBLIC)).distinct(copy=False)
+    query = build.order_nulls_last(query, [build.column("v")]).limit(MANY + 1, copy=False)
     found = [
         value for (value,) in zip(*held.table.engine.run(query).to_pydict().values(), strict=True)
     ]
@@ -182,13 +190,13 @@ def _public_values(column: exp.Column, rows: Rows) -> tuple[object, ...] | None:
     return kept if len(found) <= MANY else None
 
 
-def _spelled(item: exp.Expr, projections: Iterable[exp.Expr], rows: Rows) -> exp.Expr:
+def _qualify_key(item: exp.Expr, projections: Iterable[exp.Expr], rows: Rows) -> exp.Expr:
     listed = list(projections)
     if isinstance(item, exp.Literal) and not item.is_string:
         index = int(item.this) - 1 if str(item.this).isdigit() else -1
         if not 0 <= index < len(listed):
             raise InvalidQuestion(f"GROUP BY {item.this}: there is no such column in the SELECT.")
-        return rows.qualified(_bare(listed[index]))
+        return rows.qualified(_without_alias(listed[index]))
     try:
         return rows.qualified(item)
     except (InvalidQuestion, UndeclaredKind):
@@ -196,9 +204,9 @@ def _spelled(item: exp.Expr, projections: Iterable[exp.Expr], rows: Rows) -> exp
         if isinstance(item, exp.Column) and not item.table:
             for projection in listed:
                 if projection.alias.casefold() == item.name.casefold():
-                    return rows.qualified(_bare(projection))
+                    return rows.qualified(_without_alias(projection))
         raise
 
 
-def _bare(projection: exp.Expr) -> exp.Expr:
+def _without_alias(projection: exp.Expr) -> exp.Expr:
     return projection.this if isinstance(projection, exp.Alias) else projection

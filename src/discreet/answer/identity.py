@@ -10,19 +10,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from discreet.answer.fingerprint import SAME, Sample, take_sample
-from discreet.dp.ledger.records import Source
+from discreet.answer.fingerprint import SAME_TABLE_SHARE, Sample, take_sample
+from discreet.dp.ledger.ledger import Ledger
+from discreet.dp.ledger.records import LedgerSource
 from discreet.errors import QuestionRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from discreet.answer.catalog import Held
-    from discreet.dp.ledger.book import Ledger
+    from discreet.answer.catalog import CatalogTable
 
 _UNKNOWN = (
     "'{}' was not asked about here before, and its policy gives it no id. If it has rows of a table that "
@@ -40,7 +39,7 @@ RANK = "discreet_rank"  # the column that `register` adds, and that is not of th
 
 
 @dataclass(frozen=True)
-class Identity:
+class TableIdentity:
     """The accounts that pay for a table, and what an asker should know.
 
     `declared` are those of them that other policies name by an id: their budgets are not the asker's to
@@ -53,24 +52,24 @@ class Identity:
     is_own: bool = True
 
 
-def known_identity(held: Held, ledger: Ledger) -> Identity | None:
+def known_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity | None:
     """Return who pays for a table as far as that is known without reading a row, None if it is not."""
-    if held.origin is None or ledger.is_passing:
-        return Identity((held.account,))
-    place = _place(held, ledger)
+    if held.origin is None or ledger.is_temporary:
+        return TableIdentity((held.account,))
+    place = _hash_location(held, ledger)
     seen = None if place is None else ledger.find_source(place)
     own = () if held.id is None else (held.account,)
     if seen is None:
-        return Identity(own) if own else None
+        return TableIdentity(own) if own else None
     # Who asked about this very file before, under another id or none, has spent of the same people.
     accounts = tuple(dict.fromkeys((*own, *seen.accounts)))
     known = ledger.source_labels()
     others = [one for one in known if one.id != seen.id]
     sharing = [one for one in others if set(one.accounts) & set(accounts) - set(own)]
-    return _identity(held, accounts, ledger, known=known, sharing=sharing)
+    return _make_identity(held, accounts, ledger, known=known, sharing=sharing)
 
 
-def foretold_identity(held: Held, ledger: Ledger) -> Identity:
+def expected_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity:
     """Return who would pay for a table, without reading a row of it."""
     found = known_identity(held, ledger)
     if found is not None:
@@ -78,10 +77,10 @@ def foretold_identity(held: Held, ledger: Ledger) -> Identity:
     cautions: tuple[str, ...] = ()
     if ledger.source_labels():
         cautions = (_UNKNOWN.format(held.name),)
-    return Identity((held.account,), cautions)
+    return TableIdentity((held.account,), cautions)
 
 
-def find_identity(held: Held, ledger: Ledger, *, at: datetime) -> Identity:
+def find_identity(held: CatalogTable, ledger: Ledger, *, at: datetime) -> TableIdentity:
     """Return who pays for a table; what its policy gives no id is read, unless it was before."""
     while True:
         found = known_identity(held, ledger)
@@ -89,68 +88,74 @@ def find_identity(held: Held, ledger: Ledger, *, at: datetime) -> Identity:
             return found
         known = ledger.sources()
         sample, shares = _sample(held, ledger, known)
-        same = [one for one, share in zip(known, shares, strict=True) if share >= SAME]
+        same = [one for one, share in zip(known, shares, strict=True) if share >= SAME_TABLE_SHARE]
         accounts = tuple(dict.fromkeys(name for one in same for name in one.accounts))
         accounts = accounts or (_fresh_account(held),)
-        identity = _identity(held, accounts, ledger, known=known, sharing=same)
-        added = _source(held, accounts, sample, is_declared=False)
+        identity = _make_identity(held, accounts, ledger, known=known, sharing=same)
+        added = _ledger_source(held, accounts, sample, is_declared=False)
         seen = frozenset(one.id for one in known)
-        if ledger.add_source(added, place=_place(held, ledger), seen=seen, at=at):
+        if ledger.add_source(added, place=_hash_location(held, ledger), seen=seen, at=at):
             return identity
         # Somebody else added a table meanwhile, which may be this one: compare again.
 
 
-def remember(held: Held, ledger: Ledger, identity: Identity, *, at: datetime) -> None:
+def remember_table(
+    held: CatalogTable, ledger: Ledger, identity: TableIdentity, *, at: datetime
+) -> None:
     """Keep a sample of a table whose policy has an id, so that it is recognized without that policy."""
-    if held.origin is None or held.id is None or ledger.is_passing:
+    if held.origin is None or held.id is None or ledger.is_temporary:
         return
-    place = _place(held, ledger)
+    place = _hash_location(held, ledger)
     seen = None if place is None else ledger.find_source(place)
     if seen is not None and set(seen.accounts) >= set(identity.accounts):
         return
     sample, _ = _sample(held, ledger, [])
-    source = _source(held, identity.accounts, sample, is_declared=True)
+    source = _ledger_source(held, identity.accounts, sample, is_declared=True)
     ledger.add_source(source, place=place, seen=None, at=at)
 
 
-def _sample(held: Held, ledger: Ledger, known: Iterable[Source]) -> tuple[Sample, list[float]]:
+def _sample(
+    held: CatalogTable, ledger: Ledger, known: Iterable[LedgerSource]
+) -> tuple[Sample, list[float]]:
     samples = [Sample.unpack(one.sketch) for one in known]
-    return take_sample(held.table, samples, key=_derived(ledger, "rows"), without=(RANK,))
+    return take_sample(held.table, samples, key=_derive_key(ledger, "rows"), without=(RANK,))
 
 
-def _source(held: Held, accounts: tuple[str, ...], sample: Sample, *, is_declared: bool) -> Source:
+def _ledger_source(
+    held: CatalogTable, accounts: tuple[str, ...], sample: Sample, *, is_declared: bool
+) -> LedgerSource:
     label = held.origin.label if held.origin else held.name
     # The same content under the same accounts is one source, wherever it was found.
     packed = sample.pack()
     digest = hashlib.sha256("\n".join([label, *accounts]).encode() + b"\0" + packed).hexdigest()
-    return Source(digest[:32], accounts, label, is_declared, packed)
+    return LedgerSource(digest[:32], accounts, label, is_declared, packed)
 
 
-def _place(held: Held, ledger: Ledger) -> str | None:
+def _hash_location(held: CatalogTable, ledger: Ledger) -> str | None:
     """Return a keyed hash of where a table is and when it was written, None where nobody knows."""
     if held.origin is None or held.origin.place is None:
         return None
     return hmac.new(
-        _derived(ledger, "places"), held.origin.place.encode(), hashlib.sha256
+        _derive_key(ledger, "places"), held.origin.place.encode(), hashlib.sha256
     ).hexdigest()
 
 
-def _derived(ledger: Ledger, use: str) -> bytes:
+def _derive_key(ledger: Ledger, use: str) -> bytes:
     return hmac.new(ledger.secret(), use.encode(), hashlib.sha256).digest()[:16]
 
 
-def _fresh_account(held: Held) -> str:
+def _fresh_account(held: CatalogTable) -> str:
     return f"table:{held.origin.name if held.origin else held.name}#{secrets.token_hex(6)}"
 
 
-def _identity(
-    held: Held,
+def _make_identity(
+    held: CatalogTable,
     accounts: tuple[str, ...],
     ledger: Ledger,
     *,
-    known: Iterable[Source],
-    sharing: Iterable[Source],
-) -> Identity:
+    known: Iterable[LedgerSource],
+    sharing: Iterable[LedgerSource],
+) -> TableIdentity:
     """Return who pays, with those accounts marked whose budgets other policies declare."""
     named = {one.accounts[0]: one for one in known if one.is_declared}
     own = set() if held.id is None else {held.account}
@@ -158,14 +163,14 @@ def _identity(
     if held.id is None:
         for name in declared:
             _require_plain(name, named[name], ledger)
-    cautions = _cautions(held, sharing)
+    cautions = _sharing_cautions(held, sharing)
     is_own = held.id is not None or not declared
     if not is_own and held.policy is not None:
         cautions += (_DECLARED.format(held.name),)
-    return Identity(accounts, cautions, declared, is_own=is_own)
+    return TableIdentity(accounts, cautions, declared, is_own=is_own)
 
 
-def _require_plain(name: str, source: Source, ledger: Ledger) -> None:
+def _require_plain(name: str, source: LedgerSource, ledger: Ledger) -> None:
     """Refuse to ask without the policy about a table whose budget is not one of the table alone."""
     known = [account.name for account in ledger.accounts()]
     is_finer = any(
@@ -180,7 +185,7 @@ def _require_plain(name: str, source: Source, ledger: Ledger) -> None:
         )
 
 
-def _cautions(held: Held, others: Iterable[Source]) -> tuple[str, ...]:
+def _sharing_cautions(held: CatalogTable, others: Iterable[LedgerSource]) -> tuple[str, ...]:
     labels = sorted({one.label for one in others if held.origin and one.label != held.origin.label})
     if not labels:
         return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import prod
@@ -16,9 +17,7 @@ from discreet.engines.engine import ArrowTable, Kind
 from discreet.errors import QuestionRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.answer.expressions.typed import Typed
+    from discreet.answer.expressions.typed import TypedExpression
 
 MOST_CELLS = 2_000_000
 Array = Any
@@ -36,7 +35,7 @@ TYPES = {
 
 
 @dataclass(frozen=True)
-class Domain:
+class KeyDomain:
     """The public values of every key; their combinations are the groups, in this order."""
 
     values: tuple[tuple[object, ...], ...]
@@ -53,7 +52,7 @@ class Domain:
         return prod(self.shape)
 
 
-def domain_of(keys: Sequence[Typed]) -> Domain | None:
+def find_key_domain(keys: Sequence[TypedExpression]) -> KeyDomain | None:
     """Return the public groups, or None when a key's values are not public."""
     values: list[tuple[object, ...]] = []
     for key in keys:
@@ -65,7 +64,7 @@ def domain_of(keys: Sequence[Typed]) -> Domain | None:
                 "no group. Group by it as a text, with CAST(x AS TEXT), or by another column."
             )
         values.append(key.values)
-    found = Domain(tuple(values), tuple(key.kind for key in keys))
+    found = KeyDomain(tuple(values), tuple(key.kind for key in keys))
     if found.size > MOST_CELLS:
         raise QuestionRefused(
             f"The public values of the keys make {found.size:,} groups, more than "
@@ -80,7 +79,7 @@ def _is_held(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Groups:
+class KeyGroups:
     """Groups by number: the distinct values of each key, and which combinations of them there are.
 
     `levels` are the combinations of the first key, of the first two, and so on, by number: however
@@ -96,26 +95,26 @@ class Groups:
     @property
     def size(self) -> int:
         """How many groups there are."""
-        return prod(self._shape) if self.codes is None else len(self.codes)
+        return prod(self._key_sizes) if self.codes is None else len(self.codes)
 
     @property
-    def _shape(self) -> tuple[int, ...]:
+    def _key_sizes(self) -> tuple[int, ...]:
         return tuple(
             len(unique) + null for unique, null in zip(self.uniques, self.has_null, strict=True)
         )
 
     def positions(self, table: ArrowTable) -> Array:
         """Return the number of each row's group, -1 where it is in none."""
-        flat = self._flat(table)
+        flat = self._flat_codes(table)
         if self.codes is None:
             return flat
-        return _places(self.codes, flat)
+        return _find_positions(self.codes, flat)
 
-    def _flat(self, table: ArrowTable) -> Array:
+    def _flat_codes(self, table: ArrowTable) -> Array:
         flat = np.zeros(table.num_rows, np.int64)
         is_there = np.ones(table.num_rows, bool)
         for index, (unique, null) in enumerate(zip(self.uniques, self.has_null, strict=True)):
-            column = _fitted(table.column(key_name(index)).combine_chunks(), unique.type)
+            column = _fit_column(table.column(key_name(index)).combine_chunks(), unique.type)
             code = pc.index_in(column, value_set=unique, skip_nulls=True)
             found = code.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
             if null:
@@ -124,36 +123,38 @@ class Groups:
             is_there &= found >= 0
             flat = np.where(is_there, flat * (len(unique) + null) + found, -1)
             if index < len(self.levels):
-                flat = _places(self.levels[index], flat)
+                flat = _find_positions(self.levels[index], flat)
                 is_there &= flat >= 0
         return flat
 
     def columns(self) -> list[Any]:
         """Return the keys of the groups, in their order, as Arrow arrays."""
         if self.codes is None:
-            codes = np.unravel_index(np.arange(self.size), self._shape) if self._shape else ()
+            codes = (
+                np.unravel_index(np.arange(self.size), self._key_sizes) if self._key_sizes else ()
+            )
         else:
-            codes = self._unraveled()
+            codes = self._unravel_codes()
         return [
             unique.take(pa.array(code, mask=code >= len(unique)) if null else pa.array(code))
             for unique, code, null in zip(self.uniques, codes, self.has_null, strict=True)
         ]
 
-    def _unraveled(self) -> list[Array]:
+    def _unravel_codes(self) -> list[Array]:
         """Return the number of each key's value, for every group."""
         codes: list[Array] = []
         places = self.codes
-        for level, size in zip(reversed(self.levels), reversed(self._shape), strict=True):
+        for level, size in zip(reversed(self.levels), reversed(self._key_sizes), strict=True):
             places, code = np.divmod(level[places], size)
             codes.append(code)
         return codes[::-1]
 
-    def kept(self, mask: Array) -> Groups:
+    def kept(self, mask: Array) -> KeyGroups:
         """Return those groups for which `mask` is true."""
         return replace(self, codes=self.codes[mask])
 
 
-def _places(known: Array, wanted: Array) -> Array:
+def _find_positions(known: Array, wanted: Array) -> Array:
     """Return where each wanted number is in the sorted `known` ones, -1 where it is not."""
     if not len(known):
         return np.full(len(wanted), -1)
@@ -161,16 +162,16 @@ def _places(known: Array, wanted: Array) -> Array:
     return np.where(known[places] == wanted, places, -1)
 
 
-def public_groups(domain: Domain) -> Groups:
+def public_groups(domain: KeyDomain) -> KeyGroups:
     """Return all combinations of public values."""
     arrays = tuple(
         pa.array(list(values), TYPES[kind])
         for values, kind in zip(domain.values, domain.kinds, strict=True)
     )
-    return Groups(arrays, None, (False,) * len(arrays))
+    return KeyGroups(arrays, None, (False,) * len(arrays))
 
 
-def found_groups(table: ArrowTable, count: int) -> Groups:
+def found_groups(table: ArrowTable, count: int) -> KeyGroups:
     """Return the groups that `table` has, ordered by their keys: the engine's order may tell something."""
     uniques: list[Any] = []
     nulls: list[bool] = []
@@ -181,13 +182,13 @@ def found_groups(table: ArrowTable, count: int) -> Groups:
         uniques.append(unique.take(pc.sort_indices(unique)))
     levels: list[Array] = []
     for upto in range(1, count + 1):
-        known = Groups(tuple(uniques[:upto]), None, tuple(nulls[:upto]), tuple(levels))
+        known = KeyGroups(tuple(uniques[:upto]), None, tuple(nulls[:upto]), tuple(levels))
         levels.append(np.unique(known.positions(table)))
     codes = np.arange(len(levels[-1]))
-    return Groups(tuple(uniques), codes, tuple(nulls), tuple(levels))
+    return KeyGroups(tuple(uniques), codes, tuple(nulls), tuple(levels))
 
 
-def _fitted(column: Any, kind: Any) -> Any:
+def _fit_column(column: Any, kind: Any) -> Any:
     """Return `column` as `kind`; what does not fit is NULL, not an error that tells something."""
     if column.type == kind:
         return column

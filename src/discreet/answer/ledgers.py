@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from discreet.dp.ledger.book import Ledger
+from discreet.dp.ledger.ledger import Ledger
 from discreet.stores.state_folder import state_folder
 from discreet.writing import make_private_folder
 
 
 def open_ledger(ledger: Path | str | None, source: object) -> Ledger:
     """Return the ledger at a place, or the default one of a source."""
-    place = ledger if ledger is not None else ledger_place(source)
+    place = ledger if ledger is not None else ledger_location(source)
     if ledger is None and isinstance(place, Path):
         # The folder of this user's state; one that somebody named must be there.
         make_private_folder(place.parent)
     return Ledger(place)
 
 
-def ledger_place(source: object) -> str | Path:
+def ledger_location(source: object) -> str | Path:
     """Return where spending is kept when nobody says: every asker of this user shares it."""
     named = os.environ.get("DISCREET_LEDGER")
     if named:

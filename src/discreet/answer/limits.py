@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
@@ -10,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.answer.contribution import Contribution
-from discreet.answer.cutting import ONE, Bins, CutProbe, cut_query, read_bins
-from discreet.answer.finish import half_width
-from discreet.answer.keys import Domain
+from discreet.answer.cut_rows import ONE, Bins, CutProbe, cut_query, read_bins
+from discreet.answer.finish import interval_half_width
+from discreet.answer.keys import KeyDomain
 from discreet.answer.perturb import noise_deviation
-from discreet.answer.plan import LARGEST_EPSILON, LeafPlan, Plan
-from discreet.answer.question import Leaf, Question
-from discreet.answer.sources import scan
+from discreet.answer.plan import LARGEST_EPSILON, Plan, PrivateQueryPlan
+from discreet.answer.question import PrivateQuery, Question
+from discreet.answer.sources import scan_table
 from discreet.dp import event as events
 from discreet.dp.accounting.exact import to_fraction
 from discreet.dp.budget import Price
@@ -26,9 +27,7 @@ from discreet.result import Result
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.answer.catalog import Held
+    from discreet.answer.catalog import CatalogTable
     from discreet.answer.curator import Curator, Number
 
 BINS = Bins(base=2, count=20)  # of people by their rows: 1, 2, up to 4, up to 8 … up to a million
@@ -101,15 +100,15 @@ def advise_limits(
             f"The source has several tables. Name one with --table {', '.join(sorted(curator.catalog.openers))}."
         )
     held = curator.catalog.find(name)
-    probe = _probe(held, price)
-    plan = _plan(held, probe, price)
+    probe = _make_probe(held, price)
+    plan = _make_limits_plan(held, probe, price)
     released, left, is_known = curator.measure(plan, f"discreet limits {held.name}")
     noisy = released[_NAME].cut or ()
     deviation = noise_deviation(float(probe.scale), "laplace")
     found = read_bins(noisy, deviation, BINS)
     curve = tuple(
-        _error(limit, found.kept, found.rows, float(asked), groups, confidence)
-        for limit in _candidates(len(found.kept))
+        _limit_error(limit, found.kept, found.rows, float(asked), groups, confidence)
+        for limit in _candidate_limits(len(found.kept))
     )
     return LimitAdvice(
         table=held.name,
@@ -127,21 +126,21 @@ def advise_limits(
     )
 
 
-def _probe(held: Held, epsilon: Fraction) -> CutProbe:
+def _make_probe(held: CatalogTable, epsilon: Fraction) -> CutProbe:
     if held.is_public or held.unit is None:
         raise QuestionRefused(
             f"Table '{held.name}' has no `unit:`, so that each row is a person and none is cut off. "
             "Name the column that says whose a row is."
         )
-    query = cut_query(scan(held, held.name), (), _ALL, BINS)
+    query = cut_query(scan_table(held, held.name), (), _ALL, BINS)
     return CutProbe(query, _ALL, ONE, representable(ONE / epsilon), BINS)
 
 
-def _plan(held: Held, probe: CutProbe, epsilon: Fraction) -> Plan:
+def _make_limits_plan(held: CatalogTable, probe: CutProbe, epsilon: Fraction) -> Plan:
     event = events.Sequence((events.Laplace(Fraction(ONE), probe.scale),))
-    leaf = LeafPlan(
-        leaf=Leaf(_NAME, scan(held, held.name), (), (), ((),)),
-        domain=Domain((), ()),
+    leaf = PrivateQueryPlan(
+        private_query=PrivateQuery(_NAME, scan_table(held, held.name), (), (), ((),)),
+        domain=KeyDomain((), ()),
         query=None,
         limit=_ALL,
         blocks=(),
@@ -153,17 +152,19 @@ def _plan(held: Held, probe: CutProbe, epsilon: Fraction) -> Plan:
         cut=probe,
         event=event,
     )
-    asked = Question((leaf.leaf,), build.select(source=build.table(_NAME)), (), is_direct=False)
+    asked = Question(
+        (leaf.private_query,), build.select(source=build.table(_NAME)), (), is_direct=False
+    )
     cost = Price(epsilon, Fraction(0), epsilon**2 / 2, Fraction(0))
     return Plan(asked, (leaf,), "laplace", epsilon, Fraction(0), event, cost, Fraction(1))
 
 
-def _candidates(bins: int) -> list[int]:
+def _candidate_limits(bins: int) -> list[int]:
     """Return the limits at the ends of the bins that people are in."""
     return [BINS.base**number for number in range(bins)]
 
 
-def _error(
+def _limit_error(
     limit: int, people: Any, rows: Any, epsilon: float, groups: int, confidence: float
 ) -> LimitError:
     place = round(log(limit, BINS.base)) + 1
@@ -171,6 +172,6 @@ def _error(
     counted = float(np.sum(rows[:place]) + limit * np.sum(people[place:]))
     lost = min(max(whole - counted, 0.0), whole)
     spread = noise_deviation(limit / epsilon, "laplace")
-    noise = half_width(spread, confidence=confidence, kind="laplace")
+    noise = interval_half_width(spread, confidence=confidence, kind="laplace")
     bias = lost / groups
     return LimitError(limit, lost / whole, bias, noise, bias + noise)

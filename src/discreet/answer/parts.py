@@ -7,20 +7,15 @@ depends on its text alone, and is never too small: where the text proves nothing
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.scales import Area, Periods, scale_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from discreet.answer.scales import Scale, Span
-    from discreet.engines.engine import Kind
-    from discreet.policy.answering import Parts
+from discreet.answer.scales import Area, PeriodScale, Scale, Span, scale_of
+from discreet.engines.engine import Kind
+from discreet.policy.answer_model import Parts
 
 MOST_CELLS = 10_000  # the ledger keeps a row for each
 _DEEPEST = 50  # nested brackets; beyond them nothing is proved
@@ -34,7 +29,7 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
 }
 
 
-def cells(
+def touched_cells(
     predicate: exp.Expr | None,
     partitions: Mapping[str, Parts],
     kinds: Mapping[str, Kind],
@@ -56,7 +51,7 @@ def cells(
     >>> import sqlglot
     >>> from discreet.engines.engine import Kind
     >>> where = sqlglot.parse_one("admitted >= '2026-01-01' AND admitted < '2026-03-01'")
-    >>> sorted(cells(where, {"admitted": "month"}, {"admitted": Kind.DATE}, alias=None))
+    >>> sorted(touched_cells(where, {"admitted": "month"}, {"admitted": Kind.DATE}, alias=None))
     ['admitted=2026-01', 'admitted=2026-02']
     """
     if predicate is None or not partitions:
@@ -66,11 +61,11 @@ def cells(
     alike = [name for name in kinds if name.casefold() == column.casefold()]
     if scale is None or len(alike) != 1:
         return None
-    area = _Reader(column, alias, scale).area(predicate)
-    return None if area is None else _named(area, column=column, scale=scale)
+    area = _PredicateReader(column, alias, scale).area(predicate)
+    return None if area is None else _name_cells(area, column=column, scale=scale)
 
 
-def _union(areas: Iterable[Area | None]) -> Area | None:
+def _union_areas(areas: Iterable[Area | None]) -> Area | None:
     found = list(areas)
     known = [area for area in found if area is not None]
     if len(known) < len(found):
@@ -79,15 +74,15 @@ def _union(areas: Iterable[Area | None]) -> Area | None:
     return Area(spans, frozenset(label for area in known for label in area.labels))
 
 
-def _intersection(left: Area | None, right: Area | None) -> Area | None:
+def _intersect_areas(left: Area | None, right: Area | None) -> Area | None:
     if left is None or right is None:
         return right if left is None else left
-    return Area(_overlaps(left.spans, right.spans), left.labels & right.labels)
+    return Area(_overlap_spans(left.spans, right.spans), left.labels & right.labels)
 
 
-def _overlaps(left: Iterable[Span], right: Iterable[Span]) -> tuple[Span, ...]:
+def _overlap_spans(left: Iterable[Span], right: Iterable[Span]) -> tuple[Span, ...]:
     """Return what lies in a span of both sides, in one pass over each."""
-    ours, theirs = _merged(left), _merged(right)
+    ours, theirs = _merge_spans(left), _merge_spans(right)
     found: list[Span] = []
     i = j = 0
     while i < len(ours) and j < len(theirs):
@@ -101,7 +96,7 @@ def _overlaps(left: Iterable[Span], right: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def _merged(spans: Iterable[Span]) -> list[Span]:
+def _merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Return the same numbers in spans that are in order and apart from each other."""
     found: list[Span] = []
     for low, high in sorted(span for span in spans if span[0] <= span[1]):
@@ -112,13 +107,13 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def _named(area: Area, *, column: str, scale: Scale) -> frozenset[str] | None:
+def _name_cells(area: Area, *, column: str, scale: Scale) -> frozenset[str] | None:
     """Return the names of the parts in `area`, None where they are too many."""
-    spans = _merged(area.spans)
+    spans = _merge_spans(area.spans)
     if sum((high - low + 1 for low, high in spans), len(area.labels)) > MOST_CELLS:
         return None
     numbers = [number for low, high in spans for number in range(int(low), int(high) + 1)]
-    labels = map(scale.label, numbers) if isinstance(scale, Periods) else map(str, numbers)
+    labels = map(scale.label, numbers) if isinstance(scale, PeriodScale) else map(str, numbers)
     return frozenset({f"{column}={label}" for label in labels}) | {
         f"{column}{label}" for label in area.labels
     }
@@ -128,7 +123,7 @@ _NULL = Area(labels=frozenset({" is null"}))
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _PredicateReader:
     """Reads predicates about one column of one table."""
 
     column: str
@@ -142,31 +137,43 @@ class _Reader:
             return None
         if isinstance(node, exp.And | exp.Or):
             areas = (self.area(part, depth + 1) for part in node.flatten())
-            return reduce(_intersection, areas) if isinstance(node, exp.And) else _union(areas)
-        return self._atom(node)
+            return (
+                reduce(_intersect_areas, areas)
+                if isinstance(node, exp.And)
+                else _union_areas(areas)
+            )
+        return self._atom_area(node)
 
-    def _atom(self, node: exp.Expr) -> Area | None:
+    def _atom_area(self, node: exp.Expr) -> Area | None:
         if type(node) in _FLIPPED:
-            return self._comparison(type(node), node.this, node.expression)
+            return self._comparison_area(type(node), node.this, node.expression)
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-            low = self._comparison(exp.GTE, node.this, node.args["low"])
-            return _intersection(low, self._comparison(exp.LTE, node.this, node.args["high"]))
-        if isinstance(node, exp.In) and set(_given(node)) == {"this", "expressions"}:
-            return _union(self._comparison(exp.EQ, node.this, item) for item in node.expressions)
+            low = self._comparison_area(exp.GTE, node.this, node.args["low"])
+            return _intersect_areas(
+                low, self._comparison_area(exp.LTE, node.this, node.args["high"])
+            )
+        if isinstance(node, exp.In) and set(_given_arguments(node)) == {"this", "expressions"}:
+            return _union_areas(
+                self._comparison_area(exp.EQ, node.this, item) for item in node.expressions
+            )
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return _NULL if self._is_ours(node.this) else None
         if self._is_ours(node):
             return self.scale.area(exp.EQ, exp.true())
         return None
 
-    def _comparison(self, op: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> Area | None:
+    def _comparison_area(self, op: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> Area | None:
         left, right = left.unnest(), right.unnest()
         if not left.find(exp.Column):
             op, left, right = _FLIPPED[op], right, left
         if self._is_ours(left):
             return self.scale.area(op, right)
         inner = left.expression if isinstance(left, exp.Extract) else left.this
-        if isinstance(self.scale, Periods) and isinstance(inner, exp.Expr) and self._is_ours(inner):
+        if (
+            isinstance(self.scale, PeriodScale)
+            and isinstance(inner, exp.Expr)
+            and self._is_ours(inner)
+        ):
             return self.scale.function_area(op, left, right)
         return None
 
@@ -183,5 +190,5 @@ class _Reader:
         return not node.table and node.name == self.column
 
 
-def _given(node: exp.Expr) -> list[str]:
+def _given_arguments(node: exp.Expr) -> list[str]:
     return [name for name, value in node.args.items() if value]

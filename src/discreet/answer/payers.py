@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from discreet.answer.accounts import accounts_of, with_known_budgets
-from discreet.answer.identity import Identity, find_identity, foretold_identity, remember
-from discreet.answer.withholding import withheld
+from discreet.answer.accounts import charged_accounts, with_known_budgets
+from discreet.answer.identity import TableIdentity, expected_identity, find_identity, remember_table
+from discreet.answer.unexpected_errors import hide_unexpected_errors
+from discreet.dp.ledger.ledger import Ledger
+from discreet.dp.ledger.records import Account
+from discreet.policy.model import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    from discreet.answer.catalog import Held
+    from discreet.answer.catalog import CatalogTable
     from discreet.answer.plan import Plan
-    from discreet.dp.ledger.book import Ledger
-    from discreet.dp.ledger.records import Account
-    from discreet.policy.model import Policy
 
-    Turn = Callable[[], AbstractContextManager[None]]
+
+Turn = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
-class Charged:
+class ChargedAccounts:
     """The accounts that pay for a question, and what its asker should know about them."""
 
     accounts: list[Account]
     cautions: tuple[str, ...]
 
 
-class Asker(Protocol):
+class ChargeContext(Protocol):
     """Whose questions are charged: the curator."""
 
     ledger: Ledger
@@ -39,54 +39,62 @@ class Asker(Protocol):
     analyst: str | None
 
 
-class Payers:
+class AccountFinder:
     """Finds who pays for the questions of one asker."""
 
-    def __init__(self, asker: Asker) -> None:
+    def __init__(self, asker: ChargeContext) -> None:
         self._asker = asker
-        self._found: dict[str, Identity] = {}
+        self._found: dict[str, TableIdentity] = {}
         self._remembered: set[str] = set()
 
-    def find(self, plan: Plan, *, at: datetime, turn: Turn) -> Charged:
+    def find(self, plan: Plan, *, at: datetime, turn: Turn) -> ChargedAccounts:
         """Return who pays; a table without an id may have to be read, while `turn` holds its engine."""
         ledger = self._asker.ledger
-        for held in _touched(plan):
+        for held in _touched_tables(plan):
             if held.origin is None:
-                self._found[held.account] = Identity((held.account,))
+                self._found[held.account] = TableIdentity((held.account,))
             elif held.account not in self._found:
                 with turn():
-                    found = withheld(lambda held=held: find_identity(held, ledger, at=at))
+                    found = hide_unexpected_errors(
+                        lambda held=held: find_identity(held, ledger, at=at)
+                    )
                 self._found[held.account] = found
-        return self._charged(plan, self._found, at)
+        return self._charge_accounts(plan, self._found, at)
 
-    def foretell(self, plan: Plan, *, at: datetime) -> Charged:
+    def predict(self, plan: Plan, *, at: datetime) -> ChargedAccounts:
         """Return who would pay, as far as that is known without reading a row."""
         ledger = self._asker.ledger
-        found = {held.account: foretold_identity(held, ledger) for held in _touched(plan)}
-        return self._charged(plan, found, at)
+        found = {held.account: expected_identity(held, ledger) for held in _touched_tables(plan)}
+        return self._charge_accounts(plan, found, at)
 
     def remember(self, plan: Plan, *, at: datetime, turn: Turn) -> None:
         """Let the ledger recognize the tables of a policy without that policy, once each."""
         ledger = self._asker.ledger
-        for held in _touched(plan):
+        for held in _touched_tables(plan):
             if held.origin is None or held.id is None or held.account in self._remembered:
                 continue
             mine = self._found[held.account]
             with turn():
-                withheld(lambda held=held, mine=mine: remember(held, ledger, mine, at=at))
+                hide_unexpected_errors(
+                    lambda held=held, mine=mine: remember_table(held, ledger, mine, at=at)
+                )
             self._remembered.add(held.account)
 
-    def _charged(self, plan: Plan, found: Mapping[str, Identity], at: datetime) -> Charged:
-        mine = {held.account: found[held.account] for held in _touched(plan)}
+    def _charge_accounts(
+        self, plan: Plan, found: Mapping[str, TableIdentity], at: datetime
+    ) -> ChargedAccounts:
+        mine = {held.account: found[held.account] for held in _touched_tables(plan)}
         asker = self._asker
-        accounts = accounts_of(plan, asker.policy, analyst=asker.analyst, at=at, identities=mine)
-        return Charged(
+        accounts = charged_accounts(
+            plan, asker.policy, analyst=asker.analyst, at=at, identities=mine
+        )
+        return ChargedAccounts(
             with_known_budgets(accounts, asker.ledger, mine.values()),
             tuple(caution for identity in mine.values() for caution in identity.cautions),
         )
 
 
-def _touched(plan: Plan) -> list[Held]:
+def _touched_tables(plan: Plan) -> list[CatalogTable]:
     """Return the protected tables that a plan reads, each once."""
-    touches = (touch for leaf in plan.leaves for touch in leaf.leaf.rows.touches)
+    touches = (touch for leaf in plan.private_queries for touch in leaf.private_query.rows.touches)
     return list({touch.held.account: touch.held for touch in touches}.values())

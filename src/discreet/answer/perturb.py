@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer.aggregates import Ask
-from discreet.answer.blocks import ROWS, UNITS
-from discreet.answer.cutting import exact_bins
-from discreet.answer.keys import Domain, Groups, found_groups, public_groups
+from discreet.answer.aggregates import Aggregate, AggregateKind
+from discreet.answer.blocks import ROWS, UNITS, SumBlock
+from discreet.answer.cut_rows import exact_bins
+from discreet.answer.keys import KeyDomain, KeyGroups, found_groups, public_groups
+from discreet.answer.plan import NoisyBlock, PrivateQueryPlan, RankProbe
 from discreet.answer.question import aggregate_name, key_name
-from discreet.answer.statistics import changes, read
+from discreet.answer.statistics import read_aggregate_value, value_changes
 from discreet.dp.mechanisms.quantiles import Quantile, Rank, choose_in_each
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.answer.aggregates import Aggregate
-    from discreet.answer.blocks import Block
-    from discreet.answer.plan import LeafPlan, NoisyBlock, RankProbe
-    from discreet.dp.noise import Noise
-    from discreet.engines.engine import ArrowTable, Engine
+from discreet.dp.noise import Noise
+from discreet.engines.engine import ArrowTable, Engine
 
 Array = Any
-_TOGETHER = 1 << 18  # candidates of all groups that are chosen from at once
-COUNTS = (Ask.COUNT, Ask.COUNT_OF, Ask.COUNT_UNITS, Ask.COUNT_DISTINCT)
+_BATCH_CANDIDATES = 1 << 18  # candidates of all groups that are chosen from at once
+COUNTS = (
+    AggregateKind.COUNT,
+    AggregateKind.COUNT_OF,
+    AggregateKind.COUNT_UNITS,
+    AggregateKind.COUNT_DISTINCT,
+)
 
 
 @dataclass(frozen=True)
-class Released:
+class ReleasedTable:
     """A leaf's table after noise: keys, aggregates, and the aggregates once more for each shift.
 
     A shift moves one noisy sum by the standard deviation of its noise; how far that moves a column
@@ -47,28 +47,30 @@ class Released:
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactResults:
     """What the queries of a leaf returned, before any noise: nobody is told it."""
 
-    groups: Groups
+    groups: KeyGroups
     sums: Mapping[str, list[Array]]
     probes: Mapping[Aggregate, ArrowTable]
     cut: Array | None = None
 
 
-def run_queries(plan: LeafPlan, engine: Engine) -> Exact:
+def run_queries(plan: PrivateQueryPlan, engine: Engine) -> ExactResults:
     """Run all queries of a leaf. Nothing here is random, so that it can be stopped and run again."""
-    groups, sums = _exact(plan, engine)
+    groups, sums = _exact_sums(plan, engine)
     probes = {probe.aggregate: engine.run(probe.query) for probe in (*plan.distincts, *plan.ranks)}
     probe = plan.cut
     cut = exact_bins(engine.run(probe.query), probe.bins) if probe is not None else None
-    return Exact(groups, sums, probes, cut)
+    return ExactResults(groups, sums, probes, cut)
 
 
-def release(plan: LeafPlan, exact: Exact, *, noise: Noise, kind: str, consistent: bool) -> Released:
+def release_query(
+    plan: PrivateQueryPlan, exact: ExactResults, *, noise: Noise, kind: str, consistent: bool
+) -> ReleasedTable:
     """Add noise to the exact numbers of a leaf, and return what may be told."""
     groups, sums = exact.groups, exact.sums
-    size = groups.size if plan.leaf.keys else 1
+    size = groups.size if plan.private_query.keys else 1
     noisy = {
         item.block.name: _with_noise(sums[item.block.name], item, noise, kind)
         for item in plan.blocks
@@ -87,8 +89,8 @@ def release(plan: LeafPlan, exact: Exact, *, noise: Noise, kind: str, consistent
         item.block.name: noise_deviation(float(item.scale), kind) / one[item.block.name]
         for item in plan.blocks
     }
-    probes = _probes(plan, exact.probes, groups, size, noise, kind)
-    told = _told(plan, groups, noisy, probes, deviation, consistent=consistent)
+    probes = _answer_probes(plan, exact.probes, groups, size, noise, kind)
+    told = _assemble_released(plan, groups, noisy, probes, deviation, consistent=consistent)
     if plan.cut is None or exact.cut is None:
         return told
     draw = noise.laplace if kind == "laplace" else noise.gaussian
@@ -96,35 +98,37 @@ def release(plan: LeafPlan, exact: Exact, *, noise: Noise, kind: str, consistent
     return replace(told, cut=tuple(map(int, cut)))
 
 
-def _exact(plan: LeafPlan, engine: Engine) -> tuple[Groups, dict[str, list[Array]]]:
+def _exact_sums(plan: PrivateQueryPlan, engine: Engine) -> tuple[KeyGroups, dict[str, list[Array]]]:
     """Return the groups and the exact sums of each, which nobody is told."""
-    keys = len(plan.leaf.keys)
+    keys = len(plan.private_query.keys)
     known = public_groups(plan.domain) if plan.domain is not None else None
     if plan.query is None:
-        return known or public_groups(Domain((), ())), {}
+        return known or public_groups(KeyDomain((), ())), {}
     raw = engine.run(plan.query)
     groups = known or found_groups(raw, keys)
     places = groups.positions(raw) if keys else np.zeros(raw.num_rows, np.int64)
     size = groups.size if keys else 1
-    return groups, {item.block.name: _sums(item.block, raw, places, size) for item in plan.blocks}
+    return groups, {
+        item.block.name: _block_sums(item.block, raw, places, size) for item in plan.blocks
+    }
 
 
-def _sums(block: Block, raw: ArrowTable, places: Array, size: int) -> list[Array]:
+def _block_sums(block: SumBlock, raw: ArrowTable, places: Array, size: int) -> list[Array]:
     """Return the exact vertices of a block for every group."""
     names = {name for vertex in block.vertices for name in vertex}
-    moments = {name: _scattered(_column(raw, name), places, size) for name in names}
+    moments = {name: _scatter_values(_integer_column(raw, name), places, size) for name in names}
     return [
         np.asarray(sum(factor * moments[name] for name, factor in vertex.items()))
         for vertex in block.vertices
     ]
 
 
-def _column(raw: ArrowTable, name: str) -> Array:
+def _integer_column(raw: ArrowTable, name: str) -> Array:
     column = raw.column(name).combine_chunks().fill_null(0)
     return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _scattered(values: Array, places: Array, size: int) -> Array:
+def _scatter_values(values: Array, places: Array, size: int) -> Array:
     """Return `values` at their groups' numbers; those of no group are left out."""
     total = np.zeros(size, np.int64)
     is_there = places >= 0
@@ -149,53 +153,55 @@ def noise_deviation(scale: float, kind: str) -> float:
 
 
 @dataclass(frozen=True)
-class _Probed:
+class _ProbeResult:
     values: Array
     deviation: float | None
 
 
-def _probes(
-    plan: LeafPlan,
+def _answer_probes(
+    plan: PrivateQueryPlan,
     raws: Mapping[Aggregate, ArrowTable],
-    groups: Groups,
+    groups: KeyGroups,
     size: int,
     noise: Noise,
     kind: str,
-) -> dict[Aggregate, _Probed]:
+) -> dict[Aggregate, _ProbeResult]:
     """Return what the queries beside the main one tell."""
-    found: dict[Aggregate, _Probed] = {}
-    has_keys = bool(plan.leaf.keys)
+    found: dict[Aggregate, _ProbeResult] = {}
+    has_keys = bool(plan.private_query.keys)
     for probe in plan.distincts:
         raw = raws[probe.aggregate]
         places = groups.positions(raw) if has_keys else np.zeros(raw.num_rows, np.int64)
         draw = noise.laplace if kind == "laplace" else noise.gaussian
-        exact = _scattered(_column(raw, ROWS), places, size)
+        exact = _scatter_values(_integer_column(raw, ROWS), places, size)
         deviation = noise_deviation(float(probe.scale), kind)
-        found[probe.aggregate] = _Probed(exact + draw(probe.scale, size), deviation)
+        found[probe.aggregate] = _ProbeResult(exact + draw(probe.scale, size), deviation)
     for probe in plan.ranks:
         raw = raws[probe.aggregate]
         places = groups.positions(raw) if has_keys else np.zeros(raw.num_rows, np.int64)
-        found[probe.aggregate] = _Probed(_chosen(probe, raw, places, size, plan, noise), None)
+        found[probe.aggregate] = _ProbeResult(
+            _choose_values(probe, raw, places, size, plan, noise), None
+        )
     return found
 
 
-def _chosen(
+def _choose_values(
     probe: RankProbe,
     raw: ArrowTable,
     places: Array,
     size: int,
-    plan: LeafPlan,
+    plan: PrivateQueryPlan,
     noise: Noise,
 ) -> Array:
     """Return the value that is chosen in every group, each by its own counts."""
-    bucket_column = raw.column(key_name(len(plan.leaf.keys)))
+    bucket_column = raw.column(key_name(len(plan.private_query.keys)))
     is_there = (places >= 0) & ~np.asarray(bucket_column.is_null())
-    buckets = _column(raw, key_name(len(plan.leaf.keys)))[is_there]
-    counts = _column(raw, ROWS)[is_there]
+    buckets = _integer_column(raw, key_name(len(plan.private_query.keys)))[is_there]
+    counts = _integer_column(raw, ROWS)[is_there]
     places = places[is_there]
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(size + 1))
-    target, together = _target(probe), max(1, _TOGETHER // probe.count)
+    target, together = _choice_target(probe), max(1, _BATCH_CANDIDATES // probe.count)
     chosen = np.empty(size)
     for first in range(0, size, together):
         last = min(first + together, size)
@@ -212,43 +218,43 @@ def _chosen(
     return float(probe.low) + float(probe.step) * chosen
 
 
-def _target(probe: RankProbe) -> Quantile | Rank:
-    if probe.aggregate.ask in (Ask.MIN, Ask.MAX):
-        return Rank(probe.rank * probe.one, is_from_top=probe.aggregate.ask is Ask.MAX)
+def _choice_target(probe: RankProbe) -> Quantile | Rank:
+    if probe.aggregate.ask in (AggregateKind.MIN, AggregateKind.MAX):
+        return Rank(probe.rank * probe.one, is_from_top=probe.aggregate.ask is AggregateKind.MAX)
     return Quantile(probe.aggregate.quantile or Fraction(0))
 
 
-def _told(
-    plan: LeafPlan,
-    groups: Groups,
+def _assemble_released(
+    plan: PrivateQueryPlan,
+    groups: KeyGroups,
     noisy: Mapping[str, Sequence[Array]],
-    probes: Mapping[Aggregate, _Probed],
+    probes: Mapping[Aggregate, _ProbeResult],
     deviation: Mapping[str, float],
     *,
     consistent: bool,
-) -> Released:
+) -> ReleasedTable:
     """Return the table of every grouping, one below the other."""
     tables: list[ArrowTable] = []
     finest: dict[str, Any] = {}
     shifts = 0
-    for wanted in plan.leaf.sets:
-        vertices, cells = _added_up(plan, noisy, wanted)
+    for wanted in plan.private_query.sets:
+        vertices, cells = _sum_over_groups(plan, noisy, wanted)
         wide = {name: value * sqrt(cells) for name, value in deviation.items()}
         columns = _key_columns(plan, groups, wanted)
-        told = _aggregates(plan, vertices, probes, consistent=consistent)
-        if consistent and plan.domain is not None and wanted != plan.leaf.sets[0]:
-            told |= _totals(finest, plan.leaf.aggregates, plan.domain.shape, wanted)
+        told = _aggregate_columns(plan, vertices, probes, consistent=consistent)
+        if consistent and plan.domain is not None and wanted != plan.private_query.sets[0]:
+            told |= _total_counts(finest, plan.private_query.aggregates, plan.domain.shape, wanted)
         finest = finest or told
         columns |= told
-        shifted = _shifted(plan, vertices, probes, wide, told)
+        shifted = _shifted_columns(plan, vertices, probes, wide, told)
         shifts = len(shifted)
         for index, moved in enumerate(shifted):
             columns |= {f"{name}_{index}": values for name, values in moved.items()}
         tables.append(pa.table(columns))
-    return Released(pa.concat_tables(tables, promote_options="permissive"), shifts)
+    return ReleasedTable(pa.concat_tables(tables, promote_options="permissive"), shifts)
 
 
-def _totals(
+def _total_counts(
     finest: Mapping[str, Any],
     aggregates: Sequence[Aggregate],
     shape: tuple[int, ...],
@@ -265,11 +271,11 @@ def _totals(
     return found
 
 
-def _added_up(
-    plan: LeafPlan, noisy: Mapping[str, Sequence[Array]], wanted: tuple[int, ...]
+def _sum_over_groups(
+    plan: PrivateQueryPlan, noisy: Mapping[str, Sequence[Array]], wanted: tuple[int, ...]
 ) -> tuple[dict[str, list[Array]], int]:
     """Return the noisy sums of a coarser grouping: totals of the finest, so that they add up."""
-    if plan.domain is None or len(plan.leaf.sets) == 1:
+    if plan.domain is None or len(plan.private_query.sets) == 1:
         return {name: list(found) for name, found in noisy.items()}, 1
     shape = plan.domain.shape
     dropped = tuple(axis for axis in range(len(shape)) if axis not in wanted)
@@ -280,11 +286,13 @@ def _added_up(
     }, cells
 
 
-def _key_columns(plan: LeafPlan, groups: Groups, wanted: tuple[int, ...]) -> dict[str, Any]:
-    if not plan.leaf.keys:
+def _key_columns(
+    plan: PrivateQueryPlan, groups: KeyGroups, wanted: tuple[int, ...]
+) -> dict[str, Any]:
+    if not plan.private_query.keys:
         return {}
     every = groups.columns()
-    if plan.domain is None or len(plan.leaf.sets) == 1:
+    if plan.domain is None or len(plan.private_query.sets) == 1:
         return {key_name(index): column for index, column in enumerate(every)}
     shape = plan.domain.shape
     left = [shape[axis] for axis in wanted]
@@ -298,20 +306,20 @@ def _key_columns(plan: LeafPlan, groups: Groups, wanted: tuple[int, ...]) -> dic
     }
 
 
-def _aggregates(
-    plan: LeafPlan,
+def _aggregate_columns(
+    plan: PrivateQueryPlan,
     vertices: Mapping[str, Sequence[Array]],
-    probes: Mapping[Aggregate, _Probed],
+    probes: Mapping[Aggregate, _ProbeResult],
     *,
     consistent: bool,
 ) -> dict[str, Any]:
     columns: dict[str, Any] = {}
-    for index, aggregate in enumerate(plan.leaf.aggregates):
+    for index, aggregate in enumerate(plan.private_query.aggregates):
         if aggregate in probes:
             values = probes[aggregate].values
         else:
             reading = plan.readings[aggregate]
-            values = read(
+            values = read_aggregate_value(
                 reading, [np.asarray(v, np.float64) for v in vertices[reading.block.name]]
             )
         columns[aggregate_name(index)] = _column_of(aggregate, values, consistent=consistent)
@@ -328,10 +336,10 @@ def _column_of(aggregate: Aggregate, values: Array, *, consistent: bool) -> Any:
     return pa.array(values, mask=np.isnan(values))
 
 
-def _shifted(
-    plan: LeafPlan,
+def _shifted_columns(
+    plan: PrivateQueryPlan,
     vertices: Mapping[str, Sequence[Array]],
-    probes: Mapping[Aggregate, _Probed],
+    probes: Mapping[Aggregate, _ProbeResult],
     deviation: Mapping[str, float],
     columns_told: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
@@ -341,22 +349,22 @@ def _shifted(
         name = item.block.name
         still = [np.asarray(vertex, np.float64) for vertex in vertices[name]]
         columns: list[dict[str, Any]] = [{} for _ in still]
-        for index, aggregate in enumerate(plan.leaf.aggregates):
+        for index, aggregate in enumerate(plan.private_query.aggregates):
             reading = plan.readings.get(aggregate)
             if reading is not None and reading.block.name == name:
                 # What is told may have been rounded: only the change is of interest.
-                told = _numbers(columns_told[aggregate_name(index)])
+                told = _float_column(columns_told[aggregate_name(index)])
                 for moved, change in zip(
-                    columns, changes(reading, still, deviation[name]), strict=True
+                    columns, value_changes(reading, still, deviation[name]), strict=True
                 ):
                     moved[aggregate_name(index)] = pa.array(told + change)
         found += columns
-    for index, aggregate in enumerate(plan.leaf.aggregates):
+    for index, aggregate in enumerate(plan.private_query.aggregates):
         probed = probes.get(aggregate)
         if probed is not None and probed.deviation is not None:
             found.append({aggregate_name(index): pa.array(probed.values + probed.deviation)})
     return [columns for columns in found if columns]
 
 
-def _numbers(column: Any) -> Array:
+def _float_column(column: Any) -> Array:
     return column.cast(pa.float64()).to_numpy(zero_copy_only=False)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, isqrt, log
 from typing import TYPE_CHECKING, Literal
 
-from discreet.answer import bounding
-from discreet.answer.aggregates import Aggregate, Ask
+from sqlglot import exp
+
+from discreet.answer import bounded_queries
+from discreet.answer.aggregates import Aggregate, AggregateKind
 from discreet.answer.blocks import (
     FINEST,
     FINEST_SCALED,
     ROWS,
     UNITS,
-    Block,
-    bucket,
-    count_rows,
-    spread,
+    SumBlock,
+    bernstein_block,
+    row_count_block,
+    step_index,
 )
-from discreet.answer.contribution import Contribution, contribution
-from discreet.answer.cutting import ONE as WHOLE
-from discreet.answer.cutting import CutProbe, cut_query, is_biased
-from discreet.answer.expressions.typed import Typed
-from discreet.answer.keys import Domain, domain_of
-from discreet.answer.statistics import Reading, assemble
+from discreet.answer.contribution import Contribution, contribution_limits
+from discreet.answer.cut_rows import ONE as WHOLE
+from discreet.answer.cut_rows import CutProbe, cut_query, may_cut_rows
+from discreet.answer.expressions.typed import TypedExpression
+from discreet.answer.keys import KeyDomain, find_key_domain
+from discreet.answer.question import PrivateQuery, Question
+from discreet.answer.statistics import AggregateReading, assemble_blocks
 from discreet.dp import event as events
 from discreet.dp.accounting.conversion import rho_of_epsilon
 from discreet.dp.accounting.pricing import price
@@ -35,16 +39,11 @@ from discreet.engines.engine import Kind
 from discreet.errors import Bug, InvalidBudget, QuestionRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlglot import exp
-
-    from discreet.answer.question import Leaf, Question
-    from discreet.answer.searching import Search
+    from discreet.answer.bounds_search import BoundsSearch
 
 Noise = Literal["laplace", "gaussian"]
 CANDIDATES = 4096  # values that a quantile of a real number may have
-_RANKS = (Ask.QUANTILE, Ask.MIN, Ask.MAX)
+_RANKS = (AggregateKind.QUANTILE, AggregateKind.MIN, AggregateKind.MAX)
 LARGEST_EPSILON = Fraction(100)
 
 
@@ -52,7 +51,7 @@ LARGEST_EPSILON = Fraction(100)
 class NoisyBlock:
     """A block with the noise that every one of its vertices gets."""
 
-    block: Block
+    block: SumBlock
     sensitivity: int  # L1
     squared: int  # of the L2 sensitivity
     scale: Fraction
@@ -84,15 +83,15 @@ class DistinctProbe:
 
 
 @dataclass(frozen=True)
-class LeafPlan:
+class PrivateQueryPlan:
     """How one leaf is answered."""
 
-    leaf: Leaf
-    domain: Domain | None  # None: groups are told only above the threshold
+    private_query: PrivateQuery
+    domain: KeyDomain | None  # None: groups are told only above the threshold
     query: exp.Select | None  # None: there is nothing but probes
     limit: Contribution
     blocks: tuple[NoisyBlock, ...]
-    readings: Mapping[Aggregate, Reading]
+    readings: Mapping[Aggregate, AggregateReading]
     ranks: tuple[RankProbe, ...]
     distincts: tuple[DistinctProbe, ...]
     selector: str | None
@@ -106,14 +105,14 @@ class Plan:
     """A question with its noise and its price; `event` is what will have been done."""
 
     question: Question
-    leaves: tuple[LeafPlan, ...]
+    private_queries: tuple[PrivateQueryPlan, ...]
     noise: Noise
     epsilon: Fraction
     delta: Fraction
     event: events.Event
     price: Price
     cut_share: Fraction = Fraction(0)
-    searches: tuple[Search, ...] = ()  # for bounds, which come first
+    searches: tuple[BoundsSearch, ...] = ()  # for bounds, which come first
     found: Mapping[tuple[str, str], tuple[Fraction, Fraction]] = field(
         default_factory=dict[tuple[str, str], "tuple[Fraction, Fraction]"]
     )  # bounds that were found, by table and column
@@ -122,10 +121,10 @@ class Plan:
     )  # what finding them cost this time
 
 
-def plan_leaf(leaf: Leaf, epsilon: Fraction) -> LeafPlan:
+def plan_private_query(leaf: PrivateQuery, epsilon: Fraction) -> PrivateQueryPlan:
     """Return how one leaf alone is answered for `epsilon`, with Laplace noise."""
-    draft = _draft(leaf, "laplace")
-    return _leaf(draft, epsilon / draft.mechanisms, Fraction(0), Fraction(0), "laplace")
+    draft = _draft_query(leaf, "laplace")
+    return _plan_query(draft, epsilon / draft.mechanisms, Fraction(0), Fraction(0), "laplace")
 
 
 def make_plan(
@@ -146,7 +145,7 @@ def make_plan(
         raise InvalidBudget(
             "The share of epsilon that tells what limits cut off is from 0 to below 1."
         )
-    slips = sum(domain_of(leaf.keys) is None for leaf in question.leaves)
+    slips = sum(find_key_domain(leaf.keys) is None for leaf in question.private_queries)
     if slips and not delta:
         raise QuestionRefused(
             "The values of a grouping key are not public, so that a rare one could tell who is in "
@@ -157,7 +156,7 @@ def make_plan(
         )
     kinds: list[Noise] = [noise] if noise else (["laplace", "gaussian"] if delta else ["laplace"])
     plans = [_with_noise(question, epsilon, delta, slips, kind, cut_share) for kind in kinds]
-    return min(plans, key=_noisiness)
+    return min(plans, key=_total_noise)
 
 
 def _check(epsilon: Fraction, delta: Fraction, noise: Noise | None) -> None:
@@ -172,14 +171,14 @@ def _check(epsilon: Fraction, delta: Fraction, noise: Noise | None) -> None:
 
 
 @dataclass(frozen=True)
-class _Draft:
+class _QueryDraft:
     """A leaf before it has noise."""
 
-    leaf: Leaf
-    domain: Domain | None
+    leaf: PrivateQuery
+    domain: KeyDomain | None
     limit: Contribution
-    blocks: tuple[Block, ...]
-    readings: Mapping[Aggregate, Reading]
+    blocks: tuple[SumBlock, ...]
+    readings: Mapping[Aggregate, AggregateReading]
     ranks: tuple[Aggregate, ...]
     distincts: tuple[Aggregate, ...]
     selector: str | None
@@ -190,17 +189,17 @@ class _Draft:
 
     @property
     def is_cut(self) -> bool:
-        only_people = all(item.ask is Ask.COUNT_UNITS for item in self.leaf.aggregates)
-        return is_biased(
+        only_people = all(item.ask is AggregateKind.COUNT_UNITS for item in self.leaf.aggregates)
+        return may_cut_rows(
             self.limit,
             only_people=only_people and bool(self.leaf.aggregates),
             has_keys=bool(self.leaf.keys),
         )
 
 
-def _draft(leaf: Leaf, noise: Noise) -> _Draft:
+def _draft_query(leaf: PrivateQuery, noise: Noise) -> _QueryDraft:
     rows, keys = leaf.rows, leaf.keys
-    domain = domain_of(keys)
+    domain = find_key_domain(keys)
     is_private = domain is None
     if len(leaf.sets) > 1 and (is_private or not _adds_up(leaf)):
         raise QuestionRefused(
@@ -208,14 +207,16 @@ def _draft(leaf: Leaf, noise: Noise) -> _Draft:
             "in the policy, and ask for medians, minima, people and distinct values apart."
         )
     by_row = not rows.unit or rows.is_single
-    needs_groups = is_private or any(item.ask is Ask.COUNT_UNITS for item in leaf.aggregates)
-    limit = contribution(
+    needs_groups = is_private or any(
+        item.ask is AggregateKind.COUNT_UNITS for item in leaf.aggregates
+    )
+    limit = contribution_limits(
         rows,
         has_keys=bool(keys),
         needs_groups=needs_groups,
         by_squares=noise == "gaussian",
     )
-    blocks, readings = assemble(
+    blocks, readings = assemble_blocks(
         leaf.aggregates,
         counts_rows=is_private and by_row,
         counts_units=is_private and not by_row,
@@ -223,17 +224,19 @@ def _draft(leaf: Leaf, noise: Noise) -> _Draft:
     )
     selector = (ROWS if by_row else UNITS) if is_private else None
     ranks = tuple(item for item in leaf.aggregates if item.ask in _RANKS)
-    distincts = tuple(item for item in leaf.aggregates if item.ask is Ask.COUNT_DISTINCT)
+    distincts = tuple(item for item in leaf.aggregates if item.ask is AggregateKind.COUNT_DISTINCT)
     if not blocks and not ranks and not distincts:
         # Only keys are asked for: then there is one count, for a public key too.
-        blocks = (count_rows(),)
-    return _Draft(leaf, domain, limit, blocks, readings, ranks, distincts, selector)
+        blocks = (row_count_block(),)
+    return _QueryDraft(leaf, domain, limit, blocks, readings, ranks, distincts, selector)
 
 
-def _adds_up(leaf: Leaf) -> bool:
+def _adds_up(leaf: PrivateQuery) -> bool:
     """Whether the answers of all groups add up to that of their union."""
     # A person who is in two groups is still one person.
-    apart = {*_RANKS, Ask.COUNT_DISTINCT} | (set() if leaf.rows.is_single else {Ask.COUNT_UNITS})
+    apart = {*_RANKS, AggregateKind.COUNT_DISTINCT} | (
+        set() if leaf.rows.is_single else {AggregateKind.COUNT_UNITS}
+    )
     return not any(item.ask in apart for item in leaf.aggregates)
 
 
@@ -247,13 +250,13 @@ def _with_noise(
 ) -> Plan:
     parts = slips + (noise == "gaussian")
     each = delta / parts if parts else Fraction(0)
-    drafts = [_draft(leaf, noise) for leaf in question.leaves]
+    drafts = [_draft_query(leaf, noise) for leaf in question.private_queries]
     mechanisms = sum(draft.mechanisms for draft in drafts)
     cuts = sum(draft.is_cut for draft in drafts)
     whole = epsilon if noise == "laplace" else rho_of_epsilon(epsilon, delta=each)
     of_cut = whole * cut_share / cuts if cuts else Fraction(0)
     share = (whole - of_cut * cuts) / mechanisms
-    leaves = tuple(_leaf(draft, share, of_cut, each, noise) for draft in drafts)
+    leaves = tuple(_plan_query(draft, share, of_cut, each, noise) for draft in drafts)
     event = events.Sequence(tuple(leaf.event for leaf in leaves))
     found = price(event)
     if noise == "laplace":
@@ -265,43 +268,45 @@ def _with_noise(
     return Plan(question, leaves, noise, epsilon, delta, event, cost, cut_share)
 
 
-def _noisiness(plan: Plan) -> float:
+def _total_noise(plan: Plan) -> float:
     """Return how wide the noise is, in rows, over all statistics of a plan."""
     wide = 2**0.5 if plan.noise == "laplace" else 1.0
     scales = [
         wide * float(item.scale) / (item.block.weight * leaf.limit.one)
-        for leaf in plan.leaves
+        for leaf in plan.private_queries
         for item in leaf.blocks
     ]
-    scales += [wide * float(item.scale) for leaf in plan.leaves for item in leaf.distincts]
-    scales += [1 / float(item.epsilon) for leaf in plan.leaves for item in leaf.ranks]
+    scales += [wide * float(item.scale) for leaf in plan.private_queries for item in leaf.distincts]
+    scales += [1 / float(item.epsilon) for leaf in plan.private_queries for item in leaf.ranks]
     return sum(log(scale) for scale in scales)
 
 
-def _leaf(
-    draft: _Draft, share: Fraction, of_cut: Fraction, slip: Fraction, noise: Noise
-) -> LeafPlan:
+def _plan_query(
+    draft: _QueryDraft, share: Fraction, of_cut: Fraction, slip: Fraction, noise: Noise
+) -> PrivateQueryPlan:
     limit = draft.limit
-    blocks = tuple(_noisy(block, limit, share, noise) for block in draft.blocks)
-    distincts = tuple(_distinct(draft, item, share, noise) for item in draft.distincts)
-    ranks = tuple(_rank(draft, item, share, noise) for item in draft.ranks)
+    blocks = tuple(_add_block_noise(block, limit, share, noise) for block in draft.blocks)
+    distincts = tuple(_distinct_probe(draft, item, share, noise) for item in draft.distincts)
+    ranks = tuple(_rank_probe(draft, item, share, noise) for item in draft.ranks)
     done: list[events.Event] = [
-        _event(item.sensitivity, item.squared, item.scale, noise) for item in blocks
+        _noise_event(item.sensitivity, item.squared, item.scale, noise) for item in blocks
     ]
-    done += [_event(item.sensitivity, item.sensitivity**2, item.scale, noise) for item in distincts]
+    done += [
+        _noise_event(item.sensitivity, item.sensitivity**2, item.scale, noise) for item in distincts
+    ]
     done += [events.Choice(item.epsilon) for item in ranks]
-    cut = _cut(draft, of_cut, noise) if draft.is_cut and of_cut else None
+    cut = _cut_probe(draft, of_cut, noise) if draft.is_cut and of_cut else None
     if cut is not None:
-        done.append(_event(cut.sensitivity, cut.sensitivity**2, cut.scale, noise))
+        done.append(_noise_event(cut.sensitivity, cut.sensitivity**2, cut.scale, noise))
     threshold = None
     if draft.selector is not None:
         selector = next(item for item in blocks if item.block.name == draft.selector)
-        threshold = _threshold(selector, limit, slip, noise)
+        threshold = _group_threshold(selector, limit, slip, noise)
         done.append(events.Slip(slip))
     query = None
     if draft.blocks:
-        query = bounding.main_query(draft.leaf.rows, draft.leaf.keys, draft.blocks, limit)
-    return LeafPlan(
+        query = bounded_queries.main_query(draft.leaf.rows, draft.leaf.keys, draft.blocks, limit)
+    return PrivateQueryPlan(
         draft.leaf,
         draft.domain,
         query,
@@ -317,13 +322,15 @@ def _leaf(
     )
 
 
-def _event(sensitivity: int, squared: int, scale: Fraction, noise: Noise) -> events.Event:
+def _noise_event(sensitivity: int, squared: int, scale: Fraction, noise: Noise) -> events.Event:
     if noise == "laplace":
         return events.Laplace(Fraction(sensitivity), scale)
     return events.Gaussian(Fraction(squared), scale)
 
 
-def _noisy(block: Block, limit: Contribution, share: Fraction, noise: Noise) -> NoisyBlock:
+def _add_block_noise(
+    block: SumBlock, limit: Contribution, share: Fraction, noise: Noise
+) -> NoisyBlock:
     if block.name == UNITS:
         # A person counts once in each group.
         groups = limit.groups or limit.rows
@@ -332,17 +339,19 @@ def _noisy(block: Block, limit: Contribution, share: Fraction, noise: Noise) -> 
         sensitivity = block.weight * limit.one * limit.rows * limit.change
         squared = (block.weight * limit.one * limit.change) ** 2 * limit.squared
     return NoisyBlock(
-        block, sensitivity, squared, _scale(sensitivity, squared, share=share, noise=noise)
+        block, sensitivity, squared, _noise_scale(sensitivity, squared, share=share, noise=noise)
     )
 
 
-def _scale(sensitivity: int, squared: int, *, share: Fraction, noise: Noise) -> Fraction:
+def _noise_scale(sensitivity: int, squared: int, *, share: Fraction, noise: Noise) -> Fraction:
     if noise == "laplace":
         return representable(Fraction(sensitivity) / share)
     return representable_root(Fraction(squared) / (2 * share))
 
 
-def _threshold(selector: NoisyBlock, limit: Contribution, slip: Fraction, noise: Noise) -> int:
+def _group_threshold(
+    selector: NoisyBlock, limit: Contribution, slip: Fraction, noise: Noise
+) -> int:
     """Return the noisy count from which on a group is told."""
     groups = limit.groups or limit.rows
     find = laplace_threshold if noise == "laplace" else gaussian_threshold
@@ -351,30 +360,32 @@ def _threshold(selector: NoisyBlock, limit: Contribution, slip: Fraction, noise:
     return find(selector.scale, slip, groups, per_group=alone)
 
 
-def _distinct(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> DistinctProbe:
+def _distinct_probe(
+    draft: _QueryDraft, item: Aggregate, share: Fraction, noise: Noise
+) -> DistinctProbe:
     rows, limit = draft.leaf.rows, draft.limit
     if item.argument is None:
         raise Bug("count(DISTINCT …) has no argument.")
-    query = bounding.distinct_query(rows, draft.leaf.keys, item.argument, limit)
+    query = bounded_queries.distinct_query(rows, draft.leaf.keys, item.argument, limit)
     # Values are chosen by chance here whatever bounds the sums, so that one may push out another.
     is_chosen = limit.method in ("rescale", "truncate")
     most = limit.rows * (2 if rows.has_children and is_chosen else 1)
-    scale = _scale(most, most**2, share=share, noise=noise)
+    scale = _noise_scale(most, most**2, share=share, noise=noise)
     return DistinctProbe(item, query, scale, most)
 
 
-def _rank(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> RankProbe:
+def _rank_probe(draft: _QueryDraft, item: Aggregate, share: Fraction, noise: Noise) -> RankProbe:
     rows = draft.leaf.rows
-    block = spread("q", item, degree=1, has_rest=False)
+    block = bernstein_block("q", item, degree=1, has_rest=False)
     if block.steps > CANDIDATES and item.argument is not None:
         coarse = replace(item, argument=replace(item.argument, step=None))
-        block = spread("q", coarse, degree=1, has_rest=False, finest=CANDIDATES)
-    place = Typed(bucket(block), Kind.INTEGER)
+        block = bernstein_block("q", coarse, degree=1, has_rest=False, finest=CANDIDATES)
+    place = TypedExpression(step_index(block), Kind.INTEGER)
     limit = draft.limit
     if limit.method == "truncate":
         # What a person adds is bounded by scaling, whichever groups and values it falls on.
         limit = replace(limit, method="rescale", squared=limit.rows**2, groups=None)
-    query = bounding.main_query(rows, (*draft.leaf.keys, place), (count_rows(),), limit)
+    query = bounded_queries.main_query(rows, (*draft.leaf.keys, place), (row_count_block(),), limit)
     epsilon = share if noise == "laplace" else _below_root(2 * share)
     rank = ceil(2 * limit.rows * log(max(block.steps, 2)) / float(epsilon))
     most = limit.rows * limit.change
@@ -383,11 +394,11 @@ def _rank(draft: _Draft, item: Aggregate, share: Fraction, noise: Noise) -> Rank
     )
 
 
-def _cut(draft: _Draft, share: Fraction, noise: Noise) -> CutProbe:
+def _cut_probe(draft: _QueryDraft, share: Fraction, noise: Noise) -> CutProbe:
     # Somebody who is but one of a person's rows moves the person from one bin to another.
     most = WHOLE * (2 if draft.leaf.rows.has_children else 1)
     query = cut_query(draft.leaf.rows, draft.leaf.keys, draft.limit)
-    return CutProbe(query, draft.limit, most, _scale(most, most**2, share=share, noise=noise))
+    return CutProbe(query, draft.limit, most, _noise_scale(most, most**2, share=share, noise=noise))
 
 
 def _below_root(square: Fraction) -> Fraction:

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from discreet.answer.aggregates import Aggregate
-    from discreet.answer.expressions.typed import Typed
+    from discreet.answer.expressions.typed import TypedExpression
     from discreet.answer.rows import Rows
 
 
 @dataclass(frozen=True)
-class Leaf:
+class PrivateQuery:
     """One grouping of people's rows; all that is told about people is told by leaves.
 
     `name` is what its released table is called. `sets` are the groupings wanted, each a tuple of positions of `keys`; the finest one is first.
@@ -22,7 +22,7 @@ class Leaf:
 
     name: str
     rows: Rows
-    keys: tuple[Typed, ...]
+    keys: tuple[TypedExpression, ...]
     aggregates: tuple[Aggregate, ...]
     sets: tuple[tuple[int, ...], ...]
 
@@ -35,8 +35,8 @@ class Question:
     the columns, each with its table, whose bounds must be found before it is answered.
     """
 
-    leaves: tuple[Leaf, ...]
-    outer: exp.Query
+    private_queries: tuple[PrivateQuery, ...]
+    post_processing: exp.Query
     names: tuple[str, ...]
     is_direct: bool
     searched: tuple[tuple[str, str], ...] = ()

@@ -6,29 +6,25 @@ import json
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.bounding import keyed_hash
+from discreet.answer.bounded_queries import keyed_hash
 from discreet.answer.identity import RANK
-from discreet.answer.schemas import conformed, declared_schema
-from discreet.answer.tables import REGISTERED
-from discreet.engines.connect import is_untyped, label_of, open_table
+from discreet.answer.schemas import conform_table, declared_schema
+from discreet.answer.tables import REGISTRATION_SUFFIX, ReadOptions
+from discreet.engines.connect import is_untyped_source, label_of, open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import UnknownColumn, WrongUsage
-from discreet.measure.subject import select_table
+from discreet.measure.roles import select_table
+from discreet.policy.model import Policy
 from discreet.result import Result
 from discreet.sql import build
-from discreet.writing import require_writable, write_whole
-
-if TYPE_CHECKING:
-    from discreet.answer.tables import Reading
-    from discreet.policy.model import Policy
+from discreet.writing import require_writable_path, write_atomically
 
 
 @dataclass(frozen=True)
-class Registered(Result):
+class RegisteredTable(Result):
     """A copy of a table whose rows are numbered by chance within each person."""
 
     source: str
@@ -38,15 +34,15 @@ class Registered(Result):
     rows: int
 
 
-def register(
+def register_table(
     source: str | Path,
     policy: Policy,
     *,
     output: str | Path,
     table: str | None = None,
     force: bool = False,
-    reading: Reading | None = None,
-) -> Registered:
+    reading: ReadOptions | None = None,
+) -> RegisteredTable:
     """Write a Parquet copy of `source` with a rank for each row of a person.
 
     The order of a person's rows is that of a hash under a key that is drawn here and kept nowhere.
@@ -54,17 +50,17 @@ def register(
     any other.
     """
     output = Path(output)
-    beside = Path(f"{output}{REGISTERED}")
+    beside = Path(f"{output}{REGISTRATION_SUFFIX}")
     if output.suffix != ".parquet":
         raise WrongUsage("A registered table is a Parquet file. Name the output FILE.parquet.")
-    require_writable(output, may_exist=force)
+    require_writable_path(output, may_exist=force)
     schema = None
-    if is_untyped(source):
+    if is_untyped_source(source):
         schema = declared_schema(select_table(policy, label=label_of(source), name=table))
     opened = open_table(source, table=table, schema=schema, **(reading or {}))
     try:
         said = select_table(policy, label=opened.label, name=table)
-        opened = conformed(opened, said)
+        opened = conform_table(opened, said)
         if said.unit is None or said.unit_period is not None:
             raise WrongUsage(
                 f"Table '{said.name}' has no unit of several rows in the policy, so that nothing needs "
@@ -82,21 +78,21 @@ def register(
             order=exp.Order(expressions=[exp.Ordered(this=keyed_hash(columns), nulls_first=False)]),
         )
         ranked = exp.cast(number, exp.DataType.Type.INT)
-        query = build.select(*columns, build.named(ranked, RANK), source=opened.relation.copy())
-        rows = _written(opened.engine, query, output)
+        query = build.select(*columns, build.alias_as(ranked, RANK), source=opened.relation.copy())
+        rows = _write_parquet(opened.engine, query, output)
         told = {
             "rank": RANK,
             "table": said.name,
             "unit": said.unit,
             "size": output.stat().st_size,
         }
-        write_whole(beside, json.dumps(told, indent=2) + "\n")
+        write_atomically(beside, json.dumps(told, indent=2) + "\n")
     finally:
         opened.engine.close()
-    return Registered(str(source), str(output), said.name, said.unit, rows)
+    return RegisteredTable(str(source), str(output), said.name, said.unit, rows)
 
 
-def _written(engine: DuckDB, query: exp.Select, output: Path) -> int:
+def _write_parquet(engine: DuckDB, query: exp.Select, output: Path) -> int:
     """Write the file beside its place first, so that it is there whole or not at all."""
     part = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
     try:

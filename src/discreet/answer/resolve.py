@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.answer import derive, sources
-from discreet.answer.aggregates import is_aggregate
-from discreet.answer.derive import Item, Selection, range_of, value_of
-from discreet.answer.expressions.ranges import refine
-from discreet.answer.expressions.translate import condition
+from discreet.answer.aggregates import begins_private_aggregate
+from discreet.answer.catalog import Catalog
+from discreet.answer.derive import Selection, SelectionItem, expression_range, translate_value
+from discreet.answer.expressions.ranges import predicate_ranges
+from discreet.answer.expressions.translate import translate_condition
+from discreet.answer.extract_aggregates import (
+    extract_private_query,
+    extract_unit_aggregates,
+    list_projections,
+)
 from discreet.answer.grouping import read_grouping
-from discreet.answer.lift import lift_leaf, lift_units, projections_of
-from discreet.answer.outer import check_outer, outer_names
-from discreet.answer.parts import cells
-from discreet.answer.question import Leaf, Question
+from discreet.answer.parts import touched_cells
+from discreet.answer.post_processing import check_post_processing, projection_names
+from discreet.answer.question import PrivateQuery, Question
 from discreet.answer.rows import Place, Rows
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.answer.catalog import Catalog
-
 MOST_SELECTS = 100
 
 
 @dataclass(frozen=True)
-class Outer:
+class PostProcessing:
     """A query over released tables only: post-processing, which costs nothing."""
 
     query: exp.Query
@@ -39,12 +39,12 @@ class Outer:
     is_direct: bool = False
 
 
-Found = Selection | Outer
+Found = Selection | PostProcessing
 
 
-def resolve(statement: exp.Query, catalog: Catalog) -> Question:
+def resolve_question(statement: exp.Query, catalog: Catalog) -> Question:
     """Return what the statement asks, or refuse it; the data are not looked at."""
-    walk = _Walk(catalog)
+    walk = _StatementResolver(catalog)
     found = walk.visit(statement, {})
     if isinstance(found, Selection):
         raise QuestionRefused(
@@ -52,16 +52,16 @@ def resolve(statement: exp.Query, catalog: Catalog) -> Question:
         )
     if not walk.leaves:
         raise QuestionRefused("The question asks about no protected table, so there is no answer.")
-    check_outer(found.query, {leaf.name for leaf in walk.leaves})
+    check_post_processing(found.query, {leaf.name for leaf in walk.leaves})
     return Question(tuple(walk.leaves), found.query, found.names, found.is_direct)
 
 
-class _Walk:
+class _StatementResolver:
     """Visits the SELECTs of one statement, innermost first, and collects its leaves."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self.leaves: list[Leaf] = []
+        self.leaves: list[PrivateQuery] = []
         self._aliases = 0
 
     def visit(self, query: exp.Expr, known: Mapping[str, Found]) -> Found:
@@ -70,9 +70,9 @@ class _Walk:
             return self.visit(query.this, known)
         known = self._with_tables(query, known)
         if isinstance(query, exp.Union):
-            return _checked(self._union(query, known))
+            return _require_small_query(self._resolve_union(query, known))
         if isinstance(query, exp.Select):
-            return _checked(self._select(query, known))
+            return _require_small_query(self._resolve_select(query, known))
         raise QuestionRefused("Only SELECT and UNION ALL are answered.")
 
     def _with_tables(self, query: exp.Expr, known: Mapping[str, Found]) -> Mapping[str, Found]:
@@ -82,60 +82,69 @@ class _Walk:
             found[table.alias.casefold()] = self.visit(table.this, found)
         return found
 
-    def _union(self, query: exp.Union, known: Mapping[str, Found]) -> Found:
+    def _resolve_union(self, query: exp.Union, known: Mapping[str, Found]) -> Found:
         left, right = self.visit(query.this, known), self.visit(query.expression, known)
-        if isinstance(left, Outer) and isinstance(right, Outer):
+        if isinstance(left, PostProcessing) and isinstance(right, PostProcessing):
             tree = query.copy()
             tree.set("with_", None)
             tree.set("this", left.query.copy())
             tree.set("expression", right.query.copy())
-            return Outer(tree, left.names)
+            return PostProcessing(tree, left.names)
         is_plain = not any(query.args.get(name) for name in ("distinct", "order", "limit"))
         if isinstance(left, Selection) and isinstance(right, Selection) and is_plain:
-            return derive.union(left, right)
+            return derive.union_selections(left, right)
         raise QuestionRefused(
             "UNION of people's rows must be UNION ALL of rows, without ORDER BY or LIMIT, and not "
             "of rows and aggregates."
         )
 
-    def _select(self, select: exp.Select, known: Mapping[str, Found]) -> Found:
+    def _resolve_select(self, select: exp.Select, known: Mapping[str, Found]) -> Found:
         if select.args.get("from_") is None:
             raise QuestionRefused("A SELECT without FROM asks about nobody.")
         first = select.args["from_"].this
         joins: list[exp.Join] = select.args.get("joins") or []
-        found = [self._source(source, known) for source in (first, *(join.this for join in joins))]
-        if any(isinstance(source, Outer) for _, source in found):
-            return self._outer(select, found, known)
-        rows = self._joined(found, joins)
-        rows = self._filtered(rows, select)
+        found = [
+            self._resolve_source(source, known)
+            for source in (first, *(join.this for join in joins))
+        ]
+        if any(isinstance(source, PostProcessing) for _, source in found):
+            return self._post_process(select, found, known)
+        rows = self._join_rows(found, joins)
+        rows = self._filter_rows(rows, select)
         names_aggregates = select.args.get("group") or any(
-            is_aggregate(node) for item in _clauses(select) for node in _own(item)
+            begins_private_aggregate(node)
+            for item in _expression_clauses(select)
+            for node in _own_nodes(item)
         )
         if names_aggregates:
-            return self._aggregated(select, rows, known)
-        return self._plain(select, rows)
+            return self._aggregate_rows(select, rows, known)
+        return self._select_rows(select, rows)
 
-    def _source(self, source: exp.Expr, known: Mapping[str, Found]) -> tuple[str, Rows | Outer]:
+    def _resolve_source(
+        self, source: exp.Expr, known: Mapping[str, Found]
+    ) -> tuple[str, Rows | PostProcessing]:
         """Return a table of FROM and what it is called."""
         if isinstance(source, exp.Subquery):
-            alias = source.alias or self._fresh()
+            alias = source.alias or self._fresh_alias()
             found = self.visit(source.this, known)
         elif isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
             alias = source.alias or source.name
             found = known.get(source.name.casefold())
             if found is None:
-                return alias, sources.scan(self.catalog.find(source.name), alias)
+                return alias, sources.scan_table(self.catalog.find(source.name), alias)
         else:
             raise QuestionRefused(
                 f"{source.sql(dialect='duckdb')} is no table. Name a table of the policy."
             )
-        return alias, found if isinstance(found, Outer) else found.as_rows(alias)
+        return alias, found if isinstance(found, PostProcessing) else found.as_rows(alias)
 
-    def _fresh(self) -> str:
+    def _fresh_alias(self) -> str:
         self._aliases += 1
         return f"discreet_q{self._aliases}"
 
-    def _joined(self, found: list[tuple[str, Rows | Outer]], joins: list[exp.Join]) -> Rows:
+    def _join_rows(
+        self, found: list[tuple[str, Rows | PostProcessing]], joins: list[exp.Join]
+    ) -> Rows:
         names = [alias.casefold() for alias, _ in found]
         if len(set(names)) != len(names):
             raise QuestionRefused("Two tables share one name. Give each an alias.")
@@ -148,7 +157,7 @@ class _Walk:
                     f"{join.args['kind']} JOIN is not supported. Write JOIN … ON."
                 )
             on, side = join.args.get("on"), join.args.get("side") or ""
-            pairs = _using(rows, right, alias, join)
+            pairs = _using_columns(rows, right, alias, join)
             if pairs:
                 on = build.all_of(
                     exp.EQ(
@@ -157,12 +166,12 @@ class _Walk:
                     )
                     for one, other in pairs
                 )
-            joined = sources.join(rows, right, side=side, on=on)
-            hidden = {_covered(rows, right, pair, side=side) for pair in pairs}
+            joined = sources.join_rows(rows, right, side=side, on=on)
+            hidden = {_hidden_column(rows, right, pair, side=side) for pair in pairs}
             rows = replace(joined, hidden=joined.hidden | hidden)
         return rows
 
-    def _filtered(self, rows: Rows, select: exp.Select) -> Rows:
+    def _filter_rows(self, rows: Rows, select: exp.Select) -> Rows:
         where = select.args.get("where")
         if where is None:
             return rows
@@ -170,20 +179,20 @@ class _Walk:
             raise QuestionRefused(
                 "A subquery in WHERE looks at other people's rows. Use a JOIN on the unit instead."
             )
-        if any(is_aggregate(node) for node in where.this.walk()):
+        if any(begins_private_aggregate(node) for node in where.this.walk()):
             raise QuestionRefused("WHERE cannot hold an aggregate. Use HAVING.")
         predicate = rows.qualified(where.this)
         narrowed = dict(rows.bounds)
-        for place, (low, high) in refine(predicate, rows.resolve).items():
+        for place, (low, high) in predicate_ranges(predicate, rows.resolve).items():
             alias, name = place
             if alias is not None:
-                narrowed[alias, name] = _meet(
+                narrowed[alias, name] = _intersect_range(
                     narrowed.get((alias, name), (None, None)), (low, high)
                 )
-        rows = replace(rows, bounds=narrowed, touches=_narrowed(rows, predicate))
-        return rows.where(condition(predicate, rows.resolve))
+        rows = replace(rows, bounds=narrowed, touches=_narrow_touches(rows, predicate))
+        return rows.where(translate_condition(predicate, rows.resolve))
 
-    def _plain(self, select: exp.Select, rows: Rows) -> Selection:
+    def _select_rows(self, select: exp.Select, rows: Rows) -> Selection:
         for name in ("distinct", "order", "limit", "offset", "having"):
             if select.args.get(name):
                 raise QuestionRefused(
@@ -191,61 +200,61 @@ class _Walk:
                     "other people. Aggregate first; ORDER BY and LIMIT are for the answer."
                 )
         items = [
-            Item(name, value_of(tree, rows), range_of(tree, rows))
-            for name, tree in projections_of(select, rows)
+            SelectionItem(name, translate_value(tree, rows), expression_range(tree, rows))
+            for name, tree in list_projections(select, rows)
         ]
-        return derive.select(rows, items)
+        return derive.select_columns(rows, items)
 
-    def _aggregated(self, select: exp.Select, rows: Rows, known: Mapping[str, Found]) -> Found:
+    def _aggregate_rows(self, select: exp.Select, rows: Rows, known: Mapping[str, Found]) -> Found:
         if rows.is_public:
             raise QuestionRefused(
                 "The question asks about public tables only. Read them as they are."
             )
         grouping = read_grouping(select, rows)
         if any(rows.names_unit(key.written) for key in grouping.keys):
-            return lift_units(select, rows, grouping)
+            return extract_unit_aggregates(select, rows, grouping)
         before = len(self.leaves)
-        leaf, query, names = lift_leaf(
+        leaf, query, names = extract_private_query(
             select,
             rows,
             grouping,
-            table=self._fresh(),
-            nested=lambda tree: self._nested(tree, known),
+            table=self._fresh_alias(),
+            nested=lambda tree: self._resolve_nested(tree, known),
         )
         # A subquery in the SELECT has added leaves of its own meanwhile.
         is_direct = before == len(self.leaves)
         self.leaves.append(leaf)
-        return Outer(query, names, is_direct)
+        return PostProcessing(query, names, is_direct)
 
-    def _nested(self, tree: exp.Expr, known: Mapping[str, Found]) -> exp.Expr:
+    def _resolve_nested(self, tree: exp.Expr, known: Mapping[str, Found]) -> exp.Expr:
         found = self.visit(tree, known)
         if isinstance(found, Selection):
             raise QuestionRefused("A subquery in the SELECT must be an aggregate.")
         return found.query
 
-    def _outer(
+    def _post_process(
         self,
         select: exp.Select,
-        found: list[tuple[str, Rows | Outer]],
+        found: list[tuple[str, Rows | PostProcessing]],
         known: Mapping[str, Found],
-    ) -> Outer:
+    ) -> PostProcessing:
         """Return a SELECT over released tables: whatever it does is post-processing."""
         tree = select.copy()
         tree.set("with_", None)
         places = [tree.args["from_"], *(tree.args.get("joins") or [])]
         for (alias, source), place in zip(found, places, strict=True):
-            if not isinstance(source, Outer):
+            if not isinstance(source, PostProcessing):
                 raise QuestionRefused(
                     "Noisy aggregates and people's rows cannot be joined. Aggregate both first."
                 )
             place.set("this", build.subquery(source.query.copy(), alias))
         for node in _nested_queries(tree):
             place = node.this if isinstance(node, exp.Subquery) else node
-            place.replace(self._nested(place, known))
-        return Outer(tree, outer_names(tree))
+            place.replace(self._resolve_nested(place, known))
+        return PostProcessing(tree, projection_names(tree))
 
 
-def _checked(found: Found) -> Found:
+def _require_small_query(found: Found) -> Found:
     """Refuse a query that has grown large: tables of WITH are written out wherever they are named."""
     if sum(1 for _ in found.query.find_all(exp.Select)) > MOST_SELECTS:
         raise InvalidQuestion(
@@ -255,12 +264,12 @@ def _checked(found: Found) -> Found:
     return found
 
 
-def _clauses(select: exp.Select) -> list[exp.Expr]:
+def _expression_clauses(select: exp.Select) -> list[exp.Expr]:
     found = [*select.expressions, select.args.get("having"), select.args.get("order")]
     return [item for item in found if item is not None]
 
 
-def _own(item: exp.Expr) -> list[exp.Expr]:
+def _own_nodes(item: exp.Expr) -> list[exp.Expr]:
     """Return the nodes of an expression without those of subqueries in it."""
     return list(item.walk(prune=lambda node: isinstance(node, (exp.Subquery, exp.Query))))
 
@@ -275,7 +284,9 @@ def _nested_queries(select: exp.Select) -> list[exp.Expr]:
     return [node for node in found if not isinstance(node.parent, (exp.From, exp.Join))]
 
 
-def _using(rows: Rows, right: Rows, alias: str, join: exp.Join) -> list[tuple[Place, Place]]:
+def _using_columns(
+    rows: Rows, right: Rows, alias: str, join: exp.Join
+) -> list[tuple[Place, Place]]:
     """Return the columns that USING makes one, of what is joined so far and of the next table."""
     names = [item.name for item in join.args.get("using") or []]
     return [
@@ -283,7 +294,7 @@ def _using(rows: Rows, right: Rows, alias: str, join: exp.Join) -> list[tuple[Pl
     ]
 
 
-def _covered(rows: Rows, right: Rows, pair: tuple[Place, Place], *, side: str) -> Place:
+def _hidden_column(rows: Rows, right: Rows, pair: tuple[Place, Place], *, side: str) -> Place:
     """Return which of two columns a name alone no longer means.
 
     SQL takes the first, which is there also where nothing matches. Both hold the same where
@@ -296,9 +307,9 @@ def _covered(rows: Rows, right: Rows, pair: tuple[Place, Place], *, side: str) -
     return first if not side and right.is_public and is_plain and is_same else second
 
 
-def _narrowed(rows: Rows, predicate: exp.Expr) -> tuple[sources.Touch, ...]:
+def _narrow_touches(rows: Rows, predicate: exp.Expr) -> tuple[sources.TouchedTable, ...]:
     """Return the tables touched, with the parts of them that the predicate admits."""
-    touches: list[sources.Touch] = []
+    touches: list[sources.TouchedTable] = []
     for touch in rows.touches:
         policy = touch.held.policy
         # Only where the table itself is read does the predicate speak of its columns.
@@ -312,12 +323,12 @@ def _narrowed(rows: Rows, predicate: exp.Expr) -> tuple[sources.Touch, ...]:
             column.name: Kind.OTHER if column.kind in moves else column.kind
             for column in touch.held.table.columns
         }
-        found = cells(predicate, policy.partitions, kinds, alias=touch.alias)
+        found = touched_cells(predicate, policy.partitions, kinds, alias=touch.alias)
         touches.append(replace(touch, cells=found))
     return tuple(touches)
 
 
-def _meet(one: derive.Range, other: derive.Range) -> derive.Range:
+def _intersect_range(one: derive.Range, other: derive.Range) -> derive.Range:
     lows = [low for low in (one[0], other[0]) if low is not None]
     highs = [high for high in (one[1], other[1]) if high is not None]
     low, high = max(lows, default=None), min(highs, default=None)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.expressions.numbers import real
+from discreet.answer.expressions.numbers import to_real
+from discreet.answer.expressions.typed import TypedExpression
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, UndeclaredKind, did_you_mean
-from discreet.policy.answering import Limits
+from discreet.policy.answer_model import ContributionLimits
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.answer.catalog import Held
-    from discreet.answer.expressions.typed import Typed
+    from discreet.answer.catalog import CatalogTable
 
 # What the custodian can do; the same words whether or not something was drafted from the data.
 DECLARE_BOUNDS = (
@@ -31,13 +30,13 @@ Place = tuple[str, str]  # alias of a table and name of a column
 
 
 @dataclass(frozen=True)
-class Touch:
+class TouchedTable:
     """A protected table that rows come from, and the parts of it that they can lie in (None: all).
 
     `alias` is what it is called in the SELECT that reads it, None everywhere else.
     """
 
-    held: Held
+    held: CatalogTable
     alias: str | None = None
     cells: frozenset[str] | None = None
 
@@ -55,18 +54,20 @@ class Rows:
     """
 
     frame: exp.Select
-    scope: Mapping[str, Mapping[str, Typed]]
+    scope: Mapping[str, Mapping[str, TypedExpression]]
     unit: tuple[exp.Expr, ...] = ()
     forms: tuple[str, ...] = ()
-    touches: tuple[Touch, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    touches: tuple[TouchedTable, ...] = ()
+    limits: ContributionLimits = field(default_factory=ContributionLimits)
     bounds: Mapping[Place, Range] = field(default_factory=dict[Place, Range])
     fan: int = 1
     rank: exp.Expr | None = None
     is_single: bool = False
     has_children: bool = False
     same: tuple[exp.Expr, ...] = ()  # columns that hold the unit too, under names of their own
-    publics: Mapping[str, Held] = field(default_factory=dict[str, "Held"])  # by alias
+    publics: Mapping[str, CatalogTable] = field(
+        default_factory=dict[str, "CatalogTable"]
+    )  # by alias
     hidden: frozenset[Place] = frozenset()  # columns that USING made one with others
 
     @property
@@ -103,7 +104,7 @@ class Rows:
             )
         return found[0]
 
-    def named(self, column: exp.Column) -> str:
+    def describe_column(self, column: exp.Column) -> str:
         """Return what a column is called, and where the policy speaks of it."""
         alias, name = self.place(column)
         held = next((touch.held for touch in self.touches if touch.alias == alias), None)
@@ -128,12 +129,12 @@ class Rows:
                     f"`{name}: {{role: sensitive, kind: integer}}`."
                 )
 
-    def resolve(self, column: exp.Column) -> Typed:
+    def resolve(self, column: exp.Column) -> TypedExpression:
         """Return the column as it is."""
         alias, name = self.place(column)
         return self.scope[alias][name]
 
-    def resolve_clamped(self, column: exp.Column) -> Typed:
+    def resolve_clamped(self, column: exp.Column) -> TypedExpression:
         """Return the column within its bounds, if it has any."""
         alias, name = place = self.place(column)
         typed = self.scope[alias][name]
@@ -141,7 +142,7 @@ class Rows:
         if low is None or high is None or not is_number(typed.kind):
             return typed
         # A decimal of PostgreSQL may be too large for a double, which would be an error.
-        return clamp(real(typed) if typed.kind is Kind.DECIMAL else typed, low, high)
+        return clamp_number(to_real(typed) if typed.kind is Kind.DECIMAL else typed, low, high)
 
     def qualified(self, tree: exp.Expr) -> exp.Expr:
         """Return `tree` with every column's table and name spelled as they are."""
@@ -172,7 +173,7 @@ def is_number(kind: Kind) -> bool:
     return kind in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
 
-def clamp(typed: Typed, low: Fraction, high: Fraction) -> Typed:
+def clamp_number(typed: TypedExpression, low: Fraction, high: Fraction) -> TypedExpression:
     """Return `typed` within [`low`, `high`]: beyond a bound it is the bound, NULL and NaN are NULL.
 
     A CASE, because LEAST and GREATEST pass over NULL, which would become a bound.
@@ -183,35 +184,35 @@ def clamp(typed: Typed, low: Fraction, high: Fraction) -> Typed:
         nan = exp.cast(build.text("NaN"), exp.DataType.Type.DOUBLE)
         ifs.append(exp.If(this=exp.EQ(this=tree.copy(), expression=nan), true=exp.Null()))
     for test, bound in ((exp.LT, low), (exp.GT, high)):
-        limit = constant(bound, typed.kind)
+        limit = number_constant(bound, typed.kind)
         ifs.append(exp.If(this=test(this=tree.copy(), expression=limit.copy()), true=limit.copy()))
     tree = exp.Case(ifs=ifs, default=tree.copy())
     return replace(typed, tree=tree, low=low, high=high, nullable=True)
 
 
-def constant(value: Fraction, kind: Kind = Kind.REAL) -> exp.Expr:
+def number_constant(value: Fraction, kind: Kind = Kind.REAL) -> exp.Expr:
     """Return a number as SQL: whole where the column is, otherwise a double."""
     if kind is Kind.INTEGER and value.denominator == 1:
-        return _signed(exp.Literal.number(abs(value.numerator)), is_negative=value < 0)
+        return _apply_sign(exp.Literal.number(abs(value.numerator)), is_negative=value < 0)
     number = exp.cast(
         build.text(repr(abs(float(value)))),
         exp.DataType.Type.DOUBLE,
     )
-    return _signed(number, is_negative=value < 0)
+    return _apply_sign(number, is_negative=value < 0)
 
 
-def _signed(tree: exp.Expr, *, is_negative: bool) -> exp.Expr:
+def _apply_sign(tree: exp.Expr, *, is_negative: bool) -> exp.Expr:
     return exp.Paren(this=exp.Neg(this=tree)) if is_negative else tree
 
 
-def joined_limits(first: Limits, second: Limits) -> Limits:
+def join_limits(first: ContributionLimits, second: ContributionLimits) -> ContributionLimits:
     """Return what a unit may contribute to a join: each of its rows here with each of its rows there."""
 
     def product(left: int | None, right: int | None) -> int | None:
         return left * right if left is not None and right is not None else left or right
 
     groups = [g for g in (first.groups_per_unit, second.groups_per_unit) if g is not None]
-    return Limits(
+    return ContributionLimits(
         rows_per_unit=product(first.rows_per_unit, second.rows_per_unit),
         groups_per_unit=max(groups, default=None),
         rows_per_group=product(first.rows_per_group, second.rows_per_group),

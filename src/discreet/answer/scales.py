@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from sqlglot import exp
 
 from discreet.engines.engine import Kind
-from discreet.policy.hierarchies.calendar import period_label
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.policy.answering import Parts
-    from discreet.policy.hierarchies.calendar import Period
+from discreet.policy.answer_model import Parts
+from discreet.policy.hierarchies.calendar import Period, period_label
 
 Span = tuple[float, float]  # numbers of parts, both ends included, perhaps infinite
 _LONGEST = 200  # characters of a text that names a part
@@ -44,22 +40,22 @@ def scale_of(parts: Parts, kind: Kind | None) -> Scale | None:
     """Return how a column of `kind` makes parts, None where no predicate tells its parts."""
     if parts != "value":
         is_date = kind is Kind.DATE
-        return Periods(parts, is_date) if is_date or kind is Kind.TIMESTAMP else None
+        return PeriodScale(parts, is_date) if is_date or kind is Kind.TIMESTAMP else None
     match kind:
         case Kind.TEXT:
-            return Words(_text)
+            return LabelScale(_text_label)
         case Kind.BOOLEAN:
-            return Words(_boolean)
+            return LabelScale(_boolean_label)
         case Kind.INTEGER:
-            return Integers()
+            return IntegerScale()
         case Kind.DATE:
-            return Periods("day", is_date=True)
+            return PeriodScale("day", is_date=True)
         case _:  # engines compare fractions in types of their own choice: 0.1 may be several values
             return None
 
 
 @dataclass(frozen=True)
-class Words:
+class LabelScale:
     """Each value is a part, and only equality tells which."""
 
     read: Callable[[exp.Expr], str | None]
@@ -70,11 +66,11 @@ class Words:
         return None if word is None or op is not exp.EQ else Area(labels=frozenset({f"={word}"}))
 
 
-def _boolean(node: exp.Expr) -> str | None:
+def _boolean_label(node: exp.Expr) -> str | None:
     return ("true" if node.this else "false") if isinstance(node, exp.Boolean) else None
 
 
-def _text(node: exp.Expr) -> str | None:
+def _text_label(node: exp.Expr) -> str | None:
     """Return what all texts have in common that any engine takes for equal to that of `node`.
 
     Equality depends on the column's collation and type: capitals, accents and trailing blanks may
@@ -90,7 +86,7 @@ def _text(node: exp.Expr) -> str | None:
 
 
 @dataclass(frozen=True)
-class Integers:
+class IntegerScale:
     """Each whole number is a part."""
 
     def area(self, op: type[exp.Expr], constant: exp.Expr) -> Area | None:
@@ -103,10 +99,10 @@ class Integers:
         if not re.fullmatch(r"[0-9]{1,18}", node.name):
             return None
         number = -int(node.name) if is_negative else int(node.name)
-        return _ray(op, number, before=number - 1, after=number + 1)
+        return _comparison_area(op, number, before=number - 1, after=number + 1)
 
 
-def _ray(op: type[exp.Expr], number: int, *, before: int, after: int) -> Area:
+def _comparison_area(op: type[exp.Expr], number: int, *, before: int, after: int) -> Area:
     """Return the parts of a comparison with a value in part `number`.
 
     `before` is the part of the largest smaller value, `after` that of the smallest larger one.
@@ -121,12 +117,14 @@ def _ray(op: type[exp.Expr], number: int, *, before: int, after: int) -> Area:
     return Area((spans[op],))
 
 
-_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]([01][0-9]|2[0-3])(:[0-5][0-9]){2})?")
+_TIMESTAMP_PATTERN = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]([01][0-9]|2[0-3])(:[0-5][0-9]){2})?"
+)
 _WITHOUT_ZONE = (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
 
 
 @dataclass(frozen=True)
-class Periods:
+class PeriodScale:
     """Each day, month, quarter, year or decade is a part; timestamps are in UTC."""
 
     period: Period
@@ -134,21 +132,26 @@ class Periods:
 
     def area(self, op: type[exp.Expr], constant: exp.Expr) -> Area | None:
         """Return the parts of values for which `value op constant` can be true."""
-        moment = self._moment(constant)
+        moment = self._read_timestamp(constant)
         if moment is None:
             return None
         day = moment.date()
         is_midnight = moment == datetime.combine(day, datetime.min.time())
         before = day - timedelta(1) if is_midnight and day > date.min else day
         after = day + timedelta(1) if self.is_date and day < date.max else day
-        return _ray(op, self._number(day), before=self._number(before), after=self._number(after))
+        return _comparison_area(
+            op,
+            self._period_number(day),
+            before=self._period_number(before),
+            after=self._period_number(after),
+        )
 
     def function_area(
         self, op: type[exp.Expr], function: exp.Expr, constant: exp.Expr
     ) -> Area | None:
         """Return the parts of values for which `function(value) op constant` can be true."""
         if _is_cast(function, to=(exp.DType.DATE,)):
-            return Periods(self.period, is_date=True).area(op, constant)
+            return PeriodScale(self.period, is_date=True).area(op, constant)
         is_year = isinstance(function, exp.Year) or (
             isinstance(function, exp.Extract) and function.name.upper() == "YEAR"
         )
@@ -158,23 +161,23 @@ class Periods:
         if not re.fullmatch(r"[1-9][0-9]{3}", year):
             return None
         first, last = date(int(year), 1, 1), date(int(year), 12, 31)
-        return Area(((self._number(first), self._number(last)),))
+        return Area(((self._period_number(first), self._period_number(last)),))
 
-    def _moment(self, node: exp.Expr) -> datetime | None:
+    def _read_timestamp(self, node: exp.Expr) -> datetime | None:
         """Return a date or time of day without time zone and fractions, which engines round."""
         is_whole_day = self.is_date or _is_cast(node, to=(exp.DType.DATE,))
         node = node.this if _is_cast(node, to=_WITHOUT_ZONE) else node
         if not isinstance(node, exp.Literal) or not node.is_string:
             return None
         is_short = len(node.name) == len("2026-01-01")
-        if not _MOMENT.fullmatch(node.name) or (is_whole_day and not is_short):
+        if not _TIMESTAMP_PATTERN.fullmatch(node.name) or (is_whole_day and not is_short):
             return None
         try:
             return datetime.fromisoformat(node.name)
         except ValueError:  # 30 February
             return None
 
-    def _number(self, day: date) -> int:
+    def _period_number(self, day: date) -> int:
         match self.period:
             case "day":
                 return day.toordinal()

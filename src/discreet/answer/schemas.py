@@ -8,50 +8,47 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
-from discreet.engines.declared import (
+from discreet.dp.ledger.ledger import Ledger
+from discreet.engines.declared_schema import (
+    KIND_NAMES,
     KINDS,
-    WORDS,
-    Declared,
-    Schema,
+    DeclaredColumn,
+    DeclaredSchema,
+    cast_declared,
     declared_columns,
     declared_kind,
-    fitted,
-    holds,
+    is_kind_compatible,
 )
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Column, Table
 from discreet.errors import UndeclaredKind
 from discreet.measure.profile.people import keys_by_content, keys_by_name, keys_by_policy
+from discreet.policy import model
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.dp.ledger.book import Ledger
-    from discreet.engines.engine import Column, Table
-    from discreet.policy import model
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedSchema:
     """What was drafted from the rows of a table that no policy describes.
 
     `schema` is there for sources without types of their own. `keys` are the columns that look like
     the key of a person.
     """
 
-    schema: Schema | None
+    schema: DeclaredSchema | None
     keys: tuple[str, ...]
 
     def write(self) -> str:
         """Return it as text that `read_pinned` reads."""
         schema = self.schema
         columns = schema and {
-            name: [WORDS[one.kind], one.format] for name, one in schema.columns.items()
+            name: [KIND_NAMES[one.kind], one.format] for name, one in schema.columns.items()
         }
         found: dict[str, Any] = {"columns": columns, "keys": self.keys}
         if schema is not None:
@@ -59,15 +56,15 @@ class Pinned:
         return json.dumps(found)
 
 
-def read_pinned(text: str) -> Pinned:
-    """Return what `Pinned.write` wrote."""
+def read_pinned(text: str) -> PinnedSchema:
+    """Return what `PinnedSchema.write` wrote."""
     found = json.loads(text)
     columns = found["columns"]
     if columns is None:
-        return Pinned(None, tuple(found["keys"]))
-    declared = {name: Declared(KINDS[kind], form) for name, (kind, form) in columns.items()}
-    schema = Schema(declared, found["delimiter"], found["encoding"])
-    return Pinned(schema, tuple(found["keys"]))
+        return PinnedSchema(None, tuple(found["keys"]))
+    declared = {name: DeclaredColumn(KINDS[kind], form) for name, (kind, form) in columns.items()}
+    schema = DeclaredSchema(declared, found["delimiter"], found["encoding"])
+    return PinnedSchema(schema, tuple(found["keys"]))
 
 
 def pin_name(kind: str, label: str, table: str | None, names: Iterable[str] | None) -> str:
@@ -79,24 +76,24 @@ def pin_name(kind: str, label: str, table: str | None, names: Iterable[str] | No
     return f"{kind}:{label}:{hashlib.sha256(known.encode()).hexdigest()}"
 
 
-class Pins:
+class PinnedSchemas:
     """The drafts of tables without a policy, by name, in a ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    def find(self, account: str) -> Pinned | None:
+    def find(self, account: str) -> PinnedSchema | None:
         """Return what was pinned for a table."""
-        text = self._ledger.pinned(account)
+        text = self._ledger.find_pin(account)
         return None if text is None else read_pinned(text)
 
-    def draft(self, account: str, table: Table) -> Pinned:
+    def draft(self, account: str, table: Table) -> PinnedSchema:
         """Pin what the rows of `table` say, and return what is pinned: the first draft counts."""
-        drafted = Pinned(table.schema, keys_by_content(table))
+        drafted = PinnedSchema(table.schema, keys_by_content(table))
         return read_pinned(self._ledger.pin(account, drafted.write()))
 
 
-def declared_schema(said: model.Table) -> Schema:
+def declared_schema(said: model.TablePolicy) -> DeclaredSchema:
     """Return the columns that a policy declares with a kind.
 
     Raises:
@@ -109,10 +106,10 @@ def declared_schema(said: model.Table) -> Schema:
             "without types must not decide it. Give each column its `kind:`, such as `kind: integer`; "
             "`discreet init` drafts them."
         )
-    return Schema(columns, said.reading.delimiter, said.reading.encoding)
+    return DeclaredSchema(columns, said.reading.delimiter, said.reading.encoding)
 
 
-def conformed(table: Table, said: model.Table) -> Table:
+def conform_table(table: Table, said: model.TablePolicy) -> Table:
     """Return a table with types of its own, its columns of the kinds that the policy declares.
 
     Raises:
@@ -122,34 +119,37 @@ def conformed(table: Table, said: model.Table) -> Table:
     wrong = [
         column
         for column in table.columns
-        if column.name in declared and not holds(declared[column.name].kind, column.kind)
+        if column.name in declared
+        and not is_kind_compatible(declared[column.name].kind, column.kind)
     ]
     if not wrong:
         return table
     if not isinstance(table.engine, DuckDB):
         column = wrong[0]
         raise UndeclaredKind(
-            f"Column '{column.name}' of '{said.name}' is declared as {WORDS[declared[column.name].kind]}, "
-            f"and is {WORDS[declared_kind(column.kind)]} in the database. Correct its `kind:` in the policy."
+            f"Column '{column.name}' of '{said.name}' is declared as {KIND_NAMES[declared[column.name].kind]}, "
+            f"and is {KIND_NAMES[declared_kind(column.kind)]} in the database. Correct its `kind:` in the policy."
         )
     changed = {column.name: declared[column.name] for column in wrong}
-    wanted = [_conformed(column, changed.get(column.name)) for column in table.columns]
+    wanted = [_conform_column(column, changed.get(column.name)) for column in table.columns]
     view = table.engine.view(build.select(*wanted, source=table.relation.copy()))
     seen = {column.name: column for column in table.engine.columns(view)}
     columns = tuple(seen[one.name] if one.name in changed else one for one in table.columns)
     return replace(table, relation=view, columns=columns)
 
 
-def _conformed(column: Column, declared: Declared | None) -> exp.Expr:
+def _conform_column(column: Column, declared: DeclaredColumn | None) -> exp.Expr:
     value = build.column(column.name)
     if declared is None:
         return value
     # Engines cannot write every value they hold: DuckDB fails at the ends of its timestamps.
     text = exp.TryCast(this=value, to=exp.DataType.build("TEXT"))
-    return build.named(fitted(text, declared), column.name)
+    return build.alias_as(cast_declared(text, declared), column.name)
 
 
-def unit_doubts(said: model.Table | None, table: Table, pinned: Pinned | None) -> tuple[str, ...]:
+def unit_doubts(
+    said: model.TablePolicy | None, table: Table, pinned: PinnedSchema | None
+) -> tuple[str, ...]:
     """Return the columns that leave it open whose a row is, where nobody declared it."""
     names = [*(column.name for column in table.columns), *(table.undeclared or ())]
     if said is None:

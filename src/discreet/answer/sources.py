@@ -2,51 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.answer.columns import identifier_form, read_from, require_identifier
-from discreet.answer.expressions.translate import condition, translate
-from discreet.answer.rows import Rows, Touch, joined_limits
+from discreet.answer.columns import identifier_form, read_columns_safely, require_identifier
+from discreet.answer.expressions.translate import translate_condition, translate_expression
+from discreet.answer.expressions.typed import TypedExpression
+from discreet.answer.rows import Rows, TouchedTable, join_limits
 from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
-from discreet.policy.answering import Limits
+from discreet.policy.answer_model import ContributionLimits
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from discreet.answer.catalog import CatalogTable
 
-    from discreet.answer.catalog import Held
-    from discreet.answer.expressions.typed import Typed
 
-    Scope = Mapping[str, Mapping[str, Typed]]
-    Pair = tuple[exp.Expr, exp.Expr]
+Scope = Mapping[str, Mapping[str, TypedExpression]]
+Pair = tuple[exp.Expr, exp.Expr]
 
 # Kinds whose values are equal in a comparison only when they are one.
 _DISTINCT = (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP)
 
 
-def scan(held: Held, alias: str) -> Rows:
+def scan_table(held: CatalogTable, alias: str) -> Rows:
     """Return all rows of a table, called `alias` in the question."""
     columns = held.columns(alias)
-    frame = exp.Select().from_(read_from(held, alias))
+    frame = exp.Select().from_(read_columns_safely(held, alias))
     if held.is_public:
         return Rows(frame, {alias: columns}, publics={alias: held})
     bounds = {(alias, name): found for name in columns if (found := held.bounds(name)) is not None}
     rows = Rows(
         frame,
         {alias: columns},
-        touches=(Touch(held, alias),),
-        limits=held.policy.limits if held.policy else Limits(),
+        touches=(TouchedTable(held, alias),),
+        limits=held.policy.limits if held.policy else ContributionLimits(),
         bounds=bounds,
         rank=build.column(held.rank, of=alias) if held.rank else None,
     )
-    return _owned(rows, held, alias) if held.unit else rows
+    return _with_unit(rows, held, alias) if held.unit else rows
 
 
-def _owned(rows: Rows, held: Held, alias: str) -> Rows:
+def _with_unit(rows: Rows, held: CatalogTable, alias: str) -> Rows:
     """Return `rows` with their unit; rows that are nobody's are left out."""
     unit = build.column(held.unit or "", of=alias)
     form = require_identifier(held, held.unit or "")
@@ -57,7 +57,7 @@ def _owned(rows: Rows, held: Held, alias: str) -> Rows:
     trunc = exp.TimestampTrunc(
         this=build.column(period.column, of=alias), unit=exp.var(period.period.upper())
     )
-    found = translate(trunc, rows.resolve)
+    found = translate_expression(trunc, rows.resolve)
     start = found.tree
     # What has no date is in no period: NULL equals nothing, not even the same person's NULL.
     rows = rows.where(exp.Not(this=build.is_null(start.copy())))
@@ -65,11 +65,11 @@ def _owned(rows: Rows, held: Held, alias: str) -> Rows:
     return replace(rows, unit=(unit, start), forms=(form, f"{period.period} as {found.kind.value}"))
 
 
-def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
+def join_rows(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
     """Return the joined rows; whose they are stays told, or the question is refused."""
-    scope = {**left.scope, **(_optional(right.scope) if side else right.scope)}
+    scope = {**left.scope, **(_make_nullable(right.scope) if side else right.scope)}
     merged = Rows(exp.Select(), scope, hidden=left.hidden)
-    conditions = list(_conditions(merged.qualified(on))) if on is not None else []
+    conditions = list(_split_conditions(merged.qualified(on))) if on is not None else []
     equalities = [(one.this, one.expression) for one in conditions if isinstance(one, exp.EQ)]
     if not equalities:
         raise QuestionRefused(
@@ -81,12 +81,12 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
             "first and use JOIN or LEFT JOIN."
         )
     unit, limits, same = _unit_of(left, right, equalities)
-    table, filters = _joined(right)
+    table, filters = _single_table(right)
     # What says whose the rows are is compared as it is: nothing may make two people one.
     total = [
         exp.EQ(this=merged.resolve(one.this).tree, expression=merged.resolve(one.expression).tree)
         if isinstance(one, exp.EQ) and (one.this, one.expression) in same
-        else condition(one, merged.resolve)
+        else translate_condition(one, merged.resolve)
         for one in conditions
     ]
     # Conditions of the right side decide what can be matched, not which rows of the left remain.
@@ -120,7 +120,7 @@ def join(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
     )
 
 
-def _optional(scope: Scope) -> Scope:
+def _make_nullable(scope: Scope) -> Scope:
     """Return columns that are NULL where nothing matches, also those that never are elsewhere."""
     return {
         alias: {name: replace(typed, nullable=True) for name, typed in columns.items()}
@@ -128,7 +128,7 @@ def _optional(scope: Scope) -> Scope:
     }
 
 
-def _joined(rows: Rows) -> tuple[exp.Expr, list[exp.Expr]]:
+def _single_table(rows: Rows) -> tuple[exp.Expr, list[exp.Expr]]:
     """Return the one table of `rows`, and the conditions that its rows must meet."""
     where = rows.frame.args.get("where")
     source = rows.frame.args["from_"].this.copy()
@@ -137,7 +137,7 @@ def _joined(rows: Rows) -> tuple[exp.Expr, list[exp.Expr]]:
 
 def _unit_of(
     left: Rows, right: Rows, equalities: list[Pair]
-) -> tuple[tuple[exp.Expr, ...], Limits, list[Pair]]:
+) -> tuple[tuple[exp.Expr, ...], ContributionLimits, list[Pair]]:
     """Return whose the joined rows are, their limits, and the equalities that say so."""
     if left.is_public or right.is_public:
         public, private = (left, right) if left.is_public else (right, left)
@@ -156,7 +156,7 @@ def _unit_of(
     ]
     if same:
         _require_one_form(left.forms, right.forms)
-        return left.unit, joined_limits(left.limits, right.limits), same
+        return left.unit, join_limits(left.limits, right.limits), same
     for child, parent in ((left, right), (right, left)):
         # A row that belongs to one row of the other table belongs to the person of that row.
         is_child = not child.unit and parent.unit
@@ -165,20 +165,20 @@ def _unit_of(
         same = [
             pair
             for pair in equalities
-            if any(_refers(child, a, parent, b) for a, b in (pair, pair[::-1]))
+            if any(_is_foreign_key(child, a, parent, b) for a, b in (pair, pair[::-1]))
         ]
         if same:
             return parent.unit, parent.limits, same
-    raise _nobodys(left, right)
+    raise _no_unit_refusal(left, right)
 
 
-def _nobodys(left: Rows, right: Rows) -> QuestionRefused:
+def _no_unit_refusal(left: Rows, right: Rows) -> QuestionRefused:
     """Return the refusal of a join that does not say whose its rows are."""
     first, second = ({touch.held.unit for touch in side.touches} - {None} for side in (left, right))
     if first and second and not first & second:
         return QuestionRefused(
             "This join does not say whose the rows are: one table is about people told apart by "
-            f"{_listed(first)}, the other by {_listed(second)}. If these are the same people, join "
+            f"{_list_names(first)}, the other by {_list_names(second)}. If these are the same people, join "
             "on both columns. If not, a row would be of two people: ask about each table alone. What "
             "is no secret, such as which ward a doctor works in, the custodian can give in a table "
             "with `public: true`."
@@ -189,11 +189,11 @@ def _nobodys(left: Rows, right: Rows) -> QuestionRefused:
     )
 
 
-def _listed(names: set[str | None]) -> str:
+def _list_names(names: set[str | None]) -> str:
     return " and ".join(f"'{name}'" for name in sorted(map(str, names)))
 
 
-def _refers(child: Rows, a: exp.Expr, parent: Rows, b: exp.Expr) -> bool:
+def _is_foreign_key(child: Rows, a: exp.Expr, parent: Rows, b: exp.Expr) -> bool:
     """Whether column `a` of `child` is declared as a foreign key to column `b` of `parent`."""
     if not isinstance(a, exp.Column) or not isinstance(b, exp.Column):
         return False
@@ -236,12 +236,12 @@ def _require_unique(public: Rows, private: Rows, equalities: list[Pair]) -> None
         if _is_matched(side, other, public, private)
     ]
     held = _public_table(public)
-    count = build.named(build.count_rows(), "n")
+    count = build.alias_as(build.count_star(), "n")
     grouped = (
         public.frame.copy()
         .select(count, copy=False)
         .group_by(*(key.copy() for key in keys), copy=False)
-        .having(exp.GT(this=build.count_rows(), expression=build.number(1)), copy=False)
+        .having(exp.GT(this=build.count_star(), expression=build.number(1)), copy=False)
         .limit(1, copy=False)
     )
     if not keys or held.table.engine.run(grouped).num_rows:
@@ -262,21 +262,21 @@ def _is_matched(side: exp.Expr, other: exp.Expr, public: Rows, private: Rows) ->
     if any(column.table in public.scope for column in other.find_all(exp.Column)):
         return False
     kind = public.resolve(side).kind
-    return kind in _DISTINCT and translate(other, private.resolve).kind is kind
+    return kind in _DISTINCT and translate_expression(other, private.resolve).kind is kind
 
 
-def _public_table(rows: Rows) -> Held:
+def _public_table(rows: Rows) -> CatalogTable:
     if len(rows.publics) != 1:
         raise QuestionRefused("Join a public table itself, not a query on it.")
     return next(iter(rows.publics.values()))
 
 
-def _conditions(on: exp.Expr) -> Iterator[exp.Expr]:
+def _split_conditions(on: exp.Expr) -> Iterator[exp.Expr]:
     """Yield each condition that must hold."""
     if isinstance(on, exp.Paren):
-        yield from _conditions(on.this)
+        yield from _split_conditions(on.this)
     elif isinstance(on, exp.And):
-        yield from _conditions(on.this)
-        yield from _conditions(on.expression)
+        yield from _split_conditions(on.this)
+        yield from _split_conditions(on.expression)
     else:
         yield on

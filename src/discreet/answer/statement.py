@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.sql.bounded import TooLarge, parse_bounded
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DIALECT = "duckdb"
 
@@ -52,7 +49,7 @@ _REASONS = {
     "columns": "columns of an alias are not supported. Name them in the SELECT.",
 }
 # What people call a clause that sqlglot has another name for.
-_CALLED = {
+_CLAUSE_NAMES = {
     "by_name": "BY NAME",
     "catalog": "Another database",
     "columns": "A list of columns behind an alias",
@@ -70,14 +67,14 @@ _CALLED = {
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
-def parse(text: str) -> exp.Query:
+def parse_question(text: str) -> exp.Query:
     """Return the one query that `text` holds.
 
     Raises:
         InvalidQuestion: The text is no SQL, or no single statement.
         QuestionRefused: The statement is no SELECT, or has a clause that is not supported.
 
-    >>> parse("SELECT count(*) FROM patients").sql()
+    >>> parse_question("SELECT count(*) FROM patients").sql()
     'SELECT COUNT(*) FROM patients'
     """
     try:
@@ -85,17 +82,17 @@ def parse(text: str) -> exp.Query:
     except TooLarge as error:
         reason = str(error)
     except SqlglotError as error:
-        reason = _where(error)
+        reason = _error_position(error)
     else:
         if len(found) != 1:
             raise InvalidQuestion(
                 f"A question is one SQL statement; this text has {len(found)}. Ask one at a time."
             )
-        return _checked(found[0])
+        return _check_query(found[0])
     raise InvalidQuestion(f"The question cannot be read as SQL. {reason}")
 
 
-def _where(error: SqlglotError) -> str:
+def _error_position(error: SqlglotError) -> str:
     details = getattr(error, "errors", None) or [{}]
     line, column = details[0].get("line"), details[0].get("col")
     near = str(details[0].get("highlight") or "")
@@ -103,9 +100,9 @@ def _where(error: SqlglotError) -> str:
     return f"{place}, near '{near}'." if near else f"{place}."
 
 
-def _checked(tree: exp.Expr) -> exp.Query:
+def _check_query(tree: exp.Expr) -> exp.Query:
     if not isinstance(tree, (exp.Select, exp.Union)):
-        kind = _verb(tree)
+        kind = _statement_verb(tree)
         if kind == "EXPLAIN":
             raise QuestionRefused(
                 "EXPLAIN is a verb of its own here: `discreet explain`, or Curator.explain."
@@ -116,7 +113,7 @@ def _checked(tree: exp.Expr) -> exp.Query:
     return tree
 
 
-def _verb(tree: exp.Expr) -> str:
+def _statement_verb(tree: exp.Expr) -> str:
     """Return the word that a statement begins with, as far as it was understood."""
     return str(tree.this if isinstance(tree, exp.Command) else type(tree).__name__).upper()
 
@@ -134,7 +131,7 @@ def check_clauses(node: exp.Expr) -> None:
         return
     for name, value in node.args.items():
         if value and name not in allowed:
-            called = _CALLED.get(name, name.strip("_").upper())
+            called = _CLAUSE_NAMES.get(name, name.strip("_").upper())
             reason = _REASONS.get(name, "it is not supported.")
             raise QuestionRefused(f"{called} is refused: {reason}")
 

@@ -4,38 +4,40 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
-from discreet.answer.catalog import Catalog, Held, Origin
-from discreet.answer.schemas import conformed, declared_schema, pin_name
+from discreet.answer.catalog import Catalog, CatalogTable, Origin
+from discreet.answer.schemas import (
+    PinnedSchema,
+    PinnedSchemas,
+    conform_table,
+    declared_schema,
+    pin_name,
+)
 from discreet.engines import files
 from discreet.engines.address import POSTGRES, SPARK, take_parameter, without_password
 from discreet.engines.connect import (
-    header_names,
     is_local,
-    is_untyped,
+    is_untyped_source,
     label_of,
     list_tables,
     names_its_table,
     needs_kinds,
     open_table,
     opened_table,
+    source_header_names,
 )
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine, Table
 from discreet.errors import UndeclaredKind, UnknownColumn, did_you_mean
-from discreet.measure.subject import select_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.answer.schemas import Pinned, Pins
-    from discreet.engines.engine import Engine, Table
-    from discreet.policy import model
+from discreet.measure.roles import select_table
+from discreet.policy import model
 
 
-class Reading(TypedDict, total=False):
+class ReadOptions(TypedDict, total=False):
     """How a source is read."""
 
     delimiter: str | None
@@ -43,45 +45,45 @@ class Reading(TypedDict, total=False):
     memory_limit: str | None
 
 
-FRAME = "data"  # what a frame is called that has no name of its own
-REGISTERED = ".registered.json"
+FRAME_NAME = "data"  # what a frame is called that has no name of its own
+REGISTRATION_SUFFIX = ".registered.json"
 
 
 @dataclass(frozen=True)
-class _Setting:
+class _CatalogOptions:
     """What all tables of a catalog have in common."""
 
     policy: model.Policy | None
-    reading: Reading
-    pins: Pins
+    reading: ReadOptions
+    pins: PinnedSchemas
 
 
 def open_catalog(
     source: object,
     policy: model.Policy | None,
     *,
-    pins: Pins,
+    pins: PinnedSchemas,
     table: str | None = None,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
 ) -> tuple[Catalog, Engine]:
     """Return the tables and the engine that they are all on; no row of people is read for it.
 
     The one exception is a table that no policy describes and that nobody asked about before.
     """
-    setting = _Setting(policy, reading or {}, pins)
+    setting = _CatalogOptions(policy, reading or {}, pins)
     if _is_database(source) and table is None and take_parameter(str(source), "table")[1] is None:
-        return _of_database(str(source), setting)
-    main = _main(source, table, setting)
-    name = _name(source, main.table, table)
-    openers: dict[str, Callable[[], Held]] = {}
+        return _open_database_catalog(str(source), setting)
+    main = _open_main_table(source, table, setting)
+    name = _table_name(source, main.table, table)
+    openers: dict[str, Callable[[], CatalogTable]] = {}
     for other in (policy.tables if policy else {}).values():
-        openers[other.name] = _opener(other, setting, main.table.engine, source)
+        openers[other.name] = _table_opener(other, setting, main.table.engine, source)
     openers[main.name] = lambda: main
     openers.setdefault(name, lambda: main)
     return Catalog(openers, main=main.name), main.table.engine
 
 
-def _main(source: object, table: str | None, setting: _Setting) -> Held:
+def _open_main_table(source: object, table: str | None, setting: _CatalogOptions) -> CatalogTable:
     """Return the table that was named by its source."""
     _refuse_inference(source, table)
     engine, place = None, source
@@ -90,55 +92,61 @@ def _main(source: object, table: str | None, setting: _Setting) -> Held:
     try:
         if engine is not None and isinstance(source, str) and source == files.STANDARD_INPUT:
             place = str(files.store_standard_input(engine))
-        return _main_on(engine, place, source, table, setting)
+        return _open_main_on(engine, place, source, table, setting)
     except BaseException:
         if engine is not None:
             engine.close()
         raise
 
 
-def _main_on(
-    engine: Engine | None, place: object, source: object, table: str | None, setting: _Setting
-) -> Held:
+def _open_main_on(
+    engine: Engine | None,
+    place: object,
+    source: object,
+    table: str | None,
+    setting: _CatalogOptions,
+) -> CatalogTable:
     policy = setting.policy
     within = None if names_its_table(source) else table
     if policy is not None and not needs_kinds(place):
         opened = open_table(place, table=within, engine=engine, **setting.reading)
         said = select_table(policy, label=opened.label, name=table)
-        return _held(said.name, _conformed(opened, said), said, source)
+        return _make_catalog_table(said.name, _conform_private_table(opened, said), said, source)
     said = None
     if policy is not None:
         said = select_table(policy, label=label_of(place), name=table)
     name = said.name if said else _file_name(source)
-    opened, pinned = _open(
-        place, said, setting, table=within, engine=engine, account=_label(source, name)
+    opened, pinned = _open_source(
+        place, said, setting, table=within, engine=engine, account=_source_label(source, name)
     )
-    return _held(said.name if said else _name(source, opened, table), opened, said, source, pinned)
+    return _make_catalog_table(
+        said.name if said else _table_name(source, opened, table), opened, said, source, pinned
+    )
 
 
-def _open(
+def _open_source(
     place: object,
-    said: model.Table | None,
-    setting: _Setting,
+    said: model.TablePolicy | None,
+    setting: _CatalogOptions,
     *,
     account: str,
     table: str | None = None,
     engine: Engine | None = None,
-) -> tuple[Table, Pinned | None]:
+) -> tuple[Table, PinnedSchema | None]:
     """Return a table as its policy declares it, or as it was drafted when it was first asked about."""
     reading = setting.reading
     if said is not None:
         is_declared = needs_kinds(place) and not said.public
         schema = declared_schema(said) if is_declared else None
         opened = open_table(place, table=table, engine=engine, schema=schema, **reading)
-        return _conformed(opened, said), None
-    if not is_untyped(place):
+        return _conform_private_table(opened, said), None
+    if not is_untyped_source(place):
         opened = open_table(place, table=table, engine=engine, **reading)
         names = [column.name for column in opened.columns]
         pin = pin_name("keys", account, table, [*names, *(opened.undeclared or ())])
         return opened, setting.pins.find(pin) or setting.pins.draft(pin, opened)
     written = {"delimiter": reading.get("delimiter"), "encoding": reading.get("encoding")}
-    pin = pin_name("schema", account, table, header_names(place, table=table, **written))
+    pin = pin_name("schema", account, table, source_header_names(place, table=table, **written))
     pinned = setting.pins.find(pin)
     if pinned is None:
         with opened_table(place, table=table, **reading) as seen:
@@ -157,30 +165,32 @@ def _refuse_inference(source: object, table: str | None) -> None:
         )
 
 
-def _conformed(opened: Table, said: model.Table) -> Table:
+def _conform_private_table(opened: Table, said: model.TablePolicy) -> Table:
     """Return the table with the kinds that its policy declares; what is public is as it is."""
-    return opened if said.public else conformed(opened, said)
+    return opened if said.public else conform_table(opened, said)
 
 
 def _is_database(source: object) -> bool:
     return isinstance(source, (str, Path)) and str(source).startswith(POSTGRES)
 
 
-def _of_database(url: str, setting: _Setting) -> tuple[Catalog, Engine]:
+def _open_database_catalog(url: str, setting: _CatalogOptions) -> tuple[Catalog, Engine]:
     policy = setting.policy
     names = list_tables(url)
     if not names:
         open_table(url)  # which says that there is none
     first = open_table(url, table=names[0])
 
-    def opener(name: str) -> Callable[[], Held]:
+    def opener(name: str) -> Callable[[], CatalogTable]:
         said = policy.tables.get(name) if policy else None
         source = f"{url}#{name}"
 
-        def opened() -> Held:
-            account = _label(source, name)
-            found = _open(url, said, setting, account=account, table=name, engine=first.engine)
-            return _held(name, found[0], said, source, found[1])
+        def opened() -> CatalogTable:
+            account = _source_label(source, name)
+            found = _open_source(
+                url, said, setting, account=account, table=name, engine=first.engine
+            )
+            return _make_catalog_table(name, found[0], said, source, found[1])
 
         return opened
 
@@ -188,11 +198,11 @@ def _of_database(url: str, setting: _Setting) -> tuple[Catalog, Engine]:
     return Catalog({name: opener(name) for name in wanted}), first.engine
 
 
-def _name(source: object, main: Table, table: str | None) -> str:
+def _table_name(source: object, main: Table, table: str | None) -> str:
     if table is not None:
         return table
     if not isinstance(source, (str, Path)):
-        return FRAME
+        return FRAME_NAME
     text = str(source)
     if text.startswith((*POSTGRES, SPARK)):
         return main.label.rpartition(".")[2] if text.startswith(SPARK) else main.label
@@ -202,58 +212,60 @@ def _name(source: object, main: Table, table: str | None) -> str:
 def _file_name(source: object) -> str:
     """Return what a file is called in questions: people.csv is `people`."""
     if not isinstance(source, (str, Path)):
-        return FRAME
+        return FRAME_NAME
     stem = Path(str(source)).name
     while Path(stem).suffix:
         stem = Path(stem).stem
-    return stem or FRAME
+    return stem or FRAME_NAME
 
 
-def _opener(
-    said: model.Table, setting: _Setting, engine: Engine, main: object
-) -> Callable[[], Held]:
+def _table_opener(
+    said: model.TablePolicy, setting: _CatalogOptions, engine: Engine, main: object
+) -> Callable[[], CatalogTable]:
     policy = setting.policy
     folder = policy.path.parent if policy and policy.path else Path()
 
-    def opened() -> Held:
+    def opened() -> CatalogTable:
         place = said.source
         if place is None:
             place = str(main) if _is_database(main) else said.name
         elif "://" not in place and not place.startswith(SPARK):
             place = str(folder / place)
         table = said.name if _is_database(place) and "table=" not in place else None
-        account = _label(place, said.name)
-        found, _ = _open(
+        account = _source_label(place, said.name)
+        found, _ = _open_source(
             place, said, replace(setting, reading={}), account=account, table=table, engine=engine
         )
-        return _held(said.name, found, said, place)
+        return _make_catalog_table(said.name, found, said, place)
 
     return opened
 
 
-def _held(
+def _make_catalog_table(
     name: str,
     table: Table,
-    said: model.Table | None,
+    said: model.TablePolicy | None,
     source: object,
-    pinned: Pinned | None = None,
-) -> Held:
+    pinned: PinnedSchema | None = None,
+) -> CatalogTable:
     if said is not None:
         _require(table, said)
-    label = _label(source, name)
-    return Held(
+    label = _source_label(source, name)
+    return CatalogTable(
         name,
         table,
         said,
         account=f"table:{said.id if said and said.id else label}",
-        version=_version(source),
-        rank=_rank(_registration(source), source, table, said.unit if said else None),
-        origin=Origin(label, _short(source, name), _place(source, table)),
+        version=_content_version(source),
+        rank=_find_rank_column(
+            _read_registration(source), source, table, said.unit if said else None
+        ),
+        origin=Origin(label, _account_label(source, name), _content_location(source, table)),
         pinned=pinned,
     )
 
 
-def _require(table: Table, said: model.Table) -> None:
+def _require(table: Table, said: model.TablePolicy) -> None:
     """Refuse a table without its unit: then nobody knows whose a row is."""
     period = said.unit_period.column if said.unit_period else None
     for name in filter(None, (said.unit, period)):
@@ -268,7 +280,7 @@ def _require(table: Table, said: model.Table) -> None:
             raise UnknownColumn(f"The unit '{name}' is not in {table.label}.{near}")
 
 
-def _label(source: object, name: str) -> str:
+def _source_label(source: object, name: str) -> str:
     """Return where a table is, for people."""
     if not isinstance(source, (str, Path)):
         return f"frame/{name}"
@@ -282,13 +294,13 @@ def _label(source: object, name: str) -> str:
     return str(Path(text).expanduser().resolve())
 
 
-def _short(source: object, name: str) -> str:
+def _account_label(source: object, name: str) -> str:
     """Return what a table is called in the name of its account."""
     is_file = isinstance(source, (str, Path)) and not str(source).startswith((*POSTGRES, SPARK))
     return Path(str(source)).name if is_file else name
 
 
-def _place(source: object, table: Table) -> str | None:
+def _content_location(source: object, table: Table) -> str | None:
     """Return a text that is the same only for a table that nobody wrote to meanwhile.
 
     None where that cannot be known: then a table is recognized by its rows.
@@ -309,7 +321,7 @@ def _place(source: object, table: Table) -> str | None:
     return json.dumps(["files", table.label, written])
 
 
-def _version(source: object) -> str:
+def _content_version(source: object) -> str:
     """Return a text that changes when the content may have changed."""
     if isinstance(source, (str, Path)) and not str(source).startswith((*POSTGRES, SPARK)):
         text = str(source)
@@ -320,11 +332,11 @@ def _version(source: object) -> str:
     return secrets.token_hex(16)
 
 
-def _registration(source: object) -> Mapping[str, object]:
+def _read_registration(source: object) -> Mapping[str, object]:
     """Return what `discreet register` wrote beside a file, nothing where it was not registered."""
     if not isinstance(source, (str, Path)):
         return {}
-    beside = Path(f"{source}{REGISTERED}")
+    beside = Path(f"{source}{REGISTRATION_SUFFIX}")
     try:
         told = json.loads(beside.read_text("utf-8")) if beside.is_file() else {}
     except (OSError, ValueError):
@@ -332,7 +344,9 @@ def _registration(source: object) -> Mapping[str, object]:
     return told if isinstance(told, dict) else {}
 
 
-def _rank(told: Mapping[str, object], source: object, table: Table, unit: str | None) -> str | None:
+def _find_rank_column(
+    told: Mapping[str, object], source: object, table: Table, unit: str | None
+) -> str | None:
     """Return the column of ranks that was written into this very file for this unit."""
     name = told.get("rank")
     if not isinstance(name, str) or table.column(name) is None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.attack.intervals import wilson
-from discreet.policy.attacking import ATTACKS, tolerated
+from discreet.policy.attack_tolerance import ATTACKS, tolerance_of_attack
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 # Attacks on classes, one finding for each sensitive column.
 _LEARN_COLUMNS = ("homogeneity", "background", "skewness", "similarity", "inference")
@@ -135,7 +132,7 @@ def judge(found: Finding, tolerance: Mapping[str, float]) -> Finding:
     It exceeds when the advantage is larger, and the interval shows that it is more than chance: a
     guess that is right as often as without the target teaches nothing about the people in it.
     """
-    allowed = tolerated(tolerance, found.attack)
+    allowed = tolerance_of_attack(tolerance, found.attack)
     if allowed is None:
         return found
     reference = max(found.baseline or 0.0, found.control or 0.0)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import DiscreetError, InvalidManifest, SourceNotFound
-from discreet.measure.subject import select_table
+from discreet.measure.roles import select_table
+from discreet.policy import model
+from discreet.policy.hierarchy import Hierarchy
 from discreet.policy.load import load_policy, parse_policy
 from discreet.policy.model import KAnonymity
-
-if TYPE_CHECKING:
-    from discreet.policy import model
-    from discreet.policy.hierarchy import Hierarchy
 
 NAME = "release.json"
 
@@ -24,12 +22,12 @@ def find_manifest(release: object) -> Path | None:
         return None
     path = Path(release)
     for beside in (path.parent / f"{path.name}.{NAME}", path.parent / NAME):
-        if beside.is_file() and _output(beside) == path.name:
+        if beside.is_file() and _read_output_name(beside) == path.name:
             return beside
     return None
 
 
-def read_published(path: Path) -> model.Table:
+def read_published(path: Path) -> model.TablePolicy:
     """Return the table of the policy that the manifest in `path` publishes.
 
     A hierarchy in a file that did not come along is left out: an outsider lacks it as well.
@@ -45,7 +43,7 @@ def read_published(path: Path) -> model.Table:
     except FileNotFoundError:
         raise SourceNotFound(f"There is no manifest {path}.") from None
     except (OSError, ValueError, KeyError, TypeError, StopIteration, AttributeError):
-        raise _invalid(path) from None
+        raise _invalid_manifest(path) from None
     for column in columns.values():
         file = (column.get("hierarchy") or {}).get("file")
         if file is not None and not (path.parent / file).is_file():
@@ -53,18 +51,18 @@ def read_published(path: Path) -> model.Table:
     try:
         policy = parse_policy(json.dumps({"tables": tables}), path=path)
     except DiscreetError:
-        raise _invalid(path) from None
+        raise _invalid_manifest(path) from None
     return next(iter(policy.tables.values()))
 
 
-def describe(
+def describe_release(
     release: str,
     *,
     policy: Path | None,
     label: str,
     table: str | None = None,
     manifest: Path | None = None,
-) -> model.Table | None:
+) -> model.TablePolicy | None:
     """Return what is said of a release's columns: by the policy's table, else by its manifest.
 
     Args:
@@ -80,25 +78,25 @@ def describe(
     return read_published(found) if found is not None else None
 
 
-def hierarchies_of(table: model.Table | None) -> dict[str, Hierarchy]:
+def hierarchies_of(table: model.TablePolicy | None) -> dict[str, Hierarchy]:
     """Return what a policy's table says of how values become coarser, by column."""
     columns = table.columns if table is not None else ()
     return {column.name: column.hierarchy for column in columns if column.hierarchy is not None}
 
 
-def promised_k(table: model.Table | None) -> int:
+def promised_k(table: model.TablePolicy | None) -> int:
     """Return how many people a policy's table demands to look alike; without a word of it, two."""
     criteria = table.criteria if table is not None else ()
     return max((one.k for one in criteria if isinstance(one, KAnonymity)), default=2)
 
 
-def _invalid(path: Path) -> InvalidManifest:
+def _invalid_manifest(path: Path) -> InvalidManifest:
     return InvalidManifest(
         f"{path} tells no policy. Name the release.json that `discreet anonymize` wrote."
     )
 
 
-def _output(path: Path) -> str | None:
+def _read_output_name(path: Path) -> str | None:
     try:
         output = json.loads(path.read_text("utf-8"))["release"]["output"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from discreet.cli import options, output
-from discreet.cli.attacks.findings import tell_refusal
-from discreet.cli.wishes import Seconds, Share, Weights, criteria_options
+from discreet.cli.attacks.findings import print_refusal
+from discreet.cli.release_parameters import SecondsType, ShareType, WeightsType, criteria_options
 from discreet.errors import RiskNotTolerated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.release.release import Release
+from discreet.release.release import Release
 
 METHODS = ("local", "full-domain", "mondrian", "relaxed-mondrian", "cells")
 UTILITIES = (
@@ -56,22 +53,30 @@ def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--time",
             "seconds",
-            type=Seconds(),
+            type=SecondsType(),
             help="How long a search may take, such as 30s.",
         ),
         click.option("--target", metavar="COLUMN", help="What a classifier is to predict."),
         click.option(
-            "--weights", type=Weights(), hidden=True, help="What columns count for, such as age=2."
+            "--weights",
+            type=WeightsType(),
+            hidden=True,
+            help="What columns count for, such as age=2.",
         ),
         click.option(
             "--utility",
-            type=options.Word(UTILITIES),
+            type=options.SuggestingChoice(UTILITIES),
             metavar="NAME",
             help="What full-domain keeps small: loss, height …",
         ),
-        click.option("--suppress", type=Share(), help="Rows that may be suppressed, such as 5%."),
         click.option(
-            "--method", type=options.Word(METHODS), metavar="NAME", help="How classes are made."
+            "--suppress", type=ShareType(), help="Rows that may be suppressed, such as 5%."
+        ),
+        click.option(
+            "--method",
+            type=options.SuggestingChoice(METHODS),
+            metavar="NAME",
+            help="How classes are made.",
         ),
     ):
         command = option(command)
@@ -99,7 +104,7 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--output",
             "out",
             metavar="OUT",
-            callback=options.named,
+            callback=options.require_name,
             help="A .csv or .parquet file, a folder/, or a table.",
         ),
     ):
@@ -108,7 +113,7 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(help=HELP, epilog=EXAMPLES)
-@click.argument("source", metavar="SOURCE", required=False, callback=options.named)
+@click.argument("source", metavar="SOURCE", required=False, callback=options.require_name)
 @options.policy_option
 @options.role_options
 @click.option(
@@ -125,7 +130,7 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--earlier",
     multiple=True,
     metavar="FILE",
-    callback=options.named,
+    callback=options.require_name,
     help="A release of the same people made before.",
 )
 @options.accept_risk_option
@@ -150,48 +155,48 @@ def command(
         raise click.UsageError("--dry-run publishes nothing that a --manifest could prove.")
     write = _report_writer(report) if report is not None else None
     try:
-        found = _replay(replay, choices, source) if replay else _publish(source, choices)
+        found = _run_replay(replay, choices, source) if replay else _run_publish(source, choices)
     except RiskNotTolerated as refusal:
-        tell_refusal(refusal, as_json=as_json, report=report)
+        print_refusal(refusal, as_json=as_json, report=report)
         raise
     if write is not None:
         write(found)
     if as_json:
         output.print_json(found)
     else:
-        from discreet.cli.released import show
+        from discreet.cli.release_output import show_release
 
-        show(found, output.console())
+        show_release(found, output.console())
     if report is not None:
         click.echo(f"Report written to {report}.", err=True)
 
 
-def _publish(source: str | None, choices: dict[str, Any]) -> Release:
+def _run_publish(source: str | None, choices: dict[str, Any]) -> Release:
     if source is None:
         raise click.UsageError("Name the SOURCE, or a manifest with --replay.")
     if choices["out"] is None and not choices["dry_run"]:
         raise click.UsageError("Say where the release goes with -o, or add --dry-run.")
-    from discreet.cli.releasing import publish
+    from discreet.cli.publication import publish_release
 
-    return publish(source, choices)
+    return publish_release(source, choices)
 
 
-def _replay(path: Path, choices: dict[str, Any], source: str | None) -> Release:
+def _run_replay(path: Path, choices: dict[str, Any], source: str | None) -> Release:
     if source is not None:
         raise click.UsageError("A manifest names its source. Leave SOURCE out with --replay.")
-    from discreet.cli.releasing import KEPT, replay
+    from discreet.cli.publication import KEPT_CHOICES, replay_release
 
     context = click.get_current_context()
     for parameter in context.command.params:
         is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-        if is_given and parameter.name in KEPT:
+        if is_given and parameter.name in KEPT_CHOICES:
             raise click.UsageError(f"The manifest says it all: leave {parameter.opts[0]} out.")
-    return replay(path, choices)
+    return replay_release(path, choices)
 
 
 def _report_writer(path: Path) -> Callable[[Release], None]:
-    from discreet.report.release import write_report
-    from discreet.writing import require_writable
+    from discreet.report.release import write_release_report
+    from discreet.writing import require_writable_path
 
-    require_writable(path)
-    return lambda found: write_report(found, path)
+    require_writable_path(path)
+    return lambda found: write_release_report(found, path)

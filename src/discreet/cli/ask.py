@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli import asking, output
+from discreet.cli import curator_options, output
 
 if TYPE_CHECKING:
-    from discreet.answer.answer import Answer, Error
+    from discreet.answer.answer import Answer, CellError
 
 EXAMPLES = """\b
 Examples:
@@ -23,7 +23,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@asking.question_options
+@curator_options.question_options
 @click.option("--consistent", is_flag=True, help="No negative counts.")
 @click.option(
     "--dry-run", is_flag=True, help="Say what it would cost and spend nothing: `discreet explain`."
@@ -48,14 +48,14 @@ def command(
     one person; the answer says how far off each number may be, what it cost and what is left.
     The same question on the same data returns the same answer, for nothing.
     """
-    with asking.open_for(source, **choices) as curator:
+    with curator_options.open_curator_for(source, **choices) as curator:
         if dry_run:
-            from discreet.cli.explain import show
+            from discreet.cli.explain import show_explanation
 
             plan, text = curator.plan(
                 question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
             )
-            show(curator.explain(plan, text, confidence=confidence), as_json=as_json)
+            show_explanation(curator.explain(plan, text, confidence=confidence), as_json=as_json)
             return
         with output.progress() as step:
             step("Asking", 0, 1)
@@ -83,46 +83,54 @@ def _print(answer: Answer) -> None:
     header: list[str] = []
     for name, known in zip(answer.columns, has_error, strict=True):
         header += [name, "±"] if known else [name]
-    lines = [_cells(values, mine, has_error) for values, mine in zip(rows, errors, strict=True)]
+    lines = [
+        _format_cells(values, mine, has_error) for values, mine in zip(rows, errors, strict=True)
+    ]
     title = "Answer"
     if any(has_error):
-        title += f" (± {asking.percent(answer.confidence)} confidence, for the noise alone)"
-    output.print_table(to, title, header, lines, texts=_texts(rows, has_error))
+        title += f" (± {curator_options.format_share(answer.confidence)} confidence, for the noise alone)"
+    output.print_table(to, title, header, lines, texts=_text_columns(rows, has_error))
     if not rows:
         output.print_sentence(to, "No group has enough people to be told.")
     left = answer.remaining
-    spent = asking.amounts(answer.spent["epsilon"], answer.spent["delta"])
+    spent = curator_options.format_amounts(answer.spent["epsilon"], answer.spent["delta"])
     if answer.cached:
         spent = "nothing: this question was answered before"
-    remaining = asking.amounts(left["epsilon"], left["delta"])
+    remaining = curator_options.format_amounts(left["epsilon"], left["delta"])
     output.print_sentence(to, f"\nSpent {spent}. Left: {remaining}.")
     for caution in answer.cautions:
-        click.echo(output.harmless(f"! {caution}"), err=True)
+        click.echo(output.replace_control_characters(f"! {caution}"), err=True)
 
 
-def _cells(values: list[Any], errors: list[Error | None], has_error: list[bool]) -> list[str]:
+def _format_cells(
+    values: list[Any], errors: list[CellError | None], has_error: list[bool]
+) -> list[str]:
     cells: list[str] = []
     for value, error, known in zip(values, errors, has_error, strict=True):
         half = None if error is None else error.high - value
-        cells.append(_cell(value, half))
+        cells.append(_format_cell(value, half))
         if known:
-            cells.append("" if half is None else asking.short(float(f"{half:.3g}")))
+            cells.append("" if half is None else curator_options.format_short(float(f"{half:.3g}")))
     return cells
 
 
-def _cell(value: Any, half: float | None) -> str:
+def _format_cell(value: Any, half: float | None) -> str:
     """Return a value; of a real number no digits that its error makes meaningless."""
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     if half is None or not isfinite(half) or half <= 0 or isinstance(value, int):
-        return asking.short(value)
+        return curator_options.format_short(value)
     digits = 2 - floor(log10(half))
-    return f"{round(value, digits):,.{max(digits, 0)}f}" if isfinite(value) else asking.short(value)
+    return (
+        f"{round(value, digits):,.{max(digits, 0)}f}"
+        if isfinite(value)
+        else curator_options.format_short(value)
+    )
 
 
-def _texts(rows: list[list[Any]], has_error: list[bool]) -> set[int]:
+def _text_columns(rows: list[list[Any]], has_error: list[bool]) -> set[int]:
     """Return which printed columns hold words."""
     texts: set[int] = set()
     place = 0

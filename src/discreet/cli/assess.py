@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli import options, output
+from discreet.measure.assessment import Assessment, SensitiveColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from rich.console import Console
 
-    from discreet.measure.assessment import Assessment, SensitiveColumn
 
 SENSITIVE_ABREAST = 5  # sensitive columns side by side in one table
 COLUMNS_ABREAST = 5  # quasi-identifiers; more share one cell of a terminal's width
@@ -84,24 +83,24 @@ def command(
     if as_json:
         output.print_json(found)
     else:
-        show(found, output.console())
+        show_assessment(found, output.console())
     if report is not None:
         click.echo(f"Report written to {report}.", err=True)
 
 
 def _report_writer(path: Path) -> Callable[[Assessment], None]:
     """Return what writes the report; a missing library or a wrong place is told before any work."""
-    from discreet.report.assessment import write_report
-    from discreet.writing import require_writable
+    from discreet.report.assessment import write_assessment_report
+    from discreet.writing import require_writable_path
 
-    require_writable(path)
-    return lambda found: write_report(found, path)
+    require_writable_path(path)
+    return lambda found: write_assessment_report(found, path)
 
 
-def show(found: Assessment, to: Console) -> None:
+def show_assessment(found: Assessment, to: Console) -> None:
     """Print an assessment for its custodian: the verdict, then tables."""
     output.print_sentence(to, found.verdict, style="bold")
-    output.print_sentence(to, _facts(found))
+    output.print_sentence(to, _describe_size(found))
     _show_criteria(found, to)
     _show_sizes(found, to)
     _show_columns(found, to)
@@ -114,30 +113,30 @@ def show(found: Assessment, to: Console) -> None:
         output.print_sentence(to, f"! {caution}", style="yellow")
 
 
-def _facts(found: Assessment) -> str:
-    from discreet.measure.describe import counted
+def _describe_size(found: Assessment) -> str:
+    from discreet.measure.describe import format_count
 
-    facts = counted(found.rows, "row", "rows")
+    facts = format_count(found.rows, "row", "rows")
     if found.unit:
-        facts += f" of {counted(found.people, 'person', 'people')}"
+        facts += f" of {format_count(found.people, 'person', 'people')}"
     if found.suppressed:
         facts += f", {found.suppressed:,} of them suppressed"
     if found.k is None:
         return f"{facts}."
-    classes = counted(found.classes, "class", "classes")
+    classes = format_count(found.classes, "class", "classes")
     return f"{facts}, in {classes} of people who look alike; the smallest has {found.k:,} (k = {found.k:,})."
 
 
 def _show_criteria(found: Assessment, to: Console) -> None:
-    from discreet.measure.criteria import words
+    from discreet.measure.criteria import wording
 
     if not found.criteria:
         return
     rows = [
         (
-            f"{'✓' if verdict.holds else '✗'} {words.criterion(verdict)}",
-            words.required(verdict),
-            words.reached(verdict, k=found.k),
+            f"{'✓' if verdict.holds else '✗'} {wording.describe_criterion(verdict)}",
+            wording.describe_requirement(verdict),
+            wording.describe_level(verdict, k=found.k),
             f"{verdict.failing_people:,}",
             f"{verdict.failing_classes:,}",
         )
@@ -149,20 +148,20 @@ def _show_criteria(found: Assessment, to: Console) -> None:
 
 
 def _show_sizes(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import bins, percent
+    from discreet.measure.describe import bin_sizes, format_percent
 
     total = sum(found.class_sizes.values()) or 1
     rows: list[tuple[str, str, str]] = []
-    for first, last, people, _ in bins(found.class_sizes, (1, 2, 3, 4, 5, 10, 20, 100)):
+    for first, last, people, _ in bin_sizes(found.class_sizes, (1, 2, 3, 4, 5, 10, 20, 100)):
         name = str(first) if first == last else f"{first}–{last}" if last else f"{first} and more"
         if people:
-            rows.append((name, f"{people:,}", percent(people / total)))
+            rows.append((name, f"{people:,}", format_percent(people / total)))
     header = ("Class of", "People", "Share")
     output.print_table(to, "People by the size of their class", header, rows)
 
 
 def _show_columns(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import percent
+    from discreet.measure.describe import format_percent
 
     if not found.columns:
         return
@@ -173,7 +172,7 @@ def _show_columns(found: Assessment, to: Console) -> None:
             column.role,
             f"{column.distinct:,}",
             f"{column.unique:,}",
-            percent(column.unique / max(found.people, 1)),
+            format_percent(column.unique / max(found.people, 1)),
         )
         for column in ranked[:12]
     ]
@@ -183,7 +182,7 @@ def _show_columns(found: Assessment, to: Console) -> None:
 
 
 def _show_combinations(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import percent
+    from discreet.measure.describe import format_percent
 
     searched = found.combinations
     if searched is None or not searched.most_exposing:
@@ -192,7 +191,7 @@ def _show_combinations(found: Assessment, to: Console) -> None:
         (
             " + ".join(entry.columns),
             f"{entry.unique:,}",
-            percent(entry.unique / searched.people),
+            format_percent(entry.unique / searched.people),
             f"{entry.minimal:,}",
         )
         for entry in searched.most_exposing[:8]
@@ -202,14 +201,14 @@ def _show_combinations(found: Assessment, to: Console) -> None:
 
 
 def _show_exposures(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import percent
+    from discreet.measure.describe import format_percent
 
     rows = [
         (
             f"{'✗ ' if one.exceeds else ''}{one.attack}{f' of {one.column}' if one.column else ''}",
             f"{one.people:,}",
-            percent(one.share),
-            percent(one.tolerance),
+            format_percent(one.share),
+            format_percent(one.tolerance),
         )
         for one in found.exposures
         if one.people
@@ -223,16 +222,16 @@ def _show_sensitive(found: Assessment, to: Console) -> None:
     names = list(found.sensitive)
     for start in range(0, len(names), SENSITIVE_ABREAST):
         abreast = names[start : start + SENSITIVE_ABREAST]
-        levels = [_levels(found.sensitive[name]) for name in abreast]
+        levels = [_sensitive_levels(found.sensitive[name]) for name in abreast]
         rows = [
-            (measure, *(output.number(column[measure]) for column in levels))
+            (measure, *(output.format_number(column[measure]) for column in levels))
             for measure in levels[0]
         ]
         title = "What the worst class reveals: l is safer when large, the others when small"
         output.print_table(to, title, ("Sensitive column", *abreast), rows)
 
 
-def _levels(column: SensitiveColumn) -> dict[str, float | None]:
+def _sensitive_levels(column: SensitiveColumn) -> dict[str, float | None]:
     return {
         "l-diversity, distinct": column.l.distinct,
         "l-diversity, probabilistic": column.l.probabilistic,
@@ -252,10 +251,14 @@ def _show_worst(found: Assessment, to: Console) -> None:
     shown = [("smallest", view) for view in found.smallest[:3]]
     for name, column in found.sensitive.items():
         fewest, farthest = column.worst["distinct"][:1], column.worst["equal"][:1]
-        shown += [(f"{name}: fewest values, l = {output.number(v.level)}", v) for v in fewest]
-        shown += [(f"{name}: least typical, t = {output.number(v.level)}", v) for v in farthest]
+        shown += [
+            (f"{name}: fewest values, l = {output.format_number(v.level)}", v) for v in fewest
+        ]
+        shown += [
+            (f"{name}: least typical, t = {output.format_number(v.level)}", v) for v in farthest
+        ]
     columns = found.quasi
-    values = [tuple(map(_cell, view.values.values())) for _, view in shown]
+    values = [tuple(map(_format_cell, view.values.values())) for _, view in shown]
     if len(columns) > COLUMNS_ABREAST:
         columns = (", ".join(columns),)
         values = [(", ".join(cells),) for cells in values]
@@ -267,13 +270,13 @@ def _show_worst(found: Assessment, to: Console) -> None:
     output.print_table(to, title, header, rows, texts=range(len(header) - 1))
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     return "missing" if value is None else str(value)
 
 
 def _show_risk(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import percent
-    from discreet.report.words import round_share
+    from discreet.measure.describe import format_percent
+    from discreet.report.wording import round_share
 
     risk = found.risk
     rows: list[tuple[object, ...]] = []
@@ -282,9 +285,11 @@ def _show_risk(found: Assessment, to: Console) -> None:
         ("Journalist: knows who may be in it", risk.journalist),
     ):
         shares = (adversary.worst, adversary.average, adversary.share_at_risk)
-        rows.append((name, *("–" if share is None else percent(share) for share in shares)))
+        rows.append((name, *("–" if share is None else format_percent(share) for share in shares)))
     marketer = risk.marketer.expected_share
-    rows.append(("Marketer: wants anybody", "", "–" if marketer is None else percent(marketer), ""))
+    rows.append(
+        ("Marketer: wants anybody", "", "–" if marketer is None else format_percent(marketer), "")
+    )
     header = (
         "Adversary",
         "Worst",
@@ -298,13 +303,13 @@ def _show_risk(found: Assessment, to: Console) -> None:
             to,
             f"Against a population of {presence.population:,} people: each class has at least "
             f"{presence.k_map:,} of them (k-map), and whoever fits one is in the table with a chance "
-            f"between {percent(presence.lowest)} and {percent(min(presence.highest, 1.0))}.",
+            f"between {format_percent(presence.lowest)} and {format_percent(min(presence.highest, 1.0))}.",
         )
     _show_population(found, to)
 
 
 def _show_population(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import percent
+    from discreet.measure.describe import format_percent
 
     if found.population is None:
         return
@@ -316,7 +321,7 @@ def _show_population(found: Assessment, to: Console) -> None:
             rows.append((title, "–", "–", f"no estimate: {estimate.reason}"))
         else:
             note = "chosen by Dankar's rule" if estimates.chosen == name else ""
-            share = percent(estimate.share or 0.0)
+            share = format_percent(estimate.share or 0.0)
             rows.append((title, f"{estimate.uniques:,.0f}", share, note))
     title = f"Estimated unique people in a population of {estimates.population:,.0f}"
     header = ("Estimator", "People", "Share", "")

@@ -48,7 +48,7 @@ Exit 3 when a finding exceeds the tolerance of the policy or of --tolerance.
 """
 
 
-class Methods(click.Group):
+class AttackGroup(click.Group):
     """A group that knows its methods by name and imports one only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -72,6 +72,6 @@ class Methods(click.Group):
             formatter.write_dl(list(METHODS.items()))
 
 
-@click.group(cls=Methods, epilog=EPILOG, subcommand_metavar="METHOD …")
+@click.group(cls=AttackGroup, epilog=EPILOG, subcommand_metavar="METHOD …")
 def command() -> None:
     """Play the adversary against a published table or against whatever answers questions."""

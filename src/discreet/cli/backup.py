@@ -9,7 +9,7 @@ import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
-from discreet.cli.served import BACKED_UP, key_file_option, record_in
+from discreet.cli.server_folder import BACKED_UP, key_file_option, record_in
 
 EXAMPLES = """\b
 Examples:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from discreet.cli import asking, output
+from discreet.cli import curator_options, output
 from discreet.cli.options import json_option
-from discreet.cli.served import key_file_option, opened
+from discreet.cli.server_folder import key_file_option, open_server_folder
+from discreet.dp.ledger.ledger import Ledger
+from discreet.dp.ledger.records import LedgerEntry, LedgerSource, RemainingBudget
 from discreet.errors import SourceNotFound, WrongUsage
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.dp.ledger.book import Ledger
-    from discreet.dp.ledger.records import Entry, Remaining, Source
 
 EXAMPLES = """\b
 Examples:
@@ -42,7 +39,7 @@ class Spending(Result):
 
 
 @click.command(epilog=EXAMPLES)
-@asking.ledger_option
+@curator_options.ledger_option
 @click.option("--account", metavar="NAME", help="Only entries of this account.")
 @click.option(
     "--entries",
@@ -70,10 +67,10 @@ def command(
     as_json: bool,
 ) -> None:
     """Show what each budget has spent and what is left of it."""
-    from discreet.answer.ledgers import ledger_place
-    from discreet.dp.ledger.book import Ledger
+    from discreet.answer.ledgers import ledger_location
+    from discreet.dp.ledger.ledger import Ledger
 
-    place = ledger or ledger_place("")
+    place = ledger or ledger_location("")
     if "://" not in str(place) and not Path(place).exists():
         raise SourceNotFound(
             f"There is no ledger at {place}. It is made by the first question: `discreet ask`."
@@ -81,15 +78,17 @@ def command(
     book = Ledger(place)
     try:
         if reopen is not None:
-            _reopen(book, place, reopen, key_file)
+            _reopen_budgets(book, place, reopen, key_file)
         verified = book.verify() if verify else None
         left = book.remaining(book.accounts())
-        labels = _labels(book.source_labels())
+        labels = _account_labels(book.source_labels())
         entries = book.entries(account, limit=count)
     finally:
         book.close()
     found = Spending(
-        [_account(item, labels) for item in left], [_entry(e) for e in entries], verified
+        [_account_entry(item, labels) for item in left],
+        [_ledger_entry(e) for e in entries],
+        verified,
     )
     if as_json:
         output.print_json(found)
@@ -97,7 +96,7 @@ def command(
         _print(found)
 
 
-def _labels(sources: list[Source]) -> dict[str, str]:
+def _account_labels(sources: list[LedgerSource]) -> dict[str, str]:
     """Return where the table of each account was first found, by the account's name."""
     found: dict[str, str] = {}
     for source in sources:
@@ -106,7 +105,7 @@ def _labels(sources: list[Source]) -> dict[str, str]:
     return found
 
 
-def _reopen(book: Ledger, place: str | Path, reason: str, key_file: Path | None) -> None:
+def _reopen_budgets(book: Ledger, place: str | Path, reason: str, key_file: Path | None) -> None:
     """Let the budgets of a ledger be spent again; that of a server is told by its journal, too."""
     if not reason.strip():
         raise WrongUsage("Say why the budget may be spent again: --reopen REASON")
@@ -117,27 +116,27 @@ def _reopen(book: Ledger, place: str | Path, reason: str, key_file: Path | None)
     if not (folder / "control.sqlite").is_file():
         book.reopen_budget(reason, at=at)
         return
-    with opened(folder, key_file) as served:
+    with open_server_folder(folder, key_file) as served:
         served.record("budget", f"reopen budgets: {reason}")
         if served.seal is not None:
             book.authenticate(served.seal)
         book.reopen_budget(reason, at=at)
 
 
-def _account(item: Remaining, labels: Mapping[str, str]) -> dict[str, Any]:
+def _account_entry(item: RemainingBudget, labels: Mapping[str, str]) -> dict[str, Any]:
     table = item.name.rpartition("@")[2].partition("/")[0]
     return {
         "account": item.name,
         "table": labels.get(item.name, labels.get(table)),
         "accounting": item.accounting,
-        "epsilon": _amount(item.epsilon),
-        "delta": _amount(item.delta),
-        "rho": None if item.rho is None else _amount(item.rho),
+        "epsilon": _amount_entry(item.epsilon),
+        "delta": _amount_entry(item.delta),
+        "rho": None if item.rho is None else _amount_entry(item.rho),
         "cell": item.cell,
     }
 
 
-def _amount(amount: Any) -> dict[str, float]:
+def _amount_entry(amount: Any) -> dict[str, float]:
     return {
         "spent": float(amount.spent),
         "limit": float(amount.limit),
@@ -145,7 +144,7 @@ def _amount(amount: Any) -> dict[str, float]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _ledger_entry(entry: LedgerEntry) -> dict[str, Any]:
     price = entry.price
     return {
         "at": entry.at.isoformat(timespec="seconds"),
@@ -175,17 +174,17 @@ def _print(found: Spending) -> None:
         [
             item["account"],
             *([_short_label(item["table"])] if has_tables else []),
-            asking.short(item["epsilon"]["spent"]),
-            asking.short(item["epsilon"]["limit"]),
-            asking.short(item["epsilon"]["left"]),
-            asking.short(item["delta"]["left"]),
-            *([_part(item["cell"])] if has_parts else []),
+            curator_options.format_short(item["epsilon"]["spent"]),
+            curator_options.format_short(item["epsilon"]["limit"]),
+            curator_options.format_short(item["epsilon"]["left"]),
+            curator_options.format_short(item["delta"]["left"]),
+            *([_part_label(item["cell"])] if has_parts else []),
         ]
         for item in found.accounts
     ]
     words = [index for index, name in enumerate(header) if name in ("account", "table", "least in")]
     output.print_table(to, "Budgets", header, rows, texts=words)
-    lines = [_line(entry) for entry in found.entries if entry["state"] != "limit"]
+    lines = [_entry_cells(entry) for entry in found.entries if entry["state"] != "limit"]
     if lines:
         # A question is charged to several accounts and told once.
         once = [list(line) for line in dict.fromkeys(map(tuple, lines))]
@@ -195,10 +194,10 @@ def _print(found: Spending) -> None:
         output.print_sentence(to, f"\nThe book is whole: {found.verified:,} entries verified.")
 
 
-def _line(entry: dict[str, Any]) -> list[str]:
+def _entry_cells(entry: dict[str, Any]) -> list[str]:
     return [
         entry["at"].replace("T", " ").removesuffix("+00:00"),
-        asking.short(entry["epsilon"]),
+        curator_options.format_short(entry["epsilon"]),
         _STATES[entry["state"]],
         entry["question"] or "",
     ]
@@ -209,6 +208,6 @@ def _short_label(label: str | None) -> str:
     return "" if label is None else PurePath(label.rpartition("#")[2]).name
 
 
-def _part(cell: str | None) -> str:
+def _part_label(cell: str | None) -> str:
     """Return the part without how its table is divided."""
     return "" if cell is None else cell.rpartition("|")[2]

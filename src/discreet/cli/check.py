@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from discreet.cli import options, output
 from discreet.errors import WrongUsage
-
-if TYPE_CHECKING:
-    from discreet.measure.assessment import Verdict
-    from discreet.measure.exposure import Exposure
+from discreet.measure.assessment import CriterionVerdict
+from discreet.measure.exposure import Exposure
 
 NOT_SAFE_ENOUGH = 3
 
@@ -59,41 +57,41 @@ def command(
         output.print_json(found)
     else:
         for verdict in found.criteria:
-            click.echo(output.harmless(_line(verdict, k=found.k)))
+            click.echo(output.replace_control_characters(_verdict_line(verdict, k=found.k)))
         for exposure in found.exposures:
-            click.echo(output.harmless(_exposed(exposure)))
+            click.echo(output.replace_control_characters(_exposure_line(exposure)))
         for point in found.undecided:
-            click.echo(output.harmless(f"FAILED {point}"))
+            click.echo(output.replace_control_characters(f"FAILED {point}"))
         # Beside the verdicts: no criterion looks at the names that somebody forgot to remove.
         for caution in found.cautions:
-            click.echo(output.harmless(f"! {caution}"), err=True)
+            click.echo(output.replace_control_characters(f"! {caution}"), err=True)
     if not found.holds or not found.is_tolerable:
         ctx.exit(NOT_SAFE_ENOUGH)
 
 
-def _exposed(exposure: Exposure) -> str:
-    from discreet.measure.describe import percent
+def _exposure_line(exposure: Exposure) -> str:
+    from discreet.measure.describe import format_percent
 
     state = "FAILED" if exposure.exceeds else "ok    "
     of = f" of {exposure.column}" if exposure.column else ""
     line = (
-        f"{state} {exposure.attack}{of}: {percent(exposure.share)} of people, "
-        f"tolerated {percent(exposure.tolerance)}"
+        f"{state} {exposure.attack}{of}: {format_percent(exposure.share)} of people, "
+        f"tolerated {format_percent(exposure.tolerance)}"
     )
     return f"{line}. {exposure.words}" if exposure.exceeds else line
 
 
-def _line(verdict: Verdict, *, k: int | None) -> str:
-    from discreet.measure.criteria import words
-    from discreet.measure.describe import counted
+def _verdict_line(verdict: CriterionVerdict, *, k: int | None) -> str:
+    from discreet.measure.criteria import wording
+    from discreet.measure.describe import format_count
 
     state = "ok    " if verdict.holds else "FAILED"
     line = (
-        f"{state} {words.criterion(verdict)}: reached {words.reached(verdict, k=k)}, "
-        f"required {words.required(verdict)}"
+        f"{state} {wording.describe_criterion(verdict)}: reached {wording.describe_level(verdict, k=k)}, "
+        f"required {wording.describe_requirement(verdict)}"
     )
     if verdict.holds:
         return line
-    people = counted(verdict.failing_people, "person", "people")
-    classes = counted(verdict.failing_classes, "class", "classes")
+    people = format_count(verdict.failing_people, "person", "people")
+    classes = format_count(verdict.failing_classes, "class", "classes")
     return f"{line}; {people} in {classes} fail"

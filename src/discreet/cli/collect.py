@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from discreet.cli import options, output
 from discreet.cli.epsilon import EXACT
+from discreet.dp.local.protocol import Protocol
+from discreet.engines.engine import Table
 from discreet.errors import EmptySource, OutputRefused, SourceNotFound, UnsuitableValues, WrongUsage
+from discreet.policy import model
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from discreet.dp.local.protocol import Protocol
-    from discreet.engines.engine import Table
-    from discreet.policy import model
 
 EXAMPLES = """\b
 Examples:
@@ -30,7 +28,7 @@ METHODS = ("randomized-response", "grr", "oue", "olh", "hadamard")
 
 
 @dataclass(frozen=True)
-class Collected(Result):
+class CollectedReports(Result):
     """How reports were made. `error` is the standard error of the count of a rare value."""
 
     epsilon: float
@@ -46,12 +44,12 @@ class Collected(Result):
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("source", metavar="SOURCE", required=False, callback=options.named)
+@click.argument("source", metavar="SOURCE", required=False, callback=options.require_name)
 @click.option("--column", metavar="NAME", help="The column that people report.")
 @click.option("--epsilon", type=EXACT, metavar="E", help="What each report may give away.")
 @click.option(
     "--method",
-    type=options.Word(METHODS),
+    type=options.SuggestingChoice(METHODS),
     metavar="|".join(METHODS),
     help="How values are reported. Default: the method whose counts vary least.",
 )
@@ -68,7 +66,7 @@ class Collected(Result):
     "out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    callback=options.named,
+    callback=options.require_name,
     help="Where the reports go: .csv, .tsv (also .gz, .zst) or .parquet.",
 )
 @click.option("--force", is_flag=True, help="Replace the output if it exists.")
@@ -78,7 +76,7 @@ class Collected(Result):
     "reports",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    callback=options.named,
+    callback=options.require_name,
     help="Count what the reports in FILE say, instead of making any.",
 )
 @click.option(
@@ -104,29 +102,31 @@ def command(source: str | None, reports: Path | None, as_json: bool, **choices: 
         raise WrongUsage("Name the SOURCE whose column people report, or --estimate FILE.")
     if choices["consistent"] or choices["confidence"] is not None:
         raise WrongUsage("--consistent and --confidence are for --estimate.")
-    found = _collect(source, choices)
+    found = _collect_reports(source, choices)
     if as_json:
         output.print_json(found)
         return
     what = f"Each of {found.rows:,} people reports '{found.column}' by {found.method}"
-    click.echo(output.harmless(f"{what}: {found.epsilon:.6g}-DP for each report."))
+    click.echo(
+        output.replace_control_characters(f"{what}: {found.epsilon:.6g}-DP for each report.")
+    )
     click.echo(f"The count of a rare value will have a standard error of {found.error:,.4g}.")
     if found.output is not None:
         place = f"Written to {found.output}, manifest in {found.manifest}"
-        click.echo(output.harmless(place))
+        click.echo(output.replace_control_characters(place))
 
 
-def _collect(source: str, choices: dict[str, Any]) -> Collected:
+def _collect_reports(source: str, choices: dict[str, Any]) -> CollectedReports:
     """Make reports of a column, and write them unless this is a dry run."""
     from discreet.engines.connect import open_table
-    from discreet.measure.subject import require_column
+    from discreet.measure.roles import require_column
 
     column, epsilon = choices["column"], choices["epsilon"]
     if column is None or epsilon is None:
         raise WrongUsage(
             "Say which column people report and what a report may give away: --column, --epsilon."
         )
-    out = None if choices["dry_run"] else _place(source, choices)
+    out = None if choices["dry_run"] else _output_path(source, choices)
     table = open_table(
         source,
         table=choices["table"],
@@ -136,51 +136,51 @@ def _collect(source: str, choices: dict[str, Any]) -> Collected:
     )
     try:
         require_column(table, column)
-        described = _described(table, choices)
-        protocol = _design(choices, described)
+        described = _policy_table(table, choices)
+        protocol = _design_protocol(choices, described)
         _require_people(table, described)
-        reports = _perturb(table, column, protocol, other=choices["other"])
+        reports = _perturb_column(table, column, protocol, other=choices["other"])
     finally:
         table.engine.close()
     if out is not None:
         _write(reports, protocol, out, column=column, force=choices["force"])
-    return _told(protocol, column=column, rows=reports.num_rows, out=out)
+    return _describe_reports(protocol, column=column, rows=reports.num_rows, out=out)
 
 
-def _place(source: str, choices: dict[str, Any]) -> Path:
+def _output_path(source: str, choices: dict[str, Any]) -> Path:
     """Return where the reports go; a place that cannot be written is refused before any work."""
-    from discreet.cli.places import refuse_collisions
-    from discreet.dp.local.record import record_path
+    from discreet.cli.file_collisions import refuse_collisions
+    from discreet.dp.local.record import reports_manifest_path
     from discreet.release.output.target import FileTarget
     from discreet.release.write import parse_target
-    from discreet.writing import require_writable
+    from discreet.writing import require_writable_path
 
     out: Path | None = choices["out"]
     if out is None:
         raise WrongUsage("Say where the reports go: -o reports.csv; or add --dry-run.")
     if not isinstance(parse_target(out, force=choices["force"]), FileTarget):
         raise OutputRefused(f"{out}: reports are written to one file, such as reports.csv.")
-    require_writable(record_path(out), may_exist=choices["force"])
+    require_writable_path(reports_manifest_path(out), may_exist=choices["force"])
     refuse_collisions(
         [choices["policy"]],
-        {"the reports": out, "their manifest": record_path(out)},
+        {"the reports": out, "their manifest": reports_manifest_path(out)},
         source=source,
     )
     return out
 
 
-def _described(table: Table, choices: dict[str, Any]) -> model.Table | None:
+def _policy_table(table: Table, choices: dict[str, Any]) -> model.TablePolicy | None:
     if choices["policy"] is None:
         return None
-    from discreet.measure.subject import select_table
+    from discreet.measure.roles import select_table
     from discreet.policy.load import load_policy
 
     return select_table(load_policy(choices["policy"]), label=table.label, name=choices["table"])
 
 
-def _design(choices: dict[str, Any], described: model.Table | None) -> Protocol:
+def _design_protocol(choices: dict[str, Any], described: model.TablePolicy | None) -> Protocol:
     """Return the protocol; the values come from the command or the policy, never from the data."""
-    from discreet.dp.local.protocol import design
+    from discreet.dp.local.protocol import design_protocol
     from discreet.policy.domain import declared_values
 
     values: tuple[str, ...] | None = choices["values"]
@@ -195,10 +195,10 @@ def _design(choices: dict[str, Any], described: model.Table | None) -> Protocol:
             "--values, or as `values:` of the column in a policy (where `init` wrote `drafted`, check "
             "them and change that word to `public`)."
         )
-    return design(values, epsilon=choices["epsilon"], method=choices["method"])
+    return design_protocol(values, epsilon=choices["epsilon"], method=choices["method"])
 
 
-def _require_people(table: Table, described: model.Table | None) -> None:
+def _require_people(table: Table, described: model.TablePolicy | None) -> None:
     """Refuse several rows of one person: each would be a report, and their epsilons add up."""
     unit = described.unit if described is not None else None
     if unit is None or table.column(unit) is None:
@@ -209,8 +209,8 @@ def _require_people(table: Table, described: model.Table | None) -> None:
 
     people = exp.Count(this=exp.Distinct(expressions=[build.column(unit)]))
     query = build.select(
-        build.named(build.count_rows(), "rows"),
-        build.named(people, "people"),
+        build.alias_as(build.count_star(), "rows"),
+        build.alias_as(people, "people"),
         source=table.relation,
     )
     counted = table.engine.run(query).to_pylist()[0]
@@ -221,31 +221,31 @@ def _require_people(table: Table, described: model.Table | None) -> None:
         )
 
 
-def _perturb(table: Table, column: str, protocol: Protocol, *, other: str | None) -> Any:
+def _perturb_column(table: Table, column: str, protocol: Protocol, *, other: str | None) -> Any:
     import pyarrow as pa
     from sqlglot import exp
 
-    from discreet.dp.local.collect import perturb
+    from discreet.dp.local.collect import perturb_column
     from discreet.sql import build
 
     text = exp.cast(build.column(column), exp.DataType.Type.TEXT)
-    query = build.select(build.named(text, "value"), source=table.relation)
+    query = build.select(build.alias_as(text, "value"), source=table.relation)
     batches = [batch.column(0).cast(pa.string()) for batch in table.engine.stream(query)]
     values = pa.chunked_array(batches, pa.string())
     if not len(values):
         raise EmptySource(f"{table.label} has a header but no rows: there is nobody to ask.")
-    return perturb(values, protocol, other=other)
+    return perturb_column(values, protocol, other=other)
 
 
 def _write(reports: Any, protocol: Protocol, out: Path, *, column: str, force: bool) -> None:
     """Write the reports, sorted so that their order says nothing, and their manifest."""
     from importlib.metadata import version
 
-    from discreet.dp.local.record import describe, record_path
+    from discreet.dp.local.record import describe_protocol, reports_manifest_path
     from discreet.engines.connect import open_table
     from discreet.release.write import parse_target, write_rows
     from discreet.sql import build
-    from discreet.writing import write_whole
+    from discreet.writing import write_atomically
 
     made = open_table(reports)
     try:
@@ -256,17 +256,19 @@ def _write(reports: Any, protocol: Protocol, out: Path, *, column: str, force: b
     finally:
         made.engine.close()
     program = f"discreet {version('discreet')}"
-    told = describe(protocol, column=column, rows=reports.num_rows, program=program)
-    write_whole(record_path(out), told)
+    told = describe_protocol(protocol, column=column, rows=reports.num_rows, program=program)
+    write_atomically(reports_manifest_path(out), told)
 
 
-def _told(protocol: Protocol, *, column: str, rows: int, out: Path | None) -> Collected:
+def _describe_reports(
+    protocol: Protocol, *, column: str, rows: int, out: Path | None
+) -> CollectedReports:
     from discreet.dp.local.collect import support_of
-    from discreet.dp.local.record import record_path
+    from discreet.dp.local.record import reports_manifest_path
 
     chances = support_of(protocol)
     true, other = float(chances.true), float(chances.other)
-    return Collected(
+    return CollectedReports(
         epsilon=float(protocol.epsilon),
         method=protocol.method,
         column=column,
@@ -276,27 +278,29 @@ def _told(protocol: Protocol, *, column: str, rows: int, out: Path | None) -> Co
         chance_if_other=other,
         error=(rows * other * (1 - other)) ** 0.5 / (true - other),
         output=str(out) if out is not None else None,
-        manifest=str(record_path(out)) if out is not None else None,
+        manifest=str(reports_manifest_path(out)) if out is not None else None,
     )
 
 
 def _show_estimates(path: Path, as_json: bool, choices: dict[str, Any]) -> None:
-    from discreet.dp.local.collect import estimate
-    from discreet.dp.local.record import read_record, read_reports, record_path
+    from discreet.dp.local.collect import estimate_frequencies
+    from discreet.dp.local.record import read_reports, read_reports_manifest, reports_manifest_path
 
     if not path.is_file():
         raise SourceNotFound(f"There is no file {path}.")
-    protocol = read_record(record_path(path))
+    protocol = read_reports_manifest(reports_manifest_path(path))
     if protocol is None:
         if choices["epsilon"] is None or choices["values"] is None or choices["method"] is None:
             raise WrongUsage(
-                f"{path} has no manifest {record_path(path).name} beside it. Say how the reports were "
+                f"{path} has no manifest {reports_manifest_path(path).name} beside it. Say how the reports were "
                 "made: --method, --epsilon and --values."
             )
-        protocol = _design(choices, None)
+        protocol = _design_protocol(choices, None)
     elif any(choices[name] is not None for name in ("epsilon", "values", "method")):
-        raise WrongUsage(f"{record_path(path)} says how the reports were made. Leave that out.")
-    found = estimate(
+        raise WrongUsage(
+            f"{reports_manifest_path(path)} says how the reports were made. Leave that out."
+        )
+    found = estimate_frequencies(
         read_reports(path),
         protocol,
         confidence=choices["confidence"] or Fraction(19, 20),

@@ -7,19 +7,16 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import MetaPathFinder
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 import click
 
-from discreet.cli.output import harmless
+from discreet.cli.output import replace_control_characters
 from discreet.errors import Bug, DiscreetError, WrongUsage, did_you_mean
 from discreet.writing import private_files
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import ModuleType
 
 # verb -> its one line in --help; the module `discreet.cli.<verb>` is imported when it runs.
 VERBS = {
@@ -76,7 +73,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not safe enough, 4 refused.
 """
 
 
-class Verbs(click.Group):
+class VerbGroup(click.Group):
     """A group that knows its verbs by name and imports one only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -108,7 +105,7 @@ class Verbs(click.Group):
 
 
 @click.command(
-    cls=Verbs,
+    cls=VerbGroup,
     help=HELP,
     epilog=EPILOG,
     subcommand_metavar="VERB …",
@@ -119,7 +116,7 @@ def cli() -> None:
     """Run a verb."""
 
 
-class _Unneeded(MetaPathFinder):
+class _PandasBlocker(MetaPathFinder):
     """Says that pandas is not there, which pyarrow would otherwise load with its first array.
 
     No verb reads frames, and loading pandas takes longer than most commands. Spark and OR-Tools
@@ -143,45 +140,45 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not os.environ.get("DISCREET_DEBUG"):
         # A library's warning is not for the reader, and may quote data.
         warnings.simplefilter("ignore")
-    sys.meta_path.insert(0, _Unneeded())
-    sys.exit(run(arguments, stops=_catch_stops()))
+    sys.meta_path.insert(0, _PandasBlocker())
+    sys.exit(run_command(arguments, stops=_catch_stops()))
 
 
-def run(arguments: Sequence[str] | None = None, *, stops: Sequence[int] = ()) -> int:
+def run_command(arguments: Sequence[str] | None = None, *, stops: Sequence[int] = ()) -> int:
     """Run the command line and return its exit code; `stops` fills with signals to end."""
     try:
         returned = cli.main(args=arguments, prog_name="discreet", standalone_mode=False)
     except click.ClickException as error:
-        return _misused(error)
+        return _report_misuse(error)
     except (click.Abort, KeyboardInterrupt):
-        return _stopped(stops)
+        return _report_stop(stops)
     except BrokenPipeError:
         # The reader of our output left, as `head` does: that is not an error of ours.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
         return 1
     except Exception as error:
         if stops:  # which an engine may report as a failure of its own
-            return _stopped(stops)
+            return _report_stop(stops)
         if isinstance(error, DiscreetError):
-            return fail(error)
+            return print_error(error)
         if os.environ.get("DISCREET_DEBUG"):
             raise
-        return fail(_unforeseen(error))
+        return print_error(_unexpected_error(error))
     return returned if isinstance(returned, int) else 0
 
 
-def fail(error: DiscreetError) -> int:
+def print_error(error: DiscreetError) -> int:
     """Print `error` with its code on stderr and return its exit code."""
-    click.echo(f"error: {harmless(str(error))}  [{error.code}]", err=True)
+    click.echo(f"error: {replace_control_characters(str(error))}  [{error.code}]", err=True)
     return error.exit_code
 
 
-def _misused(error: click.ClickException) -> int:
+def _report_misuse(error: click.ClickException) -> int:
     """Print what is wrong with the words of the command, and where to read on."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code
-    fail(WrongUsage(error.format_message()))
+    print_error(WrongUsage(error.format_message()))
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(error.ctx.get_usage(), err=True)
         click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
@@ -202,12 +199,12 @@ def _catch_stops() -> list[int]:
     return stops
 
 
-def _stopped(stops: Sequence[int]) -> int:
+def _report_stop(stops: Sequence[int]) -> int:
     click.echo("Stopped.", err=True)
     return 128 + (stops[0] if stops else signal.SIGINT)
 
 
-def _unforeseen(error: Exception) -> Bug:
+def _unexpected_error(error: Exception) -> Bug:
     """Return a report of where an unforeseen error arose, without its text."""
     trace, place = error.__traceback__, "?"
     while trace is not None:

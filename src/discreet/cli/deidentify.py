@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,19 +10,17 @@ import click
 from click.core import ParameterSource
 
 from discreet.cli import options, output
-from discreet.cli.attacks.findings import tell_refusal
+from discreet.cli.attacks.findings import print_refusal
 from discreet.errors import OutputRefused, RiskNotTolerated, WrongUsage
+from discreet.release.deidentify.keys import SecretKey
+from discreet.release.deidentify.record import Deidentified
+from discreet.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.measure.assess import Progress
     from discreet.release.deidentify.expert import Determination
-    from discreet.release.deidentify.keys import Key
     from discreet.release.deidentify.kinds import Pseudonym
-    from discreet.release.deidentify.opening import Reading
-    from discreet.release.deidentify.record import Deidentified
-    from discreet.result import Result
+    from discreet.release.deidentify.source import SourceOptions
 
 EXAMPLES = """\b
 Examples:
@@ -58,7 +57,7 @@ _ONLY = {
 }
 
 
-class Class(click.ParamType[tuple[str, str]]):
+class ClassType(click.ParamType[tuple[str, str]]):
     """A column and its class: `zip=B`; the last equals sign counts."""
 
     name = "column=class"
@@ -97,7 +96,7 @@ def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--class",
             "classes",
-            type=Class(),
+            type=ClassType(),
             multiple=True,
             metavar="COLUMN=CLASS",
             help="Safe Harbor: A to R, zip, age or text.",
@@ -186,7 +185,7 @@ def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--output",
     "target",
     metavar="OUT",
-    callback=options.named,
+    callback=options.require_name,
     help="Where rows go; OUT.release.json tells how.",
 )
 @options.policy_option
@@ -212,16 +211,18 @@ def command(
     _refuse_foreign(context, method)
     _refuse_collisions(source, report, choices)
     write = _report_writer(report, method) if report is not None else None
-    run = {SAFE_HARBOR: _safe_harbor, EXPERT: _expert, PSEUDONYMIZE: _pseudonymize}[method]
+    run = {SAFE_HARBOR: _safe_harbor, EXPERT: _determine_expert, PSEUDONYMIZE: _run_pseudonymize}[
+        method
+    ]
     with output.progress() as step:
         try:
             found = run(source, choices, step)
         except RiskNotTolerated as refusal:
-            tell_refusal(refusal, as_json=as_json, report=report)
+            print_refusal(refusal, as_json=as_json, report=report)
             raise
     if write is not None:
         write(found)
-    _show(found, as_json=as_json)
+    _show_result(found, as_json=as_json)
     if report is not None:
         click.echo(f"Report written to {report}.", err=True)
     return 0 if getattr(found, "holds", True) else 3
@@ -250,10 +251,10 @@ def _refuse_collisions(source: str, report: Path | None, choices: dict[str, Any]
         raise OutputRefused(f"{report} cannot hold both the rows and the report.")
 
 
-def _reading(choices: dict[str, Any]) -> Reading:
-    from discreet.release.deidentify.opening import Reading
+def _reading_options(choices: dict[str, Any]) -> SourceOptions:
+    from discreet.release.deidentify.source import SourceOptions
 
-    return Reading(
+    return SourceOptions(
         table=choices["table"],
         delimiter=choices["delimiter"],
         encoding=choices["encoding"],
@@ -261,7 +262,7 @@ def _reading(choices: dict[str, Any]) -> Reading:
     )
 
 
-def _target(choices: dict[str, Any]) -> str | None:
+def _output_target(choices: dict[str, Any]) -> str | None:
     """Return where rows go, nowhere in a dry run; a place that cannot be written is told even then."""
     target: str | None = choices["target"]
     if target is None:
@@ -276,14 +277,14 @@ def _target(choices: dict[str, Any]) -> str | None:
     return target
 
 
-def _common(source: str, choices: dict[str, Any], step: Progress) -> dict[str, Any]:
-    from discreet.cli.releasing import registry_for
+def _common_arguments(source: str, choices: dict[str, Any], step: Progress) -> dict[str, Any]:
+    from discreet.cli.publication import registry_for
 
     return {
         "accept_risk": choices["accept_risk"],
         "registry": registry_for(source, choices),
         "force": choices["force"],
-        "reading": _reading(choices),
+        "reading": _reading_options(choices),
         "progress": step,
     }
 
@@ -297,22 +298,22 @@ def _safe_harbor(source: str, choices: dict[str, Any], step: Progress) -> Deiden
     restricted: Path | None = choices["restricted_zips"]
     return safe_harbor(
         source,
-        _target(choices),
+        _output_target(choices),
         as_of=choices["as_of"] or datetime.now(UTC).year,
         policy=choices["policy"],
         classes=dict(choices["classes"]),
         keep=choices["keep"] or (),
         unit=choices["unit"],
         small=read_small_areas(restricted) if restricted else None,
-        **_common(source, choices, step),
+        **_common_arguments(source, choices, step),
     )
 
 
-def _expert(source: str, choices: dict[str, Any], step: Progress) -> Determination:
+def _determine_expert(source: str, choices: dict[str, Any], step: Progress) -> Determination:
     from discreet.release.deidentify.deidentify import determine_source
     from discreet.release.deidentify.expert import ExpertChoices
 
-    target = _target(choices) if choices["target"] is not None else None
+    target = _output_target(choices) if choices["target"] is not None else None
     names = ("threshold", "adversary", "against", "fraction", "expert")
     decided = {name: choices[name] for name in names}
     return determine_source(
@@ -321,11 +322,11 @@ def _expert(source: str, choices: dict[str, Any], step: Progress) -> Determinati
         target,
         # What would be written is judged, also in a dry run.
         choices=ExpertChoices(**decided, remove_identifiers=choices["target"] is not None),
-        **_common(source, choices, step),
+        **_common_arguments(source, choices, step),
     )
 
 
-def _pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> Deidentified:
+def _run_pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> Deidentified:
     from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
     from discreet.release.deidentify.deidentify import pseudonymize_source
 
@@ -337,27 +338,27 @@ def _pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> Deide
         raise WrongUsage("--mapping keeps random texts. Name the columns that get them: --tokens.")
     return pseudonymize_source(
         source,
-        _target(choices),
+        _output_target(choices),
         choices=PseudonymChoices(
-            columns=_pseudonyms(choices),
-            key=_key(choices),
+            columns=_chosen_pseudonyms(choices),
+            key=_read_key(choices),
             unit=choices["unit"],
             keep=choices["keep"] or (),
         ),
         mapping=choices["mapping"],
         policy=choices["policy"],
-        **_common(source, choices, step),
+        **_common_arguments(source, choices, step),
     )
 
 
-def _pseudonyms(choices: dict[str, Any]) -> dict[str, Pseudonym]:
+def _chosen_pseudonyms(choices: dict[str, Any]) -> dict[str, Pseudonym]:
     from discreet.release.deidentify import kinds
 
     wanted: dict[str, type[Pseudonym]] = {
-        "columns": kinds.Keyed,
+        "columns": kinds.KeyedHash,
         "reversible": kinds.Reversible,
         "format_preserving": kinds.FormatPreserving,
-        "tokens": kinds.Token,
+        "tokens": kinds.RandomToken,
         "shift_dates": kinds.DateShift,
     }
     found: dict[str, Pseudonym] = {}
@@ -369,7 +370,7 @@ def _pseudonyms(choices: dict[str, Any]) -> dict[str, Pseudonym]:
     return found
 
 
-def _key(choices: dict[str, Any]) -> Key | None:
+def _read_key(choices: dict[str, Any]) -> SecretKey | None:
     from discreet.release.deidentify.keys import read_key_file, read_key_variable
 
     if choices["key_file"] is not None and choices["key_env"] is not None:
@@ -381,20 +382,20 @@ def _key(choices: dict[str, Any]) -> Key | None:
 
 def _report_writer(path: Path, method: str) -> Callable[[Any], None]:
     """Return what writes the report; a missing library or a wrong place is told before any work."""
-    from discreet.writing import require_writable
+    from discreet.writing import require_writable_path
 
     if method == EXPERT:
-        from discreet.report.expert import write_report
+        from discreet.report.expert import write_expert_report as write_report
     else:
-        from discreet.report.deidentified import write_report
-    require_writable(path)
+        from discreet.report.deidentified import write_deidentified_report as write_report
+    require_writable_path(path)
     return lambda found: write_report(found, path)
 
 
-def _show(found: Result, *, as_json: bool) -> None:
+def _show_result(found: Result, *, as_json: bool) -> None:
     if as_json:
         output.print_json(found)
         return
-    from discreet.cli import deidentified
+    from discreet.cli import deidentified_output
 
-    deidentified.show(found, output.console())
+    deidentified_output.show_deidentification(found, output.console())

@@ -8,25 +8,22 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from discreet.cli import options, output
-from discreet.cli.command import run
+from discreet.cli.command import run_command
 from discreet.errors import Bug, MissingExtra, OutputRefused, WrongUsage
 from discreet.result import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 @dataclass(frozen=True)
-class Chapter:
+class DemoStep:
     """A question a custodian asks and the command that answers it.
 
     `{folder}` in `arguments` is the place of the demo. Of a long answer, `lines` lines are shown,
@@ -45,12 +42,12 @@ def _of_patients(verb: str) -> tuple[str, str]:
     return verb, "{folder}/patients.csv"
 
 
-def _into(name: str) -> tuple[str, str, str]:
+def _output_arguments(name: str) -> tuple[str, str, str]:
     """Return the words that write a result; with --force, so that the command can be typed again."""
     return "-o", f"{{folder}}/{name}", "--force"
 
 
-def _asking(question: str, *, verb: str = "ask", epsilon: str = "0.5") -> tuple[str, ...]:
+def _ask_arguments(question: str, *, verb: str = "ask", epsilon: str = "0.5") -> tuple[str, ...]:
     """Return the words that ask; spending is kept in the folder, not in the reader's own ledger."""
     return (
         *(verb, "{folder}/patients.csv", question, "--policy", "{folder}/policy.yaml"),
@@ -58,7 +55,7 @@ def _asking(question: str, *, verb: str = "ask", epsilon: str = "0.5") -> tuple[
     )
 
 
-def _linking(name: str) -> tuple[str, ...]:
+def _linkage_arguments(name: str) -> tuple[str, ...]:
     return (
         *("attack", "linkage", f"{{folder}}/{name}", "--known", "{folder}/voters.csv"),
         *("--on", "birth_date,sex,postcode"),
@@ -68,52 +65,52 @@ def _linking(name: str) -> tuple[str, ...]:
 # The story so far: a new capability adds its chapter here, and nothing else changes.
 _ASSESS = ("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml")
 _BY_SEX = "SELECT sex, count(*) AS people, avg(salary) AS salary FROM patients GROUP BY sex"
-CHAPTERS = (
-    Chapter(
+DEMO_STEPS = (
+    DemoStep(
         "What is in these tables?",
         "A draft policy: the role of each column, and the reason for each guess.",
         ("init", "{folder}/patients.csv", "{folder}/visits.csv"),
         lines=12,
         begins="columns:",
     ),
-    Chapter(
+    DemoStep(
         "How identifiable are the people?",
         "Names are not needed: birth date, sex and postcode are enough.",
         (*_ASSESS, "--report", "{folder}/report.html"),
         lines=11,
     ),
-    Chapter(
+    DemoStep(
         "Would this pass our gate?",
         "No. The exit code stops a pipeline before such a table leaves the house.",
         ("check", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
         lines=3,
         exit_code=3,
     ),
-    Chapter(
+    DemoStep(
         "What does an outsider with a voter list know?",
         "One person in the list with the same values is a name for a diagnosis.",
-        _linking("patients.csv"),
+        _linkage_arguments("patients.csv"),
         lines=3,
     ),
-    Chapter(
+    DemoStep(
         "Is it enough to remove what names people?",
         "The list of HIPAA's Safe Harbor is done, and half of the people are still alone.",
-        (*_of_patients("deidentify"), "--method", "safe-harbor", *_into("shared.csv")),
+        (*_of_patients("deidentify"), "--method", "safe-harbor", *_output_arguments("shared.csv")),
         lines=3,
         begins="What still singles people out",
     ),
-    Chapter(
+    DemoStep(
         "Can the table be published all the same?",
         "Everybody gets at least four doubles, and most of the detail stays.",
         (
             *(*_of_patients("anonymize"), "--policy", "{folder}/policy.yaml"),
-            *(*_into("released.csv"), "--report", "{folder}/released.html"),
+            *(*_output_arguments("released.csv"), "--report", "{folder}/released.html"),
             # Rows of both tables could be joined, and the registry knows of the first.
             *("--accept-risk", "shared.csv was given to nobody"),
         ),
         lines=8,
     ),
-    Chapter(
+    DemoStep(
         "Does the release pass our gate?",
         "It does, read again from its file. The manifest, release.json, goes with it.",
         (
@@ -122,39 +119,39 @@ CHAPTERS = (
         ),
         lines=4,
     ),
-    Chapter(
+    DemoStep(
         "And the outsider with the voter list?",
         "Attacked again, by what the labels may stand for: nobody is found any more.",
-        _linking("released.csv"),
+        _linkage_arguments("released.csv"),
         lines=1,
     ),
-    Chapter(
+    DemoStep(
         "What would an answer cost, and how exact would it be?",
         "Told before anything is spent; no patient's row is read for it.",
-        _asking(_BY_SEX, verb="explain"),
+        _ask_arguments(_BY_SEX, verb="explain"),
         lines=7,
     ),
-    Chapter(
+    DemoStep(
         "What may an analyst ask who must not see a row?",
         "Aggregates, with noise that hides any one patient, an error and a price.",
-        _asking(_BY_SEX),
+        _ask_arguments(_BY_SEX),
         lines=8,
         begins="Answer",
     ),
-    Chapter(
+    DemoStep(
         "Do two answers give one patient away?",
         "The difference of all salaries and all but one is that one's, and drowns in noise.",
-        _asking(
+        _ask_arguments(
             "SELECT sum(salary) - sum(salary) FILTER (WHERE NOT "
             "(birth_date = '1953-12-08' AND postcode = '12407')) AS difference FROM patients"
         ),
         lines=4,
         begins="Answer",
     ),
-    Chapter(
+    DemoStep(
         "And who asks until the noise averages out?",
         "Every answer is paid for. When too little is left, nobody gets another one.",
-        _asking("SELECT count(*) AS people FROM patients", epsilon="2.5"),
+        _ask_arguments("SELECT count(*) AS people FROM patients", epsilon="2.5"),
         lines=1,
         exit_code=4,
     ),
@@ -170,7 +167,7 @@ RESULTS = (
 
 
 @dataclass(frozen=True)
-class Told(Result):
+class CompletedStep(Result):
     """A chapter as it went: the command that was run, how it ended, and what it printed."""
 
     question: str
@@ -180,12 +177,12 @@ class Told(Result):
 
 
 @dataclass(frozen=True)
-class Story(Result):
+class DemoResult(Result):
     """Where the hospital was written, and the chapters told on it."""
 
     folder: str
     files: tuple[str, ...]
-    chapters: tuple[Told, ...]
+    chapters: tuple[CompletedStep, ...]
 
 
 EXAMPLES = """\b
@@ -233,9 +230,9 @@ def command(
             raise WrongUsage(
                 "--json tells the story, and a server has none. Leave one of both out."
             )
-        from discreet.cli.demo_server import open_server
+        from discreet.cli.demo_server import open_demo_server
 
-        open_server(folder, bundled, ports=(port, http_port), force=force, dry_run=dry_run)
+        open_demo_server(folder, bundled, ports=(port, http_port), force=force, dry_run=dry_run)
         return
     if port is not None or http_port is not None:
         raise WrongUsage("Ports are where the server listens. Add --serve.")
@@ -246,10 +243,10 @@ def command(
         return
     write_hospital(folder, bundled)
     forget_spending(folder)
-    told = tell(folder, quiet=as_json)
+    told = run_demo_steps(folder, quiet=as_json)
     if as_json:
-        output.print_json(Story(str(folder), tuple(bundled), told))
-    expected = [chapter.exit_code for chapter in CHAPTERS]
+        output.print_json(DemoResult(str(folder), tuple(bundled), told))
+    expected = [chapter.exit_code for chapter in DEMO_STEPS]
     if [chapter.exit_code for chapter in told] != expected:
         raise Bug("A chapter of the demo ended otherwise than it should. Please report its output.")
 
@@ -296,21 +293,21 @@ def forget_spending(folder: Path) -> None:
     shutil.rmtree(folder / REGISTRY, ignore_errors=True)
 
 
-def tell(folder: Path, *, quiet: bool) -> tuple[Told, ...]:
+def run_demo_steps(folder: Path, *, quiet: bool) -> tuple[CompletedStep, ...]:
     """Run every chapter on `folder`, showing each as it ends unless `quiet`."""
-    told: list[Told] = []
+    told: list[CompletedStep] = []
     can_report = _can_report()
     if not quiet:
         _show_opening(folder)
-    for number, chapter in enumerate(CHAPTERS, start=1):
+    for number, chapter in enumerate(DEMO_STEPS, start=1):
         arguments = [part.replace("{folder}", str(folder)) for part in chapter.arguments]
         if not can_report and "--report" in arguments:
             del arguments[(place := arguments.index("--report")) : place + 2]
-        command = " ".join(["discreet", *map(quoted, arguments)])
+        command = " ".join(["discreet", *map(quote_shell_word, arguments)])
         if not quiet:
             _show_question(number, chapter, command)
         exit_code, printed = run_verb(arguments)
-        told.append(Told(chapter.question, command, exit_code, printed))
+        told.append(CompletedStep(chapter.question, command, exit_code, printed))
         if not quiet:
             _show_answer(chapter, exit_code, printed)
     if not quiet:
@@ -338,14 +335,14 @@ def run_verb(arguments: list[str]) -> tuple[int, str]:
     """Run `discreet ARGUMENTS` in this process; return its exit code and what it printed."""
     transcript, remarks = _Transcript(), io.StringIO()
     with contextlib.redirect_stdout(transcript), contextlib.redirect_stderr(remarks):
-        exit_code = run(arguments)
+        exit_code = run_command(arguments)
     return exit_code, transcript.getvalue() + remarks.getvalue()
 
 
-def quoted(word: str) -> str:
+def quote_shell_word(word: str) -> str:
     """Return `word` so that a shell takes it as one, in the quotes that people would type.
 
-    >>> print(quoted("file.csv"), quoted("SELECT 1"), quoted("a = 'x'"))
+    >>> print(quote_shell_word("file.csv"), quote_shell_word("SELECT 1"), quote_shell_word("a = 'x'"))
     file.csv 'SELECT 1' "a = 'x'"
     """
     has_special = any(letter in word for letter in '"$`\\!')
@@ -368,7 +365,7 @@ def _show_opening(folder: Path) -> None:
     console.print(f"Its files are now in {folder}; everybody in them is invented.", markup=False)
 
 
-def _show_question(number: int, chapter: Chapter, command: str) -> None:
+def _show_question(number: int, chapter: DemoStep, command: str) -> None:
     from rich.rule import Rule
     from rich.text import Text
 
@@ -380,7 +377,7 @@ def _show_question(number: int, chapter: Chapter, command: str) -> None:
     console.print(f"$ {command}", style="cyan", markup=False, soft_wrap=True)
 
 
-def _show_answer(chapter: Chapter, exit_code: int, printed: str) -> None:
+def _show_answer(chapter: DemoStep, exit_code: int, printed: str) -> None:
     console = output.console()
     lines = printed.strip("\n").splitlines()
     shown = excerpt(lines, begins=chapter.begins, length=chapter.lines)

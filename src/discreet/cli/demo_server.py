@@ -6,8 +6,10 @@ import asyncio
 import os
 import secrets
 import shutil
+from collections.abc import Mapping
 from configparser import ConfigParser
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,10 +21,7 @@ from discreet.errors import OutputRefused
 from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from discreet.serve.starting import Opened
+    from discreet.serve.startup import OpenedServer
 
 SERVER, KEY, PEOPLE, RIGHTS = "server", "server.key", "people.conf", "server.sql"
 CUSTODIAN = "custodian"
@@ -30,7 +29,7 @@ Ports = tuple[int | None, int | None]  # for PostgreSQL clients, for HTTP client
 
 
 @dataclass(frozen=True)
-class Person:
+class DemoUser:
     """Somebody to try: the name of their service in psql, what they see, and what to type."""
 
     name: str
@@ -38,13 +37,13 @@ class Person:
     queries: tuple[str, ...] = ()
 
 
-PERSONS = (
-    Person(
+DEMO_USERS = (
+    DemoUser(
         CUSTODIAN,
         "owns the tables, and sees every row",
         ("SELECT name, insurance, diagnosis FROM patients LIMIT 3",),
     ),
-    Person(
+    DemoUser(
         "clerk",
         "four columns, of patients with private insurance; the rest is denied",
         (
@@ -52,32 +51,32 @@ PERSONS = (
             "SELECT name, diagnosis FROM patients",
         ),
     ),
-    Person(
+    DemoUser(
         "nurse",
         "visits of one ward, with masked numbers of patients",
         ("SELECT patient_id, admitted, ward, diagnosis FROM visits LIMIT 3",),
     ),
-    Person(
+    DemoUser(
         "analyst",
         "no row, but aggregates with noise, each for a price",
         ("SET discreet.epsilon = 0.5; SELECT sex, count(*) AS people FROM patients GROUP BY sex",),
     ),
-    Person(
+    DemoUser(
         "researcher",
         "rows in which everybody looks like at least four others",
         ("SELECT * FROM patients_for_research LIMIT 3",),
     ),
-    Person(
+    DemoUser(
         "u",
         "of employees what is unclassified; c is cleared for more, s for all",
         ("SELECT name, salary, performance, tc FROM employee ORDER BY name",),
     ),
-    Person("c", ""),
-    Person("s", ""),
+    DemoUser("c", ""),
+    DemoUser("s", ""),
 )
 
 
-def open_server(
+def open_demo_server(
     folder: Path, bundled: Mapping[str, bytes], *, ports: Ports, force: bool, dry_run: bool
 ) -> None:
     """Write what is missing of the hospital, and serve it."""
@@ -100,34 +99,34 @@ def open_server(
 
 def serve_hospital(folder: Path, *, ports: Ports, anew: bool) -> None:
     """Serve the hospital in `folder` until stopped; what was served before goes on, unless `anew`."""
-    from discreet.serve.listening import listen, open_tls
+    from discreet.serve.listener import open_tls, serve_until_stopped
     from discreet.serve.process import protect
     from discreet.serve.settings import read_settings
-    from discreet.serve.starting import open_house
+    from discreet.serve.startup import open_server
 
     protect()
     if anew or not (folder / PEOPLE).exists():
-        _forget(folder)
+        _remove_server(folder)
     settings = read_settings(_prepare(folder), port=ports[0], http_port=ports[1])
     click.echo("Opening the hospital …", err=True)
     tls = open_tls(settings)
-    opened = open_house(settings)
+    opened = open_server(settings)
     try:
         passwords = _read_passwords(folder) or _set_up(opened, folder)
 
         def ready(port: int, web: int | None) -> None:
             _write_people(folder, passwords, host=settings.host, port=port)
-            _greet(folder, None if web is None else f"https://{settings.host}:{web}")
+            _print_instructions(folder, None if web is None else f"https://{settings.host}:{web}")
 
-        asyncio.run(listen(opened, tls, ready=ready))
+        asyncio.run(serve_until_stopped(opened, tls, ready=ready))
     finally:
-        opened.house.close()
+        opened.server.close()
     click.echo(
         "\nStopped. Start it again with the same words: rights and spending are kept.", err=True
     )
 
 
-def _forget(folder: Path) -> None:
+def _remove_server(folder: Path) -> None:
     """Remove the server of an earlier demo: its people are invented, and so are their secrets."""
     place = folder / SERVER
     if place.exists() and not (place / "server.yaml").is_file():
@@ -161,22 +160,22 @@ def _prepare(folder: Path) -> Path:
     return place
 
 
-def _set_up(opened: Opened, folder: Path) -> dict[str, str]:
+def _set_up(opened: OpenedServer, folder: Path) -> dict[str, str]:
     """Give everybody their rights, in a session of the custodian, and a password; return those."""
     from discreet.guard.identity.accounts import set_password
-    from discreet.guard.identity.door import Visitor
+    from discreet.guard.identity.authenticator import ClientInfo
 
     click.echo(f"First start: running {folder / RIGHTS} …", err=True)
-    visitor = Visitor(CUSTODIAN, "127.0.0.1", is_local=True, is_encrypted=True)
-    session = opened.house.open(visitor, {}, "demo")
+    visitor = ClientInfo(CUSTODIAN, "127.0.0.1", is_local=True, is_encrypted=True)
+    session = opened.server.open_session(visitor, {}, "demo")
     try:
         for statement in session.split((folder / RIGHTS).read_text("utf-8")):
             session.run(session.prepare(statement))
     finally:
         session.close()
-    passwords = {person.name: secrets.token_urlsafe(15) for person in PERSONS}
+    passwords = {person.name: secrets.token_urlsafe(15) for person in DEMO_USERS}
     for name, password in passwords.items():
-        set_password(opened.house.vault.documents, name, password, now=opened.house.clock())
+        set_password(opened.server.vault.documents, name, password, now=opened.server.clock())
     return passwords
 
 
@@ -204,7 +203,7 @@ def _write_people(folder: Path, passwords: dict[str, str], *, host: str, port: i
         services.write(file, space_around_delimiters=False)
 
 
-def _greet(folder: Path, web: str | None) -> None:
+def _print_instructions(folder: Path, web: str | None) -> None:
     """Say how to come in as whom, and what each will see."""
     from rich.text import Text
 
@@ -212,12 +211,12 @@ def _greet(folder: Path, web: str | None) -> None:
 
     def say(text: str = "", style: str = "") -> None:
         # A command that is cut at the edge cannot be copied.
-        console.print(Text(output.harmless(text), style), soft_wrap=True)
+        console.print(Text(output.replace_control_characters(text), style), soft_wrap=True)
 
     say()
     say("The hospital is open. In another terminal, say once who may come in how:", "bold")
     say(f'  export PGSERVICEFILE="{(folder / PEOPLE).resolve()}"', "cyan")
-    for person in PERSONS:
+    for person in DEMO_USERS:
         if not person.sees:
             continue
         say()

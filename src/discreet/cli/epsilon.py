@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from discreet.cli import options, output
+from discreet.dp.calculate.coins import CoinChances
 from discreet.errors import WrongUsage, did_you_mean
-
-if TYPE_CHECKING:
-    from discreet.dp.calculate.coins import Coins
-    from discreet.result import Result
+from discreet.result import Result
 
 EXAMPLES = """\b
 Examples:
@@ -27,7 +25,7 @@ Examples:
 """
 
 
-class Exact(click.ParamType[Fraction]):
+class ExactType(click.ParamType[Fraction]):
     """A decimal or a fraction, kept exactly."""
 
     name = "number"
@@ -36,17 +34,17 @@ class Exact(click.ParamType[Fraction]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Fraction:
         """Return the number."""
-        from discreet.dp.calculate.loss import read_number
+        from discreet.dp.calculate.loss import parse_fraction
 
         if isinstance(value, Fraction):
             return value
-        found = read_number(str(value))
+        found = parse_fraction(str(value))
         if found is None:
             self.fail("Write a number such as 0.25, 1/4 or 1e-6.", param, ctx)
         return found
 
 
-class Pair(click.ParamType[tuple[Fraction, Fraction]]):
+class BoundPairType(click.ParamType[tuple[Fraction, Fraction]]):
     """A lower and an upper bound."""
 
     name = "lower,upper"
@@ -55,16 +53,16 @@ class Pair(click.ParamType[tuple[Fraction, Fraction]]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[Fraction, Fraction]:
         """Return both bounds."""
-        from discreet.dp.calculate.loss import read_number
+        from discreet.dp.calculate.loss import parse_fraction
 
         lower, comma, upper = str(value).partition(",")
-        least, most = read_number(lower), read_number(upper)
+        least, most = parse_fraction(lower), parse_fraction(upper)
         if not comma or least is None or most is None:
             self.fail("Write two numbers with a comma between them: 0,90000.", param, ctx)
         return least, most
 
 
-class Calculators(click.Group):
+class CalculatorGroup(click.Group):
     """The calculators; a slip is answered with the word that was meant."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -75,10 +73,10 @@ class Calculators(click.Group):
         return found
 
 
-EXACT, PAIR = Exact(), Pair()
+EXACT, PAIR = ExactType(), BoundPairType()
 
 
-@click.group(cls=Calculators, epilog=EXAMPLES, subcommand_metavar="CALCULATOR …")
+@click.group(cls=CalculatorGroup, epilog=EXAMPLES, subcommand_metavar="CALCULATOR …")
 def command() -> None:
     """Calculate what a mechanism gives away, and what noise a wanted epsilon needs.
 
@@ -127,21 +125,21 @@ def randomized_response(values: int | None, as_json: bool, **coins: Fraction | N
 
     Say the coins in one of three ways: --heads (and --second), --truth, or --if-yes and --if-no.
     """
-    from discreet.dp.calculate.coins import respond, respond_among
+    from discreet.dp.calculate.coins import evaluate_k_ary_response, evaluate_response
 
     if values is not None and values != 2:
         truth = coins["truth"]
         if truth is None or any(given for name, given in coins.items() if name != "truth"):
             raise WrongUsage("--values is for answers that are true with chance --truth.")
-        found = respond_among(truth, values=values)
+        found = evaluate_k_ary_response(truth, values=values)
     else:
-        found = respond(_coins(**coins))
+        found = evaluate_response(_read_coins(**coins))
     rows = [
         (f"{truth}", f"{answer}", f"{chance:.6g}")
         for truth, row in found.chances.items()
         for answer, chance in row.items()
     ]
-    _tell(found, as_json, _loss(found), chances=rows)
+    _print_result(found, as_json, _epsilon_text(found), chances=rows)
 
 
 @command.command()
@@ -159,25 +157,25 @@ def laplace(
     scale: Fraction | None, epsilon: Fraction | None, sensitivity: Fraction, as_json: bool
 ) -> None:
     """The epsilon of Laplace noise by its scale, or the scale by the wanted epsilon."""
-    from discreet.dp.calculate.laplace import calibrate, weigh
+    from discreet.dp.calculate.laplace import calibrate_laplace, measure_laplace
 
     if scale is not None and epsilon is None:
-        found = weigh(scale, sensitivity=sensitivity)
+        found = measure_laplace(scale, sensitivity=sensitivity)
     elif epsilon is not None and scale is None:
-        found = calibrate(epsilon, sensitivity=sensitivity)
+        found = calibrate_laplace(epsilon, sensitivity=sensitivity)
     else:
         raise WrongUsage("Give either --scale, to get epsilon, or --epsilon, to get the scale.")
-    _tell(
+    _print_result(
         found,
         as_json,
-        _loss(found),
+        _epsilon_text(found),
         f"scale {found.scale:.6g}, standard deviation {found.standard_deviation:.6g}",
         f"95 % of answers are within ±{found.error_95:.6g} of the truth",
     )
 
 
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path), callback=options.named)
+@click.argument("file", type=click.Path(path_type=Path), callback=options.require_name)
 @click.option("--delta", type=EXACT, metavar="D", help="Also the smallest epsilon at this delta.")
 @click.option("--epsilon", type=EXACT, metavar="E", help="Also the smallest delta at this epsilon.")
 @click.option(
@@ -198,12 +196,12 @@ def table(
     Rows are inputs, columns are outputs, cells are chances such as 0.25 or 1/4. The first line may
     name the outputs and the first column the inputs.
     """
-    from discreet.dp.calculate.table import evaluate
-    from discreet.dp.calculate.written_table import read_chances
+    from discreet.dp.calculate.chance_table_csv import read_chances
+    from discreet.dp.calculate.table import evaluate_table
 
-    found = evaluate(read_chances(file, header=header), delta=delta, epsilon=epsilon)
+    found = evaluate_table(read_chances(file, header=header), delta=delta, epsilon=epsilon)
     points = [f"({point.epsilon:.6g}, {point.delta:.6g})-DP holds" for point in found.profile]
-    _tell(found, as_json, _loss(found), *points)
+    _print_result(found, as_json, _epsilon_text(found), *points)
 
 
 @command.command()
@@ -227,9 +225,9 @@ def compose(
 
     A MECHANISM is an epsilon (0.1, 1/3, ln:3) or laplace:SCALE:SENSITIVITY.
     """
-    from discreet.dp.calculate.compose import compose_parts, compose_sequence, read_part
+    from discreet.dp.calculate.compose import compose_parts, compose_sequence, read_mechanism
 
-    parts = [read_part(text) for text in mechanisms]
+    parts = [read_mechanism(text) for text in mechanisms]
     if parallel:
         if delta is not None:
             raise WrongUsage("--delta compares ways to add up. Leave out --parallel.")
@@ -237,12 +235,12 @@ def compose(
         found = compose_parts(parts, neighbors=neighbors, times=times)
     else:
         found = compose_sequence(parts, times=times, delta=delta)
-    lines = [_loss(found)]
+    lines = [_epsilon_text(found)]
     if found.accounts is not None:
         for name, value in vars(found.accounts).items():
             shown = "not computed" if value is None else f"{value:.6g}"
             lines.append(f"  at delta {found.delta:.3g} by {name}: {shown}")
-    _tell(found, as_json, *lines)
+    _print_result(found, as_json, *lines)
 
 
 @command.command()
@@ -250,11 +248,11 @@ def compose(
 @options.json_option
 def distinguish(epsilon: Fraction, as_json: bool) -> None:
     """How often the best guess between two neighbors must err (also called `error`)."""
-    from discreet.dp.calculate.distinguish import distinguish as calculate
-    from discreet.dp.calculate.distinguish import error_words
+    from discreet.dp.calculate.distinguish import bound_distinguishing as calculate
+    from discreet.dp.calculate.distinguish import describe_lowest_error
 
     found = calculate(epsilon)
-    _tell(found, as_json, f"error from {error_words(found.epsilon)} to 0.5")
+    _print_result(found, as_json, f"error from {describe_lowest_error(found.epsilon)} to 0.5")
 
 
 @command.command()
@@ -263,11 +261,16 @@ def distinguish(epsilon: Fraction, as_json: bool) -> None:
 @options.json_option
 def group(epsilon: Fraction, size: int, as_json: bool) -> None:
     """The epsilon of a group of people, such as a family."""
-    from discreet.dp.calculate.distinguish import error_words, protect_group
+    from discreet.dp.calculate.distinguish import describe_lowest_error, protect_group
 
     found = protect_group(epsilon, size=size)
-    errors = [error_words(value) for value in (found.epsilon_of_one, found.epsilon)]
-    _tell(found, as_json, _loss(found), f"error at least {errors[1]}, for one person {errors[0]}")
+    errors = [describe_lowest_error(value) for value in (found.epsilon_of_one, found.epsilon)]
+    _print_result(
+        found,
+        as_json,
+        _epsilon_text(found),
+        f"error at least {errors[1]}, for one person {errors[0]}",
+    )
 
 
 @command.command()
@@ -278,26 +281,28 @@ def group(epsilon: Fraction, size: int, as_json: bool) -> None:
 @options.json_option
 def estimate(yes: int, of: int, confidence: Fraction, as_json: bool, **coins: Any) -> None:
     """How many people's truth is yes, from answers by coins."""
-    from discreet.dp.calculate.coins import estimate as calculate
+    from discreet.dp.calculate.coins import estimate_yes_share as calculate
 
-    found = calculate(_coins(**coins), yes=yes, of=of, confidence=confidence)
-    _tell(
+    found = calculate(_read_coins(**coins), yes=yes, of=of, confidence=confidence)
+    _print_result(
         found,
         as_json,
         f"share {found.share:.6g} ± {found.standard_error:.4g}, {found.confidence:.3g} confidence: "
         f"{found.lower:.4g} to {found.upper:.4g}",
         f"people {found.people:,.6g}, from {found.people_lower:,.6g} to {found.people_upper:,.6g}",
-        _loss(found),
+        _epsilon_text(found),
     )
 
 
 @command.command()
-@click.argument("statistic", type=options.Word(["count", "sum", "mean", "histogram", "variance"]))
+@click.argument(
+    "statistic", type=options.SuggestingChoice(["count", "sum", "mean", "histogram", "variance"])
+)
 @click.option("--bounds", type=PAIR, help="The smallest and largest possible value.")
 @click.option("--n", type=int, metavar="N", help="The number of people, where it is public.")
 @click.option(
     "--neighbors",
-    type=options.Word(["bounded", "unbounded"]),
+    type=options.SuggestingChoice(["bounded", "unbounded"]),
     default="unbounded",
     help="bounded: one value is changed. unbounded (default): one person is added or removed.",
 )
@@ -305,41 +310,41 @@ def estimate(yes: int, of: int, confidence: Fraction, as_json: bool, **coins: An
 @options.json_option
 def sensitivity(statistic: str, as_json: bool, **choices: Any) -> None:
     """How far one person can move an answer, with the derivation in words."""
-    from discreet.dp.calculate.sensitivity import derive
+    from discreet.dp.calculate.sensitivity import derive_sensitivity
 
-    found = derive(statistic, **choices)
-    lines = [f"sensitivity {output.number(found.sensitivity)} ({found.neighbors} neighbors)"]
+    found = derive_sensitivity(statistic, **choices)
+    lines = [f"sensitivity {output.format_number(found.sensitivity)} ({found.neighbors} neighbors)"]
     if found.scale is not None:
         lines.append(f"Laplace noise of scale {found.scale:.6g} gives epsilon {found.epsilon:.6g}")
-    _tell(found, as_json, *lines)
+    _print_result(found, as_json, *lines)
 
 
-def _coins(
+def _read_coins(
     *,
     heads: Fraction | None,
     second: Fraction | None,
     truth: Fraction | None,
     if_yes: Fraction | None,
     if_no: Fraction | None,
-) -> Coins:
+) -> CoinChances:
     """Return the coins, which must be said in exactly one way."""
-    from discreet.dp.calculate.coins import Coins, keep, toss
+    from discreet.dp.calculate.coins import CoinChances, symmetric_coin_chances, two_coin_chances
 
     ways = (heads is not None, truth is not None, if_yes is not None or if_no is not None)
     if sum(ways) == 1:
         if heads is not None:
-            return toss(heads, second=second)
+            return two_coin_chances(heads, second=second)
         if second is None and truth is not None:
-            return keep(truth)
+            return symmetric_coin_chances(truth)
         if second is None and if_yes is not None and if_no is not None:
-            return Coins(if_yes, if_no)
+            return CoinChances(if_yes, if_no)
     raise WrongUsage(
         "Say the coins in one way: --heads (with --second if that coin differs), --truth, or both "
         "--if-yes and --if-no."
     )
 
 
-def _loss(found: Any) -> str:
+def _epsilon_text(found: Any) -> str:
     """Return the epsilon of a result, and its exact form where that says more."""
     if found.exact == "infinite":
         return "epsilon = ∞"
@@ -347,7 +352,7 @@ def _loss(found: Any) -> str:
     return f"epsilon = {number}" if found.exact == number else f"epsilon = {found.exact} ≈ {number}"
 
 
-def _tell(
+def _print_result(
     found: Result, as_json: bool, *lines: str, chances: list[tuple[str, str, str]] | None = None
 ) -> None:
     """Print a result for machines, or its lines, its chances and its reason for people."""
@@ -355,7 +360,7 @@ def _tell(
         output.print_json(found)
         return
     for line in lines:
-        click.echo(output.harmless(line))
+        click.echo(output.replace_control_characters(line))
     for truth, answer, chance in chances or ():
         click.echo(f"  truth {truth}, answer {answer}: {chance}")
-    click.echo(output.harmless(found.to_dict()["why"]))
+    click.echo(output.replace_control_characters(found.to_dict()["why"]))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli import asking, output
+from discreet.cli import curator_options, output
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from discreet.answer.explain import Expected, Explanation
+    from discreet.answer.explain import ExpectedError, Explanation
 
 EXAMPLES = """\b
 Examples:
@@ -23,7 +22,7 @@ Examples:
 """
 
 
-class Share(click.ParamType["Fraction"]):
+class ErrorShareType(click.ParamType["Fraction"]):
     """A share such as `5%` or `0.05`."""
 
     name = "share"
@@ -45,10 +44,10 @@ class Share(click.ParamType["Fraction"]):
 
 
 @click.command(epilog=EXAMPLES)
-@asking.question_options
+@curator_options.question_options
 @click.option(
     "--within",
-    type=Share(),
+    type=ErrorShareType(),
     metavar="SHARE",
     help="Also say what epsilon this error would need: 5%.",
 )
@@ -77,52 +76,62 @@ def command(
 
     No row of people is read: everything told here follows from the question and the policy.
     """
-    with asking.open_for(source, **choices) as curator:
+    with curator_options.open_curator_for(source, **choices) as curator:
         plan, text = curator.plan(
             question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
         )
         found = curator.explain(plan, text, confidence=confidence, size=size, within=within)
-    show(found, within=within, as_json=as_json)
+    show_explanation(found, within=within, as_json=as_json)
 
 
-def show(found: Explanation, *, within: Fraction | None = None, as_json: bool) -> None:
+def show_explanation(found: Explanation, *, within: Fraction | None = None, as_json: bool) -> None:
     """Print an explanation for people or for machines."""
     if as_json:
         output.print_json(found)
         return
-    from discreet.answer.words import price
+    from discreet.answer.wording import describe_price
 
     to = output.console()
-    output.print_sentence(to, price(found))
+    output.print_sentence(to, describe_price(found))
     title = (
-        f"Expected error, at {asking.percent(found.confidence)} confidence, in a group of "
+        f"Expected error, at {curator_options.format_share(found.confidence)} confidence, in a group of "
         f"{found.size:,} rows"
     )
     header = ["aggregate", "standard error", "±", "± of the value"]
-    output.print_table(to, title, header, [_row(item) for item in found.expected])
+    output.print_table(to, title, header, [_expected_row(item) for item in found.expected])
     if any(item.relative is not None for item in found.expected):
         output.print_sentence(to, "The value is taken to lie halfway between the bounds.")
     if found.needed_epsilon is not None and within is not None:
-        share = asking.percent(float(within))
+        share = curator_options.format_share(float(within))
         output.print_sentence(
-            to, f"\nTo be within {share}, it takes epsilon {_rounded_up(found.needed_epsilon)}."
+            to, f"\nTo be within {share}, it takes epsilon {_round_up(found.needed_epsilon)}."
         )
     for name, cells in found.cells.items():
         if cells is not None:
             listed = ", ".join(cells[:6]) + (" …" if len(cells) > 6 else "")
             output.print_sentence(to, f"\nOnly these parts of {name} are charged: {listed}.")
     for caution in found.cautions:
-        click.echo(output.harmless(f"! {caution}"), err=True)
+        click.echo(output.replace_control_characters(f"! {caution}"), err=True)
 
 
-def _row(item: Expected) -> list[str]:
+def _expected_row(item: ExpectedError) -> list[str]:
     if item.ranks is not None:
-        return [item.aggregate, "–", f"{asking.short(round(item.ranks))} ranks", "–"]
-    share = "–" if item.relative is None else asking.percent(item.relative)
-    return [item.aggregate, asking.short(item.standard_error), asking.short(item.within), share]
+        return [
+            item.aggregate,
+            "–",
+            f"{curator_options.format_short(round(item.ranks))} ranks",
+            "–",
+        ]
+    share = "–" if item.relative is None else curator_options.format_share(item.relative)
+    return [
+        item.aggregate,
+        curator_options.format_short(item.standard_error),
+        curator_options.format_short(item.within),
+        share,
+    ]
 
 
-def _rounded_up(epsilon: float) -> str:
+def _round_up(epsilon: float) -> str:
     """Return an epsilon in few digits that is not below the one that is needed."""
     step = 10.0 ** (floor(log10(epsilon)) - 2)
-    return asking.short(float(f"{ceil(epsilon / step) * step:.3g}"))
+    return curator_options.format_short(float(f"{ceil(epsilon / step) * step:.3g}"))

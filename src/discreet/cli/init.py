@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from discreet.cli import options, output
+from discreet.engines.engine import Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.writing import require_writable, write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.engines.engine import Table
+from discreet.writing import require_writable_path, write_atomically
 
 EXAMPLES = """\b
 Examples:
@@ -39,7 +35,9 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, callback=options.named)
+@click.argument(
+    "sources", metavar="SOURCE...", nargs=-1, required=True, callback=options.require_name
+)
 @click.option(
     "-o",
     "--output",
@@ -89,14 +87,14 @@ def command(
     if len(sources) > 1 and names:
         raise WrongUsage("--table belongs to one source. Name one SOURCE with --table.")
     if target is not None:
-        require_writable(target, may_exist=force)
+        require_writable_path(target, may_exist=force)
     from discreet.measure.profile import draft_policy
     from discreet.measure.profile.ids import with_ids
 
     wanted = _tables_of(sources, names)
-    tables = _open(wanted, **reading)
+    tables = _open_tables(wanted, **reading)
     try:
-        draft = draft_policy(tables, sources=[_place(*item, target) for item in wanted])
+        draft = draft_policy(tables, sources=[_source_path(*item, target) for item in wanted])
     finally:
         for engine in {id(table.engine): table.engine for table in tables}.values():
             engine.close()
@@ -104,7 +102,7 @@ def command(
     draft = with_ids(draft, before=target)
     text = draft.to_yaml()
     if target is not None and not dry_run:
-        write_whole(target, text)
+        write_atomically(target, text)
         columns = sum(len(table.columns) for table in draft.tables)
         click.echo(f"Wrote {target}: {columns} columns guessed. Read every reason.", err=True)
     if as_json:
@@ -139,7 +137,7 @@ def _list_tables(url: str) -> list[str]:
     return listed
 
 
-def _open(
+def _open_tables(
     wanted: Sequence[tuple[str, str | None]],
     *,
     delimiter: str | None,
@@ -166,7 +164,7 @@ def _open(
     return tables
 
 
-def _place(source: str, table: str | None, target: Path | None) -> str:
+def _source_path(source: str, table: str | None, target: Path | None) -> str:
     """Return where a table is, as the policy says it: files as seen from the policy."""
     if _is_database(source) and table is not None:
         return f"{source}{'&' if '?' in source else '?'}table={table}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,16 +14,14 @@ import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
-from discreet.cli.served import key_file_option, opened
+from discreet.cli.server_folder import key_file_option, open_server_folder
 from discreet.errors import OutputRefused, SourceNotFound, WrongUsage
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-
-    from discreet.guard.journal import Entry, Journal, Wanted
+    from discreet.guard.journal import EntryFilter, Journal, JournalEntry
     from discreet.guard.journal.checkpoints import Checkpoint
-    from discreet.guard.journal.verifying import Verdict
+    from discreet.guard.journal.verifying import JournalVerification
 
 EXAMPLES = """\b
 PLACE is a journal's file, a server's folder, a folder of archives, or a URL.
@@ -36,7 +35,7 @@ Examples:
 """
 
 
-class Moment(click.ParamType[datetime]):
+class MomentType(click.ParamType[datetime]):
     """A day or a moment; without a zone it is UTC."""
 
     name = "time"
@@ -57,14 +56,14 @@ class Moment(click.ParamType[datetime]):
 
 
 @dataclass(frozen=True)
-class Shown(Result):
+class ShownEntries(Result):
     """The entries that were asked for."""
 
     entries: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Archived(Result):
+class ArchivedEntries(Result):
     """What was written into an archive, and whether the journal let go of it."""
 
     first: int | None
@@ -96,8 +95,8 @@ def wanted_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--decision", metavar="WORD", help="Only allowed, denied or failed."),
         click.option("--kind", metavar="WORD", help="Only of this kind, such as login or grant."),
         click.option("--user", metavar="NAME", help="Only of this user."),
-        click.option("--until", type=Moment(), metavar="TIME", help="Only before this time."),
-        click.option("--since", type=Moment(), metavar="TIME", help="Only from this time on."),
+        click.option("--until", type=MomentType(), metavar="TIME", help="Only before this time."),
+        click.option("--since", type=MomentType(), metavar="TIME", help="Only from this time on."),
     ):
         command = option(command)
     return command
@@ -141,10 +140,10 @@ def show(place: str, last: int, as_json: bool, **wanted: Any) -> None:
     """Show the latest entries, the newest at the end."""
     from collections import deque
 
-    with _entries(place, _wanted(wanted)) as found:
+    with _open_entries(place, _entry_filter(wanted)) as found:
         entries = list(deque(found, maxlen=last))
     if as_json:
-        output.print_json(Shown([entry.to_plain() for entry in entries]))
+        output.print_json(ShownEntries([entry.to_plain() for entry in entries]))
     else:
         _print_entries(entries)
 
@@ -166,23 +165,23 @@ def export(place: str, target: Path, force: bool, **wanted: Any) -> None:
     """Write entries as JSON, one a line."""
     import json
 
-    from discreet.writing import require_writable, write_whole
+    from discreet.writing import require_writable_path, write_atomically
 
     is_stdout = str(target) == "-"
     if not is_stdout:
-        require_writable(target, may_exist=force)
-    with _entries(place, _wanted(wanted)) as found:
+        require_writable_path(target, may_exist=force)
+    with _open_entries(place, _entry_filter(wanted)) as found:
         lines = (json.dumps(entry.to_plain(), sort_keys=True) + "\n" for entry in found)
         if is_stdout:
             sys.stdout.writelines(lines)
         else:
-            write_whole(target, "".join(lines))
+            write_atomically(target, "".join(lines))
 
 
 @command.command()
 @place_argument
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option("--until", type=Moment(), metavar="TIME", help="Only what was signed before.")
+@click.option("--until", type=MomentType(), metavar="TIME", help="Only what was signed before.")
 @click.option(
     "--prune", is_flag=True, help="Remove what is archived and verified from the journal."
 )
@@ -192,10 +191,12 @@ def export(place: str, target: Path, force: bool, **wanted: Any) -> None:
 @json_option
 def archive(place: str, folder: Path, key_file: Path | None, as_json: bool, **choices: Any) -> None:
     """Write what is signed and not yet in FOLDER as a segment that can be verified by itself."""
-    with _journal(place) as journal:
+    with _open_journal(place) as journal:
         if choices["prune"] and journal.is_sealed and Path(place).is_dir():
-            _authenticate(journal, Path(place), key_file)
-        found = _archive(journal, folder, _key(place, choices.pop("public_key")), **choices)
+            _authenticate_journal(journal, Path(place), key_file)
+        found = _archive_entries(
+            journal, folder, _read_public_key(place, choices.pop("public_key")), **choices
+        )
     if as_json:
         output.print_json(found)
         return
@@ -212,14 +213,14 @@ def archive(place: str, folder: Path, key_file: Path | None, as_json: bool, **ch
     output.print_sentence(to, f"{done} are in {found.file}{gone}.")
 
 
-def _authenticate(journal: Journal, data: Path, key_file: Path | None) -> None:
+def _authenticate_journal(journal: Journal, data: Path, key_file: Path | None) -> None:
     """Let the journal of a server that has a key be changed."""
-    with opened(data, key_file) as served:
+    with open_server_folder(data, key_file) as served:
         if served.seal is not None:
             journal.authenticate(served.seal)
 
 
-def _archive(
+def _archive_entries(
     journal: Journal,
     folder: Path,
     key: Any,
@@ -227,16 +228,16 @@ def _archive(
     until: datetime | None,
     prune: bool,
     dry_run: bool,
-) -> Archived:
+) -> ArchivedEntries:
     from discreet.guard.journal import archive as archives
 
     if dry_run:
-        return _foreseen(journal, folder, until)
+        return _preview_archive(journal, folder, until)
     if prune and key is None:
         raise WrongUsage(
             "Entries are removed only when their archive is verified. Give --public-key."
         )
-    segment = archives.archive(journal, folder, until=until)
+    segment = archives.archive_journal(journal, folder, until=until)
     if prune and archives.is_archive(folder):
         verdict = archives.verify_archive(folder, public_key=key)
         if not verdict.is_whole:
@@ -245,27 +246,29 @@ def _archive(
             )
         journal.prune(archives.segments(folder)[-1].end)
     if segment is None:
-        return Archived(None, None, None, pruned=prune)
-    return Archived(segment.start.size + 1, segment.end.size, str(segment.entries), pruned=prune)
+        return ArchivedEntries(None, None, None, pruned=prune)
+    return ArchivedEntries(
+        segment.start.size + 1, segment.end.size, str(segment.entries), pruned=prune
+    )
 
 
-def _foreseen(journal: Journal, folder: Path, until: datetime | None) -> Archived:
+def _preview_archive(journal: Journal, folder: Path, until: datetime | None) -> ArchivedEntries:
     from discreet.guard.journal.archive import bounds
 
     found = bounds(journal, folder, until=until)
     first, last = found or (None, None)
-    return Archived(first, last, None, pruned=False)
+    return ArchivedEntries(first, last, None, pruned=False)
 
 
-def _verify(place: str, witnesses: Sequence[Path], public_key: Path | None) -> Verdict:
+def _verify(place: str, witnesses: Sequence[Path], public_key: Path | None) -> JournalVerification:
     from discreet.guard.journal.archive import is_archive, verify_archive
-    from discreet.guard.journal.verifying import verify as verify_journal
+    from discreet.guard.journal.verifying import verify_journal
 
     outside = [found for path in witnesses for found in _read_witness(path)]
-    key = _key(place, public_key)
+    key = _read_public_key(place, public_key)
     if is_archive(Path(place)):
         return verify_archive(Path(place), checkpoints=outside, public_key=key)
-    with _journal(place) as journal:
+    with _open_journal(place) as journal:
         return verify_journal(journal, checkpoints=outside, public_key=key)
 
 
@@ -279,7 +282,7 @@ def _read_witness(path: Path) -> list[Checkpoint]:
     return read_checkpoints(text, place=str(path))
 
 
-def _key(place: str, given: Path | None) -> Any:
+def _read_public_key(place: str, given: Path | None) -> Any:
     from discreet.guard.journal.keys import load_public_key
 
     beside = Path(place) / "keys" / "journal.pub"
@@ -289,7 +292,7 @@ def _key(place: str, given: Path | None) -> Any:
 
 
 @contextmanager
-def _journal(place: str) -> Generator[Journal]:
+def _open_journal(place: str) -> Generator[Journal]:
     """Give a journal that is there; looking at one does not make it."""
     from discreet.guard.journal import Journal
 
@@ -308,27 +311,27 @@ def _journal(place: str) -> Generator[Journal]:
 
 
 @contextmanager
-def _entries(place: str, wanted: Wanted) -> Generator[Iterator[Entry]]:
-    from discreet.guard.journal.archive import archived, is_archive
+def _open_entries(place: str, wanted: EntryFilter) -> Generator[Iterator[JournalEntry]]:
+    from discreet.guard.journal.archive import is_archive, read_archive
 
     if is_archive(Path(place)):
-        yield archived(Path(place), wanted)
+        yield read_archive(Path(place), wanted)
         return
-    with _journal(place) as journal:
+    with _open_journal(place) as journal:
         yield journal.entries(wanted)
 
 
-def _wanted(given: dict[str, Any]) -> Wanted:
-    from discreet.guard.journal import Wanted
+def _entry_filter(given: dict[str, Any]) -> EntryFilter:
+    from discreet.guard.journal import EntryFilter
     from discreet.guard.journal.event import DECISIONS
 
     if given["decision"] not in (None, *DECISIONS):
         raise WrongUsage(f"A decision is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}.")
-    return Wanted(**given)
+    return EntryFilter(**given)
 
 
-def _print_verdict(verdict: Verdict) -> None:
-    from discreet.measure.describe import counted
+def _print_verdict(verdict: JournalVerification) -> None:
+    from discreet.measure.describe import format_count
 
     to = output.console()
     kept = f"entries {verdict.first:,} to {verdict.entries:,}"
@@ -342,15 +345,15 @@ def _print_verdict(verdict: Verdict) -> None:
             output.print_sentence(to, f"  - {fault}")
     output.print_sentence(
         to,
-        f"Signed: {counted(verdict.signed, 'entry', 'entries')}, by "
-        f"{counted(verdict.checkpoints, 'checkpoint', 'checkpoints')} here and "
+        f"Signed: {format_count(verdict.signed, 'entry', 'entries')}, by "
+        f"{format_count(verdict.checkpoints, 'checkpoint', 'checkpoints')} here and "
         f"{verdict.outside:,} from elsewhere.",
     )
     for caution in verdict.cautions:
         output.print_sentence(to, f"Caution: {caution}")
 
 
-def _print_entries(entries: Iterable[Entry]) -> None:
+def _print_entries(entries: Iterable[JournalEntry]) -> None:
     rows = [
         [
             entry.sequence,

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
-from discreet.cli.served import (
+from discreet.cli.server_folder import (
     OWN_KEY,
-    Served,
+    ServerFolder,
     data_argument,
     key_file_option,
-    opened,
+    open_server_folder,
     reason_option,
 )
 from discreet.errors import WrongUsage
+from discreet.guard.vault.keys import KeyRecord
+from discreet.guard.vault.wrapping import WrappingKey
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from discreet.guard.vault.keys import KeyRecord
-    from discreet.guard.vault.wrapping import WrappingKey
 
 EXAMPLES = """\b
 Examples:
@@ -36,7 +34,7 @@ Examples:
 
 
 @dataclass(frozen=True)
-class Keys(Result):
+class KeyList(Result):
     """The keys of a server, without their bytes."""
 
     keys: list[dict[str, Any]]
@@ -78,30 +76,32 @@ def create(data: Path, name: str | None, key_file: Path | None, client_key: Path
         raise WrongUsage(
             f"Names that begin with '{keys.OWN}' are the server's. Choose another one."
         )
-    with opened(data, key_file) as served:
+    with open_server_folder(data, key_file) as served:
         custody = "server" if client_key is None else "client"
-        wrapping = _wrapping(served, client_key)
+        wrapping = _wrapping_key(served, client_key)
         served.record("key", f"create key {name}, custody {custody}")
         keys.create_key(served.control, name, wrapping, act=served.act, custody=custody)
-    click.echo(output.harmless(f"Key '{name}' is made, in the {custody}'s custody."))
+    click.echo(
+        output.replace_control_characters(f"Key '{name}' is made, in the {custody}'s custody.")
+    )
 
 
 def _create_own(data: Path, key_file: Path | None) -> None:
     from discreet.guard.vault.wrapping import new_wrapping_key
-    from discreet.serve.accepting import accept_stores
+    from discreet.serve.acceptance import accept_stores
     from discreet.serve.folder import make_folder
 
     place = data / OWN_KEY if key_file is None else key_file
     make_folder(data)
     made = new_wrapping_key(place)
     with (
-        opened(data, place, make=True, authenticate=False) as served,
+        open_server_folder(data, place, make=True, authenticate=False) as served,
         served.stores() as stores,
     ):
         done = f"create the server's key {made.fingerprint}"
         accept_stores(stores, made, act=served.act, reason=done)
     told = f"The server's key is in {place}. Start: discreet serve --data {data} --key-file {place}"
-    click.echo(output.harmless(told))
+    click.echo(output.replace_control_characters(told))
     click.echo("! Keep a copy elsewhere: without it, nothing that it locks can be read.", err=True)
     if place.resolve().is_relative_to(data.resolve()):
         click.echo("! Who takes this disk has key and data: best, keep it elsewhere.", err=True)
@@ -110,17 +110,17 @@ def _create_own(data: Path, key_file: Path | None) -> None:
 @command.command("list")
 @data_argument
 @json_option
-def list_(data: Path, as_json: bool) -> None:
+def list_keys_command(data: Path, as_json: bool) -> None:
     """List all keys, also destroyed ones, without their bytes."""
     from discreet.guard.vault.keys import list_keys
 
-    with opened(data) as served:
+    with open_server_folder(data) as served:
         found = list_keys(served.control)
     if as_json:
-        output.print_json(Keys([_written(record) for record in found]))
+        output.print_json(KeyList([_key_entry(record) for record in found]))
         return
     rows = [
-        [record.id, record.custody, record.state, _versions(record), record.wrapped_by]
+        [record.id, record.custody, record.state, _version_text(record), record.wrapped_by]
         for record in found
     ]
     header = ["key", "custody", "state", "versions", "wrapped by"]
@@ -157,32 +157,32 @@ def rotate(
 
     if not finish and (database or leave_backups or yes):
         raise WrongUsage("--database, --leave-backups and --yes go with --finish. Add it.")
-    with opened(data, key_file) as served:
+    with open_server_folder(data, key_file) as served:
         if finish:
-            record = _finish(served, name, database, leave_backups=leave_backups, yes=yes)
+            record = _finish_rotation(served, name, database, leave_backups=leave_backups, yes=yes)
         else:
             served.record("key", f"rotate key {name}")
-            wrapping = _wrapping(served, client_key)
+            wrapping = _wrapping_key(served, client_key)
             record = rotate_key(served.control, name, wrapping, act=served.act)
-    click.echo(output.harmless(f"Key '{name}': {_versions(record)}."))
+    click.echo(output.replace_control_characters(f"Key '{name}': {_version_text(record)}."))
 
 
-def _finish(
-    served: Served, name: str, database: str | None, *, leave_backups: bool, yes: bool
+def _finish_rotation(
+    served: ServerFolder, name: str, database: str | None, *, leave_backups: bool, yes: bool
 ) -> KeyRecord:
     """Destroy the retired versions of a key that nothing needs."""
     from discreet.guard.vault.keys import end_rotation, get_key
-    from discreet.serve.cells import Data, refuse_in_use
-    from discreet.serve.gateway.vault import Vault
+    from discreet.serve.cells_in_use import ServerData, refuse_in_use
+    from discreet.serve.gateway.vault import SessionVault
 
     record = get_key(served.control, name)
     retired = [each.number for each in record.versions if each.state == "retired"]
     if not retired:
         return record
     settings = served.settings.model_copy(update={"database": database} if database else {})
-    vault = Vault(served.control, served.key_file, at=served.act.at)
+    vault = SessionVault(served.control, served.key_file, at=served.act.at)
     refuse_in_use(
-        Data(settings, served.control, vault),
+        ServerData(settings, served.control, vault),
         name,
         retired,
         backups=[] if leave_backups else served.backups(),
@@ -190,7 +190,7 @@ def _finish(
     if not yes:
         told = ", ".join(map(str, retired))
         click.confirm(
-            output.harmless(f"Destroy version {told} of key '{name}', for good?"),
+            output.replace_control_characters(f"Destroy version {told} of key '{name}', for good?"),
             abort=True,
             err=True,
         )
@@ -207,18 +207,22 @@ def destroy(data: Path, name: str, key_file: Path | None, yes: bool) -> None:
     """Destroy a key, and with it all that is encrypted under it; only who and when stays."""
     from discreet.guard.vault.keys import destroy_key, get_key
 
-    with opened(data, key_file) as served:
+    with open_server_folder(data, key_file) as served:
         get_key(served.control, name)
         if not yes:
             click.confirm(
-                output.harmless(f"Destroy key '{name}' and all that it locked, for good?"),
+                output.replace_control_characters(
+                    f"Destroy key '{name}' and all that it locked, for good?"
+                ),
                 abort=True,
                 err=True,
             )
         served.record("key", f"destroy key {name}")
         destroy_key(served.control, name, act=served.act)
     click.echo(
-        output.harmless(f"Key '{name}' is destroyed. Copies in backups are yours to destroy.")
+        output.replace_control_characters(
+            f"Key '{name}' is destroyed. Copies in backups are yours to destroy."
+        )
     )
 
 
@@ -239,7 +243,7 @@ def rewrap(data: Path, key_file: Path | None, new_key_file: Path | None) -> None
     from discreet.guard.vault.keys import rewrap_keys
     from discreet.guard.vault.wrapping import new_wrapping_key, read_wrapping_key
 
-    with opened(data, key_file, authenticate=False) as served:
+    with open_server_folder(data, key_file, authenticate=False) as served:
         old, old_path = served.key(), served.key_file or data / OWN_KEY
         beside = old_path.with_name(f"{old_path.name}.new")
         place = beside if new_key_file is None else new_key_file
@@ -255,11 +259,11 @@ def rewrap(data: Path, key_file: Path | None, new_key_file: Path | None) -> None
         kept = old_path
     found = new_key_file or old_path
     told = f"{len(changed)} keys are wrapped by {new.fingerprint}, which is in {found}."
-    click.echo(output.harmless(told))
+    click.echo(output.replace_control_characters(told))
     click.echo("! Restart the server.", err=True)
     if kept != found:
         told = f"! The old key is in {kept}: backups need it. Destroy it when none is left."
-        click.echo(output.harmless(told), err=True)
+        click.echo(output.replace_control_characters(told), err=True)
 
 
 @command.command()
@@ -274,31 +278,31 @@ def accept(data: Path, reason: str, key_file: Path | None, yes: bool) -> None:
     and restored. Budgets of a ledger that is behind count as spent, and nobody enters under rights
     that are behind, until you say otherwise.
     """
-    from discreet.serve.accepting import accept_stores
+    from discreet.serve.acceptance import accept_stores
 
-    with opened(data, key_file, authenticate=False) as served:
+    with open_server_folder(data, key_file, authenticate=False) as served:
         if not yes:
             asked = f"Accept everything in {data} as it is now?"
-            click.confirm(output.harmless(asked), abort=True, err=True)
+            click.confirm(output.replace_control_characters(asked), abort=True, err=True)
         with served.stores() as stores:
             key = None if served.key_file is None else served.key()
             told = accept_stores(stores, key, act=served.act, reason=reason)
     for line in told:
-        click.echo(output.harmless(f"! {line}"), err=True)
-    click.echo(output.harmless(f"What is in {data} is accepted."))
+        click.echo(output.replace_control_characters(f"! {line}"), err=True)
+    click.echo(output.replace_control_characters(f"What is in {data} is accepted."))
 
 
-def _wrapping(served: Served, client_key: Path | None) -> WrappingKey:
+def _wrapping_key(served: ServerFolder, client_key: Path | None) -> WrappingKey:
     from discreet.guard.vault.wrapping import read_wrapping_key
 
     return served.key() if client_key is None else read_wrapping_key(client_key)
 
 
-def _versions(record: KeyRecord) -> str:
+def _version_text(record: KeyRecord) -> str:
     return ", ".join(f"{version.number} {version.state}" for version in record.versions)
 
 
-def _written(record: KeyRecord) -> dict[str, Any]:
+def _key_entry(record: KeyRecord) -> dict[str, Any]:
     return {
         "id": record.id,
         "custody": record.custody,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli import asking, options, output
+from discreet.cli import curator_options, options, output
 
 if TYPE_CHECKING:
     from discreet.answer.limits import LimitAdvice
@@ -23,14 +23,14 @@ Examples:
 @options.source_argument
 @click.option(
     "--epsilon",
-    type=asking.AMOUNT,
+    type=curator_options.AMOUNT,
     required=True,
     metavar="NUMBER",
     help="What this may cost; 0.1 suffices where there are a thousand people.",
 )
 @click.option(
     "--for-epsilon",
-    type=asking.AMOUNT,
+    type=curator_options.AMOUNT,
     default="1",
     metavar="NUMBER",
     help="The epsilon of the questions that the limit is for. Default: 1.",
@@ -50,8 +50,8 @@ Examples:
     help="How sure the noise stays within what is shown.",
 )
 @options.policy_option
-@asking.ledger_option
-@asking.analyst_option
+@curator_options.ledger_option
+@curator_options.analyst_option
 @options.reading_options
 @options.json_option
 def command(
@@ -71,7 +71,7 @@ def command(
     """
     from discreet.answer.limits import advise_limits
 
-    with asking.open_for(source, **choices) as curator:
+    with curator_options.open_curator_for(source, **choices) as curator:
         found = advise_limits(
             curator,
             choices["table"],
@@ -90,8 +90,8 @@ def _print(found: LimitAdvice) -> None:
     to = output.console()
     where = "" if found.groups == 1 else f" in each of {found.groups:,} groups of equal size"
     title = (
-        f"Error of a count at epsilon {asking.short(found.epsilon)}{where}, in rows, at "
-        f"{asking.percent(found.confidence)} confidence"
+        f"Error of a count at epsilon {curator_options.format_short(found.epsilon)}{where}, in rows, at "
+        f"{curator_options.format_share(found.confidence)} confidence"
     )
     lines = [
         [
@@ -118,8 +118,8 @@ def _print(found: LimitAdvice) -> None:
             f"{found.recommended:,} rows err least. In the policy, table '{found.table}': "
             f"`limits: {{rows-per-unit: {found.recommended}}}`.",
         )
-    spent = asking.amounts(found.spent["epsilon"], found.spent["delta"])
+    spent = curator_options.format_amounts(found.spent["epsilon"], found.spent["delta"])
     if found.cached:
         spent = "nothing: this was measured before"
-    left = asking.amounts(found.remaining["epsilon"], found.remaining["delta"])
+    left = curator_options.format_amounts(found.remaining["epsilon"], found.remaining["delta"])
     output.print_sentence(to, f"Spent {spent}. Left: {left}.")

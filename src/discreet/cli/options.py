@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from discreet.errors import did_you_mean
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-
-class Names(click.ParamType[tuple[str, ...]]):
+class ColumnNamesType(click.ParamType[tuple[str, ...]]):
     """Column names separated by commas; a name that holds a comma is quoted as in CSV."""
 
     name = "a,b,…"
@@ -32,7 +30,7 @@ class Names(click.ParamType[tuple[str, ...]]):
         return tuple(name.strip() for name in names)
 
 
-class Word(click.Choice[str]):
+class SuggestingChoice(click.Choice[str]):
     """One of a few words; a slip is answered with the word that was meant."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -42,7 +40,7 @@ class Word(click.Choice[str]):
         return str(value)
 
 
-class Memory(click.ParamType[str]):
+class MemoryType(click.ParamType[str]):
     """A size such as `4GB`."""
 
     name = "size"
@@ -56,18 +54,18 @@ class Memory(click.ParamType[str]):
         return str(value)
 
 
-NAMES = Names()
-MEMORY = Memory()
+NAMES = ColumnNamesType()
+MEMORY = MemoryType()
 
 
-def named(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+def require_name(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Refuse an empty name, such as that of an unset variable: the empty path is a folder."""
     if "" in (value if isinstance(value, tuple) else (value,)):
         raise click.BadParameter("The name is empty.", context, parameter)
     return value
 
 
-source_argument = click.argument("source", metavar="SOURCE", callback=named)
+source_argument = click.argument("source", metavar="SOURCE", callback=require_name)
 policy_option = click.option(
     "--policy",
     type=click.Path(path_type=Path),
@@ -88,7 +86,7 @@ report_option = click.option(
 accept_risk_option = click.option(
     "--accept-risk",
     metavar="REASON",
-    callback=named,
+    callback=require_name,
     help="Publish what attacks learn too much from.",
 )
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 import click
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Sequence
+from discreet.result import Result
 
+if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.result import Result
 
-
-def harmless(text: str) -> str:
+def replace_control_characters(text: str) -> str:
     """Return `text` without letters that steer a terminal: names come from files of others."""
     return "".join(
         "\N{REPLACEMENT CHARACTER}" if category(letter) == "Cc" and letter not in "\n\t" else letter
@@ -44,7 +43,7 @@ def print_sentence(to: Console, text: str, *, style: str = "") -> None:
     """Print a sentence on one line, however long; the terminal breaks it."""
     from rich.text import Text
 
-    to.print(Text(harmless(text), style), soft_wrap=True)
+    to.print(Text(replace_control_characters(text), style), soft_wrap=True)
 
 
 def print_table(
@@ -63,15 +62,17 @@ def print_table(
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(header):
         table.add_column(
-            escape(harmless(name)), justify="left" if index in texts else "right", overflow="fold"
+            escape(replace_control_characters(name)),
+            justify="left" if index in texts else "right",
+            overflow="fold",
         )
     for row in rows:
-        table.add_row(*(escape(harmless(str(cell))) for cell in row))
+        table.add_row(*(escape(replace_control_characters(str(cell))) for cell in row))
     to.print(f"\n[bold]{escape(title)}[/bold]")
     to.print(table)
 
 
-def number(value: object) -> str:
+def format_number(value: object) -> str:
     """Return a number as people read it: separators, few digits, ∞, and – where there is none."""
     if value is None:
         return "–"

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from discreet.cli import options, output
-from discreet.cli.places import refuse_collisions
+from discreet.cli.file_collisions import refuse_collisions
 
 EXAMPLES = """\b
 Examples:
@@ -43,7 +43,7 @@ def command(source: str, policy: Path, **choices: Any) -> None:
     Questions about people with several rows must bound how many of them count. With ranks that is
     a comparison; without, the rows of every person must be gathered first.
     """
-    from discreet.answer.register import register
+    from discreet.answer.register import register_table
     from discreet.policy.load import load_policy
 
     place, as_json = choices.pop("output"), choices.pop("as_json")
@@ -55,12 +55,12 @@ def command(source: str, policy: Path, **choices: Any) -> None:
     }
     with output.progress() as step:
         step("Numbering rows", 0, 1)
-        made = register(source, load_policy(policy), output=place, **choices)
+        made = register_table(source, load_policy(policy), output=place, **choices)
     if as_json:
         output.print_json(made)
     else:
         click.echo(
-            output.harmless(
+            output.replace_control_characters(
                 f"{made.rows:,} rows of '{made.table}' are numbered within each '{made.unit}' in "
                 f"{made.output}: ask that file."
             )

@@ -12,13 +12,12 @@ import click
 
 from discreet.cli import output
 from discreet.cli.options import json_option
-from discreet.cli.served import key_file_option, opened
+from discreet.cli.server_folder import ServerFolder, key_file_option, open_server_folder
 from discreet.errors import WrongUsage
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from discreet.cli.served import Served
-    from discreet.serve.restoring import Unknown
+    from discreet.serve.restore import UnknownHistory
 
 EXAMPLES = """\b
 Examples:
@@ -30,7 +29,7 @@ _WHY = "the server was restored from a backup, and nothing tells what was {what}
 
 
 @dataclass(frozen=True)
-class Restored(Result):
+class RestoredFolder(Result):
     """What was put back, where what was there is now, and whether spending or rights may be outdated."""
 
     folder: str
@@ -72,23 +71,23 @@ def command(
     (`discreet budget --reopen`, `discreet user confirm`), and the exit code is 3.
     """
     from discreet.serve.backup import read_backup
-    from discreet.serve.restoring import Choices, Unknown, restore
+    from discreet.serve.restore import RestoreChoices, UnknownHistory, restore
 
     if forget is not None and not forget.strip():
         raise WrongUsage("Say why what was spent and revoked may be forgotten: --forget REASON")
     held = read_backup(file)
-    before, unknown = None, Unknown(spending=False, rights=False)
+    before, unknown = None, UnknownHistory(spending=False, rights=False)
     if not dry_run:
         told = f"restored from {file} as of {held.at}" + (f"; forget: {forget}" if forget else "")
-        choices = Choices(forget=forget or "", **kept)
+        choices = RestoreChoices(forget=forget or "", **kept)
         before, unknown = restore(
             file,
             folder,
             replace=replace,
             choices=choices,
-            settle=lambda made, unknown: _settle(made, unknown, told, key_file),
+            settle=lambda made, unknown: _settle_unknown(made, unknown, told, key_file),
         )
-    done = Restored(
+    done = RestoredFolder(
         str(folder),
         held.at,
         held.files,
@@ -100,21 +99,21 @@ def command(
         output.print_json(done)
     else:
         _print(done, verb="would be" if dry_run else "is")
-    return _warn(done)
+    return _print_warnings(done)
 
 
-def _print(done: Restored, *, verb: str) -> None:
+def _print(done: RestoredFolder, *, verb: str) -> None:
     to = output.console()
     output.print_sentence(to, f"{done.folder} {verb} as of {done.at}: {', '.join(done.files)}.")
     if done.before is not None:
         output.print_sentence(to, f"What was there is in {done.before}.")
 
 
-def _warn(done: Restored) -> int:
+def _print_warnings(done: RestoredFolder) -> int:
     """Say what nobody knows, and return the exit code."""
     if done.spending_unknown:
         click.echo(
-            output.harmless(
+            output.replace_control_characters(
                 "! Nothing tells what was spent since: all budgets count as spent. If you know, say: "
                 f"discreet budget --ledger {Path(done.folder) / 'ledger.sqlite'} --reopen REASON"
             ),
@@ -122,7 +121,7 @@ def _warn(done: Restored) -> int:
         )
     if done.rights_unknown:
         click.echo(
-            output.harmless(
+            output.replace_control_characters(
                 "! Nothing tells who was dropped and what was revoked since: nobody may enter. Drop and "
                 f"revoke again, then say: discreet user confirm {done.folder} --reason TEXT"
             ),
@@ -131,24 +130,24 @@ def _warn(done: Restored) -> int:
     return UNKNOWN if done.spending_unknown or done.rights_unknown else 0
 
 
-def _settle(made: Path, unknown: Unknown, told: str, key_file: Path | None) -> None:
+def _settle_unknown(made: Path, unknown: UnknownHistory, told: str, key_file: Path | None) -> None:
     """Write into restored stores what nobody knows, and that they count as the latest."""
-    from discreet.dp.ledger.book import Ledger
+    from discreet.dp.ledger.ledger import Ledger
     from discreet.serve.backup import CONTROL, LEDGER
     from discreet.serve.settings import read_settings
 
     if read_settings(made).control or (made / CONTROL).is_file():
-        with opened(made, key_file) as served:
+        with open_server_folder(made, key_file) as served:
             _settle_stores(served, unknown, told)
     elif unknown.spending:
         with closing(Ledger(made / LEDGER)) as ledger:
             ledger.close_budget(_WHY.format(what="spent"), at=datetime.now(UTC))
 
 
-def _settle_stores(served: Served, unknown: Unknown, told: str) -> None:
+def _settle_stores(served: ServerFolder, unknown: UnknownHistory, told: str) -> None:
     from discreet.guard.journal import Event
-    from discreet.serve.accepting import settle_heads
-    from discreet.serve.suspension import suspend
+    from discreet.serve.acceptance import settle_heads
+    from discreet.serve.suspension import suspend_logins
 
     with served.stores() as stores:
         if served.seal is not None:
@@ -157,6 +156,6 @@ def _settle_stores(served: Served, unknown: Unknown, told: str) -> None:
         if unknown.spending:
             stores.ledger.close_budget(_WHY.format(what="spent"), at=served.act.at)
         if unknown.rights:
-            suspend(served.control, _WHY.format(what="revoked"), at=served.act.at)
+            suspend_logins(served.control, _WHY.format(what="revoked"), at=served.act.at)
         act = served.act
         settle_heads(stores, Event(act.at, "backup", user=act.by, protocol="cli", reason=told))

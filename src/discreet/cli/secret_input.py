@@ -20,7 +20,7 @@ password_options = click.option(
 )
 
 
-def password(file: Path | None) -> str:
+def read_password(file: Path | None) -> str:
     """Return a password from where it was said to be, or ask for it if there is a terminal."""
     if file is not None:
         return _first_line(file)

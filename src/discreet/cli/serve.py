@@ -14,7 +14,7 @@ from discreet.cli import options, output
 
 if TYPE_CHECKING:
     from discreet.serve.settings import Settings
-    from discreet.serve.starting import Opened
+    from discreet.serve.startup import OpenedServer
 
 EXAMPLES = """\b
 Examples:
@@ -97,36 +97,45 @@ def command(data: Path, policy: Path | None, **flags: Any) -> None:
 
 def serve(settings: Settings) -> None:
     """Open the house and listen until stopped."""
-    from discreet.serve.listening import listen, open_tls
+    from discreet.serve.listener import open_tls, serve_until_stopped
     from discreet.serve.process import protect
-    from discreet.serve.starting import open_house
+    from discreet.serve.startup import open_server
 
     protect()
     tls = open_tls(settings)
-    opened = open_house(settings, show_password=lambda made: _show(settings.admin, made))
+    opened = open_server(settings, show_password=lambda made: _show_password(settings.admin, made))
     # What the program itself consists of is not searched each time a session ends.
     gc.collect()
     gc.freeze()
     try:
         asyncio.run(
-            listen(
+            serve_until_stopped(
                 opened,
                 tls,
-                ready=lambda port, web: _greet(opened, port, web, is_encrypted=tls is not None),
+                ready=lambda port, web: _print_connection(
+                    opened, port, web, is_encrypted=tls is not None
+                ),
             )
         )
     finally:
-        opened.house.close()
+        opened.server.close()
 
 
-def _show(admin: str, password: str) -> None:
-    click.echo(output.harmless(f"First start. The password of {admin}, shown this once:"), err=True)
+def _show_password(admin: str, password: str) -> None:
+    click.echo(
+        output.replace_control_characters(
+            f"First start. The password of {admin}, shown this once:"
+        ),
+        err=True,
+    )
     click.echo(f"  {password}", err=True)
 
 
-def _greet(opened: Opened, port: int, web: int | None, *, is_encrypted: bool) -> None:
+def _print_connection(
+    opened: OpenedServer, port: int, web: int | None, *, is_encrypted: bool
+) -> None:
     """Say how to connect."""
-    settings = opened.house.settings
+    settings = opened.server.settings
     lines: list[str] = []
     if opened.imported:
         lines.append(f"Loaded from the policy: {', '.join(opened.imported)}.")
@@ -152,4 +161,4 @@ def _greet(opened: Opened, port: int, web: int | None, *, is_encrypted: bool) ->
         )
         lines.append("""    --json '{"statement": "SELECT current_user"}'""")
     for line in lines:
-        click.echo(output.harmless(line), err=True)
+        click.echo(output.replace_control_characters(line), err=True)

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli import output, secret_input
 from discreet.cli.options import json_option
-from discreet.cli.served import Served, data_argument, key_file_option, opened, reason_option
+from discreet.cli.server_folder import (
+    ServerFolder,
+    data_argument,
+    key_file_option,
+    open_server_folder,
+    reason_option,
+)
 from discreet.errors import WrongUsage
+from discreet.guard.access.authority import Authority
+from discreet.guard.identity.tokens import ApiToken
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.guard.access.authority import Authority
     from discreet.guard.control.documents import Documents
-    from discreet.guard.identity.tokens import Token
 
 EXAMPLES = """\b
 Examples:
@@ -32,14 +37,14 @@ Examples:
 
 
 @dataclass(frozen=True)
-class Users(Result):
+class UserList(Result):
     """The users of a server, without anything that opens it."""
 
     users: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Tokens(Result):
+class TokenList(Result):
     """The tokens of a user, without their secrets."""
 
     tokens: list[dict[str, Any]]
@@ -57,14 +62,14 @@ def command() -> None:
 @data_argument
 @key_file_option
 @json_option
-def list_(data: Path, key_file: Path | None, as_json: bool) -> None:
+def list_users_command(data: Path, key_file: Path | None, as_json: bool) -> None:
     """List who may log in, and by what."""
-    with opened(data, key_file) as served:
+    with open_server_folder(data, key_file) as served:
         documents = served.documents()
         roles = [role for role in served.control.authority().roles.values() if role.login]
-        found = [{**vars(role), **_known(documents, role.identity)} for role in roles]
+        found = [{**vars(role), **_credential_summary(documents, role.identity)} for role in roles]
     if as_json:
-        output.print_json(Users(found))
+        output.print_json(UserList(found))
         return
     rows = [
         [
@@ -101,8 +106,8 @@ def add(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
 
     password = None
     if not (wish["directory"] or wish["no_password"]):
-        password = secret_input.password(wish["password_file"])
-    with opened(data, key_file, make=bool(wish["superuser"])) as served:
+        password = secret_input.read_password(wish["password_file"])
+    with open_server_folder(data, key_file, make=bool(wish["superuser"])) as served:
         documents = served.documents()
         authority = served.control.authority()
         changed = _with_user(authority, user, wish)
@@ -121,7 +126,7 @@ def add(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
             accounts.set_password(documents, holder, password, now=served.act.at)
         if wish["directory"]:
             accounts.leave_to_directory(documents, holder)
-    click.echo(output.harmless(f"User '{user}' is added."))
+    click.echo(output.replace_control_characters(f"User '{user}' is added."))
 
 
 @command.command()
@@ -142,14 +147,14 @@ def password(
     """Set the password of USER; their tokens end."""
     from discreet.guard.identity.accounts import set_password
 
-    secret = secret_input.password(password_file)
+    secret = secret_input.read_password(password_file)
     end = None if expires is None else expires.replace(tzinfo=UTC)
-    with opened(data, key_file) as served:
-        holder = _holder(served, user)
+    with open_server_folder(data, key_file) as served:
+        holder = _credential_holder(served, user)
         _refuse_weak(secret, user)
         served.record("setting", f"set the password of {user}")
         set_password(served.documents(), holder, secret, now=served.act.at, expires=end)
-    click.echo(output.harmless(f"The password of '{user}' is set."))
+    click.echo(output.replace_control_characters(f"The password of '{user}' is set."))
 
 
 @command.command()
@@ -171,16 +176,16 @@ def password(
 @json_option
 def token(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
     """Make a token for USER, shown this once; HTTP clients send it instead of a password."""
-    from discreet.guard.identity.tokens import create_token, list_tokens, revoke_token
+    from discreet.guard.identity.tokens import create_token, list_api_tokens, revoke_token
 
-    with opened(data, key_file) as served:
-        holder = _holder(served, user)
+    with open_server_folder(data, key_file) as served:
+        holder = _credential_holder(served, user)
         documents = served.documents()
         if wish["is_list"]:
-            _print_tokens(list_tokens(documents, holder), as_json=wish["as_json"])
+            _print_tokens(list_api_tokens(documents, holder), as_json=wish["as_json"])
             return
         if wish["revoke"] is not None:
-            if wish["revoke"] not in {each.id for each in list_tokens(documents, holder)}:
+            if wish["revoke"] not in {each.id for each in list_api_tokens(documents, holder)}:
                 raise WrongUsage(f"'{user}' has no token {wish['revoke']}. See them with --list.")
             served.record("setting", f"revoke token {wish['revoke']} of {user}")
             revoke_token(documents, wish["revoke"])
@@ -206,7 +211,9 @@ def token(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
 def lock(data: Path, user: str, key_file: Path | None) -> None:
     """Keep USER out, whatever they know."""
     _set_locked(data, user, key_file, is_locked=True)
-    click.echo(output.harmless(f"'{user}' is locked out. Sessions that are open go on."))
+    click.echo(
+        output.replace_control_characters(f"'{user}' is locked out. Sessions that are open go on.")
+    )
 
 
 @command.command()
@@ -216,7 +223,7 @@ def lock(data: Path, user: str, key_file: Path | None) -> None:
 def unlock(data: Path, user: str, key_file: Path | None) -> None:
     """Let USER in again, and forget their failed logins."""
     _set_locked(data, user, key_file, is_locked=False)
-    click.echo(output.harmless(f"'{user}' may log in."))
+    click.echo(output.replace_control_characters(f"'{user}' may log in."))
 
 
 @command.command()
@@ -241,8 +248,8 @@ def certificate(
         unmap_certificates,
     )
 
-    with opened(data, key_file) as served:
-        holder = _holder(served, user)
+    with open_server_folder(data, key_file) as served:
+        holder = _credential_holder(served, user)
         documents = served.documents()
         if clear or names:
             served.record("setting", f"certificates of {user}: {', '.join(names) or 'none'}")
@@ -252,7 +259,7 @@ def certificate(
             map_certificate(documents, holder, name)
         found = mapped_names(documents, holder)
     for name in [f"cn:{user}"] if found is None else found:
-        click.echo(output.harmless(name))
+        click.echo(output.replace_control_characters(name))
 
 
 @command.command()
@@ -264,11 +271,11 @@ def confirm(data: Path, reason: str, key_file: Path | None) -> None:
 
     Drop and revoke first what was dropped and revoked since the backup was made: nobody can tell.
     """
-    from discreet.serve.suspension import lift
+    from discreet.serve.suspension import resume_logins
 
-    with opened(data, key_file) as served:
+    with open_server_folder(data, key_file) as served:
         served.record("grant", f"confirm who may enter: {reason}")
-        was_suspended = lift(served.control)
+        was_suspended = resume_logins(served.control)
     click.echo("Users may enter." if was_suspended else "Users could enter already.")
 
 
@@ -299,7 +306,7 @@ def _with_user(authority: Authority, user: str, wish: dict[str, Any]) -> Authori
         raise WrongUsage(f"The user cannot be added: {error}.") from None
 
 
-def _holder(served: Served, user: str) -> str:
+def _credential_holder(served: ServerFolder, user: str) -> str:
     """Return under what is kept what is known of a user."""
     from discreet.errors import did_you_mean
 
@@ -317,13 +324,13 @@ def _refuse_weak(secret: str, user: str) -> None:
         require_acceptable(secret, user=user)
 
 
-def _known(documents: Documents, holder: str) -> dict[str, Any]:
+def _credential_summary(documents: Documents, holder: str) -> dict[str, Any]:
     from discreet.guard.identity.accounts import get_account
     from discreet.guard.identity.certificates import mapped_names
-    from discreet.guard.identity.tokens import list_tokens
+    from discreet.guard.identity.tokens import list_api_tokens
 
     account = get_account(documents, holder)
-    tokens = list_tokens(documents, holder)
+    tokens = list_api_tokens(documents, holder)
     ways = {
         "password": account.verifier is not None,
         "directory": account.is_in_directory,
@@ -339,9 +346,9 @@ def _known(documents: Documents, holder: str) -> dict[str, Any]:
     }
 
 
-def _print_tokens(found: list[Token], *, as_json: bool) -> None:
+def _print_tokens(found: list[ApiToken], *, as_json: bool) -> None:
     if as_json:
-        output.print_json(Tokens([vars(each) for each in found]))
+        output.print_json(TokenList([vars(each) for each in found]))
         return
     rows = [
         [each.id, each.label, ", ".join(each.scopes), each.expires or "never", each.last_used or ""]
@@ -355,8 +362,8 @@ def _set_locked(data: Path, user: str, key_file: Path | None, *, is_locked: bool
     from discreet.guard.identity.accounts import set_locked
     from discreet.guard.identity.lockout import Lockout
 
-    with opened(data, key_file) as served:
-        holder = _holder(served, user)
+    with open_server_folder(data, key_file) as served:
+        holder = _credential_holder(served, user)
         documents = served.documents()
         served.record("setting", f"{'lock' if is_locked else 'unlock'} {user}")
         set_locked(documents, holder, is_locked=is_locked)

@@ -15,19 +15,16 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
-    Truths = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
 
 BITS = 24  # of gamma and of the uniform number it is compared with
 _UNIT = 1 << BITS
@@ -85,7 +82,7 @@ class Exponents:
         return Exponents(self.lower[lanes], self.upper[lanes], lambda lane: exact(int(lanes[lane])))
 
 
-def multiples(factors: NDArray[Any], rate: Fraction) -> Exponents:
+def multiply_exponents(factors: NDArray[Any], rate: Fraction) -> Exponents:
     """Return gamma = `factors` · `rate`, for integers >= 0."""
     # From `far` on, gamma is at least 2^10, of which the lower bound is all that ever matters.
     far = math.ceil((1 << 10) / rate)
@@ -115,7 +112,7 @@ def bernoulli_exp(gammas: Exponents) -> Truths:
         rest.upper - whole * _UNIT,
         lambda lane: rest.exact(lane) - int(whole[lane]),
     )
-    result[alive] = _series(fractional)
+    result[alive] = _flip_exp_series(fractional)
     return result
 
 
@@ -133,7 +130,7 @@ def _survive_whole(gammas: Exponents) -> tuple[Integers, NDArray[Any]]:
     return alive[kept], whole[kept]
 
 
-def _series(gammas: Exponents) -> Truths:
+def _flip_exp_series(gammas: Exponents) -> Truths:
     """Return coins of chance e^-gamma for gamma < 1: the first failing flip of gamma/k has an odd k."""
     result = np.zeros(gammas.lower.size, np.bool_)
     lanes = np.arange(gammas.lower.size)
@@ -182,12 +179,12 @@ def discrete_laplace(scale: Fraction, count: int) -> Integers:
     Canonne, Kamath & Steinke 2020, algorithm 2. A value beyond 64 bits becomes the last one within,
     which for scales up to 2^55 happens with a chance below e^-255.
     """
-    return _repeat(lambda wanted: _propose_laplace(scale, wanted), count, share=0.55)
+    return _repeat_until_full(lambda wanted: _propose_laplace(scale, wanted), count, share=0.55)
 
 
 def _propose_laplace(scale: Fraction, count: int) -> Integers:
     first = uniform(scale.numerator, count)
-    first = first[bernoulli_exp(multiples(first, Fraction(1, scale.numerator)))]
+    first = first[bernoulli_exp(multiply_exponents(first, Fraction(1, scale.numerator)))]
     lives = geometric(first.size)
     if scale.numerator * (int(lives.max(initial=0)) + 1) > _LARGEST:
         lives, first = lives.astype(object), first.astype(object)
@@ -214,7 +211,7 @@ def discrete_gaussian(variance: Fraction, count: int) -> Integers:
         drawn = discrete_laplace(Fraction(width), wanted)
         return drawn[bernoulli_exp(parabola(np.abs(drawn), variance, width=width))]
 
-    return _repeat(propose, count, share=0.6)
+    return _repeat_until_full(propose, count, share=0.6)
 
 
 def parabola(sizes: NDArray[Any], variance: Fraction, *, width: int) -> Exponents:
@@ -243,7 +240,7 @@ def parabola(sizes: NDArray[Any], variance: Fraction, *, width: int) -> Exponent
     return Exponents(lower, upper, exact)
 
 
-def _repeat(propose: Callable[[int], Integers], count: int, *, share: float) -> Integers:
+def _repeat_until_full(propose: Callable[[int], Integers], count: int, *, share: float) -> Integers:
     """Return `count` values of `propose`, which keeps about `share` of what it is asked for.
 
     The share decides how much is drawn at once, and nothing about what is drawn.

@@ -6,16 +6,13 @@ point of score is worth: a candidate's weight is e^(-gap · rate). Many runs can
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.dp.exact import bernoulli_exp, multiples, uniform
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
+from discreet.dp.exact import bernoulli_exp, multiply_exponents, uniform
 
 _AT_ONCE = 1 << 20
 
@@ -27,24 +24,26 @@ def score_gaps(scores: NDArray[Any]) -> NDArray[Any]:
     return scores.max(axis=-1, keepdims=True) - scores
 
 
-def permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
+def sample_permute_and_flip(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
     """Return the first candidate in a random order whose coin of chance e^(-gap · rate) is true.
 
     McKenna & Sheldon 2020, algorithm 1. The best candidate's coin is always true. Coins and order are
     independent, so that the first of those whose coin is true is any of them, one as likely as another.
     """
-    return permute_and_flip_each(np.broadcast_to(gaps, (runs, gaps.size)), rate)
+    return sample_permute_and_flip_each(np.broadcast_to(gaps, (runs, gaps.size)), rate)
 
 
-def permute_and_flip_each(gaps: NDArray[Any], rate: Fraction) -> NDArray[np.int64]:
-    """Return what `permute_and_flip` chooses in each row of `gaps`, independently of the others."""
+def sample_permute_and_flip_each(gaps: NDArray[Any], rate: Fraction) -> NDArray[np.int64]:
+    """Return what `sample_permute_and_flip` chooses in each row of `gaps`, independently of the others."""
     rows = max(1, _AT_ONCE // gaps.shape[1])
-    parts = [_chosen(gaps[start : start + rows], rate) for start in range(0, len(gaps), rows)]
+    parts = [
+        _choose_candidates(gaps[start : start + rows], rate) for start in range(0, len(gaps), rows)
+    ]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
-def _chosen(gaps: NDArray[Any], rate: Fraction) -> NDArray[np.int64]:
-    flips = bernoulli_exp(multiples(gaps.ravel(), rate)).reshape(gaps.shape)
+def _choose_candidates(gaps: NDArray[Any], rate: Fraction) -> NDArray[np.int64]:
+    flips = bernoulli_exp(multiply_exponents(gaps.ravel(), rate)).reshape(gaps.shape)
     numbers = flips.sum(axis=1)
     picked = np.empty(len(gaps), np.int64)
     for number in np.unique(numbers):
@@ -54,7 +53,7 @@ def _chosen(gaps: NDArray[Any], rate: Fraction) -> NDArray[np.int64]:
     return np.nonzero(flips)[1][first + picked]
 
 
-def exponential(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
+def sample_exponential(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int64]:
     """Return candidates, each with a chance in proportion to e^(-gap · rate).
 
     Rejection: candidates are proposed uniformly until one's coin is true (McSherry & Talwar 2007 for
@@ -65,7 +64,9 @@ def exponential(gaps: NDArray[Any], rate: Fraction, runs: int) -> NDArray[np.int
     while waiting.size:
         trials = max(1, min(gaps.size, _AT_ONCE // waiting.size))
         proposed = uniform(gaps.size, waiting.size * trials)
-        flips = bernoulli_exp(multiples(gaps[proposed], rate)).reshape(waiting.size, trials)
+        flips = bernoulli_exp(multiply_exponents(gaps[proposed], rate)).reshape(
+            waiting.size, trials
+        )
         first = np.argmax(flips, axis=1)
         is_done = flips.any(axis=1)
         picked = proposed.reshape(flips.shape)[np.arange(waiting.size), first]

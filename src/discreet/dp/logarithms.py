@@ -28,8 +28,8 @@ def log_above(ratio: Fraction, *, places: int = PLACES) -> Fraction:
         raise InvalidMechanism("Only a positive ratio has a logarithm. Give a ratio above 0.")
     if ratio == 1:
         return Fraction(0)
-    context = _context(places)
-    above = context.next_plus(context.ln(_decimal(ratio, context)))
+    context = _decimal_context(places)
+    above = context.next_plus(context.ln(_to_decimal(ratio, context)))
     wide = Context(prec=2 * (_DIGITS + places), rounding=ROUND_CEILING)
     return Fraction(above.quantize(Decimal(1).scaleb(-places), context=wide))
 
@@ -53,8 +53,8 @@ def exp_above(exponent: Fraction) -> Fraction:
         return Fraction(1, 10**4000)
     if exponent > _FAR:
         raise InvalidMechanism("e^10000 and more is not a number to calculate with.")
-    context = _context(_exponent_places(exponent))
-    return Fraction(context.next_plus(context.exp(_decimal(exponent, context))))
+    context = _decimal_context(_exponent_places(exponent))
+    return Fraction(context.next_plus(context.exp(_to_decimal(exponent, context))))
 
 
 def exp_below(exponent: Fraction) -> Fraction:
@@ -67,7 +67,7 @@ def exp_below(exponent: Fraction) -> Fraction:
     return 1 / exp_above(-exponent)
 
 
-def _context(places: int) -> Context:
+def _decimal_context(places: int) -> Context:
     return Context(prec=_DIGITS + places, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 
 
@@ -76,5 +76,5 @@ def _exponent_places(exponent: Fraction) -> int:
     return abs(int(exponent)).bit_length()
 
 
-def _decimal(value: Fraction, context: Context) -> Decimal:
+def _to_decimal(value: Fraction, context: Context) -> Decimal:
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))

@@ -9,28 +9,25 @@ the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.dp.exact import discrete_gaussian, discrete_laplace
 from discreet.dp.exact import uniform as exact_uniform
 from discreet.dp.exact_choice import (
-    exponential,
-    permute_and_flip,
-    permute_and_flip_each,
+    sample_exponential,
+    sample_permute_and_flip,
+    sample_permute_and_flip_each,
     score_gaps,
 )
 from discreet.errors import InvalidBudget, InvalidMechanism
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Sampler = Callable[[list[int]], list[int]]
+Sampler = Callable[[list[int]], list[int]]
 
 # Above this scale, noise would leave 64 bits with a chance that is not negligible: e^-256 here.
 LARGEST_SCALE = Fraction(2**55)
@@ -75,11 +72,11 @@ class SystemNoise:
 
     def laplace(self, scale: Fraction, count: int) -> NDArray[np.int64]:
         """Return `count` discrete Laplace values."""
-        return laplace(scale, count)
+        return sample_laplace(scale, count)
 
     def gaussian(self, scale: Fraction, count: int) -> NDArray[np.int64]:
         """Return `count` discrete Gaussian values of standard parameter `scale`."""
-        return gaussian(scale, count)
+        return sample_gaussian(scale, count)
 
     def uniform(self, below: int, count: int) -> NDArray[Any]:
         """Return `count` integers from 0 to `below` - 1, each as likely as another."""
@@ -87,22 +84,22 @@ class SystemNoise:
 
     def choose(self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction) -> int:
         """Return the place of a good score, by permute-and-flip."""
-        rate = _rate(scores, epsilon, sensitivity)
-        return int(permute_and_flip(score_gaps(scores), rate, 1)[0])
+        rate = _choice_rate(scores, epsilon, sensitivity)
+        return int(sample_permute_and_flip(score_gaps(scores), rate, 1)[0])
 
     def choose_each(
         self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
     ) -> NDArray[np.int64]:
         """Return the place of a good score in each row, by permute-and-flip."""
-        rate = _rate(scores, epsilon, sensitivity)
-        return permute_and_flip_each(score_gaps(scores), rate)
+        rate = _choice_rate(scores, epsilon, sensitivity)
+        return sample_permute_and_flip_each(score_gaps(scores), rate)
 
     def choose_exponentially(
         self, scores: NDArray[Any], *, epsilon: Fraction, sensitivity: Fraction
     ) -> int:
         """Return the place of a good score, by the exponential mechanism."""
-        rate = _rate(scores, epsilon, sensitivity)
-        return int(exponential(score_gaps(scores), rate, 1)[0])
+        rate = _choice_rate(scores, epsilon, sensitivity)
+        return int(sample_exponential(score_gaps(scores), rate, 1)[0])
 
 
 def system_noise() -> Noise:
@@ -110,7 +107,7 @@ def system_noise() -> Noise:
     return SystemNoise()
 
 
-def laplace(scale: Fraction, count: int) -> NDArray[np.int64]:
+def sample_laplace(scale: Fraction, count: int) -> NDArray[np.int64]:
     """Return `count` integers x, each with a chance in proportion to e^(-|x| / `scale`).
 
     Guarantee: exact, for every fraction from above 0 to 2^55 (Canonne, Kamath & Steinke 2020,
@@ -118,7 +115,7 @@ def laplace(scale: Fraction, count: int) -> NDArray[np.int64]:
 
     Example:
         >>> from fractions import Fraction
-        >>> values = laplace(Fraction(10, 3), 5)
+        >>> values = sample_laplace(Fraction(10, 3), 5)
         >>> values.dtype, values.size
         (dtype('int64'), 5)
     """
@@ -129,7 +126,7 @@ def laplace(scale: Fraction, count: int) -> NDArray[np.int64]:
     return np.array(sampler([0] * count), np.int64)
 
 
-def gaussian(scale: Fraction, count: int) -> NDArray[np.int64]:
+def sample_gaussian(scale: Fraction, count: int) -> NDArray[np.int64]:
     """Return `count` integers x, each with a chance in proportion to e^(-x² / (2 `scale`²)).
 
     Guarantee: exact, for every fraction from above 0 to 2^55 (Canonne, Kamath & Steinke 2020,
@@ -137,7 +134,7 @@ def gaussian(scale: Fraction, count: int) -> NDArray[np.int64]:
 
     Example:
         >>> from fractions import Fraction
-        >>> gaussian(Fraction(40), 3).size
+        >>> sample_gaussian(Fraction(40), 3).size
         3
     """
     _check(scale, count)
@@ -178,10 +175,10 @@ def representable_root(square: Fraction) -> Fraction:
     shift = 64 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
     floor = math.isqrt((square.numerator << 2 * shift) // square.denominator)
     near = representable(Fraction(floor, 1 << shift))
-    return near if near * near >= square else _next(near)
+    return near if near * near >= square else _next_double(near)
 
 
-def _next(scale: Fraction) -> Fraction:
+def _next_double(scale: Fraction) -> Fraction:
     return Fraction(math.nextafter(float(scale), math.inf))
 
 
@@ -191,7 +188,7 @@ def _check(scale: Fraction, count: int) -> None:
         raise InvalidMechanism("Fewer than no values of noise were asked for.")
 
 
-def _rate(scores: NDArray[Any], epsilon: Fraction, sensitivity: Fraction) -> Fraction:
+def _choice_rate(scores: NDArray[Any], epsilon: Fraction, sensitivity: Fraction) -> Fraction:
     if epsilon <= 0:
         raise InvalidBudget("A choice needs an epsilon above 0.")
     if sensitivity <= 0 or scores.size == 0:

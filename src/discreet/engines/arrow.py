@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 
+from discreet.engines.engine import ArrowBatch, ArrowReader
 from discreet.errors import UnreadableSource
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-    from discreet.engines.engine import ArrowBatch, ArrowReader
-
-
-def normalized(reader: ArrowReader) -> ArrowReader:
+def normalize_reader(reader: ArrowReader) -> ArrowReader:
     """Return `reader` with dictionaries, views, unsigned and half-size types made plain."""
     schema = pa.schema([pa.field(item.name, plain_type(item.type)) for item in reader.schema])
 
     def batches() -> Iterator[ArrowBatch]:
         for batch in reader:
             columns = [
-                _cast(column, item) for column, item in zip(batch.columns, schema, strict=True)
+                _cast_column(column, item)
+                for column, item in zip(batch.columns, schema, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -58,7 +56,7 @@ _RULES: tuple[tuple[Any, Any], ...] = (
 )
 
 
-def _cast(column: Any, item: Any) -> Any:
+def _cast_column(column: Any, item: Any) -> Any:
     if column.type == item.type:
         return column
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -12,14 +13,12 @@ from discreet.errors import LockedSource, SourceNotFound, UnreadableSource, Wron
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from discreet.engines.duckdb import DuckDB
 
 
 def open_attached(path: Path, *, engine: DuckDB, table: str | None) -> exp.Table:
     """Return the table called `table`, or the only one there is."""
-    found = attach(path, engine=engine)
+    found = attach_read_only(path, engine=engine)
     if table is None and len(found) == 1:
         return next(iter(found.values()))
     if table is None:
@@ -32,18 +31,18 @@ def open_attached(path: Path, *, engine: DuckDB, table: str | None) -> exp.Table
     raise SourceNotFound(f"{path.name} has no table '{table}'.{did_you_mean(table, found)}")
 
 
-def attach(path: Path, *, engine: DuckDB) -> dict[str, exp.Table]:
+def attach_read_only(path: Path, *, engine: DuckDB) -> dict[str, exp.Table]:
     """Return the tables and views of a DuckDB file by name, outside `main` as `schema.name`."""
-    alias = engine.attached.get(str(path.resolve())) or _attach(path, engine=engine)
+    alias = engine.attached.get(str(path.resolve())) or _attach_file(path, engine=engine)
     names = engine.run(
         exp.select("schema_name", "table_name")
         .from_(
             exp.union(
                 exp.select("database_name", "schema_name", "table_name").from_(
-                    _catalog("duckdb_tables")
+                    _catalog_function("duckdb_tables")
                 ),
                 exp.select("database_name", "schema_name", "view_name")
-                .from_(_catalog("duckdb_views"))
+                .from_(_catalog_function("duckdb_views"))
                 .where("NOT internal"),
             ).subquery("t")
         )
@@ -58,25 +57,25 @@ def attach(path: Path, *, engine: DuckDB) -> dict[str, exp.Table]:
     }
 
 
-def _catalog(function: str) -> exp.Table:
+def _catalog_function(function: str) -> exp.Table:
     return exp.Table(this=exp.Anonymous(this=function))
 
 
-def _attach(path: Path, *, engine: DuckDB) -> str:
+def _attach_file(path: Path, *, engine: DuckDB) -> str:
     alias = engine.fresh_name("file").name
     literal = exp.alias_(build.text(str(path)), exp.to_identifier(alias, quoted=True))
     statement = exp.Attach(this=literal, expressions=[exp.AttachOption(this=exp.var("READ_ONLY"))])
     try:
         engine.execute_unguarded(statement)
     except duckdb.Error as error:
-        failure = _failure(path, error)
+        failure = _translate_error(path, error)
     else:
         engine.attached[str(path.resolve())] = alias
         return alias
     raise failure
 
 
-def _failure(path: Path, error: duckdb.Error) -> Exception:
+def _translate_error(path: Path, error: duckdb.Error) -> Exception:
     words = str(error)
     if re.search(r"\b[Ll]ock\b|already attached|different configuration", words):
         process = re.search(r"PID (\d+)", words)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from discreet.engines import attached, files, frames, sheets
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.engines.arrow import plain_type
+from discreet.engines.declared_schema import DeclaredSchema
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Table
+from discreet.engines.engine import Engine, Table
 from discreet.errors import SourceNotFound, WrongUsage, did_you_mean
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from discreet.engines.declared import Schema
-    from discreet.engines.engine import Engine
 
 
 def open_table(
@@ -31,7 +27,7 @@ def open_table(
     delimiter: str | None = None,
     memory_limit: str | None = None,
     encoding: str | None = None,
-    schema: Schema | None = None,
+    schema: DeclaredSchema | None = None,
 ) -> Table:
     """Return `source` as a table on an engine, without reading its rows into Python.
 
@@ -70,7 +66,7 @@ def open_table(
                 encoding=encoding,
                 schema=schema,
             )
-        return opened if engine is None or home is engine else _moved(opened, engine)
+        return opened if engine is None or home is engine else _move_table(opened, engine)
     except BaseException:
         if home is not engine:
             home.close()
@@ -121,19 +117,19 @@ def is_local(source: object) -> bool:
     return not type(source).__module__.startswith("pyspark.")
 
 
-def is_untyped(source: object) -> bool:
+def is_untyped_source(source: object) -> bool:
     """Whether a source has no types of its own, so that its rows would decide them."""
     if not isinstance(source, (str, Path)):
-        return frames.is_untyped(source)
-    return is_local(source) and files.is_untyped(str(source))
+        return frames.is_untyped_frame(source)
+    return is_local(source) and files.is_untyped_file(str(source))
 
 
 def needs_kinds(source: object) -> bool:
     """Whether a policy must declare the types of a source, since its rows could change them."""
-    return frames.is_pandas(source) or is_untyped(source)
+    return frames.is_pandas(source) or is_untyped_source(source)
 
 
-def header_names(
+def source_header_names(
     source: object,
     *,
     table: str | None = None,
@@ -142,10 +138,10 @@ def header_names(
 ) -> tuple[str, ...] | None:
     """Return the column names of a source without types; None where only its rows have them."""
     if not isinstance(source, (str, Path)):
-        return frames.header_names(source)
+        return frames.frame_header_names(source)
     home = DuckDB()
     try:
-        return files.header_names(
+        return files.file_header_names(
             str(source), engine=home, table=table, delimiter=delimiter, encoding=encoding
         )
     finally:
@@ -166,18 +162,18 @@ def list_tables(source: str | Path) -> list[str]:
         url, _ = take_parameter(text, "table")
         server = PostgreSQL(url)
         try:
-            return [_qualified(schema, name) for schema, name in server.tables()]
+            return [_qualify_name(schema, name) for schema, name in server.tables()]
         finally:
             server.close()
     path = files.find_files(text)[0]
-    kind = files.kind_of(path)
+    kind = files.file_kind(path)
     if kind == "excel":
         return sheets.sheet_names(path)
     if kind != "duckdb":
         return []
     home = DuckDB()
     try:
-        return list(attached.attach(path, engine=home))
+        return list(attached.attach_read_only(path, engine=home))
     finally:
         home.close()
 
@@ -191,7 +187,7 @@ def holds_tables(source: object) -> bool:
         return True
     if text == files.STANDARD_INPUT:
         return False
-    return files.kind_of(files.find_files(text)[0]) in ("duckdb", "excel")
+    return files.file_kind(files.find_files(text)[0]) in ("duckdb", "excel")
 
 
 def open_tables(
@@ -206,7 +202,7 @@ def open_tables(
     return [first, *rest]
 
 
-def _moved(table: Table, engine: Engine) -> Table:
+def _move_table(table: Table, engine: Engine) -> Table:
     """Return `table` streamed to another engine; its first engine is closed."""
     columns = [build.column(column.name) for column in table.columns]
     query = build.select(*columns, source=table.relation)
@@ -231,7 +227,7 @@ def _open_postgres(url: str, *, table: str | None, engine: Engine | None) -> Tab
         )
     server = engine or PostgreSQL(url)
     known = server.tables()
-    labels = {_qualified(schema, item): (schema, item) for schema, item in known}
+    labels = {_qualify_name(schema, item): (schema, item) for schema, item in known}
     if name is None and len(labels) == 1:
         name = next(iter(labels))
     if name is None:
@@ -252,7 +248,7 @@ def _open_spark(source: str, *, table: str | None, engine: Engine | None) -> Tab
     name, master = _spark_parts(source, table)
     if engine is not None and not isinstance(engine, spark.Spark):
         raise WrongUsage("A Spark table can only be joined with tables on Spark.")
-    home: Any = engine or spark.start(master)
+    home: Any = engine or spark.start_spark(master)
     return home.table(home.open(name), label=name.rpartition("/")[2])
 
 
@@ -278,5 +274,5 @@ def _spark_parts(source: str, table: str | None) -> tuple[str, str | None]:
     return name, master
 
 
-def _qualified(schema: str, name: str) -> str:
+def _qualify_name(schema: str, name: str) -> str:
     return name if schema == "public" else f"{schema}.{name}"

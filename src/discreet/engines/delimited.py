@@ -6,25 +6,27 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.cleaning import CHUNK_BYTES, as_utf8, opened
-from discreet.engines.declared import Declared, Schema, declared_kind, fitted, types_of
-from discreet.engines.guesses import Guess, converted, guess_types
+from discreet.engines.declared_schema import (
+    DeclaredColumn,
+    DeclaredSchema,
+    cast_declared,
+    declared_kind,
+    types_of,
+)
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.names import refuse_duplicates
+from discreet.engines.text_encoding import CHUNK_BYTES, as_utf8, open_byte_stream
+from discreet.engines.type_inference import TypeGuess, convert_column, guess_types
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from discreet.engines.duckdb import DuckDB
 
 HEAD_BYTES = 1 << 18
 DELIMITERS = (",", ";", "\t", "|")
@@ -55,31 +57,36 @@ def open_delimited(
     engine: DuckDB,
     delimiter: str | None = None,
     encoding: str | None = None,
-) -> tuple[exp.Table, Schema]:
+) -> tuple[exp.Table, DeclaredSchema]:
     """Return CSV files that share one header as a table, with types that hold for every row."""
     first = _common_dialect(paths, find_dialect, delimiter=delimiter, encoding=encoding)
     if first.encoding == "utf-8":
         for path in paths:
             _refuse_other_encodings(path)
     raw = engine.view(build.select(exp.Star(), source=_read_csv(paths, first)), hint="raw")
-    types = _checked(paths, first, engine=engine, raw=raw)
+    types = _guess_column_types(paths, first, engine=engine, raw=raw)
     columns = [
-        build.named(converted(build.column(name), types[name]), name) for name in first.names
+        build.alias_as(convert_column(build.column(name), types[name]), name)
+        for name in first.names
     ]
     # Stored, spilling if need be: every query on a view would parse the text again.
     kept = engine.keep(build.select(*columns, source=raw))
     formats = {name: guess.format for name, guess in types.items()}
     found = {
-        column.name: Declared(declared_kind(column.kind), formats[column.name])
+        column.name: DeclaredColumn(declared_kind(column.kind), formats[column.name])
         for column in engine.columns(kept)
     }
     # The header alone shows the delimiter of most files; otherwise it has to be declared.
     bare = [header_dialect(path, delimiter=None, encoding=encoding).delimiter for path in paths]
     written = None if set(bare) == {first.delimiter} else first.delimiter
-    return kept, Schema(found, written, None if first.encoding == "utf-8" else first.encoding)
+    return kept, DeclaredSchema(
+        found, written, None if first.encoding == "utf-8" else first.encoding
+    )
 
 
-def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> exp.Table:
+def open_declared_csv(
+    paths: Sequence[Path], schema: DeclaredSchema, *, engine: DuckDB
+) -> exp.Table:
     """Return CSV files as a table of their header, the declared columns fitted; rows are read later."""
     dialect = _common_dialect(
         paths, header_dialect, delimiter=schema.delimiter, encoding=schema.encoding
@@ -97,9 +104,10 @@ def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> e
             )
             for path in paths
         ]
-        source = _read_csv(clean, replace(dialect, encoding="utf-8"), options=FORGIVING)
+        source = _read_csv(clean, replace(dialect, encoding="utf-8"), options=LENIENT_OPTIONS)
         wanted = [
-            build.named(fitted(build.column(name), one), name) for name, one in columns.items()
+            build.alias_as(cast_declared(build.column(name), one), name)
+            for name, one in columns.items()
         ]
         return build.select(*wanted, source=source)
 
@@ -108,7 +116,7 @@ def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> e
 
 # A line that is not a row of the table is cut, padded or left out without affecting another line:
 # two parallel readers might disagree where a line begins.
-FORGIVING: dict[str, exp.Expr] = {
+LENIENT_OPTIONS: dict[str, exp.Expr] = {
     "strict_mode": exp.false(),
     "null_padding": exp.true(),
     "ignore_errors": exp.true(),
@@ -181,14 +189,18 @@ def _dialect_of(
 ) -> Dialect:
     before = head[: len(head) - len(head.lstrip("\r\n"))]
     skip = before.replace("\r\n", "\n").count("\n")
-    chosen = _named(delimiter) if delimiter is not None else _find_delimiter(body, is_cut=is_cut)
-    header = next(iter(_records(body, chosen)), [])
+    chosen = (
+        _parse_delimiter(delimiter)
+        if delimiter is not None
+        else _find_delimiter(body, is_cut=is_cut)
+    )
+    header = next(iter(_read_records(body, chosen)), [])
     names = tuple(name.strip() or f"column{i}" for i, name in enumerate(header, start=1))
     refuse_duplicates(names, where=path.name)
     return Dialect(delimiter=chosen, encoding=encoding, names=names, skip=skip)
 
 
-def _named(delimiter: str) -> str:
+def _parse_delimiter(delimiter: str) -> str:
     chosen = "\t" if delimiter in ("\\t", "tab") else delimiter
     if not 1 <= len(chosen.encode()) <= 4 or set(chosen) & set('"\r\n'):
         raise WrongUsage("A delimiter has one to four characters, such as ';' or '\\t' for a tab.")
@@ -222,7 +234,7 @@ def _refuse_binary(path: Path, text: str) -> None:
 
 def _first_bytes(path: Path) -> bytes:
     try:
-        with opened(path) as stream:
+        with open_byte_stream(path) as stream:
             return bytes(stream.read(HEAD_BYTES))
     except (OSError, pa.ArrowException) as error:
         kind = type(error).__name__
@@ -234,7 +246,7 @@ def _refuse_other_encodings(path: Path) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, is_whole = 1, True
     try:
-        with opened(path) as stream:
+        with open_byte_stream(path) as stream:
             while chunk := stream.read(CHUNK_BYTES):
                 decoder.decode(chunk)
                 line += chunk.count(b"\n")
@@ -254,7 +266,7 @@ def _refuse_other_encodings(path: Path) -> None:
     )
 
 
-def _records(text: str, delimiter: str) -> list[list[str]]:
+def _read_records(text: str, delimiter: str) -> list[list[str]]:
     # csv knows one-character delimiters; a blank after the comma is taken off by skipinitialspace.
     if len(delimiter) > 1 and delimiter != ", ":
         text, delimiter = text.replace(delimiter, "\x1f"), "\x1f"
@@ -273,7 +285,7 @@ def _find_delimiter(text: str, *, is_cut: bool) -> str:
     """Return the delimiter that splits the head into rows as long as the header."""
     best, best_score = ",", (False, 1)
     for candidate in DELIMITERS:
-        records = _records(text, candidate)
+        records = _read_records(text, candidate)
         widths = [len(record) for record in (records[:-1] if is_cut else records)]
         width = widths[0] if widths else 1
         score = (width > 1 and all(other == width for other in widths), width)
@@ -285,10 +297,10 @@ def _find_delimiter(text: str, *, is_cut: bool) -> str:
 
 
 def _has_blank_after_commas(text: str, *, is_cut: bool) -> bool:
-    records = _records(text, ",")
+    records = _read_records(text, ",")
     records = records[:-1] if is_cut and len(records) > 1 else records
     later = [field for record in records for field in record[1:]]
-    widths = {len(record) for record in _records(text, ", ")[: len(records)]}
+    widths = {len(record) for record in _read_records(text, ", ")[: len(records)]}
     return bool(later) and len(widths) == 1 and all(field.startswith(" ") for field in later)
 
 
@@ -334,9 +346,9 @@ def literal_path(path: Path) -> str:
     return re.sub(r"([*?\[\]])", r"[\1]", str(path))
 
 
-def _checked(
+def _guess_column_types(
     paths: Sequence[Path], dialect: Dialect, *, engine: DuckDB, raw: exp.Table
-) -> dict[str, Guess]:
+) -> dict[str, TypeGuess]:
     try:
         return guess_types(raw, dialect.names, engine=engine)
     except duckdb.Error as error:

@@ -7,20 +7,18 @@ import errno
 import os
 import re
 import tempfile
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
-from discreet.engines.render import byte_order, drop_table, drop_view, render
+from discreet.engines.render import byte_order, drop_table, drop_view, render_sql
 from discreet.errors import EngineFailed, OutputRefused, WrongUsage
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 Answer = TypeVar("Answer")
 
@@ -56,7 +54,7 @@ _KINDS: Mapping[str, Kind] = {
 }
 
 
-def kind_of(type_name: str) -> Kind:
+def duckdb_kind(type_name: str) -> Kind:
     """Return the kind of a DuckDB type."""
     if type_name.endswith("]"):  # a list or an array of anything
         return Kind.OTHER
@@ -65,7 +63,7 @@ def kind_of(type_name: str) -> Kind:
 
 def _plain_type(type_name: str) -> str | None:
     """Return the type to which a column is cast, or None when it stays as it is."""
-    kind = kind_of(type_name)
+    kind = duckdb_kind(type_name)
     # An ENUM sorts by its declaration; lists, maps and JSON have no order that other engines share.
     if kind is Kind.OTHER or (kind is Kind.TEXT and type_name != "VARCHAR"):
         return "TEXT"
@@ -99,7 +97,7 @@ def _any_finer(column: exp.Column) -> exp.Expr:
     return exp.Anonymous(this="bool_or", expressions=[is_finer])
 
 
-def _within(memory_limit: str) -> dict[str, str | int]:
+def _memory_settings(memory_limit: str) -> dict[str, str | int]:
     """Return the settings that keep DuckDB, threads included, within a memory limit."""
     parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", memory_limit, re.IGNORECASE)
     if not parts:
@@ -138,10 +136,10 @@ class DuckDB:
             "temp_directory": self._folder.name,
         }
         if memory_limit is not None:
-            settings |= _within(memory_limit)
+            settings |= _memory_settings(memory_limit)
         if threads is not None:
             settings["threads"] = threads
-        self._connection = withheld(lambda: duckdb.connect(":memory:", config=settings))
+        self._connection = call_duckdb(lambda: duckdb.connect(":memory:", config=settings))
         self._registered: dict[str, object] = {}
         self._count = 0
         self.attached: dict[str, str] = {}  # database files by path
@@ -157,7 +155,7 @@ class DuckDB:
 
     def columns(self, relation: exp.Table) -> tuple[Column, ...]:
         """Return the columns of `relation` in their order."""
-        return tuple(Column(name, kind_of(kind), kind) for name, kind in self.types(relation))
+        return tuple(Column(name, duckdb_kind(kind), kind) for name, kind in self.types(relation))
 
     def types(self, relation: exp.Table) -> list[tuple[str, str]]:
         """Return the columns of `relation` with DuckDB's own type names."""
@@ -170,7 +168,7 @@ class DuckDB:
         self._read_deferred(query)
         if most is None:
             return self.execute(query, lambda cursor: cursor.to_arrow_table())
-        return self.execute(query, lambda cursor: _bounded(cursor, most))
+        return self.execute(query, lambda cursor: _read_at_most(cursor, most))
 
     def interrupt(self) -> None:
         """Make the statement that runs in another thread fail."""
@@ -180,11 +178,11 @@ class DuckDB:
         """Yield the result in order, batch by batch, in bounded memory."""
         self._read_deferred(query)
         # A cursor of its own: other queries on this engine must not cut a half-read result short.
-        cursor = self._cursor()
+        cursor = self._open_cursor()
         try:
-            text = render(query, dialect=self.dialect)
-            reader = withheld(lambda: cursor.execute(text).to_arrow_reader(ROWS_PER_BATCH))
-            while (batch := withheld(lambda: next(reader, None))) is not None:
+            text = render_sql(query, dialect=self.dialect)
+            reader = call_duckdb(lambda: cursor.execute(text).to_arrow_reader(ROWS_PER_BATCH))
+            while (batch := call_duckdb(lambda: next(reader, None))) is not None:
                 yield batch
         finally:
             with contextlib.suppress(duckdb.Error):
@@ -201,7 +199,7 @@ class DuckDB:
         """Drop what `keep` or `load` stored."""
         if relation.name in self._registered:
             del self._registered[relation.name]
-            withheld(lambda: self._connection.unregister(relation.name))
+            call_duckdb(lambda: self._connection.unregister(relation.name))
             return
         self.execute(drop_table(relation))
 
@@ -213,7 +211,7 @@ class DuckDB:
         finally:
             self.drop(incoming)
 
-    def close_doors(self) -> None:
+    def lock_external_access(self) -> None:
         """Forbid access to files, network and settings: only registered tables stay reachable."""
         self._set(self._connection, "enable_external_access", exp.false())
         self._set(self._connection, "lock_configuration", exp.true())
@@ -243,7 +241,7 @@ class DuckDB:
         try:
             written = self.execute_unguarded(statement).fetchone()
         except (duckdb.Error, pa.ArrowException) as error:
-            failure = _write_failure(error) or _failure(error)
+            failure = _write_failure(error) or _translate_error(error)
         else:
             return int(written[0]) if written else 0
         raise failure
@@ -262,7 +260,7 @@ class DuckDB:
         return relation
 
     def _create_empty(self, relation: exp.Table, types: Mapping[str, str]) -> None:
-        wanted = [build.named(exp.cast(exp.Null(), to), name) for name, to in types.items()]
+        wanted = [build.alias_as(exp.cast(exp.Null(), to), name) for name, to in types.items()]
         query = exp.Select(expressions=wanted).where(exp.false())
         self.execute(exp.Create(this=relation.copy(), kind="VIEW", expression=query))
 
@@ -285,7 +283,7 @@ class DuckDB:
     def register(self, data: object) -> exp.Table:
         """Name an Arrow object that stays where it is; DuckDB scans it in place."""
         relation = self.fresh_name("arrow")
-        withheld(lambda: self._connection.register(relation.name, data))
+        call_duckdb(lambda: self._connection.register(relation.name, data))
         self._registered[relation.name] = data
         return relation
 
@@ -299,9 +297,9 @@ class DuckDB:
         texts = [name for name, kind in types if kind == "VARCHAR" and not _is_ours(relation)]
         if texts or any(plain.values()):
             wanted = [
-                build.named(byte_order(build.column(name)), name)
+                build.alias_as(byte_order(build.column(name)), name)
                 if name in texts
-                else build.named(_as_plain(name, dict(types)[name], to), name)
+                else build.alias_as(_as_plain(name, dict(types)[name], to), name)
                 if to
                 else build.column(name)
                 for name, to in plain.items()
@@ -309,7 +307,7 @@ class DuckDB:
             relation = self.view(build.select(*wanted, source=relation.copy()))
         columns = tuple(
             # Whether moments were rounded depends on rows, so that the type must not.
-            Column(name, kind_of(kind), kind if kind == _FINE else plain[name] or kind)
+            Column(name, duckdb_kind(kind), kind if kind == _FINE else plain[name] or kind)
             for name, kind in types
         )
         return Table(engine=self, relation=relation, columns=columns, label=label)
@@ -320,7 +318,7 @@ class DuckDB:
         clocks = [name for name, kind in types if kind == _FINE]
         if not clocks or not self._looks_at_rows:
             return []
-        checks = [build.named(_any_finer(build.column(name)), name) for name in clocks]
+        checks = [build.alias_as(_any_finer(build.column(name)), name) for name in clocks]
         found = self.run(build.select(*checks, source=relation.copy())).to_pylist()[0]
         return [name for name in clocks if found[name]]
 
@@ -333,10 +331,10 @@ class DuckDB:
         reals = [name for name, kind in types if kind == "DOUBLE"]
         if not reals:
             return relation
-        checks = [build.named(_all_whole(build.column(name)), name) for name in reals]
+        checks = [build.alias_as(_all_whole(build.column(name)), name) for name in reals]
         found = self.run(build.select(*checks, source=relation.copy())).to_pylist()[0]
         wanted = [
-            build.named(exp.cast(build.column(name), "BIGINT"), name)
+            build.alias_as(exp.cast(build.column(name), "BIGINT"), name)
             if found.get(name)
             else build.column(name)
             for name, _ in types
@@ -354,37 +352,37 @@ class DuckDB:
         take: Callable[[duckdb.DuckDBPyConnection], Answer] = lambda _: None,
     ) -> Answer:
         """Run `statement` and return `take` of its result; failures quote no data."""
-        text = render(statement, dialect=self.dialect)
-        return withheld(lambda: take(self._connection.execute(text)))
+        text = render_sql(statement, dialect=self.dialect)
+        return call_duckdb(lambda: take(self._connection.execute(text)))
 
     def execute_unguarded(self, statement: exp.Expr) -> duckdb.DuckDBPyConnection:
         """Run `statement`, or raise DuckDB's own error: for callers that evaluate and drop it."""
-        return self._connection.execute(render(statement, dialect=self.dialect))
+        return self._connection.execute(render_sql(statement, dialect=self.dialect))
 
     def describe_unguarded(self, query: exp.Query) -> list[tuple[str, str]]:
         """Return the names and types of a result, or raise DuckDB's own error."""
         described = self.execute_unguarded(query.copy().limit(0)).description or []
         return [(str(name), str(kind)) for name, kind, *_ in described]
 
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
+    def _open_cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a separate connection to the same data, with its local settings applied again."""
-        cursor = withheld(self._connection.cursor)
+        cursor = call_duckdb(self._connection.cursor)
         self._set(cursor, "enable_progress_bar", exp.false())
         for name, data in self._registered.items():
-            withheld(lambda name=name, data=data: cursor.register(name, data))
+            call_duckdb(lambda name=name, data=data: cursor.register(name, data))
         return cursor
 
     def _set(self, connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expr) -> None:
         item = exp.SetItem(this=exp.EQ(this=exp.var(name), expression=value))
-        text = render(exp.Set(expressions=[item]), dialect=self.dialect)
-        withheld(lambda: connection.execute(text))
+        text = render_sql(exp.Set(expressions=[item]), dialect=self.dialect)
+        call_duckdb(lambda: connection.execute(text))
 
 
 def _is_ours(relation: exp.Table) -> bool:
     return not relation.db and relation.name.startswith(_OURS)
 
 
-def _bounded(cursor: duckdb.DuckDBPyConnection, most: int) -> ArrowTable:
+def _read_at_most(cursor: duckdb.DuckDBPyConnection, most: int) -> ArrowTable:
     reader = cursor.to_arrow_reader(min(most + 1, ROWS_PER_BATCH))
     batches: list[ArrowBatch] = []
     while sum(batch.num_rows for batch in batches) <= most:
@@ -396,7 +394,7 @@ def _bounded(cursor: duckdb.DuckDBPyConnection, most: int) -> ArrowTable:
     raise EngineFailed(f"The result has more than {most:,} rows. Ask for fewer.")
 
 
-def withheld(call: Callable[[], Answer]) -> Answer:
+def call_duckdb(call: Callable[[], Answer]) -> Answer:
     """Return `call()`; a failure of DuckDB becomes one of ours, without DuckDB's message.
 
     The new error is raised after the `except` block: inside it, Python would attach the old one.
@@ -404,7 +402,7 @@ def withheld(call: Callable[[], Answer]) -> Answer:
     try:
         return call()
     except (duckdb.Error, pa.ArrowException) as error:
-        failure = _failure(error)
+        failure = _translate_error(error)
     raise failure
 
 
@@ -420,7 +418,7 @@ def _write_failure(error: Exception) -> OutputRefused | None:
     )
 
 
-def _failure(error: Exception) -> EngineFailed:
+def _translate_error(error: Exception) -> EngineFailed:
     kind = type(error).__name__
     if isinstance(error, duckdb.OutOfMemoryException):
         return EngineFailed(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sqlglot import exp
 
-    from discreet.engines.declared import Schema
+    from discreet.engines.declared_schema import DeclaredSchema
 
 # pyarrow ships no types; these names document which of its classes is meant.
 ArrowTable: TypeAlias = Any
@@ -68,7 +67,7 @@ class Table:
     relation: exp.Table
     columns: tuple[Column, ...]
     label: str
-    schema: Schema | None = None
+    schema: DeclaredSchema | None = None
     undeclared: tuple[str, ...] | None = ()
 
     def column(self, name: str) -> Column | None:

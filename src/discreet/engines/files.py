@@ -6,27 +6,23 @@ import glob
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines import attached, delimited, records, sheets, surveys
-from discreet.engines.declared import Declared, Schema, declared_kind
-from discreet.engines.duckdb import kind_of as kind_of_type
+from discreet.engines.declared_schema import DeclaredColumn, DeclaredSchema, declared_kind
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import duckdb_kind as kind_of_type
 from discreet.engines.engine import Kind, Table
-from discreet.engines.guesses import JSON_NUMBERS, TEMPORAL, converted, guess_types
 from discreet.engines.names import refuse_duplicates
+from discreet.engines.type_inference import JSON_NUMBERS, TEMPORAL, convert_column, guess_types
 from discreet.errors import EmptySource, SourceNotFound, UnreadableSource, did_you_mean
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.engines.duckdb import DuckDB
 
 STANDARD_INPUT = "-"
 _ENDINGS = {
@@ -43,7 +39,7 @@ _PACKED = (".gz", ".zst")
 
 
 @dataclass(frozen=True)
-class Request:
+class FileRequest:
     """A request to open files: the paths, table, sheet, delimiter and encoding."""
 
     paths: tuple[Path, ...]
@@ -51,7 +47,7 @@ class Request:
     table: str | None
     delimiter: str | None
     encoding: str | None
-    schema: Schema | None
+    schema: DeclaredSchema | None
 
     @property
     def path(self) -> Path:
@@ -71,35 +67,35 @@ def open_file(
     table: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
-    schema: Schema | None = None,
+    schema: DeclaredSchema | None = None,
 ) -> Table:
     """Return a file, the files of a glob, or standard input as a table on `engine`.
 
     With `schema`, a file without types of its own has the columns and kinds that it declares.
     """
     paths = [store_standard_input(engine)] if source == STANDARD_INPUT else find_files(source)
-    kinds = {kind_of(path) for path in paths}
+    kinds = {file_kind(path) for path in paths}
     if len(kinds) > 1:
         raise UnreadableSource(
             f"{source} matches files of several kinds: {', '.join(sorted(kinds))}."
         )
-    request = Request(tuple(paths), engine, table, delimiter, encoding, schema)
+    request = FileRequest(tuple(paths), engine, table, delimiter, encoding, schema)
     label = "standard input" if source == STANDARD_INPUT else Path(source).name
     (kind,) = kinds
     if kind in UNTYPED and schema is not None:
-        return _declared(request, kind, label)
+        return _open_declared(request, kind, label)
     found = _OPENERS[kind](request)
     relation, drafted = found if isinstance(found, tuple) else (found, None)
     opened = engine.table(relation, label=label)
-    return replace(opened, schema=_drafted(opened, drafted) if kind in UNTYPED else None)
+    return replace(opened, schema=_draft_schema(opened, drafted) if kind in UNTYPED else None)
 
 
-def is_untyped(source: str) -> bool:
+def is_untyped_file(source: str) -> bool:
     """Whether a file has at most names for its columns, and no types."""
-    return kind_of(find_files(source)[0]) in UNTYPED
+    return file_kind(find_files(source)[0]) in UNTYPED
 
 
-def header_names(
+def file_header_names(
     source: str,
     *,
     engine: DuckDB,
@@ -108,7 +104,7 @@ def header_names(
     encoding: str | None = None,
 ) -> tuple[str, ...] | None:
     """Return the column names of a file without types; None where only its rows have them."""
-    if kind_of(find_files(source)[0]) in HEADLESS:
+    if file_kind(find_files(source)[0]) in HEADLESS:
         return None
     opened = open_file(
         source,
@@ -116,14 +112,14 @@ def header_names(
         table=table,
         delimiter=delimiter,
         encoding=encoding,
-        schema=Schema({}),
+        schema=DeclaredSchema({}),
     )
     return opened.undeclared
 
 
-def _declared(request: Request, kind: str, label: str) -> Table:
+def _open_declared(request: FileRequest, kind: str, label: str) -> Table:
     """Return the table that the schema declares; its rows are read by the first query."""
-    schema = request.schema or Schema({})
+    schema = request.schema or DeclaredSchema({})
     schema = replace(
         schema,
         delimiter=request.delimiter or schema.delimiter,
@@ -138,18 +134,18 @@ def _declared(request: Request, kind: str, label: str) -> Table:
     return Table(request.engine, relation, columns, label, schema, undeclared)
 
 
-def _drafted(opened: Table, drafted: Schema | None) -> Schema:
+def _draft_schema(opened: Table, drafted: DeclaredSchema | None) -> DeclaredSchema:
     if drafted is not None:
         return drafted
-    kinds = {column.name: Declared(declared_kind(column.kind)) for column in opened.columns}
-    return Schema(kinds)
+    kinds = {column.name: DeclaredColumn(declared_kind(column.kind)) for column in opened.columns}
+    return DeclaredSchema(kinds)
 
 
 def find_files(source: str) -> list[Path]:
     """Return the files that `source` names, sorted; refuse a missing one."""
     path = Path(source).expanduser()
     if path.is_dir():
-        raise UnreadableSource(f"{source} is a folder, not a table.{_inside(path)}")
+        raise UnreadableSource(f"{source} is a folder, not a table.{_describe_contents(path)}")
     if path.exists():
         return [path]
     found = sorted(Path(item) for item in glob.glob(str(path), recursive=True))  # noqa: PTH207 -- absolute patterns
@@ -162,7 +158,7 @@ def find_files(source: str) -> list[Path]:
     raise SourceNotFound(f"There is no file {source}.{did_you_mean(path.name, near)}")
 
 
-def kind_of(path: Path) -> str:
+def file_kind(path: Path) -> str:
     """Return the format of a file: by its first bytes if they decide, otherwise by its ending.
 
     The first bytes of a text may be a person's data and imitate another format. So a JSON file is
@@ -172,7 +168,7 @@ def kind_of(path: Path) -> str:
         head = file.read(20)
     endings = [ending.lower() for ending in path.suffixes if ending.lower() not in _PACKED]
     named = _KINDS.get(endings[-1]) if endings else None
-    if named != "json" and (marked := _marked(path, head, is_text=named == "csv")):
+    if named != "json" and (marked := _kind_from_bytes(path, head, is_text=named == "csv")):
         return marked
     kind = named or "csv"
     if not head and kind not in ("parquet", "json"):
@@ -180,7 +176,7 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def _marked(path: Path, head: bytes, *, is_text: bool) -> str | None:
+def _kind_from_bytes(path: Path, head: bytes, *, is_text: bool) -> str | None:
     """Return the format that the first bytes show, None if they show none."""
     if head.startswith((b"PAR1", b"PARE")):
         return "parquet"
@@ -194,7 +190,7 @@ def _marked(path: Path, head: bytes, *, is_text: bool) -> str | None:
     return None
 
 
-def _inside(folder: Path) -> str:
+def _describe_contents(folder: Path) -> str:
     names = sorted(item.name for item in folder.iterdir())
     parts = [name for name in names if name.endswith(_ENDINGS["parquet"])]
     if not names:
@@ -216,7 +212,7 @@ def store_standard_input(engine: DuckDB) -> Path:
     return path
 
 
-def _open_csv(request: Request) -> tuple[exp.Table, Schema]:
+def _open_csv(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     return delimited.open_delimited(
         request.paths,
         engine=request.engine,
@@ -225,7 +221,7 @@ def _open_csv(request: Request) -> tuple[exp.Table, Schema]:
     )
 
 
-def _open_parquet(request: Request) -> exp.Table:
+def _open_parquet(request: FileRequest) -> exp.Table:
     first = _parquet_names(request.paths[0])
     refuse_duplicates(first, where=request.paths[0].name)
     for path in request.paths[1:]:
@@ -253,7 +249,7 @@ def _parquet_names(path: Path) -> list[str]:
     raise UnreadableSource(f"{path.name} is damaged or not a Parquet file. Write it again.")
 
 
-def _open_json(request: Request) -> tuple[exp.Table, Schema]:
+def _open_json(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     options: dict[str, exp.Expr] = {"sample_size": exp.Neg(this=build.number(1))}
     detected = _json_types(request, options)
     # DuckDB would guess at dates, and round long numbers: both are texts until proven otherwise.
@@ -278,7 +274,7 @@ def _open_json(request: Request) -> tuple[exp.Table, Schema]:
         ),
     }
     wanted = [
-        build.named(converted(build.column(name), guesses[name]), name)
+        build.alias_as(convert_column(build.column(name), guesses[name]), name)
         if name in guesses
         else build.column(name)
         for name in types
@@ -288,10 +284,12 @@ def _open_json(request: Request) -> tuple[exp.Table, Schema]:
     # Whole numbers beyond 64 bits are kept as texts, which keeps them all distinct.
     kinds |= {name: Kind.TEXT for name, kind in types.items() if kind in ("UBIGINT", "HUGEINT")}
     formats = {name: guess.format for name, guess in guesses.items()}
-    return kept, Schema({name: Declared(kind, formats.get(name)) for name, kind in kinds.items()})
+    return kept, DeclaredSchema(
+        {name: DeclaredColumn(kind, formats.get(name)) for name, kind in kinds.items()}
+    )
 
 
-def _json_types(request: Request, options: dict[str, exp.Expr]) -> dict[str, str]:
+def _json_types(request: FileRequest, options: dict[str, exp.Expr]) -> dict[str, str]:
     source = delimited.table_function("read_json", request.paths, options)
     query = build.select(exp.Star(), source=source)
     name = request.paths[0].name
@@ -315,7 +313,7 @@ def _json_types(request: Request, options: dict[str, exp.Expr]) -> dict[str, str
     return dict(types)
 
 
-def _open_arrow(request: Request) -> exp.Table:
+def _open_arrow(request: FileRequest) -> exp.Table:
     from pyarrow import dataset  # brings pandas along, which most runs never need
 
     try:
@@ -327,7 +325,7 @@ def _open_arrow(request: Request) -> exp.Table:
     return request.engine.register(data)
 
 
-def _open_arrow_stream(request: Request) -> exp.Table:
+def _open_arrow_stream(request: FileRequest) -> exp.Table:
     try:
         reader = pa.ipc.open_stream(str(request.path))
     except (pa.ArrowException, OSError):
@@ -340,21 +338,21 @@ def _open_arrow_stream(request: Request) -> exp.Table:
 
 UNTYPED = ("csv", "json", "excel", "survey")
 HEADLESS = ("json",)  # each record names its own fields
-_DECLARED: dict[str, Callable[[Request, Schema], exp.Table]] = {
-    "csv": lambda request, schema: delimited.open_declared(
+_DECLARED: dict[str, Callable[[FileRequest, DeclaredSchema], exp.Table]] = {
+    "csv": lambda request, schema: delimited.open_declared_csv(
         request.paths, schema, engine=request.engine
     ),
-    "json": lambda request, schema: records.open_declared(
+    "json": lambda request, schema: records.open_declared_json(
         request.paths, schema, engine=request.engine
     ),
-    "excel": lambda request, schema: sheets.open_declared(
+    "excel": lambda request, schema: sheets.open_declared_sheet(
         request.path, schema, engine=request.engine, sheet=request.table
     ),
-    "survey": lambda request, schema: surveys.open_declared(
+    "survey": lambda request, schema: surveys.open_declared_survey(
         request.path, schema, engine=request.engine
     ),
 }
-_OPENERS: dict[str, Callable[[Request], exp.Table | tuple[exp.Table, Schema]]] = {
+_OPENERS: dict[str, Callable[[FileRequest], exp.Table | tuple[exp.Table, DeclaredSchema]]] = {
     "csv": _open_csv,
     "parquet": _open_parquet,
     "json": _open_json,

@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.declared import TYPES, Declared, Schema, declared_kind, fitted
-from discreet.engines.engine import Kind
+from discreet.engines.declared_schema import (
+    TYPES,
+    DeclaredColumn,
+    DeclaredSchema,
+    cast_declared,
+    declared_kind,
+)
+from discreet.engines.engine import Kind, Table
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.engines.duckdb import DuckDB
-    from discreet.engines.engine import Table
 
 
-def is_untyped(frame: object) -> bool:
+def is_untyped_frame(frame: object) -> bool:
     """Whether a frame has object columns, so that its cells would decide their type."""
-    return is_pandas(frame) and any(str(dtype) == "object" for dtype in _dtypes(frame))
+    return is_pandas(frame) and any(str(dtype) == "object" for dtype in _column_dtypes(frame))
 
 
 def is_pandas(frame: object) -> bool:
@@ -29,31 +34,31 @@ def is_pandas(frame: object) -> bool:
     return type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns")
 
 
-def _dtypes(frame: Any) -> list[Any]:
+def _column_dtypes(frame: Any) -> list[Any]:
     return list(frame.dtypes)
 
 
-def header_names(frame: Any) -> tuple[str, ...]:
+def frame_header_names(frame: Any) -> tuple[str, ...]:
     """Return the names of a pandas frame's columns and index levels."""
-    return (*map(str, frame.columns), *_index(frame))
+    return (*map(str, frame.columns), *_index_names(frame))
 
 
-def _index(frame: Any) -> tuple[str, ...]:
+def _index_names(frame: Any) -> tuple[str, ...]:
     """Return the names of a pandas frame's index levels, which are not columns of the table."""
     if not is_pandas(frame):
         return ()
     return tuple(str(name) for name in frame.index.names if name is not None)
 
 
-def open_frame(frame: Any, *, engine: DuckDB, schema: Schema | None = None) -> Table:
+def open_frame(frame: Any, *, engine: DuckDB, schema: DeclaredSchema | None = None) -> Table:
     """Return a frame as a table on `engine`: scanned in place where Arrow allows, else stored.
 
     With `schema`, a pandas frame has exactly the declared columns, of the declared kinds.
     """
     label = type(frame).__name__
     if schema is not None and is_pandas(frame):
-        opened = _declared(frame, schema, engine=engine)
-        others = [name for name in header_names(frame) if name not in schema.columns]
+        opened = _open_declared(frame, schema, engine=engine)
+        others = [name for name in frame_header_names(frame) if name not in schema.columns]
         return replace(opened, undeclared=tuple(others))
     data = arrow_data(frame)
     refuse_duplicates(data.schema.names, where=f"The {label}")
@@ -63,14 +68,14 @@ def open_frame(frame: Any, *, engine: DuckDB, schema: Schema | None = None) -> T
         relation = engine.load(data)
     else:
         relation = engine.register(data)
-    opened = replace(engine.table(relation, label=label), undeclared=_index(frame))
-    if not is_untyped(frame):
+    opened = replace(engine.table(relation, label=label), undeclared=_index_names(frame))
+    if not is_untyped_frame(frame):
         return opened
-    kinds = {c.name: Declared(declared_kind(c.kind)) for c in opened.columns}
-    return replace(opened, schema=Schema(kinds))
+    kinds = {c.name: DeclaredColumn(declared_kind(c.kind)) for c in opened.columns}
+    return replace(opened, schema=DeclaredSchema(kinds))
 
 
-def _declared(frame: Any, schema: Schema, *, engine: DuckDB) -> Table:
+def _open_declared(frame: Any, schema: DeclaredSchema, *, engine: DuckDB) -> Table:
     names = [str(name) for name in frame.columns]
     refuse_duplicates(names, where="The DataFrame")
     plain = frame.set_axis(names, axis="columns", copy=False).copy(deep=False)
@@ -80,17 +85,19 @@ def _declared(frame: Any, schema: Schema, *, engine: DuckDB) -> Table:
         is_declared = name in schema.columns
         if _is_number(plain.dtypes[name], one.kind if is_declared else Kind.REAL):
             cell = build.column(name)
-            numbers[name] = exp.TryCast(this=cell, to=_type(one.kind)) if is_declared else cell
+            numbers[name] = (
+                exp.TryCast(this=cell, to=_duckdb_type(one.kind)) if is_declared else cell
+            )
         elif type(plain.dtypes[name]).__name__ == "ArrowDtype":
             # The dtype is fixed, so no cell decides it; Python cannot hold all of its values.
             text = exp.TryCast(this=build.column(name), to=exp.DataType.build("TEXT"))
-            numbers[name] = fitted(text, one) if is_declared else text
+            numbers[name] = cast_declared(text, one) if is_declared else text
         else:
-            cells = plain[name].astype(object).map(_text, na_action="ignore")
+            cells = plain[name].astype(object).map(_cell_text, na_action="ignore")
             plain[name] = cells.astype("string")
     opened = open_frame(plain, engine=engine)
     wanted = [
-        build.named(numbers.get(name) or fitted(build.column(name), one), name)
+        build.alias_as(numbers.get(name) or cast_declared(build.column(name), one), name)
         for name, one in schema.named(names).items()
     ]
     relation = engine.view(build.select(*wanted, source=opened.relation.copy()))
@@ -113,11 +120,11 @@ def _is_number(dtype: Any, kind: Kind) -> bool:
     )
 
 
-def _type(kind: Kind) -> exp.DataType:
+def _duckdb_type(kind: Kind) -> exp.DataType:
     return exp.DataType.build(TYPES[kind], dialect="duckdb")
 
 
-def _text(value: object) -> str:
+def _cell_text(value: object) -> str:
     """Return a cell as text, independent of whether its column became integer, real or object."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         value = int(value)
@@ -135,7 +142,7 @@ def arrow_data(frame: Any) -> Any:
     if type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns"):
         refuse_duplicates([str(name) for name in frame.columns], where="The DataFrame")
     try:
-        data = _converted(frame)
+        data = _to_arrow(frame)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         kind = type(error).__name__
     else:
@@ -151,7 +158,7 @@ def arrow_data(frame: Any) -> Any:
     )
 
 
-def _converted(frame: Any) -> Any:
+def _to_arrow(frame: Any) -> Any:
     library = type(frame).__module__.partition(".")[0]
     if type(frame).__name__ == "Series":
         return None
@@ -189,11 +196,11 @@ def _from_pandas(frame: Any) -> Any:
 
 def _known_to_duckdb(data: Any) -> Any:
     """Return a table or reader without the types that DuckDB cannot scan, or would round."""
-    wanted = pa.schema([item.with_type(_scannable(item.type)) for item in data.schema])
+    wanted = pa.schema([item.with_type(_scannable_type(item.type)) for item in data.schema])
     return data if wanted.equals(data.schema) else data.cast(wanted)
 
 
-def _scannable(kind: Any) -> Any:
+def _scannable_type(kind: Any) -> Any:
     if pa.types.is_float16(kind):
         return pa.float32()
     if pa.types.is_timestamp(kind) and kind.tz:

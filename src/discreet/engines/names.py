@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from discreet.errors import DuplicateColumns
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def refuse_duplicates(names: Sequence[str], *, where: str) -> None:

@@ -7,17 +7,19 @@ import io
 import json
 import secrets
 import tempfile
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyarrow import csv
 from sqlglot import exp
 
 from discreet.engines import postgres_types
-from discreet.engines.arrow import normalized
+from discreet.engines.arrow import normalize_reader
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
-from discreet.engines.render import analyze_table, drop_table, rename_table, render
+from discreet.engines.postgres_types import WireField
+from discreet.engines.render import analyze_table, drop_table, rename_table, render_sql
 from discreet.errors import EngineFailed, MissingExtra, SourceNotFound
 from discreet.sql import build
 from discreet.stores.hosts import parameters_of
@@ -29,10 +31,6 @@ try:
 except ImportError as error:
     raise MissingExtra(what="PostgreSQL", extra="postgres") from error
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
-    from discreet.engines.postgres_types import Field
 
 Answer = TypeVar("Answer")
 
@@ -67,24 +65,24 @@ class PostgreSQL:
         """Return the columns of `relation` in their order."""
         return tuple(
             Column(field.name, field.kind)
-            for field in self._fields(build.select(exp.Star(), source=relation.copy()))
+            for field in self._describe_fields(build.select(exp.Star(), source=relation.copy()))
         )
 
     def run(self, query: exp.Query) -> ArrowTable:
         """Return the whole result: for results known to be small."""
-        fields = self._fields(query)
-        with self._spool(query, fields) as spool:
-            return _table(spool, fields)
+        fields = self._describe_fields(query)
+        with self._spool_result(query, fields) as spool:
+            return _read_spool(spool, fields)
 
     def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
         """Yield the result in order, batch by batch, in bounded memory.
 
         The result is spooled first, so that other queries can use the session meanwhile.
         """
-        fields = self._fields(query)
-        with self._spool(query, fields) as spool:
+        fields = self._describe_fields(query)
+        with self._spool_result(query, fields) as spool:
             batches = postgres_types.read_batches(spool, fields)
-            while (batch := withheld(lambda: next(batches, None))) is not None:
+            while (batch := call_postgres(lambda: next(batches, None))) is not None:
                 yield batch
 
     def keep(self, query: exp.Query) -> exp.Table:
@@ -100,15 +98,15 @@ class PostgreSQL:
 
     def load(self, batches: ArrowReader) -> exp.Table:
         """Store Arrow data for this session and return its name."""
-        reader = normalized(batches)
+        reader = normalize_reader(batches)
         relation = self._fresh_name("loaded")
-        self._write(_create("TABLE", _definition(relation, reader)))
+        self._write(_create("TABLE", _define_table(relation, reader)))
 
         def fill() -> None:
-            with self._writing() as cursor:
+            with self._write_transaction() as cursor:
                 _copy_in(cursor, relation, reader)
 
-        withheld(fill)
+        call_postgres(fill)
         self._write(analyze_table(relation))
         return relation
 
@@ -116,19 +114,23 @@ class PostgreSQL:
         """Store the result as a permanent table, whole or not at all, and return its row count."""
 
         def fill(cursor: Any, beside: exp.Table) -> None:
-            cursor.execute(_sql(exp.Create(kind="TABLE", this=beside, expression=query.copy())))
+            cursor.execute(
+                _render_bytes(exp.Create(kind="TABLE", this=beside, expression=query.copy()))
+            )
 
-        return self._save(fill, name, replace=replace)
+        return self._save_table(fill, name, replace=replace)
 
     def save_rows(self, batches: ArrowReader, name: exp.Table, *, replace: bool) -> int:
         """Store Arrow data as a permanent table, whole or not at all, and return its row count."""
-        reader = normalized(batches)
+        reader = normalize_reader(batches)
 
         def fill(cursor: Any, beside: exp.Table) -> None:
-            cursor.execute(_sql(exp.Create(kind="TABLE", this=_definition(beside, reader))))
+            cursor.execute(
+                _render_bytes(exp.Create(kind="TABLE", this=_define_table(beside, reader)))
+            )
             _copy_in(cursor, beside, reader)
 
-        return self._save(fill, name, replace=replace)
+        return self._save_table(fill, name, replace=replace)
 
     @property
     def is_lost(self) -> bool:
@@ -150,8 +152,8 @@ class PostgreSQL:
         The order of a database depends on its locale; a column collated "C" passes its order on to
         everything that is computed from it, so that queries need not know.
         """
-        fields = self._fields(build.select(exp.Star(), source=relation.copy()))
-        wanted = [build.named(_plain(field), field.name) for field in fields]
+        fields = self._describe_fields(build.select(exp.Star(), source=relation.copy()))
+        wanted = [build.alias_as(_plain_column(field), field.name) for field in fields]
         view = self._fresh_name("view")
         self._write(_create("VIEW", view, build.select(*wanted, source=relation.copy())))
         columns = tuple(Column(field.name, field.kind) for field in fields)
@@ -186,21 +188,21 @@ class PostgreSQL:
                 return cursor.execute(_PLACE, [label, label]).fetchall()
 
         try:
-            found = withheld(find)
+            found = call_postgres(find)
         except EngineFailed:
             return None
         return json.dumps(["postgresql", *map(str, found[0])]) if len(found) == 1 else None
 
-    def _fields(self, query: exp.Query) -> list[Field]:
+    def _describe_fields(self, query: exp.Query) -> list[WireField]:
         described = build.select(exp.Star(), source=build.subquery(query.copy(), "q")).limit(0)
-        text = _sql(described)
+        text = _render_bytes(described)
 
-        def describe() -> list[Field]:
+        def describe() -> list[WireField]:
             with self._connection.cursor() as cursor:
                 columns = cursor.execute(text).description or []
-                categories = self._categories({column.type_code for column in columns})
+                categories = self._type_categories({column.type_code for column in columns})
                 return [
-                    postgres_types.field(
+                    postgres_types.make_wire_field(
                         column.name,
                         column.type_code,
                         category=categories[column.type_code],
@@ -209,15 +211,15 @@ class PostgreSQL:
                     for column in columns
                 ]
 
-        return withheld(describe)
+        return call_postgres(describe)
 
-    def _categories(self, oids: set[int]) -> dict[int, str]:
+    def _type_categories(self, oids: set[int]) -> dict[int, str]:
         """Return PostgreSQL's category letter of each type, such as S for texts."""
         text = b"SELECT oid::int8, typcategory::text FROM pg_type WHERE oid = ANY(%s)"
         with self._connection.cursor() as cursor:
             return dict(cursor.execute(text, [sorted(oids)]).fetchall())
 
-    def _spool(self, query: exp.Query, fields: list[Field]) -> Any:
+    def _spool_result(self, query: exp.Query, fields: list[WireField]) -> Any:
         # The inner result's columns are renamed: two of them may have the same name.
         inner = exp.Subquery(
             this=query.copy(),
@@ -232,9 +234,9 @@ class PostgreSQL:
             this=exp.Subquery(this=outer),
             kind=False,
             files=[exp.var("STDOUT")],
-            params=[*_csv_format(), _parameter("FORCE_QUOTE", exp.Star())],
+            params=[*_csv_format(), _copy_parameter("FORCE_QUOTE", exp.Star())],
         )
-        return withheld(lambda: self._copy_out(_sql(statement)))
+        return call_postgres(lambda: self._copy_out(_render_bytes(statement)))
 
     def _copy_out(self, text: bytes) -> Any:
         spool = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115 -- returned open
@@ -244,45 +246,45 @@ class PostgreSQL:
         spool.seek(0)
         return spool
 
-    def _save(
+    def _save_table(
         self, fill: Callable[[Any, exp.Table], None], name: exp.Table, *, replace: bool
     ) -> int:
         beside = build.table(name.db, f"discreet_{secrets.token_hex(8)}")
-        count = _sql(build.select(build.count_rows(), source=beside.copy()))
+        count = _render_bytes(build.select(build.count_star(), source=beside.copy()))
 
         def execute() -> int:
             # The old table stays until the end: the query may read it.
-            with self._writing() as cursor:
+            with self._write_transaction() as cursor:
                 fill(cursor, beside)
                 if replace:
-                    cursor.execute(_sql(drop_table(name)))
+                    cursor.execute(_render_bytes(drop_table(name)))
                 rows = cursor.execute(count).fetchone()[0]
-                cursor.execute(_sql(rename_table(beside, build.table(name.name))))
+                cursor.execute(_render_bytes(rename_table(beside, build.table(name.name))))
                 return rows
 
-        return withheld(execute)
+        return call_postgres(execute)
 
     @contextmanager
-    def _writing(self) -> Generator[Any]:
+    def _write_transaction(self) -> Generator[Any]:
         with self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.execute(b"SET TRANSACTION READ WRITE")
             yield cursor
 
     def _write(self, statement: exp.Expr) -> None:
-        text = _sql(statement)
+        text = _render_bytes(statement)
 
         def execute() -> None:
-            with self._writing() as cursor:
+            with self._write_transaction() as cursor:
                 cursor.execute(text)
 
-        withheld(execute)
+        call_postgres(execute)
 
     def _fresh_name(self, hint: str) -> exp.Table:
         self._count += 1
         return build.table("pg_temp", f"discreet_{hint}_{self._count}")
 
 
-def withheld(call: Callable[[], Answer]) -> Answer:
+def call_postgres(call: Callable[[], Answer]) -> Answer:
     """Return `call()`; a failure of PostgreSQL becomes one of ours, without the server's message.
 
     The new error is raised after the `except` block: inside it, Python would attach the old one.
@@ -325,15 +327,15 @@ def _connect(url: str) -> psycopg.Connection[Any]:
         state = "no URL"
     if state == EARLIER_PRIMARY:
         raise SourceNotFound(
-            f"{_where(url)} is an earlier primary: another server was promoted since. Name that one."
+            f"{_display_address(url)} is an earlier primary: another server was promoted since. Name that one."
         )
     raise SourceNotFound(
-        f"Cannot connect to {_where(url)} ({state}). Check host, port, database and user; the "
+        f"Cannot connect to {_display_address(url)} ({state}). Check host, port, database and user; the "
         "password comes from PGPASSWORD, PGPASSFILE or the URL."
     )
 
 
-def _where(url: str) -> str:
+def _display_address(url: str) -> str:
     """Return the address in `url` without its password."""
     try:
         parts = conninfo_to_dict(url)
@@ -345,8 +347,8 @@ def _where(url: str) -> str:
     return f"PostgreSQL at {host}{port}, database '{parts.get('dbname') or 'default'}'{user}"
 
 
-def _definition(relation: exp.Table, reader: ArrowReader) -> exp.Schema:
-    columns = [postgres_types.definition(field) for field in reader.schema]
+def _define_table(relation: exp.Table, reader: ArrowReader) -> exp.Schema:
+    columns = [postgres_types.column_definition(field) for field in reader.schema]
     return exp.Schema(this=relation.copy(), expressions=columns)
 
 
@@ -355,25 +357,25 @@ def _copy_in(cursor: Any, relation: exp.Table, reader: ArrowReader) -> None:
         this=relation.copy(), kind=True, files=[exp.var("STDIN")], params=_csv_format()
     )
     options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
-    with cursor.copy(_sql(statement)) as copy:
+    with cursor.copy(_render_bytes(statement)) as copy:
         for batch in reader:
             buffer = io.BytesIO()
             csv.write_csv(batch, buffer, write_options=options)
             copy.write(buffer.getvalue())
 
 
-def _sql(statement: exp.Expr) -> bytes:
-    return render(statement, dialect="postgres").encode()
+def _render_bytes(statement: exp.Expr) -> bytes:
+    return render_sql(statement, dialect="postgres").encode()
 
 
-def _table(spool: Any, fields: list[Field]) -> ArrowTable:
+def _read_spool(spool: Any, fields: list[WireField]) -> ArrowTable:
     schema = postgres_types.arrow_schema(fields)
-    return withheld(
+    return call_postgres(
         lambda: pa.Table.from_batches(postgres_types.read_batches(spool, fields), schema=schema)
     )
 
 
-def _plain(field: Field) -> exp.Expr:
+def _plain_column(field: WireField) -> exp.Expr:
     column = build.column(field.name)
     if field.kind is Kind.INTEGER and field.type == pa.int64():
         return exp.cast(column, "BIGINT")  # an oid is no number to PostgreSQL's operators
@@ -386,9 +388,9 @@ def _create(kind: str, target: exp.Expr, query: exp.Expr | None = None) -> exp.C
     return exp.Create(kind=kind, this=target.copy(), expression=query, properties=temporary)
 
 
-def _parameter(name: str, value: exp.Expr) -> exp.CopyParameter:
+def _copy_parameter(name: str, value: exp.Expr) -> exp.CopyParameter:
     return exp.CopyParameter(this=exp.var(name), expression=value)
 
 
 def _csv_format() -> list[exp.Expr]:
-    return [_parameter("FORMAT", exp.var("csv"))]
+    return [_copy_parameter("FORMAT", exp.var("csv"))]

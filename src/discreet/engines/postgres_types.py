@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv
 from sqlglot import exp
 
-from discreet.engines.engine import ArrowSchema, Kind
+from discreet.engines.engine import ArrowBatch, ArrowSchema, Kind
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from discreet.engines.engine import ArrowBatch
 
 _BLOCK_BYTES = 8 << 20
 _MICROSECONDS = 1_000_000
@@ -23,7 +19,7 @@ _NO_DECIMAL = ("NaN", "Infinity", "-Infinity")
 
 
 @dataclass(frozen=True)
-class Field:
+class WireField:
     """A column of a result: its name, its kind, its type in transit and its final type."""
 
     name: str
@@ -33,25 +29,27 @@ class Field:
     encode: Callable[[exp.Expr], exp.Expr]
 
 
-def field(name: str, oid: int, *, category: str, size: tuple[int | None, int | None]) -> Field:
+def make_wire_field(
+    name: str, oid: int, *, category: str, size: tuple[int | None, int | None]
+) -> WireField:
     """Return the transport of a column of type `oid`; `size` is precision and scale of numerics."""
     if oid == 1700:
-        kind = _numeric(*size)
+        kind = _decimal_type(*size)
         wire = kind if pa.types.is_decimal128(kind) else pa.string()  # Arrow's CSV knows 128 bits
-        return Field(name, Kind.DECIMAL, wire, kind, _finite_decimal)
+        return WireField(name, Kind.DECIMAL, wire, kind, _finite_decimal)
     if oid in _EXACT:
         kind, wire, arrow, encode = _EXACT[oid]
-        return Field(name, kind, wire, arrow, encode)
+        return WireField(name, kind, wire, arrow, encode)
     is_text = oid in _TEXTS or category in ("E", "S")
-    return Field(name, Kind.TEXT if is_text else Kind.OTHER, pa.string(), pa.string(), _as_text)
+    return WireField(name, Kind.TEXT if is_text else Kind.OTHER, pa.string(), pa.string(), _as_text)
 
 
-def arrow_schema(fields: Sequence[Field]) -> ArrowSchema:
+def arrow_schema(fields: Sequence[WireField]) -> ArrowSchema:
     """Return the schema of a result."""
     return pa.schema([pa.field(item.name, item.type) for item in fields])
 
 
-def read_batches(spool: Any, fields: Sequence[Field]) -> Iterator[ArrowBatch]:
+def read_batches(spool: Any, fields: Sequence[WireField]) -> Iterator[ArrowBatch]:
     """Yield the output of `COPY … (FORMAT csv, FORCE_QUOTE *)`: unquoted and empty is NULL."""
     if not spool.read(1):  # Arrow refuses an empty file, which PostgreSQL writes for no rows
         return
@@ -79,7 +77,7 @@ def read_batches(spool: Any, fields: Sequence[Field]) -> Iterator[ArrowBatch]:
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def definition(item: Any) -> exp.ColumnDef:
+def column_definition(item: Any) -> exp.ColumnDef:
     """Return the column that stores an Arrow field; texts are ordered by their bytes."""
     constraints: list[exp.Expr] = []
     if pa.types.is_string(item.type):
@@ -103,14 +101,14 @@ def _column_type(arrow: Any) -> str:
     return _COLUMN_TYPES[str(arrow)]
 
 
-def _numeric(precision: int | None, scale: int | None) -> Any:
+def _decimal_type(precision: int | None, scale: int | None) -> Any:
     if precision is None or scale is None or not 0 <= scale <= precision <= 76:
         return pa.decimal256(76, 38)  # no declared scale, as in a sum
     make = pa.decimal128 if precision <= 38 else pa.decimal256
     return make(precision, scale)
 
 
-def _itself(value: exp.Expr) -> exp.Expr:
+def _unchanged_value(value: exp.Expr) -> exp.Expr:
     return value
 
 
@@ -125,19 +123,19 @@ def _finite_decimal(value: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=value)
 
 
-def _days(value: exp.Expr) -> exp.Expr:
+def _epoch_days(value: exp.Expr) -> exp.Expr:
     start = exp.cast(build.text("1970-01-01"), "DATE")
     return exp.Sub(this=_within_years(value, "DATE"), expression=start)
 
 
-def _microseconds(value: exp.Expr) -> exp.Expr:
+def _epoch_microseconds(value: exp.Expr) -> exp.Expr:
     seconds = exp.Extract(this=exp.var("EPOCH"), expression=value)
     product = exp.Mul(this=seconds, expression=build.number(_MICROSECONDS))
     return exp.cast(product, "BIGINT")
 
 
-def _instant(value: exp.Expr) -> exp.Expr:
-    return _microseconds(_within_years(value, "TIMESTAMP"))
+def _timestamp_microseconds(value: exp.Expr) -> exp.Expr:
+    return _epoch_microseconds(_within_years(value, "TIMESTAMP"))
 
 
 def _within_years(value: exp.Expr, kind: str) -> exp.Expr:
@@ -154,17 +152,17 @@ def _within_years(value: exp.Expr, kind: str) -> exp.Expr:
 
 
 _EXACT: Mapping[int, tuple[Kind, Any, Any, Callable[[exp.Expr], exp.Expr]]] = {
-    16: (Kind.BOOLEAN, pa.bool_(), pa.bool_(), _itself),
-    20: (Kind.INTEGER, pa.int64(), pa.int64(), _itself),
-    21: (Kind.INTEGER, pa.int16(), pa.int16(), _itself),
-    23: (Kind.INTEGER, pa.int32(), pa.int32(), _itself),
-    26: (Kind.INTEGER, pa.int64(), pa.int64(), _itself),
-    700: (Kind.REAL, pa.float32(), pa.float32(), _itself),
-    701: (Kind.REAL, pa.float64(), pa.float64(), _itself),
-    1082: (Kind.DATE, pa.int32(), pa.date32(), _days),
-    1083: (Kind.TIME, pa.int64(), pa.time64("us"), _microseconds),
-    1114: (Kind.TIMESTAMP, pa.int64(), pa.timestamp("us"), _instant),
-    1184: (Kind.TIMESTAMP, pa.int64(), pa.timestamp("us", "UTC"), _instant),
+    16: (Kind.BOOLEAN, pa.bool_(), pa.bool_(), _unchanged_value),
+    20: (Kind.INTEGER, pa.int64(), pa.int64(), _unchanged_value),
+    21: (Kind.INTEGER, pa.int16(), pa.int16(), _unchanged_value),
+    23: (Kind.INTEGER, pa.int32(), pa.int32(), _unchanged_value),
+    26: (Kind.INTEGER, pa.int64(), pa.int64(), _unchanged_value),
+    700: (Kind.REAL, pa.float32(), pa.float32(), _unchanged_value),
+    701: (Kind.REAL, pa.float64(), pa.float64(), _unchanged_value),
+    1082: (Kind.DATE, pa.int32(), pa.date32(), _epoch_days),
+    1083: (Kind.TIME, pa.int64(), pa.time64("us"), _epoch_microseconds),
+    1114: (Kind.TIMESTAMP, pa.int64(), pa.timestamp("us"), _timestamp_microseconds),
+    1184: (Kind.TIMESTAMP, pa.int64(), pa.timestamp("us", "UTC"), _timestamp_microseconds),
 }
 _TEXTS = frozenset((18, 19, 25, 1042, 1043, 2950))  # "char", name, text, char(n), varchar, uuid
 _COLUMN_TYPES = {

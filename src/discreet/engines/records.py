@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.cleaning import as_utf8
-from discreet.engines.declared import fitted, types_of
-from discreet.engines.delimited import FORGIVING, table_function
+from discreet.engines.declared_schema import DeclaredSchema, cast_declared, types_of
+from discreet.engines.delimited import LENIENT_OPTIONS, table_function
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.text_encoding import as_utf8
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from discreet.engines.declared import Schema
-    from discreet.engines.duckdb import DuckDB
 
 _LINES = (".ndjson", ".jsonl")
 _SEPARATOR = "\x1f"  # no valid JSON holds it
@@ -32,7 +27,9 @@ _SHALLOW = re.compile(rf'\{{(?:[^{{}}"]++|{_STRING}|{_TWICE})*+\}}', re.DOTALL)
 _INDENT = re.compile(r"[ \t]*")
 
 
-def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> exp.Table:
+def open_declared_json(
+    paths: Sequence[Path], schema: DeclaredSchema, *, engine: DuckDB
+) -> exp.Table:
     """Return JSON files as a table of the declared fields; their records are read later."""
     columns = dict(schema.columns)
 
@@ -45,7 +42,8 @@ def open_declared(paths: Sequence[Path], schema: Schema, *, engine: DuckDB) -> e
         ]
         line = build.column("line")
         wanted = [
-            build.named(fitted(_field(line, name), one), name) for name, one in columns.items()
+            build.alias_as(cast_declared(_extract_field(line, name), one), name)
+            for name, one in columns.items()
         ]
         query = build.select(*wanted, source=_read_lines(lines))
         return query.where(exp.NEQ(this=exp.Trim(this=line.copy()), expression=build.text("")))
@@ -58,7 +56,7 @@ def _has_lines(path: Path) -> bool:
     return any(ending in _LINES for ending in endings)
 
 
-def _field(line: exp.Expr, name: str) -> exp.Expr:
+def _extract_field(line: exp.Expr, name: str) -> exp.Expr:
     """Return a field of a record as text, NULL where the line is no record or lacks the field."""
     pointer = "/" + name.replace("~", "~0").replace("/", "~1")
     text = exp.Anonymous(this="json_extract_string", expressions=[line.copy(), build.text(pointer)])
@@ -77,7 +75,7 @@ def _read_lines(paths: Sequence[Path]) -> exp.Table:
         "quote": build.text(""),
         "escape": build.text(""),
         "columns": columns,
-        **FORGIVING,
+        **LENIENT_OPTIONS,
     }
     return table_function("read_csv", paths, options)
 
@@ -86,12 +84,12 @@ def _in_lines(path: Path, folder: Path) -> Path:
     """Return a file with one record per line, from a list or a sequence of records."""
     handle, name = tempfile.mkstemp(dir=folder, prefix="lines-")
     with open(handle, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 -- a handle
-        for record in _records(path.read_text("utf-8-sig")):
+        for record in _split_records(path.read_text("utf-8-sig")):
             file.write(record.replace("\r", " ").replace("\n", " ") + "\n")
     return Path(name)
 
 
-def _records(text: str) -> Iterator[str]:
+def _split_records(text: str) -> Iterator[str]:
     """Yield the text of each record of a list or sequence of records; no record is parsed.
 
     Only its braces outside strings decide where a record ends. A list in place of a record is one
@@ -107,12 +105,12 @@ def _records(text: str) -> Iterator[str]:
         elif mark == "[" and is_list and not inside:
             inside = True
         elif mark in "{[":
-            end = _end(text, start)
+            end = _find_end(text, start)
             yield text[start:end] if mark == "{" and end else "{}"
             place = end or _next_line(text, start)
 
 
-def _end(text: str, start: int) -> int | None:
+def _find_end(text: str, start: int) -> int | None:
     """Return the end of the object or list that begins at `start`, None if it has none."""
     if shallow := _SHALLOW.match(text, start):  # the fast path for most records
         return shallow.end()

@@ -6,14 +6,11 @@ integer division, and casts that must give NULL instead of an error that quotes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp, parse_one
 
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 # Where a text literal is the value of a column, so that its collation determines an order.
 _VALUE_PLACES = (exp.Alias, exp.Case, exp.Coalesce, exp.If, exp.Max, exp.Min, exp.Ordered)
@@ -32,9 +29,13 @@ _PATTERNS = {
 }
 
 
-def render(tree: exp.Expr, *, dialect: str) -> str:
+def render_sql(tree: exp.Expr, *, dialect: str) -> str:
     """Return `tree` as SQL of `dialect`; the tree itself is not changed."""
-    rewrites = (bracketed, _REWRITES[dialect]) if dialect in _REWRITES else (bracketed,)
+    rewrites = (
+        (parenthesize_operands, _REWRITES[dialect])
+        if dialect in _REWRITES
+        else (parenthesize_operands,)
+    )
     holder = exp.Paren(this=tree.copy())
     for rewrite in rewrites:
         # From the leaves up, so that a node's children are already rewritten.
@@ -45,7 +46,7 @@ def render(tree: exp.Expr, *, dialect: str) -> str:
     return holder.this.sql(dialect=dialect, copy=False)
 
 
-def bracketed(node: exp.Expr) -> exp.Expr:
+def parenthesize_operands(node: exp.Expr) -> exp.Expr:
     """Add brackets so that the tree, not operator precedence, decides the grouping."""
     inner_or = isinstance(node, exp.Or) and isinstance(node.parent, (exp.And, exp.Not))
     inner_sum = isinstance(node, _ARITHMETIC) and isinstance(node.parent, _ARITHMETIC)
@@ -56,12 +57,12 @@ def bracketed(node: exp.Expr) -> exp.Expr:
 
 def drop_table(relation: exp.Table) -> exp.Expr:
     """Return `DROP TABLE IF EXISTS relation`."""
-    return _about(relation, "DROP TABLE IF EXISTS x")
+    return _bind_relation(relation, "DROP TABLE IF EXISTS x")
 
 
 def drop_view(relation: exp.Table) -> exp.Expr:
     """Return `DROP VIEW IF EXISTS relation`."""
-    return _about(relation, "DROP VIEW IF EXISTS x")
+    return _bind_relation(relation, "DROP VIEW IF EXISTS x")
 
 
 def rename_table(relation: exp.Table, name: exp.Table) -> exp.Expr:
@@ -74,10 +75,10 @@ def rename_table(relation: exp.Table, name: exp.Table) -> exp.Expr:
 
 def analyze_table(relation: exp.Table) -> exp.Expr:
     """Return `ANALYZE relation`: PostgreSQL does not analyze temporary tables itself."""
-    return _about(relation, "ANALYZE x")
+    return _bind_relation(relation, "ANALYZE x")
 
 
-def _about(relation: exp.Table, pattern: str) -> exp.Expr:
+def _bind_relation(relation: exp.Table, pattern: str) -> exp.Expr:
     # Parsed, not built: sqlglot moved the argument that holds the table between its versions.
     tree = parse_one(pattern, dialect="postgres")
     for name in list(tree.find_all(exp.Table)):

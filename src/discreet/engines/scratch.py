@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
+from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Engine
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sqlglot import exp
 
-    from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Engine
 
-
-class Scratch:
+class ScratchEngine:
     """A wrapper around an engine that records which tables it stored."""
 
     def __init__(self, engine: Engine) -> None:
@@ -44,11 +42,11 @@ class Scratch:
 
     def keep(self, query: exp.Query) -> exp.Table:
         """Store the result until the task ends and return its name."""
-        return self._remember(self.engine.keep(query))
+        return self._remember_relation(self.engine.keep(query))
 
     def load(self, batches: ArrowReader) -> exp.Table:
         """Store Arrow data until the task ends and return its name."""
-        return self._remember(self.engine.load(batches))
+        return self._remember_relation(self.engine.load(batches))
 
     def drop(self, relation: exp.Table) -> None:
         """Drop what `keep` or `load` stored."""
@@ -62,13 +60,13 @@ class Scratch:
             with suppress(DiscreetError):
                 self.drop(relation)
 
-    def _remember(self, relation: exp.Table) -> exp.Table:
+    def _remember_relation(self, relation: exp.Table) -> exp.Table:
         self._stored[relation.sql()] = relation
         return relation
 
 
 def innermost(engine: Engine) -> Engine:
     """Return the underlying engine without the wrapper."""
-    while isinstance(engine, Scratch):
+    while isinstance(engine, ScratchEngine):
         engine = engine.engine
     return engine

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute
+from sqlglot import exp
 
-from discreet.engines.declared import fitted, types_of
+from discreet.engines.declared_schema import DeclaredSchema, cast_declared, types_of
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import (
     EmptySource,
@@ -20,11 +22,6 @@ from discreet.errors import (
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlglot import exp
-
-    from discreet.engines.declared import Schema
     from discreet.engines.duckdb import DuckDB
 
 pc: Any = pyarrow.compute  # its functions are made at run time
@@ -32,33 +29,37 @@ pc: Any = pyarrow.compute  # its functions are made at run time
 
 def open_sheet(path: Path, *, engine: DuckDB, sheet: str | None) -> exp.Table:
     """Return the sheet called `sheet`, or the only one, typed by all of its cells."""
-    book = _open(path)
-    name = _choose(path, list(book.sheet_names), sheet)
-    header, table = _cells(path, book, name)
-    titles = _titles(header)
+    book = _open_workbook(path)
+    name = _choose_sheet(path, list(book.sheet_names), sheet)
+    header, table = _read_cells(path, book, name)
+    titles = _column_titles(header)
     names = [title or f"column{position}" for position, title in enumerate(titles, start=1)]
     _check(path, name, names)
-    filled = _filled(table.rename_columns(names))
+    filled = _drop_empty_rows(table.rename_columns(names))
     return engine.whole_numbers(engine.load(filled.to_reader()))
 
 
-def open_declared(path: Path, schema: Schema, *, engine: DuckDB, sheet: str | None) -> exp.Table:
+def open_declared_sheet(
+    path: Path, schema: DeclaredSchema, *, engine: DuckDB, sheet: str | None
+) -> exp.Table:
     """Return a sheet as a table of its first line, the declared columns fitted; cells are read later.
 
     A column without a title is ignored: a stray cell to the right does not widen the table.
     """
-    book = _open(path)
-    name = _choose(path, list(book.sheet_names), sheet)
-    titles = _titles(_load(path, book, name, header_row=None, n_rows=1))
+    book = _open_workbook(path)
+    name = _choose_sheet(path, list(book.sheet_names), sheet)
+    titles = _column_titles(_load(path, book, name, header_row=None, n_rows=1))
     _check(path, name, [title for title in titles if title])
     columns = schema.named(title for title in titles if title)
 
     def read() -> exp.Query:
         texts = _load(path, book, name)
         kept = [titles.index(column) for column in columns]
-        filled = _filled(texts.select(kept).rename_columns(list(columns)))
+        filled = _drop_empty_rows(texts.select(kept).rename_columns(list(columns)))
         loaded = engine.load(filled.to_reader())
-        wanted = [build.named(fitted(build.column(c), one), c) for c, one in columns.items()]
+        wanted = [
+            build.alias_as(cast_declared(build.column(c), one), c) for c, one in columns.items()
+        ]
         return build.select(*wanted, source=loaded)
 
     return engine.defer(types_of(columns), read)
@@ -74,7 +75,7 @@ def _load(path: Path, book: Any, name: str, **options: Any) -> Any:
     raise UnreadableSource(f"Sheet '{name}' of {path.name} cannot be read ({kind}).")
 
 
-def _titles(header: Any) -> list[str]:
+def _column_titles(header: Any) -> list[str]:
     return [
         str((column[0].as_py() if len(column) else None) or "").strip() for column in header.columns
     ]
@@ -86,7 +87,7 @@ def _check(path: Path, sheet: str, names: list[str]) -> None:
     refuse_duplicates(names, where=f"Sheet '{sheet}' of {path.name}")
 
 
-def _filled(table: Any) -> Any:
+def _drop_empty_rows(table: Any) -> Any:
     """Return the non-empty rows: a stray cell far below does not add the blank lines above it."""
     filled = None
     for column in table.columns:
@@ -97,7 +98,7 @@ def _filled(table: Any) -> Any:
     return table if filled is None else table.filter(filled)
 
 
-def _cells(path: Path, book: Any, name: str) -> tuple[Any, Any]:
+def _read_cells(path: Path, book: Any, name: str) -> tuple[Any, Any]:
     """Return the first line as texts, and the lines below it as a table."""
     try:
         header = book.load_sheet(name, header_row=None, n_rows=1, dtypes="string").to_arrow()
@@ -113,10 +114,10 @@ def _cells(path: Path, book: Any, name: str) -> tuple[Any, Any]:
 
 def sheet_names(path: Path) -> list[str]:
     """Return the names of all sheets."""
-    return list(_open(path).sheet_names)
+    return list(_open_workbook(path).sheet_names)
 
 
-def _open(path: Path) -> Any:
+def _open_workbook(path: Path) -> Any:
     try:
         import fastexcel
     except ImportError:
@@ -130,7 +131,7 @@ def _open(path: Path) -> Any:
     raise UnreadableSource(f"{path.name} is damaged, encrypted or not a spreadsheet.")
 
 
-def _choose(path: Path, sheets: list[str], wanted: str | None) -> str:
+def _choose_sheet(path: Path, sheets: list[str], wanted: str | None) -> str:
     if wanted in sheets:
         return str(wanted)
     if wanted is not None:

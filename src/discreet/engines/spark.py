@@ -8,16 +8,18 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from sqlglot import exp
 
-from discreet.engines.arrow import normalized
+from discreet.engines.arrow import normalize_reader
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.names import refuse_duplicates
-from discreet.engines.render import drop_table, rename_table, render
+from discreet.engines.render import drop_table, rename_table, render_sql
 from discreet.errors import EngineFailed, MissingExtra
 from discreet.sql import build
 
@@ -30,10 +32,6 @@ try:
 except ImportError as error:
     raise MissingExtra(what="Spark", extra="spark") from error
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-
-    from pyspark.sql import DataFrame
 
 Answer = TypeVar("Answer")
 
@@ -97,71 +95,76 @@ class Spark:
 
     def columns(self, relation: exp.Table) -> tuple[Column, ...]:
         """Return the columns of `relation` in their order."""
-        frame = self._frame(build.select(exp.Star(), source=relation.copy()))
+        frame = self._query_frame(build.select(exp.Star(), source=relation.copy()))
         return tuple(
-            Column(name, kind_of(kind), kind) for name, kind in withheld(lambda: frame.dtypes)
+            Column(name, spark_kind(kind), kind) for name, kind in call_spark(lambda: frame.dtypes)
         )
 
     def run(self, query: exp.Query) -> ArrowTable:
         """Return the whole result: for results known to be small."""
-        frame = self._frame(query)
-        names = withheld(lambda: frame.columns)
-        table = withheld(lambda: _numbered(frame).toArrow())
-        reader = normalized(table.rename_columns(names).to_reader())
-        return withheld(reader.read_all)
+        frame = self._query_frame(query)
+        names = call_spark(lambda: frame.columns)
+        table = call_spark(lambda: _number_columns(frame).toArrow())
+        reader = normalize_reader(table.rename_columns(names).to_reader())
+        return call_spark(reader.read_all)
 
     def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
         """Yield the result in order, batch by batch; one partition at a time is on the driver."""
-        frame = self._frame(query)
-        names = withheld(lambda: frame.columns)
-        rows = withheld(
-            lambda: iter(_numbered(frame).mapInArrow(_packer(), "packed binary").toLocalIterator())
+        frame = self._query_frame(query)
+        names = call_spark(lambda: frame.columns)
+        rows = call_spark(
+            lambda: iter(
+                _number_columns(frame).mapInArrow(_make_packer(), "packed binary").toLocalIterator()
+            )
         )
-        while (row := withheld(lambda: next(rows, None))) is not None:
+        while (row := call_spark(lambda: next(rows, None))) is not None:
             with pa.ipc.open_stream(row[0]) as packed:
-                for batch in normalized(packed):
+                for batch in normalize_reader(packed):
                     yield batch.rename_columns(names)
 
     def keep(self, query: exp.Query) -> exp.Table:
         """Store the result for this session, spilling to disk if need be, and return its name."""
-        return self._store(self._frame(query), hint="kept")
+        return self._store(self._query_frame(query), hint="kept")
 
     def drop(self, relation: exp.Table) -> None:
         """Drop what `keep` or `load` stored."""
         frame = self._frames.pop(relation.name, None)
         if frame is not None:
-            withheld(frame.unpersist)
-        withheld(lambda: self.session.catalog.dropTempView(relation.name))
+            call_spark(frame.unpersist)
+        call_spark(lambda: self.session.catalog.dropTempView(relation.name))
 
     def load(self, batches: ArrowReader) -> exp.Table:
         """Store Arrow data for this session and return its name; it passes through the driver."""
-        table = withheld(lambda: normalized(batches).read_all())
+        table = call_spark(lambda: normalize_reader(batches).read_all())
         names = [str(position) for position in range(table.num_columns)]
         types = ", ".join(
             f"`{name}` {_spark_type(field.type)}"
             for name, field in zip(names, table.schema, strict=True)
         )
-        frame = withheld(
+        frame = call_spark(
             lambda: self.session.createDataFrame(table.rename_columns(names), schema=types).toDF(
                 *table.column_names
             )
         )
-        relation = self._name("loaded")
-        withheld(lambda: frame.createOrReplaceTempView(relation.name))
+        relation = self._fresh_name("loaded")
+        call_spark(lambda: frame.createOrReplaceTempView(relation.name))
         return relation
 
     def has_table(self, name: str) -> bool:
         """Return whether the catalog has a table called `name`."""
-        return withheld(lambda: self.session.catalog.tableExists(name))
+        return call_spark(lambda: self.session.catalog.tableExists(name))
 
     def save(self, query: exp.Query, name: str, *, replace: bool) -> int:
         """Store the result as a permanent table, whole or not at all, and return its row count."""
         parts = name.split(".")
-        table, beside = build.table(*parts), build.table(*parts[:-1], self._name("saved").name)
+        table, beside = (
+            build.table(*parts),
+            build.table(*parts[:-1], self._fresh_name("saved").name),
+        )
         text = beside.sql(dialect=self.dialect)
         try:
-            withheld(lambda: self._frame(query).write.saveAsTable(text))
-            rows = withheld(lambda: self.session.table(text).count())
+            call_spark(lambda: self._query_frame(query).write.saveAsTable(text))
+            rows = call_spark(lambda: self.session.table(text).count())
             if replace:
                 # The old table stays until the new one is complete: the query may read it.
                 self._execute(drop_table(table))
@@ -180,16 +183,16 @@ class Spark:
         Values decide which file a row goes to and, by `keys`, its position: on every cluster the
         same rows give the same files.
         """
-        frame = self._frame(query)
-        place = withheld(lambda: frame.repartition(_PARTS, *map(_quoted, columns)))
-        order = [functions.col(_quoted(key)).asc_nulls_last() for key in keys]
+        frame = self._query_frame(query)
+        place = call_spark(lambda: frame.repartition(_PARTS, *map(_quote_column, columns)))
+        order = [functions.col(_quote_column(key)).asc_nulls_last() for key in keys]
         counted = Observation()
         rows = functions.count(functions.lit(1)).alias("rows")
-        sorted_ = withheld(
-            lambda: place.sortWithinPartitions(*order).select(*map(_quoted, columns))
+        sorted_ = call_spark(
+            lambda: place.sortWithinPartitions(*order).select(*map(_quote_column, columns))
         )
-        with self._setting("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"):
-            withheld(
+        with self._temporary_setting("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"):
+            call_spark(
                 lambda: (
                     sorted_.observe(counted, rows)
                     .write.mode("overwrite")
@@ -205,66 +208,68 @@ class Spark:
             with contextlib.suppress(EngineFailed):
                 self.drop(build.table(name))
         if self._is_ours:
-            withheld(self.session.stop)
+            call_spark(self.session.stop)
 
     def open(self, name: str) -> DataFrame:
         """Return a table of the catalog, or a file or folder that Spark can read."""
         ending = name.rpartition(".")[2].lower()
         if "/" not in name:
-            return withheld(lambda: self.session.table(name))
+            return call_spark(lambda: self.session.table(name))
         form = {"csv": "csv", "json": "json", "orc": "orc"}.get(ending, "parquet")
         # Types of a text file are not guessed here: use DuckDB for files, Spark for tables.
-        return withheld(lambda: self.session.read.format(form).option("header", "true").load(name))
+        return call_spark(
+            lambda: self.session.read.format(form).option("header", "true").load(name)
+        )
 
     def table(self, frame: DataFrame, *, label: str) -> Table:
         """Return `frame` as a table; types without comparison (maps, structs …) become text."""
-        types = withheld(lambda: frame.dtypes)
+        types = call_spark(lambda: frame.dtypes)
         refuse_duplicates([name for name, _ in types], where=label)
         wanted = [
-            build.named(exp.cast(build.column(name), "TEXT"), name)
-            if kind_of(kind) is Kind.OTHER
+            build.alias_as(exp.cast(build.column(name), "TEXT"), name)
+            if spark_kind(kind) is Kind.OTHER
             else build.column(name)
             for name, kind in types
         ]
-        source, view = self._name("source"), self._name("view")
-        withheld(lambda: frame.createOrReplaceTempView(source.name))
-        plain = self._frame(build.select(*wanted, source=source))
-        withheld(lambda: plain.createOrReplaceTempView(view.name))
-        columns = tuple(Column(name, kind_of(kind), kind) for name, kind in types)
+        source, view = self._fresh_name("source"), self._fresh_name("view")
+        call_spark(lambda: frame.createOrReplaceTempView(source.name))
+        plain = self._query_frame(build.select(*wanted, source=source))
+        call_spark(lambda: plain.createOrReplaceTempView(view.name))
+        columns = tuple(Column(name, spark_kind(kind), kind) for name, kind in types)
         return Table(engine=self, relation=view, columns=columns, label=label)
 
-    def _frame(self, query: exp.Query) -> DataFrame:
-        text = render(query, dialect=self.dialect)
-        return withheld(lambda: self.session.sql(text))
+    def _query_frame(self, query: exp.Query) -> DataFrame:
+        text = render_sql(query, dialect=self.dialect)
+        return call_spark(lambda: self.session.sql(text))
 
     def _execute(self, statement: exp.Expr) -> None:
-        text = render(statement, dialect=self.dialect)
-        withheld(lambda: self.session.sql(text))
+        text = render_sql(statement, dialect=self.dialect)
+        call_spark(lambda: self.session.sql(text))
 
     @contextlib.contextmanager
-    def _setting(self, name: str, value: str) -> Generator[None]:
+    def _temporary_setting(self, name: str, value: str) -> Generator[None]:
         """Change a setting of the session, which others may share, for a while."""
-        before = withheld(lambda: self.session.conf.get(name))
-        withheld(lambda: self.session.conf.set(name, value))
+        before = call_spark(lambda: self.session.conf.get(name))
+        call_spark(lambda: self.session.conf.set(name, value))
         try:
             yield
         finally:
-            withheld(lambda: self.session.conf.set(name, str(before)))
+            call_spark(lambda: self.session.conf.set(name, str(before)))
 
     def _store(self, frame: DataFrame, *, hint: str) -> exp.Table:
-        relation = self._name(hint)
-        kept = withheld(lambda: frame.persist(StorageLevel.MEMORY_AND_DISK))
-        withheld(kept.count)  # compute it now: a kept table must not change or fail later
-        withheld(lambda: kept.createOrReplaceTempView(relation.name))
+        relation = self._fresh_name(hint)
+        kept = call_spark(lambda: frame.persist(StorageLevel.MEMORY_AND_DISK))
+        call_spark(kept.count)  # compute it now: a kept table must not change or fail later
+        call_spark(lambda: kept.createOrReplaceTempView(relation.name))
         self._frames[relation.name] = kept
         return relation
 
-    def _name(self, hint: str) -> exp.Table:
+    def _fresh_name(self, hint: str) -> exp.Table:
         # Several engines may share one session, so a counter of this object is not enough.
         return build.table(f"discreet_{hint}_{os.urandom(8).hex()}")
 
 
-def start(master: str | None = None) -> Spark:
+def start_spark(master: str | None = None) -> Spark:
     """Return an engine on the active session, or on a new one at `master` (default: local)."""
     active = SparkSession.getActiveSession()
     if active is not None and master is None:
@@ -273,15 +278,15 @@ def start(master: str | None = None) -> Spark:
     settings = dict(_SETTINGS)
     if master.startswith("local"):
         settings |= _LOCAL_SETTINGS
-    return Spark(withheld(lambda: _session(master, settings)), is_ours=True)
+    return Spark(call_spark(lambda: _create_session(master, settings)), is_ours=True)
 
 
-def kind_of(type_name: str) -> Kind:
+def spark_kind(type_name: str) -> Kind:
     """Return the kind of a Spark type."""
     return _KINDS.get(type_name.partition("(")[0], Kind.OTHER)
 
 
-def withheld(call: Callable[[], Answer]) -> Answer:
+def call_spark(call: Callable[[], Answer]) -> Answer:
     """Return `call()`; a failure of Spark becomes one of ours, without Spark's message.
 
     The new error is raised after the `except` block: inside it, Python would attach the old one.
@@ -303,7 +308,7 @@ def withheld(call: Callable[[], Answer]) -> Answer:
     )
 
 
-def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
+def _create_session(master: str, settings: Mapping[str, str]) -> SparkSession:
     folder = Path(tempfile.mkdtemp(prefix="discreet-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     # Spark logs failures with the cell that caused them.
@@ -316,7 +321,7 @@ def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
     builder = builder.config(
         "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}"
     )
-    with _silent():
+    with _silence_stderr():
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
@@ -326,7 +331,7 @@ def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
 
 
 @contextlib.contextmanager
-def _silent() -> Generator[None]:
+def _silence_stderr() -> Generator[None]:
     """Make child processes that start meanwhile inherit a discarded standard error."""
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         saved = os.dup(2)
@@ -338,16 +343,16 @@ def _silent() -> Generator[None]:
             os.close(saved)
 
 
-def _quoted(name: str) -> str:
+def _quote_column(name: str) -> str:
     return build.column(name).sql(dialect="spark")
 
 
-def _numbered(frame: DataFrame) -> DataFrame:
+def _number_columns(frame: DataFrame) -> DataFrame:
     """Return `frame` with columns called 0, 1 …: two columns of a result may share one name."""
     return frame.toDF(*(str(position) for position in range(len(frame.columns))))
 
 
-def _packer() -> Callable[[Iterator[ArrowBatch]], Iterator[ArrowBatch]]:
+def _make_packer() -> Callable[[Iterator[ArrowBatch]], Iterator[ArrowBatch]]:
     # A nested function is pickled by value: workers need pyarrow, not this package.
     def pack(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlglot import exp
 
-from discreet.engines.declared import fitted, types_of
+from discreet.engines.declared_schema import DeclaredSchema, cast_declared, types_of
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import MissingExtra, UnreadableSource
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlglot import exp
-
-    from discreet.engines.declared import Schema
     from discreet.engines.duckdb import DuckDB
 
 ROWS_PER_PIECE = 50_000
@@ -35,24 +32,24 @@ _READERS = {
 
 def open_survey(path: Path, *, engine: DuckDB) -> exp.Table:
     """Return a statistics file as a stored table; codes stay codes, missing numbers are NULL."""
-    first, described = _piece(path, 0)
+    first, described = _read_piece(path, 0)
     refuse_duplicates(list(first), where=path.name)
     schema = pa.schema(
-        [pa.field(name, _type(values, described, name)) for name, values in first.items()]
+        [pa.field(name, _arrow_type(values, described, name)) for name, values in first.items()]
     )
 
     def batches() -> Iterator[Any]:
         offset, piece = 0, first
         while piece and len(next(iter(piece.values()))):
-            yield _batch(path, piece, schema)
+            yield _make_batch(path, piece, schema)
             offset += ROWS_PER_PIECE
-            piece, _ = _piece(path, offset)
+            piece, _ = _read_piece(path, offset)
 
     reader = pa.RecordBatchReader.from_batches(schema, batches())
     return engine.whole_numbers(engine.load(reader))
 
 
-def open_declared(path: Path, schema: Schema, *, engine: DuckDB) -> exp.Table:
+def open_declared_survey(path: Path, schema: DeclaredSchema, *, engine: DuckDB) -> exp.Table:
     """Return a statistics file as a table, the declared variables fitted; its cases are read later."""
     _, described = _read(path, metadataonly=True)
     names = tuple(described.column_names)
@@ -63,22 +60,24 @@ def open_declared(path: Path, schema: Schema, *, engine: DuckDB) -> exp.Table:
     def batches() -> Iterator[Any]:
         offset = 0
         while True:
-            piece, _ = _piece(path, offset)
+            piece, _ = _read_piece(path, offset)
             if not piece or not len(next(iter(piece.values()))):
                 return
-            arrays = [pa.array(map(_text, piece[name]), pa.string()) for name in columns]
+            arrays = [pa.array(map(_cell_text, piece[name]), pa.string()) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=texts)
             offset += ROWS_PER_PIECE
 
     def read() -> exp.Query:
         loaded = engine.load(pa.RecordBatchReader.from_batches(texts, batches()))
-        wanted = [build.named(fitted(build.column(c), one), c) for c, one in columns.items()]
+        wanted = [
+            build.alias_as(cast_declared(build.column(c), one), c) for c, one in columns.items()
+        ]
         return build.select(*wanted, source=loaded)
 
     return engine.defer(types_of(columns), read)
 
 
-def _text(value: Any) -> str | None:
+def _cell_text(value: Any) -> str | None:
     """Return a cell as text; whole numbers, which these files store as reals, without a point."""
     if value is None or value != value:  # noqa: PLR0124 -- nan
         return None
@@ -87,7 +86,7 @@ def _text(value: Any) -> str | None:
     return str(value).encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _piece(path: Path, offset: int) -> tuple[dict[str, list[Any]], Any]:
+def _read_piece(path: Path, offset: int) -> tuple[dict[str, list[Any]], Any]:
     return _read(path, row_offset=offset, row_limit=ROWS_PER_PIECE)
 
 
@@ -106,7 +105,7 @@ def _read(path: Path, **limits: Any) -> tuple[dict[str, list[Any]], Any]:
     raise UnreadableSource(f"{path.name} is damaged or not a file of its kind ({kind}).")
 
 
-def _type(values: list[Any], described: Any, name: str) -> Any:
+def _arrow_type(values: list[Any], described: Any, name: str) -> Any:
     if described.readstat_variable_types.get(name) == "string":
         return pa.string()
     inferred = pa.array(values, from_pandas=True).type
@@ -120,7 +119,7 @@ def _type(values: list[Any], described: Any, name: str) -> Any:
     return pa.float64()
 
 
-def _batch(path: Path, piece: dict[str, list[Any]], schema: Any) -> Any:
+def _make_batch(path: Path, piece: dict[str, list[Any]], schema: Any) -> Any:
     try:
         arrays = [pa.array(piece[item.name], item.type, from_pandas=True) for item in schema]
     except (pa.ArrowException, TypeError, ValueError):

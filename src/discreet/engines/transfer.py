@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.arrow import plain_type
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowSchema, Engine
 from discreet.errors import DiscreetError
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowSchema, Engine
 
 
 def schema_of(engine: Engine, query: exp.Query) -> ArrowSchema:
@@ -26,7 +22,7 @@ def schema_of(engine: Engine, query: exp.Query) -> ArrowSchema:
     return pa.schema([pa.field(item.name, plain_type(item.type)) for item in schema])
 
 
-def fitted(engine: Engine, query: exp.Query) -> exp.Query:
+def fit_decimals(engine: Engine, query: exp.Query) -> exp.Query:
     """Return `query` with decimals of undeclared size cast to a type that holds all their digits.
 
     PostgreSQL has them, as in a sum. Numbers that need more than 38 digits become text.
@@ -36,7 +32,9 @@ def fitted(engine: Engine, query: exp.Query) -> exp.Query:
     if not wide:
         return query
     sizes = [
-        build.named(exp.Max(this=exp.Length(this=_digits(name, part))), f"{position}.{part}")
+        build.alias_as(
+            exp.Max(this=exp.Length(this=_count_digits(name, part))), f"{position}.{part}"
+        )
         for position, name in enumerate(wide)
         for part in (1, 2)
     ]
@@ -44,11 +42,11 @@ def fitted(engine: Engine, query: exp.Query) -> exp.Query:
         0
     ]
     types = {
-        name: _fitting(found[f"{position}.1"] or 0, found[f"{position}.2"] or 0)
+        name: _decimal_or_text(found[f"{position}.1"] or 0, found[f"{position}.2"] or 0)
         for position, name in enumerate(wide)
     }
     columns = [
-        build.named(exp.cast(_finite(item.name), types[item.name]), item.name)
+        build.alias_as(exp.cast(_finite_or_null(item.name), types[item.name]), item.name)
         if item.name in types
         else build.column(item.name)
         for item in schema
@@ -56,25 +54,25 @@ def fitted(engine: Engine, query: exp.Query) -> exp.Query:
     return build.select(*columns, source=build.subquery(query.copy(), "q"))
 
 
-def _digits(name: str, part: int) -> exp.Expr:
+def _count_digits(name: str, part: int) -> exp.Expr:
     """Return the digits of a number before its point (part 1) or after it (part 2)."""
-    text = exp.cast(exp.Abs(this=_finite(name)), "TEXT")
+    text = exp.cast(exp.Abs(this=_finite_or_null(name)), "TEXT")
     arguments = [text, build.text("."), build.number(part)]
     return exp.Anonymous(this="split_part", expressions=arguments)
 
 
-def _finite(name: str) -> exp.Expr:
+def _finite_or_null(name: str) -> exp.Expr:
     # Arrow's decimals have no NaN and no infinity.
     odd = exp.cast(build.column(name), "TEXT").isin("NaN", "Infinity", "-Infinity")
     return exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=build.column(name))
 
 
-def _fitting(before: int, after: int) -> str:
+def _decimal_or_text(before: int, after: int) -> str:
     return f"DECIMAL(38, {after})" if before + after <= 38 else "TEXT"
 
 
 @contextmanager
-def reading(engine: Engine, query: exp.Query) -> Generator[ArrowReader]:
+def open_reader(engine: Engine, query: exp.Query) -> Generator[ArrowReader]:
     """Yield the result as a reader; a failure of `engine` is raised unchanged, not as the reader's.
 
     The consumer of the reader wraps its failures in an error of its own.
@@ -105,7 +103,7 @@ def on_duckdb(engine: Engine, query: exp.Query) -> Generator[tuple[DuckDB, exp.T
     """Yield the result as a relation that another DuckDB reads once, in bounded memory."""
     home = DuckDB()
     try:
-        with reading(engine, query) as reader:
+        with open_reader(engine, query) as reader:
             yield home, home.register(reader)
     finally:
         home.close()

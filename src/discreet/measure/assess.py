@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.engines.connect import open_table, opened_table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
-from discreet.engines.scratch import Scratch
+from discreet.engines.scratch import ScratchEngine
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.assessment import Assessment, Presence
-from discreet.measure.classes import distinct_cells, group, people_in, sizes_query
-from discreet.measure.criteria.verdicts import judge_population, judge_sizes, smallest
-from discreet.measure.describe import counted, sentence
-from discreet.measure.encode import comparable
+from discreet.measure.assessment import Assessment, Presence, Selectivity, SensitiveColumn
+from discreet.measure.classes import Cells, distinct_cells, group_cells, people_in, sizes_query
+from discreet.measure.criteria.verdicts import judge_population, judge_sizes, smallest_classes
+from discreet.measure.describe import describe_assessment, format_count
+from discreet.measure.encode import comparable_value
 from discreet.measure.exposed import exposed_columns
 from discreet.measure.exposure import find_exposures
 from discreet.measure.joint import measure_joint
 from discreet.measure.misfits import misfit_cautions
-from discreet.measure.presence import match_population
-from discreet.measure.risk.sample import AT_RISK_ABOVE, sample_risk
+from discreet.measure.presence import Matched, match_population
+from discreet.measure.risk.sample import AT_RISK_ABOVE, SampleRisk, sample_risk
+from discreet.measure.risk.uniques import Uniques
+from discreet.measure.roles import (
+    RoleBinding,
+    bind_roles,
+    on_engine,
+    refuse_stray_name,
+    select_table,
+)
 from discreet.measure.sensitive import measure_sensitive
-from discreet.measure.subject import bind, on_engine, refuse_stray_name, select_table
-from discreet.policy.undecided import undecided
+from discreet.policy.model import Policy
+from discreet.policy.undecided import find_undecided
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.measure.assessment import Selectivity, SensitiveColumn
-    from discreet.measure.classes import Cells
-    from discreet.measure.presence import Matched
     from discreet.measure.risk.population import PopulationUniques
-    from discreet.measure.risk.sample import SampleRisk
-    from discreet.measure.risk.uniques import Uniques
-    from discreet.measure.subject import Bound
-    from discreet.policy.model import Policy
 
-    Progress = Callable[[str, int, int], None]
+
+Progress = Callable[[str, int, int], None]
 
 SMALLEST_SHOWN = 5
 
@@ -107,7 +107,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
     >>> found.k, found.unique, found.sensitive["ill"].l.distinct
     (1, 1, 1)
     """
-    loaded = load(policy)
+    loaded = resolve_policy(policy)
     refuse_stray_name(table, source, loaded)
     with (
         opened_table(
@@ -117,9 +117,9 @@ def assess(  # noqa: PLR0913 -- the flags of the command
             encoding=encoding,
             memory_limit=memory_limit,
         ) as opened,
-        Scratch(opened.engine) as scratch,
+        ScratchEngine(opened.engine) as scratch,
     ):
-        bound = bind(
+        bound = bind_roles(
             opened,
             policy=select_table(loaded, label=opened.label, name=table) if loaded else None,
             path=str(loaded.path) if loaded and loaded.path else None,
@@ -131,7 +131,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
         population = None
         if against is not None:
             population = open_population(against, opened, delimiter=delimiter, encoding=encoding)
-        return measure(
+        return assess_binding(
             on_engine(bound, scratch),
             population=population,
             fraction=fraction,
@@ -141,7 +141,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
         )
 
 
-def load(policy: Policy | str | Path | None) -> Policy | None:
+def resolve_policy(policy: Policy | str | Path | None) -> Policy | None:
     """Return a policy given as such or as the path of its file."""
     if isinstance(policy, (str, Path)):
         from discreet.policy.load import load_policy
@@ -160,8 +160,8 @@ def open_population(
     return open_table(against, engine=engine, delimiter=delimiter, encoding=encoding)
 
 
-def measure(
-    bound: Bound,
+def assess_binding(
+    bound: RoleBinding,
     *,
     population: Table | None,
     fraction: float | None,
@@ -174,11 +174,11 @@ def measure(
         raise WrongUsage(f"The depth is {depth}. Choose 0 or the number of columns to combine.")
     progress("classes", 0, 1)
     # What `*` stands for in a population is not known: there suppressed rows are no class.
-    cells = group(bound.subject, keeps_suppressed=population is None)
+    cells = group_cells(bound.subject, keeps_suppressed=population is None)
     if cells.rows == 0:
         label = bound.subject.table.label
         raise EmptySource(f"{label} has a header but no rows: there is nobody to assess.")
-    sizes = _sizes(cells)
+    sizes = _measure_sizes(cells)
     matched = match_population(cells, sizes.relation, population) if population else None
     progress("classes", 1, 1)
     measured = measure_sensitive(cells, bound, progress=progress)
@@ -187,7 +187,7 @@ def measure(
         **measured.verdicts,
         **judge_population(cells, bound, matched),
     }
-    people = _people(cells)
+    people = _count_people(cells)
     criteria = bound.policy.criteria if bound.policy else ()
     found = Assessment(
         source=bound.subject.table.label,
@@ -199,46 +199,50 @@ def measure(
         people=people,
         suppressed=cells.suppressed,
         classes=int(sizes.classes.sum()),
-        unique=_unique(cells, sizes),
+        unique=_count_unique_people(cells, sizes),
         k=sizes.k,
         class_sizes=dict(
             zip(sizes.sizes.tolist(), (sizes.sizes * sizes.classes).tolist(), strict=True)
         ),
-        smallest=smallest(cells, sizes.relation, "size", count=SMALLEST_SHOWN),
-        columns=_columns(bound, progress=progress) if depth else (),
+        smallest=smallest_classes(cells, sizes.relation, "size", count=SMALLEST_SHOWN),
+        columns=_measure_columns(bound, progress=progress) if depth else (),
         sensitive=measured.columns,
         criteria=tuple(verdicts[criterion] for criterion in criteria),
-        risk=_risk(sizes, matched, threshold),
+        risk=_measure_risk(sizes, matched, threshold),
         joint=measure_joint(bound),
-        undecided=_undecided(bound, measured.columns),
-        presence=_presence(cells, matched) if matched else None,
-        population=_population(sizes, people, matched, fraction),
-        combinations=_combinations(cells, sizes, depth=depth, progress=progress) if depth else None,
-        cautions=_cautions(cells, bound, sizes, people=people, matched=matched),
+        undecided=_list_undecided(bound, measured.columns),
+        presence=_measure_presence(cells, matched) if matched else None,
+        population=_estimate_population(sizes, people, matched, fraction),
+        combinations=_find_combinations(cells, sizes, depth=depth, progress=progress)
+        if depth
+        else None,
+        cautions=_list_cautions(cells, bound, sizes, people=people, matched=matched),
     )
     found = replace(found, exposures=find_exposures(found, bound.policy))
-    return replace(found, verdict=sentence(found))
+    return replace(found, verdict=describe_assessment(found))
 
 
-def _undecided(bound: Bound, sensitive: Mapping[str, SensitiveColumn]) -> tuple[str, ...]:
+def _list_undecided(
+    bound: RoleBinding, sensitive: Mapping[str, SensitiveColumn]
+) -> tuple[str, ...]:
     """Return what the policy leaves open about the columns that are here."""
     if bound.policy is None:
         return ()
-    return undecided(
+    return find_undecided(
         bound.policy,
         among={column.name for column in bound.subject.table.columns},
         modal_shares={name: column.modal_share for name, column in sensitive.items()},
     )
 
 
-def _sizes(cells: Cells) -> Sizes:
+def _measure_sizes(cells: Cells) -> Sizes:
     engine = cells.subject.table.engine
     relation = engine.keep(sizes_query(cells))
     size = build.column("size")
     histogram = build.select(
-        size, build.named(build.count_rows(), "classes"), source=relation.copy()
+        size, build.alias_as(build.count_star(), "classes"), source=relation.copy()
     ).group_by(size.copy())
-    found = engine.run(build.ordered(histogram, [size.copy()]))
+    found = engine.run(build.order_nulls_last(histogram, [size.copy()]))
     return Sizes(
         relation,
         found.column("size").to_numpy().astype(np.int64),
@@ -246,21 +250,21 @@ def _sizes(cells: Cells) -> Sizes:
     )
 
 
-def _people(cells: Cells) -> int:
+def _count_people(cells: Cells) -> int:
     """Return the number of people; rows of nobody known count as one person."""
     if cells.subject.unit is None:
         return cells.rows
-    unit = comparable(cells.subject.unit)
+    unit = comparable_value(cells.subject.unit)
     once = build.select(
-        build.named(unit, "unit"), source=cells.subject.table.relation.copy()
+        build.alias_as(unit, "unit"), source=cells.subject.table.relation.copy()
     ).distinct()
     query = build.select(
-        build.named(build.count_rows(), "people"), source=build.subquery(once, "u")
+        build.alias_as(build.count_star(), "people"), source=build.subquery(once, "u")
     )
     return int(cells.subject.table.engine.run(query)["people"][0].as_py())
 
 
-def _unique(cells: Cells, sizes: Sizes) -> int:
+def _count_unique_people(cells: Cells, sizes: Sizes) -> int:
     """Return how many people are alone in a class, in at least one if they are in several."""
     alone = sizes.sizes == 1
     if cells.subject.unit is None or not alone.any():
@@ -270,7 +274,7 @@ def _unique(cells: Cells, sizes: Sizes) -> int:
     return people_in(cells, build.select(*keys, source=sizes.relation.copy()).where(is_one))
 
 
-def _risk(sizes: Sizes, matched: Matched | None, threshold: float) -> SampleRisk:
+def _measure_risk(sizes: Sizes, matched: Matched | None, threshold: float) -> SampleRisk:
     if matched is None:
         return sample_risk(sizes.sizes, sizes.classes, threshold=threshold)
     # A population list that misses people of the table does not hide them any better.
@@ -278,7 +282,7 @@ def _risk(sizes: Sizes, matched: Matched | None, threshold: float) -> SampleRisk
     return sample_risk(matched.sizes, matched.classes, population=among, threshold=threshold)
 
 
-def _presence(cells: Cells, matched: Matched) -> Presence:
+def _measure_presence(cells: Cells, matched: Matched) -> Presence:
     lowest, highest = matched.presence
     missing = np.maximum(matched.sizes - matched.among, 0) * matched.classes
     return Presence(
@@ -287,11 +291,11 @@ def _presence(cells: Cells, matched: Matched) -> Presence:
         lowest=lowest,
         highest=highest,
         people_not_in_population=int(missing.sum()),
-        worst=smallest(cells, matched.relation, "among"),
+        worst=smallest_classes(cells, matched.relation, "among"),
     )
 
 
-def _population(
+def _estimate_population(
     sizes: Sizes, people: int, matched: Matched | None, fraction: float | None
 ) -> PopulationUniques | None:
     """Return estimates of population uniqueness when the sampling fraction is known."""
@@ -304,13 +308,13 @@ def _population(
     return population_uniques(sizes.sizes, sizes.classes, fraction=fraction)
 
 
-def _columns(bound: Bound, *, progress: Progress) -> tuple[Selectivity, ...]:
+def _measure_columns(bound: RoleBinding, *, progress: Progress) -> tuple[Selectivity, ...]:
     from discreet.measure import columns  # only when asked
 
-    return columns.measure(bound, progress=progress)
+    return columns.measure_columns(bound, progress=progress)
 
 
-def _combinations(cells: Cells, sizes: Sizes, *, depth: int, progress: Progress) -> Uniques:
+def _find_combinations(cells: Cells, sizes: Sizes, *, depth: int, progress: Progress) -> Uniques:
     """Return the smallest sets of columns that single people out."""
     from discreet.measure.risk.uniques import find_uniques  # only when asked
 
@@ -323,7 +327,7 @@ def _combinations(cells: Cells, sizes: Sizes, *, depth: int, progress: Progress)
     )
     return find_uniques(
         engine,
-        engine.keep(_members(cells, sizes)),
+        engine.keep(_members_query(cells, sizes)),
         names,
         depth=min(depth, len(names)),
         people=people,
@@ -331,10 +335,10 @@ def _combinations(cells: Cells, sizes: Sizes, *, depth: int, progress: Progress)
     )
 
 
-def _members(cells: Cells, sizes: Sizes) -> exp.Select:
+def _members_query(cells: Cells, sizes: Sizes) -> exp.Select:
     """Return the query of classes as the search for uniques reads them, numbered from 0."""
     codes = [
-        build.named(cells.packing.code_of(index), f"q{index}")
+        build.alias_as(cells.packing.code_of(index), f"q{index}")
         for index in range(len(cells.subject.quasi))
     ]
     if cells.subject.unit is None:
@@ -343,16 +347,16 @@ def _members(cells: Cells, sizes: Sizes) -> exp.Select:
         source: exp.Expr = sizes.relation.copy()
     else:
         order, rank = ["unit"], exp.DenseRank()
-        size = build.named(build.number(1), "size")
+        size = build.alias_as(build.number(1), "size")
         source = build.subquery(distinct_cells(cells, [*cells.packing.keys, "unit"]), "members")
     ordered = [exp.Ordered(this=build.column(name), nulls_first=False) for name in order]
     position = exp.Window(this=rank, order=exp.Order(expressions=ordered))
-    number = build.named(exp.Sub(this=position, expression=build.number(1)), "id")
+    number = build.alias_as(exp.Sub(this=position, expression=build.number(1)), "id")
     return build.select(number, *codes, size, source=source)
 
 
-def _cautions(
-    cells: Cells, bound: Bound, sizes: Sizes, *, people: int, matched: Matched | None
+def _list_cautions(
+    cells: Cells, bound: RoleBinding, sizes: Sizes, *, people: int, matched: Matched | None
 ) -> tuple[str, ...]:
     found: list[str] = []
     if bound.guessed:
@@ -370,7 +374,7 @@ def _cautions(
     if not bound.subject.sensitive:
         found.append("No sensitive column is named, so what classes reveal was not measured.")
     if cells.suppressed:
-        rows = counted(cells.suppressed, "row is", "rows are")
+        rows = format_count(cells.suppressed, "row is", "rows are")
         found.append(
             f"{rows} suppressed: every quasi-identifier is `*`. Whoever fits no other class is one of "
             "them, so that they are judged as a class of their own."

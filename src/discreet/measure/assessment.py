@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.measure.exposure import Exposure
     from discreet.measure.joint import JointUniqueness
     from discreet.measure.risk.population import PopulationUniques
@@ -70,7 +69,7 @@ class SensitiveColumn(Result):
 
 
 @dataclass(frozen=True)
-class Verdict(Result):
+class CriterionVerdict(Result):
     """Whether one criterion of the policy holds, and who stands in its way."""
 
     criterion: str
@@ -130,7 +129,7 @@ class Assessment(Result):
     smallest: tuple[ClassView, ...]
     columns: tuple[Selectivity, ...]
     sensitive: Mapping[str, SensitiveColumn]
-    criteria: tuple[Verdict, ...]
+    criteria: tuple[CriterionVerdict, ...]
     risk: SampleRisk
     joint: JointUniqueness
     exposures: tuple[Exposure, ...] = ()
@@ -152,6 +151,6 @@ class Assessment(Result):
 
     def _repr_html_(self) -> str:
         """Show verdict, levels and criteria as tables in a notebook."""
-        from discreet.measure.notebook import show
+        from discreet.measure.notebook import render_notebook_html
 
-        return show(self)
+        return render_notebook_html(self)

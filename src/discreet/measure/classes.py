@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.engine import Column, Kind, Table
+from discreet.engines.engine import Column, Engine, Kind, Table
 from discreet.errors import Bug
-from discreet.measure.encode import Listed, Packing, Source, comparable, encode, list_values, pack
+from discreet.measure.encode import (
+    CodeSource,
+    Domain,
+    ListedDomain,
+    Packing,
+    comparable_value,
+    encode_domains,
+    list_values,
+    pack_domains,
+)
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Engine
-    from discreet.measure.encode import Domain
 
 SUPPRESSED = "*"
 
 
 @dataclass(frozen=True)
-class Subject:
+class Roles:
     """What is measured: a table, what outsiders know, what they must not learn, whose rows."""
 
     table: Table
@@ -55,17 +57,17 @@ class Cells:
     reads the table again. `groups` is there when it was asked for.
     """
 
-    subject: Subject
+    subject: Roles
     relation: exp.Table
     packing: Packing
-    sensitive: tuple[Listed, ...]
+    sensitive: tuple[ListedDomain, ...]
     rows: int
     suppressed: int
     groups: KeptGroups | None = None
 
 
 @dataclass(frozen=True)
-class Groups:
+class ClassHistograms:
     """Some whole classes with the histogram of one sensitive column in each.
 
     Class i has the codes `codes[starts[i]:starts[i + 1]]`, ascending, held by `counts` people, and
@@ -108,7 +110,7 @@ class Groups:
         """The count of each class's most frequent value."""
         return np.maximum.reduceat(self.counts, self.first)
 
-    def known(self, missing: int) -> tuple[Groups, NDArray[np.bool_]]:
+    def known(self, missing: int) -> tuple[ClassHistograms, NDArray[np.bool_]]:
         """Return the classes without the people whose value has the code `missing`.
 
         Classes in which everybody's value is missing are left out; the second result tells which of
@@ -125,7 +127,9 @@ class Groups:
         # A person with several rows may have a value in one of them and none in another.
         most = np.maximum.reduceat(counts, starts[:-1]) if len(counts) else counts
         sizes = np.maximum((self.sizes - gone)[has_some], most)
-        return Groups(self.keys[has_some], starts, self.codes[is_known], counts, sizes), has_some
+        return ClassHistograms(
+            self.keys[has_some], starts, self.codes[is_known], counts, sizes
+        ), has_some
 
     @cached_property
     def descending(self) -> NDArray[np.int64]:
@@ -138,7 +142,9 @@ class Groups:
         return top - 1 - packed % top
 
 
-def group(subject: Subject, *, keeps_groups: bool = False, keeps_suppressed: bool = False) -> Cells:
+def group_cells(
+    subject: Roles, *, keeps_groups: bool = False, keeps_suppressed: bool = False
+) -> Cells:
     """Return the cells of `subject`: rows that share class, sensitive values and unit.
 
     The table is read once, by one GROUP BY of its own values. Codes are given to the groups, which
@@ -151,19 +157,19 @@ def group(subject: Subject, *, keeps_groups: bool = False, keeps_suppressed: boo
     sensitive = {f"s{index}": column for index, column in enumerate(subject.sensitive)}
     groups = engine.keep(_groups_query(subject, {**quasi, **sensitive}))
     rows, suppressed, count = _count(engine, groups, quasi)
-    source = Source(engine, groups, rows)
-    domains = encode(source, quasi)
+    source = CodeSource(engine, groups, rows)
+    domains = encode_domains(source, quasi)
     listed = tuple(list_values(source, column, name=name) for name, column in sensitive.items())
-    packing = pack(domains)
+    packing = pack_domains(domains)
     values = [build.column(name, of="t") for name in (*quasi, *sensitive)]
-    query, codes = coded(groups, (*domains, *listed), values)
+    query, codes = join_codes(groups, (*domains, *listed), values)
     wanted = packing.expressions(codes[: len(domains)])
     wanted += [
-        build.named(exp.cast(exp.paren(code), exp.DataType.Type.BIGINT), name)
+        build.alias_as(exp.cast(exp.paren(code), exp.DataType.Type.BIGINT), name)
         for name, code in zip(sensitive, codes[len(domains) :], strict=True)
     ]
     others = ("unit", "rows") if subject.unit is not None else ("rows",)
-    wanted += [build.named(build.column(name, of="t"), name) for name in others]
+    wanted += [build.alias_as(build.column(name, of="t"), name) for name in others]
     query = query.select(*wanted)
     if suppressed and not keeps_suppressed:
         query = query.where(exp.not_(exp.paren(is_suppressed(quasi, of="t"))))
@@ -174,13 +180,13 @@ def group(subject: Subject, *, keeps_groups: bool = False, keeps_suppressed: boo
     return cells
 
 
-def _groups_query(subject: Subject, columns: Mapping[str, Column]) -> exp.Select:
-    values = {name: comparable(column, of="t") for name, column in columns.items()}
+def _groups_query(subject: Roles, columns: Mapping[str, Column]) -> exp.Select:
+    values = {name: comparable_value(column, of="t") for name, column in columns.items()}
     if subject.unit is not None:
-        values["unit"] = comparable(subject.unit, of="t")
+        values["unit"] = comparable_value(subject.unit, of="t")
     return build.select(
-        *(build.named(value, name) for name, value in values.items()),
-        build.named(build.count_rows(), "rows"),
+        *(build.alias_as(value, name) for name, value in values.items()),
+        build.alias_as(build.count_star(), "rows"),
         source=build.aliased_table(subject.table.relation, "t"),
     ).group_by(*(value.copy() for value in values.values()))
 
@@ -191,9 +197,9 @@ def _count(engine: Engine, groups: exp.Table, quasi: Mapping[str, Column]) -> tu
     marked = exp.case().when(is_suppressed(quasi, of="t"), rows.copy())
     found = engine.run(
         build.select(
-            build.named(build.total(rows), "rows"),
-            build.named(build.total(marked), "suppressed"),
-            build.named(build.count_rows(), "groups"),
+            build.alias_as(build.sum_integers(rows), "rows"),
+            build.alias_as(build.sum_integers(marked), "suppressed"),
+            build.alias_as(build.count_star(), "groups"),
             source=build.aliased_table(groups, "t"),
         )
     ).to_pylist()[0]
@@ -209,14 +215,14 @@ def suppressed_people(cells: Cells) -> int:
     quasi = {f"q{index}": column for index, column in enumerate(cells.subject.quasi)}
     units = (
         build.select(
-            build.named(build.column("unit", of="t"), "unit"),
+            build.alias_as(build.column("unit", of="t"), "unit"),
             source=build.aliased_table(cells.groups.relation, "t"),
         )
         .where(is_suppressed(quasi, of="t"))
         .distinct()
     )
     counted = build.select(
-        build.named(build.count_rows(), "people"), source=build.subquery(units, "u")
+        build.alias_as(build.count_star(), "people"), source=build.subquery(units, "u")
     )
     return int(cells.subject.table.engine.run(counted).to_pylist()[0]["people"])
 
@@ -237,7 +243,7 @@ def _is_mark(name: str, of: str) -> exp.Expr:
     return exp.EQ(this=known, expression=build.text(SUPPRESSED))
 
 
-def coded(
+def join_codes(
     relation: exp.Table, domains: Sequence[Domain], values: Sequence[exp.Expr]
 ) -> tuple[exp.Select, list[exp.Expr]]:
     """Return `FROM relation AS t` joined with the dictionaries, and the code of each value.
@@ -248,7 +254,7 @@ def coded(
     codes: list[exp.Expr] = []
     for index, (domain, value) in enumerate(zip(domains, values, strict=True)):
         alias = f"d{index}"
-        if isinstance(domain, Listed):
+        if isinstance(domain, ListedDomain):
             query = query.join(domain.join(value=value, alias=alias))
         codes.append(domain.code(value=value, alias=alias))
     return query, codes
@@ -258,26 +264,26 @@ def sizes_query(cells: Cells) -> exp.Select:
     """Return the query of all classes: their keys and `size`, the number of people in each."""
     keys = [build.column(name) for name in cells.packing.keys]
     if cells.subject.unit is None:
-        size: exp.Expr = build.total(build.column("rows"))
+        size: exp.Expr = build.sum_integers(build.column("rows"))
         source: exp.Expr = cells.relation.copy()
     else:
-        size = build.count_rows()
+        size = build.count_star()
         source = build.subquery(distinct_cells(cells, [*cells.packing.keys, "unit"]), "people")
-    named_size = build.named(size, "size")
+    named_size = build.alias_as(size, "size")
     return build.select(*keys, named_size, source=source).group_by(*(key.copy() for key in keys))
 
 
-def histogram(cells: Cells, index: int) -> Iterator[Groups]:
+def histogram(cells: Cells, index: int) -> Iterator[ClassHistograms]:
     """Yield all classes with the histogram of the sensitive column at `index`, in bounded memory."""
     names = [*cells.packing.keys, f"s{index}"]
     columns = [build.column(name) for name in names]
     if cells.subject.unit is None:
-        count: exp.Expr = build.total(build.column("rows"))
+        count: exp.Expr = build.sum_integers(build.column("rows"))
         source: exp.Expr = cells.relation.copy()
     else:
-        count = build.count_rows()
+        count = build.count_star()
         source = build.subquery(distinct_cells(cells, [*names, "unit"]), "people")
-    query = build.select(*columns, build.named(count, "count"), source=source)
+    query = build.select(*columns, build.alias_as(count, "count"), source=source)
     if cells.subject.unit is None and len(cells.sensitive) == 1:
         # The cells are this histogram already: no second GROUP BY.
         query = build.select(*columns, build.column("rows"), source=cells.relation.copy())
@@ -285,7 +291,7 @@ def histogram(cells: Cells, index: int) -> Iterator[Groups]:
         query = query.group_by(*(column.copy() for column in columns))
     if cells.subject.unit is not None:
         query = _with_sizes(cells, query, names)
-    ordered = build.ordered(query, [build.column(name) for name in names])
+    ordered = build.order_nulls_last(query, [build.column(name) for name in names])
     return _whole_classes(cells, ordered)
 
 
@@ -297,8 +303,8 @@ def distinct_cells(cells: Cells, names: Sequence[str]) -> exp.Select:
 
 def _with_sizes(cells: Cells, query: exp.Select, names: Sequence[str]) -> exp.Select:
     """Add each class's number of people, which its counts do not add up to."""
-    wanted = [build.named(build.column(name, of="h"), name) for name in (*names, "count")]
-    size = build.named(build.column("size", of="c"), "size")
+    wanted = [build.alias_as(build.column(name, of="h"), name) for name in (*names, "count")]
+    size = build.alias_as(build.column("size", of="c"), "size")
     joined = build.select(*wanted, size, source=build.subquery(query, "h")).join(
         build.subquery(sizes_query(cells), "c"), on=build.same(cells.packing.keys, "h", "c")
     )
@@ -314,16 +320,16 @@ def people_in(cells: Cells, keys: exp.Query) -> int:
         build.subquery(keys, "chosen"), on=build.same(cells.packing.keys, "c", "chosen")
     )
     if cells.subject.unit is None:
-        people: exp.Expr = build.total(build.column("rows", of="c"))
-        counted = found.select(build.named(people, "people"))
+        people: exp.Expr = build.sum_integers(build.column("rows", of="c"))
+        counted = found.select(build.alias_as(people, "people"))
     else:
-        once = found.select(build.named(build.column("unit", of="c"), "unit")).distinct()
-        people = build.named(build.count_rows(), "people")
+        once = found.select(build.alias_as(build.column("unit", of="c"), "unit")).distinct()
+        people = build.alias_as(build.count_star(), "people")
         counted = build.select(people, source=build.subquery(once, "once"))
     return int(cells.subject.table.engine.run(counted)["people"][0].as_py() or 0)
 
 
-def _whole_classes(cells: Cells, query: exp.Select) -> Iterator[Groups]:
+def _whole_classes(cells: Cells, query: exp.Select) -> Iterator[ClassHistograms]:
     """Cut an ordered stream into groups of whole classes, carrying a class over batch borders."""
     width = len(cells.packing.keys)
     carried: NDArray[np.int64] | None = None
@@ -340,14 +346,16 @@ def _whole_classes(cells: Cells, query: exp.Select) -> Iterator[Groups]:
             carried = table
             continue
         carried = table[changes[-1] :]
-        yield _groups(table[: changes[-1]], np.concatenate([[0], changes]), width)
+        yield _build_histograms(table[: changes[-1]], np.concatenate([[0], changes]), width)
     if carried is not None and len(carried):
-        yield _groups(carried, np.array([0, len(carried)]), width)
+        yield _build_histograms(carried, np.array([0, len(carried)]), width)
 
 
-def _groups(table: NDArray[np.int64], starts: NDArray[np.int64], width: int) -> Groups:
+def _build_histograms(
+    table: NDArray[np.int64], starts: NDArray[np.int64], width: int
+) -> ClassHistograms:
     counts = table[:, width + 1]
     first = starts[:-1]
     sized = table.shape[1] > width + 2
     sizes = table[first, width + 2] if sized else np.add.reduceat(counts, first)
-    return Groups(table[first, :width], starts, table[:, width], counts, sizes)
+    return ClassHistograms(table[first, :width], starts, table[:, width], counts, sizes)

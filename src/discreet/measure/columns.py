@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.engine import Column
 from discreet.measure.assessment import Selectivity
-from discreet.measure.encode import comparable
+from discreet.measure.classes import Roles
+from discreet.measure.encode import comparable_value
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.engines.engine import Column
-    from discreet.measure.classes import Subject
-    from discreet.measure.subject import Bound
+    from discreet.measure.roles import RoleBinding
 
 
-def measure(bound: Bound, *, progress: Callable[[str, int, int], None]) -> tuple[Selectivity, ...]:
+def measure_columns(
+    bound: RoleBinding, *, progress: Callable[[str, int, int], None]
+) -> tuple[Selectivity, ...]:
     """Return the selectivity of every column but the unit, in the table's order."""
     subject = bound.subject
     columns = [column for column in subject.table.columns if column != subject.unit]
     found: list[Selectivity] = []
     for done, column in enumerate(columns):
         progress("columns", done, len(columns))
-        found.append(_selectivity(bound, column))
+        found.append(_measure_selectivity(bound, column))
     progress("columns", len(columns), len(columns))
     return tuple(found)
 
 
-def _selectivity(bound: Bound, column: Column) -> Selectivity:
+def _measure_selectivity(bound: RoleBinding, column: Column) -> Selectivity:
     subject = bound.subject
     size, is_missing = build.column("people"), build.is_null(build.column("value"))
     query = build.select(
-        build.named(exp.Count(this=build.column("value")), "distinct"),
-        build.named(exp.Max(this=exp.case().when(is_missing, size.copy())), "missing"),
-        build.named(_people_alone(subject.unit), "unique"),
-        build.named(exp.Max(this=size.copy()), "largest"),
+        build.alias_as(exp.Count(this=build.column("value")), "distinct"),
+        build.alias_as(exp.Max(this=exp.case().when(is_missing, size.copy())), "missing"),
+        build.alias_as(_people_alone(subject.unit), "unique"),
+        build.alias_as(exp.Max(this=size.copy()), "largest"),
         source=build.subquery(_people_by_value(bound.subject, column), "sizes"),
     )
     row = subject.table.engine.run(query).to_pylist()[0]
@@ -51,21 +52,21 @@ def _selectivity(bound: Bound, column: Column) -> Selectivity:
     )
 
 
-def _people_by_value(subject: Subject, column: Column) -> exp.Select:
+def _people_by_value(subject: Roles, column: Column) -> exp.Select:
     """Return the query of each value, its number of people, and one of them."""
-    value = comparable(column)
+    value = comparable_value(column)
     source: exp.Expr = subject.table.relation.copy()
-    found = [build.named(build.count_rows(), "people")]
+    found = [build.alias_as(build.count_star(), "people")]
     if subject.unit is not None:
-        unit = comparable(subject.unit)
+        unit = comparable_value(subject.unit)
         once = build.select(
-            build.named(value, "value"), build.named(unit, "unit"), source=source
+            build.alias_as(value, "value"), build.alias_as(unit, "unit"), source=source
         ).distinct()
         source, value = build.subquery(once, "people"), build.column("value")
         # As text, because PostgreSQL has no smallest boolean.
         somebody = exp.Min(this=exp.cast(build.column("unit"), "text"))
-        found.append(build.named(somebody, "somebody"))
-    named = build.named(value.copy(), "value")
+        found.append(build.alias_as(somebody, "somebody"))
+    named = build.alias_as(value.copy(), "value")
     return build.select(named, *found, source=source).group_by(value.copy())
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from discreet.measure.assessment import ClassView
+from discreet.measure.assessment import Assessment, ClassView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.measure.assessment import Assessment
     from discreet.measure.classes import Cells
 
 
@@ -43,7 +41,7 @@ def describe_classes(
     )
 
 
-def sentence(found: Assessment) -> str:
+def describe_assessment(found: Assessment) -> str:
     """Return the finding in words: who is unique, and what is worse than that.
 
     k says nothing of columns that are no quasi-identifiers, nor of what classes tell.
@@ -58,7 +56,11 @@ def sentence(found: Assessment) -> str:
 
 def unique_sentence(found: Assessment) -> str:
     """Return who is unique on the quasi-identifiers, the number of people first."""
-    on = listed(found.quasi) if len(found.quasi) <= 5 else f"{len(found.quasi)} quasi-identifiers"
+    on = (
+        join_names(found.quasi)
+        if len(found.quasi) <= 5
+        else f"{len(found.quasi)} quasi-identifiers"
+    )
     if found.suppressed == found.rows:
         return f"Every one of the {found.rows:,} rows of {found.source} is suppressed."
     if found.unique == 0:
@@ -66,27 +68,27 @@ def unique_sentence(found: Assessment) -> str:
             f"Nobody among {found.people:,} people is unique on {on}: the smallest class has "
             f"{found.k:,} people (k = {found.k})."
         )
-    everybody = counted(found.people, "person", "people")
+    everybody = format_count(found.people, "person", "people")
     are = "is" if found.unique == 1 else "are"
-    share = percent(found.unique / found.people)
+    share = format_percent(found.unique / found.people)
     return f"{found.unique:,} of {everybody} {are} unique on {on} ({share})."
 
 
-def counted(number: int, one: str, many: str) -> str:
+def format_count(number: int, one: str, many: str) -> str:
     """Return a number with what it counts: `1 person`, `2,000 people`."""
     return f"{number:,} {one if number == 1 else many}"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return names as prose: `a, b and c`."""
     *rest, last = names
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Return a share as a percentage that is never rounded to 0 % or 100 % unless it is.
 
-    >>> percent(0.0413), percent(0.00001), percent(0.99999), percent(1.0)
+    >>> format_percent(0.0413), format_percent(0.00001), format_percent(0.99999), format_percent(1.0)
     ('4.1 %', '< 0.1 %', '> 99.9 %', '100 %')
     """
     if 0 < share < 0.0005:
@@ -96,14 +98,14 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share not in (0, 1) else f"{100 * share:.0f} %"
 
 
-def bins(
+def bin_sizes(
     class_sizes: Mapping[int, int], edges: Sequence[int] = SIZE_EDGES
 ) -> tuple[tuple[int, int | None, int, int], ...]:
     """Return people by class size, as (first size, last size, people, classes), without a gap.
 
     `edges` are the first sizes of the bins; a bin reaches to the next one, the last has no end.
 
-    >>> bins({1: 3, 6: 12})[0], bins({1: 3, 6: 12})[-1]
+    >>> bin_sizes({1: 3, 6: 12})[0], bin_sizes({1: 3, 6: 12})[-1]
     ((1, 1, 3, 3), (5, 9, 12, 2))
     """
     found: list[tuple[int, int | None, int, int]] = []

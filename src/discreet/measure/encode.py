@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Column, Engine, Kind
+from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Column, Engine
-    from discreet.policy.hierarchies.arrow import ArrowArray
 
 # Whole numbers in a span this small are coded by subtraction; anything wider gets a dictionary.
 _WIDEST_SPAN = 2**31
@@ -26,7 +20,7 @@ _WIDEST_SPAN = 2**31
 _KEY_LIMIT = 2**62
 
 
-def comparable(column: Column, *, of: str | None = None) -> exp.Expr:
+def comparable_value(column: Column, *, of: str | None = None) -> exp.Expr:
     """Return the value of `column` in a form that every engine groups and joins alike.
 
     Negative zero equals zero, and lists, structs or bytes are compared by their text.
@@ -40,7 +34,7 @@ def comparable(column: Column, *, of: str | None = None) -> exp.Expr:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedDomain:
     """A column's distinct values, kept on the engine as `value, code, rows` in their own order.
 
     Codes run from 0; a missing value, if there is one, has the last code.
@@ -74,26 +68,28 @@ class Listed:
         if not codes:
             return []
         try:
-            lookup = self._lookup(engine, codes, build.column("value"))
+            lookup = self._look_up_values(engine, codes, build.column("value"))
         except (OverflowError, ValueError):  # a day after the year 9999, a fine clock
             lookup = None
         if lookup is None:
-            lookup = self._lookup(
+            lookup = self._look_up_values(
                 engine, codes, exp.cast(build.column("value"), exp.DataType.Type.TEXT)
             )
         return [lookup.get(int(code)) for code in codes]
 
-    def _lookup(self, engine: Engine, codes: Sequence[int], value: exp.Expr) -> dict[int, object]:
+    def _look_up_values(
+        self, engine: Engine, codes: Sequence[int], value: exp.Expr
+    ) -> dict[int, object]:
         wanted = [build.number(int(code)) for code in sorted(set(codes))]
         query = build.select(
-            build.column("code"), build.named(value, "value"), source=self.relation
+            build.column("code"), build.alias_as(value, "value"), source=self.relation
         ).where(exp.In(this=build.column("code"), expressions=wanted))
         found = engine.run(query)
         return dict(zip(found["code"].to_pylist(), found["value"].to_pylist(), strict=True))
 
     def counts(self, engine: Engine) -> NDArray[np.int64]:
         """Return the number of rows behind each code, in the order of the codes."""
-        query = build.ordered(
+        query = build.order_nulls_last(
             build.select(build.column("rows"), source=self.relation), [build.column("code")]
         )
         found = [batch.column(0).to_numpy(zero_copy_only=False) for batch in engine.stream(query)]
@@ -102,14 +98,14 @@ class Listed:
 
     def all_values(self, engine: Engine) -> ArrowArray:
         """Return every value that is not missing, in the order of the codes."""
-        query = build.ordered(
+        query = build.order_nulls_last(
             build.select(build.column("value"), source=self.relation), [build.column("code")]
         )
         return pa.chunked_array(engine.run(query)["value"]).combine_chunks()
 
 
 @dataclass(frozen=True)
-class Span:
+class SpanDomain:
     """A column of whole numbers within `low … high`: a code is the distance from `low`."""
 
     column: Column
@@ -140,7 +136,7 @@ class Span:
         return [None if code == missing else self.low + int(code) for code in codes]
 
 
-Domain = Listed | Span
+Domain = ListedDomain | SpanDomain
 
 
 @dataclass(frozen=True)
@@ -158,11 +154,11 @@ class Packing:
     def expressions(self, codes: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Return one key expression per group, NULL where any code is NULL."""
         return [
-            build.named(self._horner([codes[i] for i in group], group), name)
+            build.alias_as(self._combine_codes([codes[i] for i in group], group), name)
             for name, group in zip(self.keys, self.groups, strict=True)
         ]
 
-    def _horner(self, codes: Sequence[exp.Expr], group: Sequence[int]) -> exp.Expr:
+    def _combine_codes(self, codes: Sequence[exp.Expr], group: Sequence[int]) -> exp.Expr:
         tree: exp.Expr = exp.cast(exp.paren(codes[0].copy()), exp.DataType.Type.BIGINT)
         for code, index in zip(codes[1:], group[1:], strict=True):
             radix = build.number(self.domains[index].cardinality)
@@ -200,7 +196,7 @@ class Packing:
         return codes
 
 
-def pack(domains: Sequence[Domain]) -> Packing:
+def pack_domains(domains: Sequence[Domain]) -> Packing:
     """Return a packing of `domains` into as few keys as 64 bits allow."""
     groups: list[list[int]] = [[]]
     size = 1
@@ -214,7 +210,7 @@ def pack(domains: Sequence[Domain]) -> Packing:
 
 
 @dataclass(frozen=True)
-class Source:
+class CodeSource:
     """A kept table of groups: where columns get their codes from; `rows` says how many rows each has."""
 
     engine: Engine
@@ -222,35 +218,37 @@ class Source:
     rows: int
 
 
-def list_values(source: Source, column: Column, *, name: str) -> Listed:
+def list_values(source: CodeSource, column: Column, *, name: str) -> ListedDomain:
     """Return the dictionary of `column`, which the source calls `name`."""
     value = build.column(name)
     grouped = build.select(
-        build.named(value, "value"),
-        build.named(build.total(build.column("rows")), "rows"),
+        build.alias_as(value, "value"),
+        build.alias_as(build.sum_integers(build.column("rows")), "rows"),
         source=source.relation.copy(),
     ).group_by(value.copy())
     order = exp.Order(expressions=[exp.Ordered(this=build.column("value"), nulls_first=False)])
     position = exp.Window(this=exp.RowNumber(), order=order)
     numbered = build.select(
         build.column("value"),
-        build.named(exp.Sub(this=position, expression=build.number(1)), "code"),
+        build.alias_as(exp.Sub(this=position, expression=build.number(1)), "code"),
         build.column("rows"),
         source=build.subquery(grouped, "grouped"),
     ).where(exp.not_(build.is_null(build.column("value"))))
     relation = source.engine.keep(numbered)
     known = source.engine.run(
         build.select(
-            build.named(build.count_rows(), "values"),
-            build.named(build.total(build.column("rows")), "rows"),
+            build.alias_as(build.count_star(), "values"),
+            build.alias_as(build.sum_integers(build.column("rows")), "rows"),
             source=relation.copy(),
         )
     ).to_pylist()[0]
     missing = source.rows - int(known["rows"] or 0)
-    return Listed(column, relation, int(known["values"]) + (missing > 0), missing > 0, missing)
+    return ListedDomain(
+        column, relation, int(known["values"]) + (missing > 0), missing > 0, missing
+    )
 
 
-def encode(source: Source, columns: Mapping[str, Column]) -> tuple[Domain, ...]:
+def encode_domains(source: CodeSource, columns: Mapping[str, Column]) -> tuple[Domain, ...]:
     """Return how each column is coded; whole numbers in a small span need no dictionary.
 
     Args:
@@ -258,27 +256,29 @@ def encode(source: Source, columns: Mapping[str, Column]) -> tuple[Domain, ...]:
         columns: Each column by the name the source calls it.
     """
     whole = [name for name, column in columns.items() if column.kind is Kind.INTEGER]
-    spans = _spans(source, whole, columns)
+    spans = _measure_spans(source, whole, columns)
     return tuple(
         spans.get(name) or list_values(source, column, name=name)
         for name, column in columns.items()
     )
 
 
-def _spans(source: Source, names: Sequence[str], columns: Mapping[str, Column]) -> dict[str, Span]:
+def _measure_spans(
+    source: CodeSource, names: Sequence[str], columns: Mapping[str, Column]
+) -> dict[str, SpanDomain]:
     if not names:
         return {}
-    measures: list[exp.Expr] = [build.named(build.count_rows(), "groups")]
+    measures: list[exp.Expr] = [build.alias_as(build.count_star(), "groups")]
     for name in names:
         value = build.column(name)
         measures += [
-            build.named(exp.Min(this=value), f"{name}_low"),
-            build.named(exp.Max(this=value.copy()), f"{name}_high"),
-            build.named(exp.Count(this=value.copy()), f"{name}_known"),
+            build.alias_as(exp.Min(this=value), f"{name}_low"),
+            build.alias_as(exp.Max(this=value.copy()), f"{name}_high"),
+            build.alias_as(exp.Count(this=value.copy()), f"{name}_known"),
         ]
     query = build.select(*measures, source=source.relation.copy())
     found = source.engine.run(query).to_pylist()[0]
-    spans: dict[str, Span] = {}
+    spans: dict[str, SpanDomain] = {}
     for name in names:
         low, high = found[f"{name}_low"], found[f"{name}_high"]
         if low is None or int(high) - int(low) >= _WIDEST_SPAN:
@@ -286,5 +286,5 @@ def _spans(source: Source, names: Sequence[str], columns: Mapping[str, Column]) 
         if int(low) < -_KEY_LIMIT or int(high) > _KEY_LIMIT:
             continue  # subtraction could leave 64 bits
         has_missing = found[f"{name}_known"] < found["groups"]
-        spans[name] = Span(columns[name], int(low), int(high), has_missing)
+        spans[name] = SpanDomain(columns[name], int(low), int(high), has_missing)
     return spans

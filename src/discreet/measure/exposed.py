@@ -2,63 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Column, Kind
 from discreet.measure.classes import SUPPRESSED
-from discreet.measure.describe import listed
-from discreet.policy.model import Role
+from discreet.measure.describe import join_names
+from discreet.policy.model import ColumnRole
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.engines.engine import Column
-    from discreet.measure.subject import Bound
+    from discreet.measure.roles import RoleBinding
 
 _NAMED = 5
 
 
-def exposed_columns(bound: Bound) -> tuple[str, ...]:
+def exposed_columns(bound: RoleBinding) -> tuple[str, ...]:
     """Return what to say of identifiers in the table and of columns its policy leaves out.
 
     Classes are made of quasi-identifiers: a table with names in it may well be k-anonymous on paper.
     """
     found: list[str] = []
-    if identifiers := _identifiers(bound):
+    if identifiers := _find_filled_identifiers(bound):
         found.append(
-            f"The table holds identifiers ({_some(identifiers)}): they name people, whatever the "
+            f"The table holds identifiers ({_quote_some_names(identifiers)}): they name people, whatever the "
             "classes hide. Remove them from what you publish."
         )
-    if unlisted := _unlisted(bound):
+    if unlisted := _unlisted_columns(bound):
         found.append(
-            f"The policy says nothing about {_some(unlisted)}: outsiders may know or learn that, and "
+            f"The policy says nothing about {_quote_some_names(unlisted)}: outsiders may know or learn that, and "
             "nothing here counts it. Give every column a role."
         )
     return tuple(found)
 
 
-def _identifiers(bound: Bound) -> list[str]:
+def _find_filled_identifiers(bound: RoleBinding) -> list[str]:
     """Return the identifiers that hold anything but missing values and `*`."""
     table = bound.subject.table
-    named = [c for c in table.columns if bound.roles.get(c.name) is Role.IDENTIFIER]
+    named = [c for c in table.columns if bound.roles.get(c.name) is ColumnRole.IDENTIFIER]
     if not named:
         return []
-    counts = [build.named(_told(column), f"n{index}") for index, column in enumerate(named)]
+    counts = [
+        build.alias_as(_known_values_count(column), f"n{index}")
+        for index, column in enumerate(named)
+    ]
     row = table.engine.run(build.select(*counts, source=table.relation.copy())).to_pylist()[0]
     return [column.name for index, column in enumerate(named) if row[f"n{index}"]]
 
 
-def _told(column: Column) -> exp.Expr:
+def _known_values_count(column: Column) -> exp.Expr:
     value = build.column(column.name)
     if column.kind is not Kind.TEXT:
         return exp.Count(this=value)
     return exp.Count(this=exp.Nullif(this=value, expression=build.text(SUPPRESSED)))
 
 
-def _unlisted(bound: Bound) -> list[str]:
+def _unlisted_columns(bound: RoleBinding) -> list[str]:
     if bound.policy is None:
         return []
     unit = bound.subject.unit
@@ -66,7 +67,7 @@ def _unlisted(bound: Bound) -> list[str]:
     return [column.name for column in bound.subject.table.columns if column.name not in known]
 
 
-def _some(names: Sequence[str]) -> str:
+def _quote_some_names(names: Sequence[str]) -> str:
     shown = [f"'{name}'" for name in names[:_NAMED]]
     rest = len(names) - len(shown)
-    return listed([*shown, f"{rest} more"] if rest else shown)
+    return join_names([*shown, f"{rest} more"] if rest else shown)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.measure.describe import counted, listed, percent
-from discreet.policy.attacking import release_tolerance, tolerated
+from discreet.measure.assessment import Assessment, SensitiveColumn
+from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.policy import model
+from discreet.policy.attack_tolerance import release_tolerance, tolerance_of_attack
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.measure.assessment import Assessment, SensitiveColumn
     from discreet.measure.joint import JointUniqueness
-    from discreet.policy import model
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,12 @@ class Exposure(Result):
     words: str
 
 
-def find_exposures(found: Assessment, policy: model.Table | None) -> tuple[Exposure, ...]:
+def find_exposures(found: Assessment, policy: model.TablePolicy | None) -> tuple[Exposure, ...]:
     """Return what a release of the table as it is would expose, worst first."""
     allowed = release_tolerance(policy)
     people = max(found.people, 1)
     exposures = [
-        _exposure(
+        _make_exposure(
             "uniqueness",
             found.joint.exposed / people,
             allowed,
@@ -48,7 +47,7 @@ def find_exposures(found: Assessment, policy: model.Table | None) -> tuple[Expos
             words=joint_sentence(found.joint),
         ),
         *(
-            _exposure(
+            _make_exposure(
                 "homogeneity",
                 # One value in the whole table is told without any class.
                 min(column.homogeneous / people, 1.0) if _has_choice(column) else 0.0,
@@ -67,11 +66,11 @@ def joint_sentence(joint: JointUniqueness) -> str:
     """Return how many people are alone on what stays, and on how little of it."""
     if not joint.exposed:
         return "Nobody is alone on the columns that stay."
-    who = counted(joint.exposed, "person", "people")
-    share = percent(joint.exposed / max(joint.people, 1))
+    who = format_count(joint.exposed, "person", "people")
+    share = format_percent(joint.exposed / max(joint.people, 1))
     others = f"but {joint.secret}, which is thereby learned" if joint.secret else "together"
-    text = f"{who} of {joint.people:,} ({share}) {_are(joint.exposed)} alone on the columns that stay, all {others}"
-    few = listed(joint.enough) if len(joint.enough) <= 6 else f"{len(joint.enough)} columns"
+    text = f"{who} of {joint.people:,} ({share}) {_agreeing_verb(joint.exposed)} alone on the columns that stay, all {others}"
+    few = join_names(joint.enough) if len(joint.enough) <= 6 else f"{len(joint.enough)} columns"
     are = "is" if len(joint.enough) == 1 else "are"
     return f"{text}; {few} {are} enough for {joint.enough_unique:,}."
 
@@ -80,14 +79,14 @@ def homogeneous_sentence(column: str, exposed: int, *, people: int) -> str:
     """Return how many people's sensitive value follows from their class."""
     if not exposed:
         return f"Nobody's {column} follows from their class."
-    who = counted(exposed, "person", "people")
+    who = format_count(exposed, "person", "people")
     return (
-        f"The {column} of {who} of {people:,} ({percent(min(exposed / max(people, 1), 1.0))}) follows "
+        f"The {column} of {who} of {people:,} ({format_percent(min(exposed / max(people, 1), 1.0))}) follows "
         "from their class, in which all share one value."
     )
 
 
-def _are(number: int) -> str:
+def _agreeing_verb(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
@@ -95,7 +94,7 @@ def _has_choice(column: SensitiveColumn) -> bool:
     return column.values - (column.missing > 0) > 1
 
 
-def _exposure(
+def _make_exposure(
     attack: str,
     share: float,
     allowed: Mapping[str, float],
@@ -104,6 +103,6 @@ def _exposure(
     column: str | None,
     words: str,
 ) -> Exposure:
-    tolerance = tolerated(allowed, attack)
+    tolerance = tolerance_of_attack(allowed, attack)
     limit = 1.0 if tolerance is None else tolerance
     return Exposure(attack, column, people, share, limit, share > limit, words)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.measure.encode import comparable
-from discreet.policy.model import Role
+from discreet.engines.engine import Column, Table
+from discreet.measure.encode import comparable_value
+from discreet.policy.model import ColumnRole
 from discreet.result import Result
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.engines.engine import Column, Table
-    from discreet.measure.subject import Bound
+    from discreet.measure.roles import RoleBinding
 
 # Sensitive columns that are tried as the one to be learned: those that tell people apart least.
 SECRETS_TRIED = 8
@@ -50,24 +49,24 @@ class JointUniqueness(Result):
     enough_unique: int
 
 
-def measure_joint(bound: Bound) -> JointUniqueness:
+def measure_joint(bound: RoleBinding) -> JointUniqueness:
     """Return how many people are alone on the columns that stay, counted by the engine.
 
     >>> import pyarrow as pa
     >>> from discreet.engines.connect import open_table
-    >>> from discreet.measure.subject import bind
+    >>> from discreet.measure.roles import bind_roles
     >>> people = pa.table({"age": ["3*"] * 4, "pet": list("cdcd"), "car": list("vvww")})
-    >>> found = measure_joint(bind(open_table(people), quasi=["age"]))
+    >>> found = measure_joint(bind_roles(open_table(people), quasi=["age"]))
     >>> found.unique, found.enough, found.enough_unique
     (4, ('pet', 'car'), 4)
     """
     columns = kept_columns(bound)
-    search = _Search(bound.subject.table, bound.subject.unit)
+    search = _UniquenessSearch(bound.subject.table, bound.subject.unit)
     people, unique = search.people(), search.unique(columns)
     if not unique:
         return JointUniqueness(people, len(columns), 0, 0, None, (), 0)
     ranked = search.by_values(columns)
-    sensitive = [c for c in ranked if bound.roles.get(c.name) is Role.SENSITIVE]
+    sensitive = [c for c in ranked if bound.roles.get(c.name) is ColumnRole.SENSITIVE]
     exposed, secret = unique, None
     if sensitive:
         exposed, secret = -1, sensitive[-1]
@@ -89,18 +88,18 @@ def measure_joint(bound: Bound) -> JointUniqueness:
     )
 
 
-def kept_columns(bound: Bound) -> list[Column]:
+def kept_columns(bound: RoleBinding) -> list[Column]:
     """Return the columns that stay in a release: all but identifiers and the unit."""
     subject = bound.subject
     return [
         column
         for column in subject.table.columns
-        if column != subject.unit and bound.roles.get(column.name) is not Role.IDENTIFIER
+        if column != subject.unit and bound.roles.get(column.name) is not ColumnRole.IDENTIFIER
     ]
 
 
 @dataclass(frozen=True)
-class _Search:
+class _UniquenessSearch:
     """Counts people who are alone on some columns of a table."""
 
     table: Table
@@ -111,40 +110,40 @@ class _Search:
         source: exp.Expr = self.table.relation.copy()
         if self.unit is not None:
             once = build.select(
-                build.named(comparable(self.unit), "unit"), source=source
+                build.alias_as(comparable_value(self.unit), "unit"), source=source
             ).distinct()
             source = build.subquery(once, "once")
-        query = build.select(build.named(build.count_rows(), "people"), source=source)
+        query = build.select(build.alias_as(build.count_star(), "people"), source=source)
         return int(self.table.engine.run(query)["people"][0].as_py())
 
     def unique(self, columns: Sequence[Column]) -> int:
         """Return how many people have values that nobody else has."""
-        alone = self._alone(columns)
+        alone = self._unique_groups_query(columns)
         if self.unit is not None:  # a person may be alone with several rows
             alone = build.select(
                 build.column("unit"), source=build.subquery(alone, "rows")
             ).distinct()
-        counted = build.named(build.count_rows(), "people")
+        counted = build.alias_as(build.count_star(), "people")
         query = build.select(counted, source=build.subquery(alone, "alone"))
         return int(self.table.engine.run(query)["people"][0].as_py())
 
-    def _alone(self, columns: Sequence[Column]) -> exp.Select:
+    def _unique_groups_query(self, columns: Sequence[Column]) -> exp.Select:
         """Return the query of the groups of one person."""
         names = [f"c{index}" for index in range(len(columns))]
         values = [
-            build.named(comparable(column), name)
+            build.alias_as(comparable_value(column), name)
             for name, column in zip(names, columns, strict=True)
         ]
         one: exp.Expr = build.number(1)
         if self.unit is not None:
-            values.append(build.named(comparable(self.unit), "unit"))
+            values.append(build.alias_as(comparable_value(self.unit), "unit"))
             # As text, because PostgreSQL has no smallest boolean.
             one = exp.Min(this=exp.cast(build.column("unit"), "text"))
         rows = build.select(*values, source=self.table.relation.copy())
         rows = rows.distinct() if self.unit is not None else rows
-        is_one = exp.EQ(this=build.count_rows(), expression=build.number(1))
+        is_one = exp.EQ(this=build.count_star(), expression=build.number(1))
         return (
-            build.select(build.named(one, "unit"), source=build.subquery(rows, "r"))
+            build.select(build.alias_as(one, "unit"), source=build.subquery(rows, "r"))
             .group_by(*map(build.column, names))
             .having(is_one)
         )
@@ -152,7 +151,9 @@ class _Search:
     def by_values(self, columns: Sequence[Column]) -> list[Column]:
         """Return the columns by their number of different values, most first."""
         counts = [
-            build.named(exp.Count(this=exp.Distinct(expressions=[comparable(column)])), f"n{index}")
+            build.alias_as(
+                exp.Count(this=exp.Distinct(expressions=[comparable_value(column)])), f"n{index}"
+            )
             for index, column in enumerate(columns)
         ]
         query = build.select(*counts, source=self.table.relation.copy())

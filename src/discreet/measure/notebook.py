@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-from discreet.measure.criteria import words
-from discreet.measure.describe import percent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.measure.assessment import Assessment
+from discreet.measure.assessment import Assessment
+from discreet.measure.criteria import wording
+from discreet.measure.describe import format_percent
 
 
-def show(found: Assessment) -> str:
+def render_notebook_html(found: Assessment) -> str:
     """Return `found` as a little HTML: a sentence and two tables, aggregates only."""
     parts = [
         f"<p><strong>{escape(found.verdict)}</strong></p>",
-        _table("Assessment", _facts(found)),
+        _render_table("Assessment", _fact_rows(found)),
     ]
     if found.criteria:
         header = (
@@ -29,13 +25,13 @@ def show(found: Assessment) -> str:
             "People failing",
             "Classes failing",
         )
-        parts.append(_table("Criteria", _criteria(found), header=header))
+        parts.append(_render_table("Criteria", _criterion_rows(found), header=header))
     parts += [f"<p>Caution: {escape(caution)}</p>" for caution in found.cautions]
     return f"<div>{''.join(parts)}</div>"
 
 
-def _facts(found: Assessment) -> list[tuple[str, ...]]:
-    unique = percent(found.unique / found.people) if found.people else "no people"
+def _fact_rows(found: Assessment) -> list[tuple[str, ...]]:
+    unique = format_percent(found.unique / found.people) if found.people else "no people"
     risk = found.risk.prosecutor
     facts = [
         ("Rows", f"{found.rows:,}"),
@@ -48,20 +44,20 @@ def _facts(found: Assessment) -> list[tuple[str, ...]]:
     if found.suppressed:
         facts.append(("Suppressed rows", f"{found.suppressed:,}"))
     if risk.worst is not None and risk.average is not None:
-        facts.append(("Chance of being found, at worst", percent(risk.worst)))
-        facts.append(("Chance of being found, on average", percent(risk.average)))
+        facts.append(("Chance of being found, at worst", format_percent(risk.worst)))
+        facts.append(("Chance of being found, on average", format_percent(risk.average)))
     for name, column in found.sensitive.items():
         facts.append((f"{name}: distinct l", f"{column.l.distinct:,}"))
         facts.append((f"{name}: equal t", f"{column.t.equal:.4g}"))
     return facts
 
 
-def _criteria(found: Assessment) -> list[tuple[str, ...]]:
+def _criterion_rows(found: Assessment) -> list[tuple[str, ...]]:
     return [
         (
-            words.criterion(verdict),
-            words.required(verdict),
-            words.reached(verdict, k=found.k),
+            wording.describe_criterion(verdict),
+            wording.describe_requirement(verdict),
+            wording.describe_level(verdict, k=found.k),
             "✓ holds" if verdict.holds else "✗ fails",
             f"{verdict.failing_people:,}",
             f"{verdict.failing_classes:,}",
@@ -70,7 +66,9 @@ def _criteria(found: Assessment) -> list[tuple[str, ...]]:
     ]
 
 
-def _table(caption: str, rows: Sequence[Sequence[str]], *, header: Sequence[str] = ()) -> str:
+def _render_table(
+    caption: str, rows: Sequence[Sequence[str]], *, header: Sequence[str] = ()
+) -> str:
     names = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
     head = f"<thead><tr>{names}</tr></thead>" if header else ""
     body = "".join(

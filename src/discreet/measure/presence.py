@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Column, Engine, Kind, Table
 from discreet.errors import EmptySource, UnknownColumn, WrongUsage, did_you_mean
-from discreet.measure.classes import coded
-from discreet.measure.encode import Span, comparable
+from discreet.measure.classes import Cells, Roles, join_codes
+from discreet.measure.encode import SpanDomain, comparable_value
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Column, Engine, Table
-    from discreet.measure.classes import Cells, Subject
 
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
@@ -65,41 +59,43 @@ def match_population(cells: Cells, classes: exp.Table, population: Table) -> Mat
     """
     engine = cells.subject.table.engine
     people = bring_population(population, cells.subject, engine)
-    total = build.total(build.column("people"))
-    everyone = engine.run(build.select(build.named(total, "n"), source=people.copy()))
+    total = build.sum_integers(build.column("people"))
+    everyone = engine.run(build.select(build.alias_as(total, "n"), source=people.copy()))
     n = int(everyone["n"][0].as_py() or 0)
     if n == 0:
-        raise _empty(population)
+        raise _empty_population(population)
     keys = list(cells.packing.keys)
     counted = _population_classes(cells, people, population)
     among = exp.Coalesce(this=build.column("among", of="p"), expressions=[build.number(0)])
     joined = build.select(
-        *(build.named(build.column(key, of="c"), key) for key in keys),
-        build.named(build.column("size", of="c"), "size"),
-        build.named(among, "among"),
+        *(build.alias_as(build.column(key, of="c"), key) for key in keys),
+        build.alias_as(build.column("size", of="c"), "size"),
+        build.alias_as(among, "among"),
         source=build.aliased_table(classes, "c"),
     ).join(build.subquery(counted, "p"), on=build.same(keys, "c", "p"), join_type="left")
     relation = engine.keep(joined)
-    found = _histogram(engine, relation)
+    found = _fetch_histogram(engine, relation)
     inside = int((found[1] * found[2]).sum())
     return Matched(relation, n, found[0], found[1], found[2], n - inside)
 
 
-def bring_population(population: Table, subject: Subject, engine: Engine) -> exp.Table:
+def bring_population(population: Table, subject: Roles, engine: Engine) -> exp.Table:
     """Return the population as `q0 … qn, people`, grouped, on the table's own engine."""
     _require_people(population)
     columns = [_same_column(population, column) for column in subject.quasi]
-    values = {f"q{index}": comparable(column) for index, column in enumerate(columns)}
+    values = {f"q{index}": comparable_value(column) for index, column in enumerate(columns)}
     source: exp.Expr = population.relation.copy()
     unit = population.column(subject.unit.name) if subject.unit else None
     if unit is not None:  # a person hides others once, whatever the number of rows
-        named = [build.named(value, name) for name, value in values.items()]
-        once = build.select(*named, build.named(comparable(unit), "unit"), source=source).distinct()
+        named = [build.alias_as(value, name) for name, value in values.items()]
+        once = build.select(
+            *named, build.alias_as(comparable_value(unit), "unit"), source=source
+        ).distinct()
         source = build.subquery(once, "once")
         values = {name: build.column(name) for name in values}
     query = build.select(
-        *(build.named(value, name) for name, value in values.items()),
-        build.named(build.count_rows(), "people"),
+        *(build.alias_as(value, name) for name, value in values.items()),
+        build.alias_as(build.count_star(), "people"),
         source=source,
     ).group_by(*(value.copy() for value in values.values()))
     if population.engine is engine or population.engine is getattr(engine, "engine", None):
@@ -107,19 +103,19 @@ def bring_population(population: Table, subject: Subject, engine: Engine) -> exp
     batches = population.engine.stream(query)
     first = next(batches, None)
     if first is None:
-        raise _empty(population)
+        raise _empty_population(population)
     reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
     return engine.load(reader)
 
 
 def _require_people(population: Table) -> None:
     # Without rows a file's columns have no types either, and would be told to differ in those.
-    anybody = build.select(build.named(build.number(1), "n"), source=population.relation.copy())
+    anybody = build.select(build.alias_as(build.number(1), "n"), source=population.relation.copy())
     if population.engine.run(anybody.limit(1)).num_rows == 0:
-        raise _empty(population)
+        raise _empty_population(population)
 
 
-def _empty(population: Table) -> EmptySource:
+def _empty_population(population: Table) -> EmptySource:
     return EmptySource(
         f"The population {population.label} has no rows. Name one with people in it."
     )
@@ -144,16 +140,16 @@ def _same_column(population: Table, column: Column) -> Column:
 def _population_classes(cells: Cells, people: exp.Table, population: Table) -> exp.Select:
     """Return the query of the population's classes that the table's codes can express."""
     values = [build.column(f"q{index}", of="t") for index in range(len(cells.subject.quasi))]
-    query, codes = coded(people, cells.packing.domains, values)
+    query, codes = join_codes(people, cells.packing.domains, values)
     known = [exp.not_(build.is_null(exp.paren(code.copy()))) for code in codes]
     known += [
         _is_whole_or_missing(value)
         for value, domain in zip(values, cells.packing.domains, strict=True)
-        if isinstance(domain, Span)
+        if isinstance(domain, SpanDomain)
         and _same_column(population, domain.column).kind is not Kind.INTEGER
     ]
     keys = cells.packing.expressions(codes)
-    among = build.named(build.total(build.column("people", of="t")), "among")
+    among = build.alias_as(build.sum_integers(build.column("people", of="t")), "among")
     return (
         query.select(*keys, among)
         .where(build.all_of(known))
@@ -167,13 +163,13 @@ def _is_whole_or_missing(value: exp.Expr) -> exp.Expr:
     return exp.paren(build.any_of([build.is_null(value.copy()), whole]))
 
 
-def _histogram(
+def _fetch_histogram(
     engine: Engine, relation: exp.Table
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     size, among = build.column("size"), build.column("among")
-    query = build.ordered(
+    query = build.order_nulls_last(
         build.select(
-            size, among, build.named(build.count_rows(), "classes"), source=relation
+            size, among, build.alias_as(build.count_star(), "classes"), source=relation
         ).group_by(size.copy(), among.copy()),
         [size.copy(), among.copy()],
     )

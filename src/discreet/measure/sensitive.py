@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.errors import InvalidCriterion, InvalidPolicy
-from discreet.measure.assessment import Closeness, Diversity, SensitiveColumn, Verdict
-from discreet.measure.classes import histogram
-from discreet.measure.criteria.evaluate import DEEPEST_RECURSION, evaluate
+from discreet.measure.assessment import (
+    ClassView,
+    Closeness,
+    CriterionVerdict,
+    Diversity,
+    SensitiveColumn,
+)
+from discreet.measure.classes import Cells, histogram
+from discreet.measure.criteria.evaluate import (
+    DEEPEST_RECURSION,
+    ColumnMeasurements,
+    evaluate_column,
+)
 from discreet.measure.criteria.t_closeness import Overall
 from discreet.measure.criteria.verdicts import column_verdict, people_failing
 from discreet.measure.describe import describe_classes
-from discreet.measure.encode import comparable
+from discreet.measure.encode import ListedDomain, comparable_value
 from discreet.policy import model
 from discreet.policy.hierarchies.values import positions
 from discreet.policy.hierarchy import codes as hierarchy_codes
@@ -24,15 +36,7 @@ from discreet.policy.hierarchy import require_covers
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.measure.assessment import ClassView
-    from discreet.measure.classes import Cells
-    from discreet.measure.criteria.evaluate import Findings
-    from discreet.measure.encode import Listed
-    from discreet.measure.subject import Bound
+    from discreet.measure.roles import RoleBinding
 
 
 @dataclass(frozen=True)
@@ -40,15 +44,15 @@ class Measured:
     """All sensitive columns, and the verdicts on criteria that name one of them."""
 
     columns: Mapping[str, SensitiveColumn]
-    verdicts: Mapping[model.Criterion, Verdict]
+    verdicts: Mapping[model.Criterion, CriterionVerdict]
 
 
 def measure_sensitive(
-    cells: Cells, bound: Bound, *, progress: Callable[[str, int, int], None]
+    cells: Cells, bound: RoleBinding, *, progress: Callable[[str, int, int], None]
 ) -> Measured:
     """Return levels, worst classes and verdicts of every sensitive column."""
     columns: dict[str, SensitiveColumn] = {}
-    verdicts: dict[model.Criterion, Verdict] = {}
+    verdicts: dict[model.Criterion, CriterionVerdict] = {}
     criteria = bound.policy.criteria if bound.policy else ()
     names = [column.name for column in bound.subject.sensitive]
     overalls = [overall_of(cells, bound, index) for index in range(len(names))]
@@ -57,7 +61,7 @@ def measure_sensitive(
     for index, name in enumerate(names):
         progress("sensitive columns", index, len(names))
         mine = [c for c in criteria if getattr(c, "column", None) == name]
-        found = evaluate(
+        found = evaluate_column(
             histogram(cells, index),
             overalls[index],
             mine,
@@ -65,7 +69,9 @@ def measure_sensitive(
         )
         if found.tallies["distinct"].worst is not None:  # else every row is suppressed
             share = _modal_share(cells, cells.sensitive[index], overalls[index])
-            columns[name] = _summary(cells, cells.sensitive[index], found, modal_share=share)
+            columns[name] = _summarize_column(
+                cells, cells.sensitive[index], found, modal_share=share
+            )
         verdicts |= {
             failures.trial.criterion: column_verdict(cells, failures, found)
             for failures in found.failures
@@ -99,20 +105,20 @@ def require_defined(criterion: model.Criterion, overalls: Mapping[str, Overall])
         )
 
 
-def overall_of(cells: Cells, bound: Bound, index: int) -> Overall:
+def overall_of(cells: Cells, bound: RoleBinding, index: int) -> Overall:
     """Return the whole table's distribution of the sensitive column at `index`."""
     domain = cells.sensitive[index]
     column = bound.policy.column(domain.column.name) if bound.policy else None
     counts = _people_per_value(cells, domain)
     return Overall(
         shares=counts / max(int(counts.sum()), 1),
-        ranks=_ranks(cells, domain, column),
-        levels=_levels(cells, domain, column),
+        ranks=_natural_ranks(cells, domain, column),
+        levels=_hierarchy_levels(cells, domain, column),
         missing=domain.cardinality - 1 if domain.has_missing else None,
     )
 
 
-def _modal_share(cells: Cells, domain: Listed, overall: Overall) -> float:
+def _modal_share(cells: Cells, domain: ListedDomain, overall: Overall) -> float:
     """Return the share of people with the most frequent value, among those with a known one."""
     subject = cells.subject
     if subject.unit is None:
@@ -120,38 +126,40 @@ def _modal_share(cells: Cells, domain: Listed, overall: Overall) -> float:
     counts = _people_per_value(cells, domain)
     known = counts[:-1] if domain.has_missing else counts
     once = build.select(
-        build.named(comparable(subject.unit), "unit"), source=subject.table.relation.copy()
+        build.alias_as(comparable_value(subject.unit), "unit"), source=subject.table.relation.copy()
     )
-    once = once.where(exp.Not(this=build.is_null(comparable(domain.column)))).distinct()
-    number = build.named(build.count_rows(), "people")
+    once = once.where(exp.Not(this=build.is_null(comparable_value(domain.column)))).distinct()
+    number = build.alias_as(build.count_star(), "people")
     found = subject.table.engine.run(build.select(number, source=build.subquery(once, "once")))
     return int(known.max(initial=0)) / max(int(found["people"][0].as_py()), 1)
 
 
-def _people_per_value(cells: Cells, domain: Listed) -> NDArray[np.int64]:
+def _people_per_value(cells: Cells, domain: ListedDomain) -> NDArray[np.int64]:
     """Return the number of people with each value in the whole table, suppressed rows included."""
     subject = cells.subject
     if subject.unit is None:
         return domain.counts(subject.table.engine)
-    value = comparable(domain.column)
+    value = comparable_value(domain.column)
     once = build.select(
-        build.named(value, "value"),
-        build.named(comparable(subject.unit), "unit"),
+        build.alias_as(value, "value"),
+        build.alias_as(comparable_value(subject.unit), "unit"),
         source=subject.table.relation.copy(),
     ).distinct()
     people = build.select(
         build.column("value"),
-        build.named(build.count_rows(), "people"),
+        build.alias_as(build.count_star(), "people"),
         source=build.subquery(once, "once"),
     ).group_by(build.column("value"))
-    ordered = build.ordered(people, [build.column("value")])
+    ordered = build.order_nulls_last(people, [build.column("value")])
     batches = subject.table.engine.stream(ordered)
     found = [batch.column(1).to_numpy(zero_copy_only=False) for batch in batches]
     # The order is that of the codes, missing last.
     return np.concatenate(found).astype(np.int64) if found else np.zeros(0, np.int64)
 
 
-def _ranks(cells: Cells, domain: Listed, column: model.Column | None) -> NDArray[np.int64] | None:
+def _natural_ranks(
+    cells: Cells, domain: ListedDomain, column: model.ColumnPolicy | None
+) -> NDArray[np.int64] | None:
     """Return the place of each code in the natural order; a missing value comes last."""
     if column is not None and column.values is not None:
         return _ranks_in_policy(cells, domain, column.name, column.values)
@@ -159,7 +167,7 @@ def _ranks(cells: Cells, domain: Listed, column: model.Column | None) -> NDArray
 
 
 def _ranks_in_policy(
-    cells: Cells, domain: Listed, name: str, values: tuple[str, ...]
+    cells: Cells, domain: ListedDomain, name: str, values: tuple[str, ...]
 ) -> NDArray[np.int64]:
     held = domain.all_values(cells.subject.table.engine)
     places = positions(held, pa.array(values, pa.string()))
@@ -176,8 +184,8 @@ def _ranks_in_policy(
     return np.append(ranks, len(ranks)) if domain.has_missing else ranks
 
 
-def _levels(
-    cells: Cells, domain: Listed, column: model.Column | None
+def _hierarchy_levels(
+    cells: Cells, domain: ListedDomain, column: model.ColumnPolicy | None
 ) -> tuple[NDArray[np.int64], ...] | None:
     """Return the hierarchy's groups of each code below the top; a missing value stands alone."""
     if column is None or column.hierarchy is None:
@@ -190,8 +198,8 @@ def _levels(
     return tuple(np.append(level, level.max(initial=-1) + 1) for level in below)
 
 
-def _summary(
-    cells: Cells, domain: Listed, found: Findings, *, modal_share: float
+def _summarize_column(
+    cells: Cells, domain: ListedDomain, found: ColumnMeasurements, *, modal_share: float
 ) -> SensitiveColumn:
     levels = {name: tally.level or 0.0 for name, tally in found.tallies.items()}
     return SensitiveColumn(
@@ -214,11 +222,13 @@ def _summary(
         basic_beta=levels["basic_beta"],
         enhanced_beta=levels["enhanced_beta"],
         delta_disclosure=levels["delta_disclosure"],
-        worst=_worst(cells, found),
+        worst=_describe_worst_classes(cells, found),
     )
 
 
-def _worst(cells: Cells, found: Findings) -> dict[str, tuple[ClassView, ...]]:
+def _describe_worst_classes(
+    cells: Cells, found: ColumnMeasurements
+) -> dict[str, tuple[ClassView, ...]]:
     """Return the worst classes of each measure, decoded with one question per column."""
     named = {name: tally.worst for name, tally in found.tallies.items() if tally.worst}
     if not named:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.measure.encode import comparable
+from discreet.engines.engine import Column, Engine, Table
+from discreet.measure.encode import comparable_value
+from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Column, Engine, Table
-    from discreet.policy.hierarchies.arrow import ArrowArray
 
 
 def distinct_values(engine: Engine, relation: exp.Table, column: Column) -> ArrowArray:
     """Return the distinct values of a column, none missing and in no promised order."""
-    value = comparable(column)
+    value = comparable_value(column)
     query = (
-        build.select(build.named(value, "value"), source=relation.copy())
+        build.select(build.alias_as(value, "value"), source=relation.copy())
         .where(exp.not_(build.is_null(value.copy())))
         .distinct()
     )
@@ -31,11 +26,11 @@ def distinct_values(engine: Engine, relation: exp.Table, column: Column) -> Arro
 
 def counted_values(table: Table, column: Column) -> tuple[ArrowArray, NDArray[np.int64]]:
     """Return the distinct values of a column, none missing, and the rows of each."""
-    value = comparable(column)
+    value = comparable_value(column)
     counted = (
         build.select(
-            build.named(value, "value"),
-            build.named(build.count_rows(), "rows"),
+            build.alias_as(value, "value"),
+            build.alias_as(build.count_star(), "rows"),
             source=table.relation.copy(),
         )
         .where(exp.not_(build.is_null(value.copy())))

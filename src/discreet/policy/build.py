@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.policy import model
-from discreet.policy.answering import ROW, Budget, Limits, UnitPeriod
+from discreet.policy.answer_model import ROW, BudgetPolicy, ContributionLimits, UnitPeriod
 from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.lookup import read_lookup
 from discreet.policy.hierarchies.prefix import Prefix
-from discreet.policy.hierarchies.tree import tree_of
+from discreet.policy.hierarchies.tree import build_taxonomy
+from discreet.policy.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from decimal import Decimal
-    from pathlib import Path
-
-    from discreet.policy.answer import WrittenBudget, WrittenLimits, WrittenUnit
+    from discreet.policy.answer_schema import WrittenBudget, WrittenLimits, WrittenUnit
     from discreet.policy.document import Document, Place
-    from discreet.policy.domain import Stated
-    from discreet.policy.hierarchy import Hierarchy
-    from discreet.policy.release import WrittenRelease
+    from discreet.policy.domain import DeclaredDomain
+    from discreet.policy.release_schema import WrittenRelease
     from discreet.policy.schema import (
         WrittenColumn,
         WrittenCriterion,
@@ -43,13 +42,13 @@ def build_hierarchy(written: WrittenHierarchy, *, folder: Path) -> Hierarchy:
     if written.calendar is not None:
         return Calendar(tuple(written.calendar))
     if written.tree is not None:
-        return tree_of(written.tree)
+        return build_taxonomy(written.tree)
     if written.file is not None:
         return read_lookup(folder / written.file, file=written.file)
-    return _numeric(written)
+    return _build_numeric_hierarchy(written)
 
 
-def _numeric(written: WrittenHierarchy) -> Hierarchy:
+def _build_numeric_hierarchy(written: WrittenHierarchy) -> Hierarchy:
     if written.intervals is not None:
         origin = {} if written.origin is None else {"origin": written.origin}
         steps = tuple(written.intervals)
@@ -68,13 +67,13 @@ def build_policy(
     path: Path | None,
 ) -> model.Policy:
     """Return the policy; `hierarchies` are by table and column."""
-    tables: dict[str, model.Table] = {}
+    tables: dict[str, model.TablePolicy] = {}
     for name, table in written.tables.items():
         place = ("tables", name)
         # `unit: row` is the word; a column of that name is written `unit: {column: row}`.
         is_row = document.data["tables"][name].get("unit") == ROW
         columns = tuple(
-            _column(
+            _build_column(
                 column,
                 written=found,
                 hierarchy=hierarchies.get((name, column)),
@@ -83,10 +82,10 @@ def build_policy(
             for column, found in table.columns.items()
         )
         criteria = tuple(
-            _criterion(criterion, line=document.line((*place, "criteria", index)))
+            _build_criterion(criterion, line=document.line((*place, "criteria", index)))
             for index, criterion in enumerate(table.criteria)
         )
-        tables[name] = model.Table(
+        tables[name] = model.TablePolicy(
             name,
             columns,
             table.source,
@@ -94,33 +93,33 @@ def build_policy(
             criteria,
             _release(table.release, document=document, place=(*place, "release")),
             public=table.public,
-            budget=_budget(table.budget, document=document, place=(*place, "budget")),
-            limits=_limits(table.limits, line=document.line((*place, "limits"))),
+            budget=_build_budget(table.budget, document=document, place=(*place, "budget")),
+            limits=_build_limits(table.limits, line=document.line((*place, "limits"))),
             unit_period=_unit_period(table.unit),
             partitions=table.partitions,
             tolerance=table.tolerance,
             id=table.id,
             unit_is_row=is_row,
-            reading=_reading(table.reading),
+            reading=_build_text_format(table.reading),
             line=document.line(place),
         )
-    budget = _budget(written.budget, document=document, place=("budget",))
+    budget = _build_budget(written.budget, document=document, place=("budget",))
     return model.Policy(tables, path, budget, written.id)
 
 
-def _column(
+def _build_column(
     name: str, *, written: WrittenColumn, hierarchy: Hierarchy | None, line: int
-) -> model.Column:
+) -> model.ColumnPolicy:
     # Both are validated to what is stated, with its origin.
-    bounds: Stated[tuple[Decimal, Decimal]] | None = cast("Any", written.bounds)
-    values: Stated[tuple[str, ...]] | None = cast("Any", written.values)
+    bounds: DeclaredDomain[tuple[Decimal, Decimal]] | None = cast("Any", written.bounds)
+    values: DeclaredDomain[tuple[str, ...]] | None = cast("Any", written.values)
     stated = {"bounds": bounds, "values": values}
     drafted = (key for key, found in stated.items() if found and found.origin == "drafted")
-    return model.Column(
+    return model.ColumnPolicy(
         name,
         written.role,
-        bounds=bounds.held if bounds else None,
-        values=values.held if values else None,
+        bounds=bounds.value if bounds else None,
+        values=values.value if values else None,
         drafted=cast("Any", frozenset(drafted)),
         has_private_bounds=bounds is not None and bounds.origin == "private",
         hierarchy=hierarchy,
@@ -138,15 +137,17 @@ def split_reference(reference: str) -> tuple[str, str]:
     return table, column
 
 
-def _criterion(written: WrittenCriterion, *, line: int) -> model.Criterion:
+def _build_criterion(written: WrittenCriterion, *, line: int) -> model.Criterion:
     (name,) = written.model_fields_set
     parameters: dict[str, Any] = getattr(written, name).model_dump()
     return model.CRITERIA[name.replace("_", "-")](**parameters, line=line)
 
 
-def _release(written: WrittenRelease | None, *, document: Document, place: Place) -> model.Release:
+def _release(
+    written: WrittenRelease | None, *, document: Document, place: Place
+) -> model.ReleasePolicy:
     if written is None:
-        return model.Release()
+        return model.ReleasePolicy()
     steps: list[model.Step] = []
     for index, step in enumerate(written.steps):
         (name,) = step.model_fields_set
@@ -156,7 +157,7 @@ def _release(written: WrittenRelease | None, *, document: Document, place: Place
         }
         kind = model.STEPS[name.replace("_", "-")]
         steps.append(kind(**parameters, line=document.line((*place, "steps", index))))
-    return model.Release(
+    return model.ReleasePolicy(
         method=written.method,
         suppress=written.suppress,
         utility=written.utility,
@@ -173,19 +174,25 @@ def _unit_period(written: WrittenUnit | None) -> UnitPeriod | None:
     return UnitPeriod(written.on, written.per)
 
 
-def _reading(written: WrittenReading | None) -> model.Reading:
-    return model.Reading() if written is None else model.Reading(**written.model_dump())
+def _build_text_format(written: WrittenReading | None) -> model.TextFormat:
+    return model.TextFormat() if written is None else model.TextFormat(**written.model_dump())
 
 
-def _limits(written: WrittenLimits | None, *, line: int) -> Limits:
-    return Limits() if written is None else Limits(**written.model_dump(), line=line)
+def _build_limits(written: WrittenLimits | None, *, line: int) -> ContributionLimits:
+    return (
+        ContributionLimits()
+        if written is None
+        else ContributionLimits(**written.model_dump(), line=line)
+    )
 
 
-def _budget(written: WrittenBudget | None, *, document: Document, place: Place) -> Budget | None:
+def _build_budget(
+    written: WrittenBudget | None, *, document: Document, place: Place
+) -> BudgetPolicy | None:
     if written is None:
         return None
     analysts = {
-        name: Budget(
+        name: BudgetPolicy(
             analyst.epsilon,
             written.delta if analyst.delta is None else analyst.delta,
             analyst.accounting or written.accounting,
@@ -194,7 +201,7 @@ def _budget(written: WrittenBudget | None, *, document: Document, place: Place) 
         )
         for name, analyst in written.analysts.items()
     }
-    return Budget(
+    return BudgetPolicy(
         written.epsilon,
         written.delta,
         written.accounting,

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidHierarchy, SourceNotFound, did_you_mean
-from discreet.policy.answering import ROW
+from discreet.policy.answer_model import ROW
 from discreet.policy.build import build_hierarchy, split_reference
 from discreet.policy.domain import unwrap
+from discreet.policy.faults import Faults
 from discreet.policy.hierarchies.calendar import PERIODS
 from discreet.policy.hierarchies.values import NUMBER
-from discreet.policy.model import Role
+from discreet.policy.hierarchy import Hierarchy
+from discreet.policy.model import ColumnRole
 from discreet.policy.schema import WrittenHierarchy, read_as
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from discreet.policy.document import Place
-    from discreet.policy.faults import Faults
-    from discreet.policy.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)
-class Sketch:
+class PartialTable:
     """A table as far as it could be read: what is missing or malformed is left out."""
 
     place: Place
@@ -38,47 +37,48 @@ class Sketch:
         return self.columns[column].get("role")
 
 
-def sketch_tables(data: Any) -> dict[str, Sketch]:
+def read_partial_tables(data: Any) -> dict[str, PartialTable]:
     """Return what can be read of each table."""
     return {
-        name: _sketch(name, table) for name, table in _mapping(_mapping(data).get("tables")).items()
+        name: _read_partial_table(name, table)
+        for name, table in _mapping_or_empty(_mapping_or_empty(data).get("tables")).items()
     }
 
 
-def _sketch(name: str, table: Any) -> Sketch:
-    table = _mapping(table)
+def _read_partial_table(name: str, table: Any) -> PartialTable:
+    table = _mapping_or_empty(table)
     columns = {
-        column: {"role": written} if isinstance(written, str) else _mapping(written)
-        for column, written in _mapping(table.get("columns")).items()
+        column: {"role": written} if isinstance(written, str) else _mapping_or_empty(written)
+        for column, written in _mapping_or_empty(table.get("columns")).items()
     }
-    parameters = _listed(table.get("criteria"))
+    parameters = _named_items(table.get("criteria"))
     unit = table.get("unit")
     unit = unit.get("column") if isinstance(unit, dict) else None if unit == ROW else unit
-    return Sketch(
+    return PartialTable(
         ("tables", name),
         table,
         unit if isinstance(unit, str) else None,
         columns,
         parameters,
-        _mapping(table.get("release")),
+        _mapping_or_empty(table.get("release")),
     )
 
 
-def _mapping(written: Any) -> dict[str, Any]:
+def _mapping_or_empty(written: Any) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-def _listed(written: Any) -> dict[tuple[int, str], dict[str, Any]]:
+def _named_items(written: Any) -> dict[tuple[int, str], dict[str, Any]]:
     """Return the parameters of each named item of a list, by its place there and its name."""
     return {
-        (index, name): _mapping(parameters)
+        (index, name): _mapping_or_empty(parameters)
         for index, item in enumerate(written if isinstance(written, list) else [])
-        for name, parameters in _mapping(item).items()
+        for name, parameters in _mapping_or_empty(item).items()
     }
 
 
 def build_hierarchies(
-    tables: dict[str, Sketch], *, folder: Path, faults: Faults
+    tables: dict[str, PartialTable], *, folder: Path, faults: Faults
 ) -> dict[tuple[str, str], Hierarchy]:
     """Return every hierarchy by table and column; those with faults are left out."""
     built: dict[tuple[str, str], Hierarchy] = {}
@@ -94,7 +94,7 @@ def build_hierarchies(
     return built
 
 
-def check_tables(tables: dict[str, Sketch], *, faults: Faults) -> None:
+def check_tables(tables: dict[str, PartialTable], *, faults: Faults) -> None:
     """Note where units, references and criteria contradict the columns, or two tables share an id."""
     _check_ids(tables, faults=faults)
     for table in tables.values():
@@ -109,7 +109,7 @@ def check_tables(tables: dict[str, Sketch], *, faults: Faults) -> None:
         _check_partitions(table, faults=faults)
 
 
-def _check_ids(tables: dict[str, Sketch], *, faults: Faults) -> None:
+def _check_ids(tables: dict[str, PartialTable], *, faults: Faults) -> None:
     known: dict[str, str] = {}
     for name, table in tables.items():
         identity = table.written.get("id")
@@ -124,19 +124,21 @@ def _check_ids(tables: dict[str, Sketch], *, faults: Faults) -> None:
             )
 
 
-def _check_unit(table: Sketch, *, faults: Faults) -> None:
+def _check_unit(table: PartialTable, *, faults: Faults) -> None:
     if table.unit not in table.columns:  # it need not be listed
         return
     role = table.role(table.unit)
-    if role in (Role.SENSITIVE, Role.QUASI_IDENTIFIER):
+    if role in (ColumnRole.SENSITIVE, ColumnRole.QUASI_IDENTIFIER):
         faults.add(
             (*table.place, "unit"),
             f"unit '{table.unit}' has the role '{role}', but a unit says whose a row is. "
-            f"Give the column the role '{Role.IDENTIFIER}', or choose another unit.",
+            f"Give the column the role '{ColumnRole.IDENTIFIER}', or choose another unit.",
         )
 
 
-def _check_references(table: Sketch, *, tables: dict[str, Sketch], faults: Faults) -> None:
+def _check_references(
+    table: PartialTable, *, tables: dict[str, PartialTable], faults: Faults
+) -> None:
     for column, written in table.columns.items():
         reference = written.get("references")
         if not isinstance(reference, str) or "." not in reference:
@@ -152,7 +154,7 @@ def _check_references(table: Sketch, *, tables: dict[str, Sketch], faults: Fault
 
 
 def _check_criterion(
-    parameters: dict[str, Any], *, table: Sketch, place: Place, faults: Faults
+    parameters: dict[str, Any], *, table: PartialTable, place: Place, faults: Faults
 ) -> None:
     column = parameters.get("column")
     if not isinstance(column, str) or not column:
@@ -161,11 +163,11 @@ def _check_criterion(
     if not _is_listed(column, table=table, place=at, faults=faults):
         return
     role = table.role(column)
-    if role in set(Role) - {Role.SENSITIVE}:
+    if role in set(ColumnRole) - {ColumnRole.SENSITIVE}:
         faults.add(
             at,
             f"column '{column}' has the role '{role}', but the criterion protects a sensitive "
-            f"column. Give it the role '{Role.SENSITIVE}', or name another.",
+            f"column. Give it the role '{ColumnRole.SENSITIVE}', or name another.",
         )
     if parameters.get("distance") == "hierarchical" and "hierarchy" not in table.columns[column]:
         faults.add(
@@ -174,7 +176,7 @@ def _check_criterion(
         )
 
 
-def _is_listed(column: str, *, table: Sketch, place: Place, faults: Faults) -> bool:
+def _is_listed(column: str, *, table: PartialTable, place: Place, faults: Faults) -> bool:
     """Return whether the table lists `column`; note it if not."""
     if column in table.columns:
         return True
@@ -183,23 +185,23 @@ def _is_listed(column: str, *, table: Sketch, place: Place, faults: Faults) -> b
     return False
 
 
-def _check_release(table: Sketch, *, faults: Faults) -> None:
+def _check_release(table: PartialTable, *, faults: Faults) -> None:
     place = (*table.place, "release")
     target = table.release.get("target")
     if isinstance(target, str) and target:
         _is_listed(target, table=table, place=(*place, "target"), faults=faults)
-    for column in _mapping(table.release.get("weights")):
+    for column in _mapping_or_empty(table.release.get("weights")):
         at = (*place, "weights", column)
         if not _is_listed(column, table=table, place=at, faults=faults):
             continue
         role = table.role(column)
-        if role in set(Role) - {Role.QUASI_IDENTIFIER}:
+        if role in set(ColumnRole) - {ColumnRole.QUASI_IDENTIFIER}:
             faults.add(
                 at,
                 f"column '{column}' has the role '{role}', but only quasi-identifiers lose "
                 "information. Leave out its weight.",
             )
-    for (index, name), parameters in _listed(table.release.get("steps")).items():
+    for (index, name), parameters in _named_items(table.release.get("steps")).items():
         at = (*place, "steps", index, name)
         for key in ("column", "columns", "match"):
             written = parameters.get(key)
@@ -208,7 +210,9 @@ def _check_release(table: Sketch, *, faults: Faults) -> None:
                     _check_step(name, column, table=table, place=(*at, key), faults=faults)
 
 
-def _check_step(name: str, column: str, *, table: Sketch, place: Place, faults: Faults) -> None:
+def _check_step(
+    name: str, column: str, *, table: PartialTable, place: Place, faults: Faults
+) -> None:
     if column == table.unit:
         faults.add(place, f"column '{column}' says whose a row is. A step cannot change the unit.")
         return
@@ -218,7 +222,7 @@ def _check_step(name: str, column: str, *, table: Sketch, place: Place, faults: 
     values = unwrap(written.get("values"))
     is_list = isinstance(values, list)
     has_words = is_list and not all(isinstance(v, str) and NUMBER.fullmatch(v) for v in values)
-    if has_words or "calendar" in _mapping(written.get("hierarchy")):
+    if has_words or "calendar" in _mapping_or_empty(written.get("hierarchy")):
         holds = "values that are no numbers" if has_words else "dates"
         faults.add(place, f"column '{column}' has {holds}, but the step needs numbers.")
 
@@ -226,7 +230,7 @@ def _check_step(name: str, column: str, *, table: Sketch, place: Place, faults: 
 _NUMERIC = {"clip", "top-code", "bottom-code", "round", "microaggregate", "noise"}
 
 
-def _check_public(table: Sketch, *, faults: Faults) -> None:
+def _check_public(table: PartialTable, *, faults: Faults) -> None:
     if str(table.written.get("public")).lower() != "true":
         return
     for key in ("unit", "criteria", "budget", "limits", "partitions"):
@@ -238,13 +242,13 @@ def _check_public(table: Sketch, *, faults: Faults) -> None:
             )
 
 
-def _check_unit_period(table: Sketch, *, faults: Faults) -> None:
-    on = _mapping(table.written.get("unit")).get("on")
+def _check_unit_period(table: PartialTable, *, faults: Faults) -> None:
+    on = _mapping_or_empty(table.written.get("unit")).get("on")
     if isinstance(on, str) and on:
         _is_dated(on, table=table, place=(*table.place, "unit", "on"), faults=faults)
 
 
-def _is_dated(column: str, *, table: Sketch, place: Place, faults: Faults) -> bool:
+def _is_dated(column: str, *, table: PartialTable, place: Place, faults: Faults) -> bool:
     """Return whether the table lists `column` and nothing there says that it has no dates."""
     if not _is_listed(column, table=table, place=place, faults=faults):
         return False
@@ -256,8 +260,8 @@ def _is_dated(column: str, *, table: Sketch, place: Place, faults: Faults) -> bo
     return True
 
 
-def _check_partitions(table: Sketch, *, faults: Faults) -> None:
-    partitions = _mapping(table.written.get("partitions"))
+def _check_partitions(table: PartialTable, *, faults: Faults) -> None:
+    partitions = _mapping_or_empty(table.written.get("partitions"))
     for number, (column, parts) in enumerate(partitions.items()):
         place = (*table.place, "partitions", column)
         is_found = (_is_dated if parts in PERIODS else _is_listed)(
@@ -274,13 +278,13 @@ def _check_partitions(table: Sketch, *, faults: Faults) -> None:
 
 
 def _check_units_in_parts(
-    column: str, parts: str, *, table: Sketch, place: Place, faults: Faults
+    column: str, parts: str, *, table: PartialTable, place: Place, faults: Faults
 ) -> None:
     """Note where a unit may have rows in several parts: then charging them apart is no protection."""
     unit = table.written.get("unit")
     if unit is None or unit == ROW:
         return
-    per, on = (_mapping(unit).get(key) for key in ("per", "on"))
+    per, on = (_mapping_or_empty(unit).get(key) for key in ("per", "on"))
     if per not in PERIODS or not isinstance(on, str):
         faults.add(
             place,

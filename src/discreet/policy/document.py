@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Place = tuple[str | int, ...]  # the keys and list indices that lead to a part of the file
 
@@ -17,7 +15,7 @@ _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _MOST_NODES = 200_000
 
 
-class Unreadable(Exception):
+class InvalidYaml(Exception):
     """The text is no YAML document; carries the line and one sentence."""
 
     def __init__(self, line: int, sentence: str) -> None:
@@ -37,7 +35,7 @@ class Document:
         """Return the line of the part at `place`, or of the nearest part around it."""
         node, line = self.root, self.root.start_mark.line
         for part in place:
-            found = _child(node, part)
+            found = _find_child(node, part)
             if found is None:
                 break
             line, node = found
@@ -53,27 +51,27 @@ def read_document(text: str, *, on_repeat: Callable[[int, Place], None]) -> Docu
     try:
         root = yaml.compose(text, Loader=_LOADER)
     except yaml.YAMLError as error:
-        raise _unreadable(error, text) from None
+        raise _translate_yaml_error(error, text) from None
     if root is None:
         return None
-    reader = _Reader(on_repeat)
+    reader = _NodeReader(on_repeat)
     return Document(reader.read(root, ()), root)
 
 
-def _unreadable(error: yaml.YAMLError, text: str) -> Unreadable:
+def _translate_yaml_error(error: yaml.YAMLError, text: str) -> InvalidYaml:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         line = error.problem_mark.line + 1
         said = error.problem
         if error.context and error.context_mark is not None:
             said = f"{error.context} that began on line {error.context_mark.line + 1}, {said}"
-        return Unreadable(line, f"not YAML: {said}. Check this line and those before.")
+        return InvalidYaml(line, f"not YAML: {said}. Check this line and those before.")
     position = getattr(error, "position", 0)
     line = text.count("\n", 0, position) + 1
-    return Unreadable(line, "not YAML: a character that YAML does not allow. Remove it.")
+    return InvalidYaml(line, "not YAML: a character that YAML does not allow. Remove it.")
 
 
 @dataclass
-class _Reader:
+class _NodeReader:
     """Turns nodes into plain data, within limits."""
 
     on_repeat: Callable[[int, Place], None]
@@ -83,22 +81,22 @@ class _Reader:
         self.nodes += 1
         line = node.start_mark.line + 1
         if id(node) in above:
-            raise Unreadable(line, "an alias stands for what it is part of. Write it out.")
+            raise InvalidYaml(line, "an alias stands for what it is part of. Write it out.")
         if self.nodes > _MOST_NODES:
-            raise Unreadable(line, "the aliases repeat too much. Write fewer of them.")
+            raise InvalidYaml(line, "the aliases repeat too much. Write fewer of them.")
         above = (*above, id(node))
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, place, above)
+            return self._read_mapping(node, place, above)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(item, (*place, i), above) for i, item in enumerate(node.value)]
         return node.value
 
-    def _mapping(self, node: yaml.MappingNode, place: Place, above: tuple[int, ...]) -> Any:
+    def _read_mapping(self, node: yaml.MappingNode, place: Place, above: tuple[int, ...]) -> Any:
         found: dict[str, Any] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                raise Unreadable(line, "a key must be plain text, not a list or mapping.")
+                raise InvalidYaml(line, "a key must be plain text, not a list or mapping.")
             if key.value in found:
                 self.on_repeat(line, (*place, key.value))
             else:
@@ -106,7 +104,7 @@ class _Reader:
         return found
 
 
-def _child(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | None:
+def _find_child(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | None:
     """Return the line and node of the key or item `part` of `node`."""
     if isinstance(node, yaml.MappingNode):
         pairs = ((k.start_mark.line, v) for k, v in node.value if k.value == part)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+from decimal import Decimal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import WrapValidator
+from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
-from discreet.policy.written import Number, Words
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from pydantic import ValidatorFunctionWrapHandler
-
-    from discreet.policy.model import Column
+from discreet.policy.base_schema import Number, Words
+from discreet.policy.model import ColumnPolicy
 
 Origin = Literal["public", "drafted", "private"]
 Held = TypeVar("Held")
@@ -23,11 +18,11 @@ ORIGINS = ("public", "drafted")
 
 
 @dataclass(frozen=True)
-class Stated(Generic[Held]):
+class DeclaredDomain(Generic[Held]):
     """What a policy says of a column's values, and where that comes from."""
 
     origin: Origin
-    held: Held | None
+    value: Held | None
 
 
 def unwrap(written: Any) -> Any:
@@ -41,27 +36,31 @@ def unwrap(written: Any) -> Any:
     return written
 
 
-def _origin(written: Any) -> Origin:
+def _read_origin(written: Any) -> Origin:
     return "drafted" if isinstance(written, dict) and "drafted" in written else "public"
 
 
-def _bounds(written: Any, handler: ValidatorFunctionWrapHandler) -> Stated[tuple[Decimal, Decimal]]:
+def _validate_bounds(
+    written: Any, handler: ValidatorFunctionWrapHandler
+) -> DeclaredDomain[tuple[Decimal, Decimal]]:
     if written == "private":
-        return Stated("private", None)
+        return DeclaredDomain("private", None)
     _check_keys(written, "bounds: {public: [low, high]}")
     low, high = handler(unwrap(written))
     if low > high:
         raise ValueError(f"lower bound {low} is above upper bound {high}. Swap them.")
-    return Stated(_origin(written), (low, high))
+    return DeclaredDomain(_read_origin(written), (low, high))
 
 
-def _values(written: Any, handler: ValidatorFunctionWrapHandler) -> Stated[tuple[str, ...]]:
+def _validate_values(
+    written: Any, handler: ValidatorFunctionWrapHandler
+) -> DeclaredDomain[tuple[str, ...]]:
     _check_keys(written, "values: {public: [a, b]}")
     values = handler(unwrap(written))
     for index, value in enumerate(values):
         if value in values[:index]:
             raise ValueError(f"value '{value}' is listed twice. Keep one of them.")
-    return Stated(_origin(written), tuple(values))
+    return DeclaredDomain(_read_origin(written), tuple(values))
 
 
 def _check_keys(written: Any, example: str) -> None:
@@ -72,15 +71,15 @@ def _check_keys(written: Any, example: str) -> None:
         )
 
 
-WrittenBounds = Annotated[tuple[Number, Number], WrapValidator(_bounds)]
-WrittenValues = Annotated[Words, WrapValidator(_values)]
+WrittenBounds = Annotated[tuple[Number, Number], WrapValidator(_validate_bounds)]
+WrittenValues = Annotated[Words, WrapValidator(_validate_values)]
 
 
-def declared_bounds(column: Column) -> tuple[Decimal, Decimal] | None:
+def declared_bounds(column: ColumnPolicy) -> tuple[Decimal, Decimal] | None:
     """Return the bounds that hold whatever the data; None where the data proposed them."""
     return None if "bounds" in column.drafted else column.bounds
 
 
-def declared_values(column: Column) -> tuple[str, ...] | None:
+def declared_values(column: ColumnPolicy) -> tuple[str, ...] | None:
     """Return the values that are possible whatever the data; None where the data proposed them."""
     return None if "values" in column.drafted else column.values

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import ErrorDetails
 
 from discreet.errors import InvalidPolicy, did_you_mean
 from discreet.policy.schema import known_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pydantic_core import ErrorDetails
-
     from discreet.policy.document import Document, Place
 
 
@@ -31,7 +30,7 @@ class Faults:
 
     def add_line(self, line: int, sentence: str, *, place: Place = ()) -> None:
         """Note a fault on `line`."""
-        self.found.append((line, f"{self.file}:{line}: {self._where(place)}{sentence}"))
+        self.found.append((line, f"{self.file}:{line}: {self._describe_place(place)}{sentence}"))
 
     def add_errors(self, errors: Iterable[ErrorDetails]) -> None:
         """Note what the schema found."""
@@ -40,39 +39,39 @@ class Faults:
             line = self.document.line(place) if self.document else 1
             # An unknown key is a fault of what it is written in.
             around = place[:-1] if error["type"] == "extra_forbidden" else place
-            self.add_line(line, _sentence(error), place=around)
+            self.add_line(line, _error_sentence(error), place=around)
 
     def error(self) -> InvalidPolicy:
         """Return the error that tells every fault, in the order of the file."""
         sentences = [sentence for _, sentence in sorted(self.found, key=lambda fault: fault[0])]
         return InvalidPolicy(list(dict.fromkeys(sentences)))
 
-    def _where(self, place: Place) -> str:
+    def _describe_place(self, place: Place) -> str:
         match place:
             case ("tables", table, *rest):
-                part = _part(tuple(rest))
-                return f"{part}{self._of(table)}: " if part else f"table '{table}': "
+                part = _part_name(tuple(rest))
+                return f"{part}{self._table_suffix(table)}: " if part else f"table '{table}': "
             case ("budget", *_):
-                return f"{_part(place)}: "
+                return f"{_part_name(place)}: "
             case _:
                 return ""
 
-    def _of(self, table: str | int) -> str:
+    def _table_suffix(self, table: str | int) -> str:
         """Return the table's name where the file has several."""
         data = self.document.data if self.document else None
         tables = data.get("tables") if isinstance(data, dict) else None
         return f" of table '{table}'" if isinstance(tables, dict) and len(tables) > 1 else ""
 
 
-def _part(place: Place) -> str | None:
+def _part_name(place: Place) -> str | None:
     """Return the name of the part at `place` of a table, None for the table itself."""
     match place:
         case ("columns", column, *_):
             return f"column '{column}'"
         case ("criteria", int(index), *rest):
-            return _item("criterion", index, rest)
+            return _item_name("criterion", index, rest)
         case ("release", "steps", int(index), *rest):
-            return _item("step", index, rest)
+            return _item_name("step", index, rest)
         case ("budget", "analysts", str(name), *_):
             return f"budget of analyst '{name}'"
         case ("release" | "budget" | "limits" | "partitions" as block, *_):
@@ -81,12 +80,12 @@ def _part(place: Place) -> str | None:
             return None
 
 
-def _item(what: str, index: int, rest: list[str | int]) -> str:
+def _item_name(what: str, index: int, rest: list[str | int]) -> str:
     """Return an item of a list by its name, or by its number where it has none."""
     return f"{what} '{rest[0]}'" if rest and isinstance(rest[0], str) else f"{what} {index + 1}"
 
 
-def _sentence(error: ErrorDetails) -> str:
+def _error_sentence(error: ErrorDetails) -> str:
     place = error["loc"]
     context = error.get("ctx", {})
     key = next((part for part in reversed(place) if isinstance(part, str)), "")
@@ -98,11 +97,11 @@ def _sentence(error: ErrorDetails) -> str:
             return f"the key '{key}' is missing. Add it."
         case "enum" | "literal_error":
             words = re.findall(r"'([^']+)'", context["expected"])
-            return f"'{key}' cannot be {_shown(error)}.{did_you_mean(str(error['input']), words)}"
+            return f"'{key}' cannot be {_describe_input(error)}.{did_you_mean(str(error['input']), words)}"
         case "value_error":
             return str(context["error"])
         case "model_type" if not place:
-            return f"a policy begins with the key 'tables', not with {_shown(error)}."
+            return f"a policy begins with the key 'tables', not with {_describe_input(error)}."
         case "model_type" if place[-2:-1] == ("criteria",):
             return "write the criterion with its parameters, such as `k-anonymity: {k: 5}`."
         case "model_type" if place[-2:-1] == ("steps",):
@@ -111,7 +110,7 @@ def _sentence(error: ErrorDetails) -> str:
             )
         case kind:
             template = _TEMPLATES.get(kind, "'{key}' is not valid here.")
-            return template.format(key=key, shown=_shown(error), **context)
+            return template.format(key=key, shown=_describe_input(error), **context)
 
 
 _LISTED: dict[tuple[str | int, ...], str] = {("criteria",): "criterion", ("steps",): "step"}
@@ -149,7 +148,7 @@ _TEMPLATES = {
 }
 
 
-def _shown(error: ErrorDetails) -> str:
+def _describe_input(error: ErrorDetails) -> str:
     """Return what was found, in words: text as it is, everything else by its shape."""
     found: Any = error["input"]
     if isinstance(found, dict):

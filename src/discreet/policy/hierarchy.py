@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import Bug, InvalidHierarchy
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TOP = "*"
 """The label that says nothing: every hierarchy ends with it."""
@@ -90,15 +88,15 @@ def codes(hierarchy: Hierarchy, values: ArrowArray) -> tuple[NDArray[np.int64], 
     NULL is a group of its own below the top.
     """
     levels = (hierarchy.generalize(values, level) for level in range(hierarchy.height + 1))
-    return tuple(_numbered(labels) for labels in levels)
+    return tuple(_encode_labels(labels) for labels in levels)
 
 
-def _numbered(labels: ArrowArray) -> NDArray[np.int64]:
+def _encode_labels(labels: ArrowArray) -> NDArray[np.int64]:
     encoded = pc.dictionary_encode(labels, null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def check_nesting(levels: tuple[NDArray[np.int64], ...]) -> tuple[int, int] | None:
+def find_nesting_fault(levels: tuple[NDArray[np.int64], ...]) -> tuple[int, int] | None:
     """Return (level, row) of the first value whose group splits on the next level, or None.
 
     `levels` are group numbers as `codes` returns them.

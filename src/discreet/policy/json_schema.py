@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.policy.attacking import ATTACKS, DEFAULT
+from discreet.policy.attack_tolerance import ATTACKS, DEFAULT
 from discreet.policy.domain import ORIGINS
 from discreet.policy.schema import WrittenPolicy
 

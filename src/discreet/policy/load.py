@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidPolicy, SourceNotFound, did_you_mean
 from discreet.policy.build import build_policy
-from discreet.policy.check import build_hierarchies, check_tables, sketch_tables
-from discreet.policy.document import Unreadable, read_document
+from discreet.policy.check import build_hierarchies, check_tables, read_partial_tables
+from discreet.policy.document import Document, InvalidYaml, Place, read_document
 from discreet.policy.faults import Faults
+from discreet.policy.model import Policy
 from discreet.policy.schema import WrittenPolicy, read_as
-
-if TYPE_CHECKING:
-    from discreet.policy.document import Document, Place
-    from discreet.policy.model import Policy
 
 
 def load_policy(path: Path | str) -> Policy:
@@ -29,7 +25,7 @@ def load_policy(path: Path | str) -> Policy:
         data = path.read_bytes()
     except FileNotFoundError:
         raise SourceNotFound(
-            f"Policy file '{path}' is not there.{_near(path)} Run `discreet init` to draft one."
+            f"Policy file '{path}' is not there.{_suggest_path(path)} Run `discreet init` to draft one."
         ) from None
     except IsADirectoryError:
         raise InvalidPolicy([f"{path}: a directory. Name the policy file in it."]) from None
@@ -44,7 +40,7 @@ def load_policy(path: Path | str) -> Policy:
     return parse_policy(text, path=path)
 
 
-def _near(path: Path) -> str:
+def _suggest_path(path: Path) -> str:
     """Return the policy that was meant, if one beside it has almost that name."""
     beside = [other.name for ending in ("*.yaml", "*.yml") for other in path.parent.glob(ending)]
     guess = did_you_mean(path.name, beside)
@@ -66,7 +62,7 @@ def parse_policy(text: str, *, path: Path | None = None) -> Policy:
     written = read_as(WrittenPolicy, document.data)
     if isinstance(written, list):
         faults.add_errors(written)
-    tables = sketch_tables(document.data)
+    tables = read_partial_tables(document.data)
     folder = Path() if path is None else path.parent
     hierarchies = build_hierarchies(tables, folder=folder, faults=faults)
     check_tables(tables, faults=faults)
@@ -80,7 +76,7 @@ def _read(text: str, faults: Faults) -> Document:
     repeated: list[tuple[int, Place]] = []
     try:
         document = read_document(text, on_repeat=lambda *repeat: repeated.append(repeat))
-    except Unreadable as error:
+    except InvalidYaml as error:
         faults.add_line(error.line, error.sentence)
         raise faults.error() from None
     if document is None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from discreet.policy.answering import Limits
+from discreet.policy.answer_model import BudgetPolicy, ContributionLimits, Parts, UnitPeriod
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from decimal import Decimal
-    from pathlib import Path
-
-    from discreet.policy.answering import Budget, Parts, UnitPeriod
     from discreet.policy.hierarchy import Hierarchy
 
 
-class Role(StrEnum):
+class ColumnRole(StrEnum):
     """What an outsider can do with a column."""
 
     IDENTIFIER = "identifier"
@@ -30,7 +28,7 @@ ColumnKind = Literal["integer", "number", "text", "boolean", "date", "timestamp"
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnPolicy:
     """One column's role and what is publicly known of its values.
 
     `values` lists the public domain in its natural order; `bounds` are public limits, as text was
@@ -43,7 +41,7 @@ class Column:
     """
 
     name: str
-    role: Role
+    role: ColumnRole
     bounds: tuple[Decimal, Decimal] | None = None
     values: tuple[str, ...] | None = None
     hierarchy: Hierarchy | None = None
@@ -213,7 +211,7 @@ class BottomCode:
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundNumbers:
     """Numbers become the nearest multiple of `base`, halves away from zero."""
 
     promise: ClassVar[str] = (
@@ -283,7 +281,7 @@ class RankSwap:
 
 
 @dataclass(frozen=True)
-class Noise:
+class AddNoise:
     """Gaussian noise of `scale` standard deviations is added to the numbers."""
 
     promise: ClassVar[str] = (
@@ -313,12 +311,12 @@ Step = (
     Clip
     | TopCode
     | BottomCode
-    | Round
+    | RoundNumbers
     | Microaggregate
     | Pram
     | Swap
     | RankSwap
-    | Noise
+    | AddNoise
     | SuppressCells
 )
 
@@ -328,12 +326,12 @@ STEPS: dict[str, type[Step]] = {
     "clip": Clip,
     "top-code": TopCode,
     "bottom-code": BottomCode,
-    "round": Round,
+    "round": RoundNumbers,
     "microaggregate": Microaggregate,
     "pram": Pram,
     "swap": Swap,
     "rank-swap": RankSwap,
-    "noise": Noise,
+    "noise": AddNoise,
     "suppress-cells": SuppressCells,
 }
 
@@ -362,7 +360,7 @@ Utility = Literal[
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleasePolicy:
     """How a table is published: how classes are made, what they may cost, and what else is done.
 
     `suppress` is the share of rows that may be left out, `weights` what a quasi-identifier's loss
@@ -379,7 +377,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextFormat:
     """How a text file is written, where its header does not say it."""
 
     delimiter: str | None = None
@@ -387,7 +385,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Table:
+class TablePolicy:
     """One table: where it is, whose privacy it holds, its columns and the criteria it must meet.
 
     `id` names its account in the ledger, wherever the table is. `public` says that everybody may read it. `tolerance` is the share of people that an attack, by
@@ -397,27 +395,27 @@ class Table:
     """
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnPolicy, ...]
     source: str | None = None
     unit: str | None = None
     criteria: tuple[Criterion, ...] = ()
-    release: Release = field(default_factory=Release)
+    release: ReleasePolicy = field(default_factory=ReleasePolicy)
     public: bool = False
-    budget: Budget | None = None
-    limits: Limits = field(default_factory=Limits)
+    budget: BudgetPolicy | None = None
+    limits: ContributionLimits = field(default_factory=ContributionLimits)
     unit_period: UnitPeriod | None = None
     partitions: Mapping[str, Parts] = field(default_factory=dict[str, "Parts"], hash=False)
     tolerance: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
     id: str | None = None
     unit_is_row: bool = False
-    reading: Reading = field(default_factory=Reading)
+    reading: TextFormat = field(default_factory=TextFormat)
     line: int | None = field(default=None, compare=False)
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> ColumnPolicy | None:
         """Return the column called `name`, or None when the policy does not list it."""
         return next((column for column in self.columns if column.name == name), None)
 
-    def with_role(self, role: Role) -> tuple[str, ...]:
+    def with_role(self, role: ColumnRole) -> tuple[str, ...]:
         """Return the names of the columns that have `role`, in the policy's order."""
         return tuple(column.name for column in self.columns if column.role is role)
 
@@ -429,7 +427,7 @@ class Policy:
     `id` names the account of the common budget in the ledger, wherever the file is.
     """
 
-    tables: Mapping[str, Table]
+    tables: Mapping[str, TablePolicy]
     path: Path | None = field(default=None, compare=False)
-    budget: Budget | None = None
+    budget: BudgetPolicy | None = None
     id: str | None = None

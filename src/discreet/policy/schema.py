@@ -14,23 +14,23 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from discreet.policy.answer import Id, Partitions, WrittenBudget, WrittenLimits, WrittenUnit
+from discreet.policy.answer_schema import Id, Partitions, WrittenBudget, WrittenLimits, WrittenUnit
+from discreet.policy.base_schema import Name, Number, WrittenMapping
 from discreet.policy.domain import WrittenBounds, WrittenValues
 from discreet.policy.hierarchies.calendar import Period
-from discreet.policy.model import ColumnKind, Distance, DiversityKind, Missing, Role
-from discreet.policy.release import Tolerance, WrittenRelease
-from discreet.policy.written import Name, Number, Written
+from discreet.policy.model import ColumnKind, ColumnRole, Distance, DiversityKind, Missing
+from discreet.policy.release_schema import Tolerance, WrittenRelease
 
 Periods = Annotated[list[Period], Field(min_length=1)]
 
 
-def _nested(written: Any) -> Any:
+def _nest_cuts(written: Any) -> Any:
     """Return one list of cuts as the only level of a list of levels."""
     is_flat = isinstance(written, list) and not any(isinstance(item, list) for item in written)
     return [written] if is_flat else written
 
 
-class WrittenHierarchy(Written):
+class WrittenHierarchy(WrittenMapping):
     """How values become coarser, level by level; the last level is always `*`."""
 
     model_config = ConfigDict(
@@ -62,7 +62,7 @@ class WrittenHierarchy(Written):
         description="The width of the intervals of each level, each a multiple of the one before.",
     )
     origin: Number | None = Field(None, description="Where `intervals` are laid out from (0).")
-    cuts: Annotated[list[list[Number]], BeforeValidator(_nested)] | None = Field(
+    cuts: Annotated[list[list[Number]], BeforeValidator(_nest_cuts)] | None = Field(
         None,
         min_length=1,
         description="Cut points: [0, 18, 65, 120], or one such list per level, each keeping some.",
@@ -110,7 +110,7 @@ OPTIONS: dict[str, tuple[str | None, ...]] = {
 DATE_FORMAT = r"^%(d(/%m/%Y|[.]%m[.]%Y|-%m-%Y)|m(/%d/%Y|[.]%d[.]%Y|-%d-%Y)|Y(/%m/%d|[.]%m[.]%d))$"
 
 
-class WrittenReading(Written):
+class WrittenReading(WrittenMapping):
     """How a text file is written, where its header does not say it."""
 
     delimiter: str | None = Field(None, min_length=1, description="What separates the columns.")
@@ -119,10 +119,10 @@ class WrittenReading(Written):
     )
 
 
-class WrittenColumn(Written):
+class WrittenColumn(WrittenMapping):
     """What an outsider can do with a column, and what is publicly known of its values."""
 
-    role: Role = Field(description="What an outsider can do with the column.")
+    role: ColumnRole = Field(description="What an outsider can do with the column.")
     kind: ColumnKind | None = Field(
         None,
         description="What the values are; a cell of a file that is none of it counts as missing.",
@@ -174,19 +174,19 @@ Gap = Annotated[
 ]
 
 
-class WrittenKAnonymity(Written):
+class WrittenKAnonymity(WrittenMapping):
     """Every class has at least k people."""
 
     k: People
 
 
-class WrittenKMap(Written):
+class WrittenKMap(WrittenMapping):
     """Every class has at least k people in the population."""
 
     k: People
 
 
-class WrittenLDiversity(Written):
+class WrittenLDiversity(WrittenMapping):
     """Every class has l well-represented values of a sensitive column."""
 
     column: Sensitive
@@ -215,7 +215,7 @@ class WrittenLDiversity(Written):
         return kind
 
 
-class WrittenTCloseness(Written):
+class WrittenTCloseness(WrittenMapping):
     """Every class is within distance t of the table."""
 
     column: Sensitive
@@ -224,7 +224,7 @@ class WrittenTCloseness(Written):
     missing: Gap = "unknown"
 
 
-class WrittenAlphaK(Written):
+class WrittenAlphaK(WrittenMapping):
     """Classes of at least k people in which no value exceeds the share alpha."""
 
     column: Sensitive
@@ -233,7 +233,7 @@ class WrittenAlphaK(Written):
     missing: Gap = "unknown"
 
 
-class WrittenDeltaPresence(Written):
+class WrittenDeltaPresence(WrittenMapping):
     """The chance that a person of the population is in the table stays within limits."""
 
     lower: float = Field(ge=0, le=1, description="The smallest chance.")
@@ -248,7 +248,7 @@ class WrittenDeltaPresence(Written):
         return upper
 
 
-class WrittenBetaLikeness(Written):
+class WrittenBetaLikeness(WrittenMapping):
     """No value's share in a class exceeds its share in the table by more than beta, relatively."""
 
     column: Sensitive
@@ -259,7 +259,7 @@ class WrittenBetaLikeness(Written):
     missing: Gap = "unknown"
 
 
-class WrittenDeltaDisclosure(Written):
+class WrittenDeltaDisclosure(WrittenMapping):
     """The logarithm of every value's share changes by less than delta."""
 
     column: Sensitive
@@ -267,7 +267,7 @@ class WrittenDeltaDisclosure(Written):
     missing: Gap = "unknown"
 
 
-class WrittenCriterion(Written):
+class WrittenCriterion(WrittenMapping):
     """A condition on classes, under its name."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
@@ -288,7 +288,7 @@ class WrittenCriterion(Written):
         return self
 
 
-class WrittenTable(Written):
+class WrittenTable(WrittenMapping):
     """One table: where it is, whose privacy it holds, its columns, the criteria it must meet."""
 
     id: Id | None = None
@@ -324,7 +324,7 @@ class WrittenTable(Written):
     )
 
 
-class WrittenPolicy(Written):
+class WrittenPolicy(WrittenMapping):
     """What is protected: tables, the roles of their columns, and the criteria they must meet."""
 
     id: Id | None = None
@@ -336,7 +336,7 @@ class WrittenPolicy(Written):
     )
 
 
-Model = TypeVar("Model", bound=Written)
+Model = TypeVar("Model", bound=WrittenMapping)
 Place = tuple[str | int, ...]
 
 
@@ -352,19 +352,19 @@ def known_keys(place: Place) -> list[str]:
     """Return the keys that the mapping at `place` of a policy may have."""
     found: Any = WrittenPolicy
     for part in place:
-        if isinstance(found, type) and issubclass(found, Written):
+        if isinstance(found, type) and issubclass(found, WrittenMapping):
             fields = found.model_fields
             field = next((f for n, f in fields.items() if part in (n, f.alias)), None)
             found = field.annotation if field else None
         else:
             found = next(iter(get_args(found)[-1:]), None)
-        found = _required(found)
-    if not (isinstance(found, type) and issubclass(found, Written)):
+        found = _unwrap_annotation(found)
+    if not (isinstance(found, type) and issubclass(found, WrittenMapping)):
         return []
     return [field.alias or name for name, field in found.model_fields.items()]
 
 
-def _required(annotation: Any) -> Any:
+def _unwrap_annotation(annotation: Any) -> Any:
     """Return what `annotation` says when the key is there: without Annotated and None."""
     while get_origin(annotation) in (Annotated, Union, UnionType):
         annotation = get_args(annotation)[0]

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
 
 from discreet.policy import model
-from discreet.policy.attacking import DEFAULT, tolerated
-from discreet.policy.model import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from discreet.policy.model import Criterion, Table
+from discreet.policy.attack_tolerance import DEFAULT, tolerance_of_attack
+from discreet.policy.model import ColumnRole, Criterion, TablePolicy
 
 _NAMED = 5
 # The share of people with one value from which a sensitive column is nearly constant.
@@ -21,8 +16,8 @@ _LEAVE_OUT = "Leave the column out, or state a `tolerance` of 100% for homogenei
 _ABOUT_SECRETS = ("homogeneity", "inference", "skewness", DEFAULT)
 
 
-def undecided(
-    policy: Table,
+def find_undecided(
+    policy: TablePolicy,
     *,
     among: Collection[str] | None = None,
     modal_shares: Mapping[str, float] | None = None,
@@ -40,11 +35,11 @@ def undecided(
     found: list[str] = []
     if names := unsure_columns(policy, among=among):
         found.append(
-            f"The policy is unsure about {_some(names)}. Decide the role, and delete `unsure: true`."
+            f"The policy is unsure about {_name_columns(names)}. Decide the role, and delete `unsure: true`."
         )
     if names := unprotected_columns(policy, among=among):
         found.append(
-            f"No criterion protects the sensitive {_some(names)}. Ask for l-diversity (--l 2) or "
+            f"No criterion protects the sensitive {_name_columns(names)}. Ask for l-diversity (--l 2) or "
             "t-closeness, or state a `tolerance` for homogeneity in the policy."
         )
     for name, share in nearly_constant_columns(policy, modal_shares or {}).items():
@@ -60,33 +55,33 @@ def undecided(
 
 
 def nearly_constant_columns(
-    policy: Table, modal_shares: Mapping[str, float]
+    policy: TablePolicy, modal_shares: Mapping[str, float]
 ) -> Mapping[str, float]:
     """Return the sensitive columns with one value for nearly everybody, unless that may be told.
 
     Hardly any class tells more than the whole does, so that criteria relative to it, and attacks on
     classes, find next to nothing.
     """
-    accepted = tolerated(policy.tolerance, "homogeneity") or 0.0
+    accepted = tolerance_of_attack(policy.tolerance, "homogeneity") or 0.0
     return {
         name: share
-        for name in policy.with_role(Role.SENSITIVE)
+        for name in policy.with_role(ColumnRole.SENSITIVE)
         if (share := modal_shares.get(name, 0.0)) >= NEARLY_CONSTANT and share > accepted
     }
 
 
-def unsure_columns(policy: Table, *, among: Collection[str] | None = None) -> list[str]:
+def unsure_columns(policy: TablePolicy, *, among: Collection[str] | None = None) -> list[str]:
     """Return the columns whose role was guessed and not confirmed; identifiers are not published."""
     return [
         column.name
         for column in policy.columns
         if column.unsure
-        and column.role is not Role.IDENTIFIER
+        and column.role is not ColumnRole.IDENTIFIER
         and (among is None or column.name in among)
     ]
 
 
-def unprotected_columns(policy: Table, *, among: Collection[str] | None = None) -> list[str]:
+def unprotected_columns(policy: TablePolicy, *, among: Collection[str] | None = None) -> list[str]:
     """Return the sensitive columns that no criterion limits, unless a tolerance is stated."""
     if any(name in policy.tolerance for name in _ABOUT_SECRETS):
         return []
@@ -97,7 +92,7 @@ def unprotected_columns(policy: Table, *, among: Collection[str] | None = None) 
     }
     return [
         name
-        for name in policy.with_role(Role.SENSITIVE)
+        for name in policy.with_role(ColumnRole.SENSITIVE)
         if name not in protected and (among is None or name in among)
     ]
 
@@ -117,7 +112,7 @@ def _is_vacuous(criterion: Criterion) -> bool:
             return False
 
 
-def _some(names: Sequence[str]) -> str:
+def _name_columns(names: Sequence[str]) -> str:
     shown = [f"'{name}'" for name in names[:_NAMED]]
     if len(names) > _NAMED:
         shown.append(f"{len(names) - _NAMED:,} more")

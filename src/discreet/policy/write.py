@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.policy.answering import ROW, Limits
+from discreet.policy.answer_model import ROW, BudgetPolicy, ContributionLimits
 from discreet.policy.hierarchies.values import yaml_number
-from discreet.policy.model import CRITERIA, Release, step_name
-
-if TYPE_CHECKING:
-    from discreet.policy.answering import Budget
-    from discreet.policy.model import Column, Criterion, Policy, Step, Table
+from discreet.policy.model import (
+    CRITERIA,
+    ColumnPolicy,
+    Criterion,
+    Policy,
+    ReleasePolicy,
+    Step,
+    TablePolicy,
+    step_name,
+)
 
 
 def flow_text(value: Any) -> str:
@@ -29,7 +34,7 @@ def flow_text(value: Any) -> str:
     return text.removesuffix("...\n").strip()
 
 
-def write_policy(policy: Policy) -> str:
+def dump_policy(policy: Policy) -> str:
     """Return `policy` as YAML, one line per column and criterion."""
     lines = [] if policy.id is None else [f"id: {flow_text(policy.id)}"]
     if policy.budget is not None:
@@ -48,7 +53,7 @@ def policy_value(policy: Policy) -> dict[str, Any]:
     return {**identity, **budget, "tables": tables}
 
 
-def _table_value(table: Table) -> dict[str, Any]:
+def _table_value(table: TablePolicy) -> dict[str, Any]:
     columns = {column.name: column_value(column) for column in table.columns}
     criteria = [criterion_value(criterion) for criterion in table.criteria]
     found: dict[str, Any] = {
@@ -60,7 +65,7 @@ def _table_value(table: Table) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def _table_lines(table: Table) -> list[str]:
+def _table_lines(table: TablePolicy) -> list[str]:
     head = [f"{key}: {flow_text(value)}" for key, value in _head_value(table).items() if value]
     names = [f"{flow_text(column.name)}:" for column in table.columns]
     width = max(map(len, names), default=0)
@@ -79,7 +84,7 @@ def _table_lines(table: Table) -> list[str]:
     ]
 
 
-def _head_value(table: Table) -> dict[str, Any]:
+def _head_value(table: TablePolicy) -> dict[str, Any]:
     """Return what is said of the table as a whole; what is empty may be left out."""
     unit: Any = ROW if table.unit_is_row else table.unit
     unit = {"column": unit} if table.unit == ROW else unit
@@ -99,24 +104,26 @@ def _head_value(table: Table) -> dict[str, Any]:
         "budget": None if table.budget is None else budget_value(table.budget),
         "limits": _limits_value(table.limits),
         "partitions": dict(table.partitions),
-        "tolerance": {name: _plain(share) for name, share in table.tolerance.items()},
+        "tolerance": {name: _plain_value(share) for name, share in table.tolerance.items()},
     }
 
 
-def _limits_value(limits: Limits) -> dict[str, int]:
-    found = {field.name: getattr(limits, field.name) for field in dataclasses.fields(Limits)}
+def _limits_value(limits: ContributionLimits) -> dict[str, int]:
+    found = {
+        field.name: getattr(limits, field.name) for field in dataclasses.fields(ContributionLimits)
+    }
     del found["line"]
     return {name.replace("_", "-"): limit for name, limit in found.items() if limit is not None}
 
 
-def budget_value(budget: Budget) -> dict[str, Any]:
+def budget_value(budget: BudgetPolicy) -> dict[str, Any]:
     """Return `budget` without the keys that have their default; analysts' without those it shares."""
-    value = _parameters(budget)
+    value = _parameter_values(budget)
     value.pop("analysts", None)
     if budget.analysts:
         value["analysts"] = {
             name: {
-                key: _plain(getattr(analyst, key))
+                key: _plain_value(getattr(analyst, key))
                 for key in ("epsilon", "delta", "accounting", "per")
                 if key == "epsilon" or getattr(analyst, key) != getattr(budget, key)
             }
@@ -125,13 +132,13 @@ def budget_value(budget: Budget) -> dict[str, Any]:
     return value
 
 
-def _release_value(release: Release) -> dict[str, Any]:
+def _release_value(release: ReleasePolicy) -> dict[str, Any]:
     """Return the block without the keys that have their default."""
     plain: dict[str, Any] = {
         "method": release.method,
-        "suppress": _plain(release.suppress),
+        "suppress": _plain_value(release.suppress),
         "utility": release.utility,
-        "weights": {name: _plain(weight) for name, weight in release.weights.items()},
+        "weights": {name: _plain_value(weight) for name, weight in release.weights.items()},
         "target": release.target,
         "steps": [step_value(step) for step in release.steps],
     }
@@ -146,9 +153,9 @@ def _release_value(release: Release) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if value != usual[key]}
 
 
-def _release_lines(release: Release) -> list[str]:
+def _release_lines(release: ReleasePolicy) -> list[str]:
     """Return the block, one line per key and step."""
-    if release == Release():
+    if release == ReleasePolicy():
         return []
     plain = _release_value(release)
     steps = [f"    - {flow_text(step)[1:-1]}" for step in plain.pop("steps", [])]
@@ -158,10 +165,10 @@ def _release_lines(release: Release) -> list[str]:
 
 def step_value(step: Step) -> dict[str, Any]:
     """Return `step` under its name, without the parameters that have their default."""
-    return {step_name(step): _parameters(step)}
+    return {step_name(step): _parameter_values(step)}
 
 
-def column_value(column: Column) -> dict[str, Any]:
+def column_value(column: ColumnPolicy) -> dict[str, Any]:
     """Return what the policy file says of `column`, as plain dicts, lists, numbers and text."""
     value: dict[str, Any] = {"role": column.role.value}
     for key in ("kind", "format"):
@@ -187,20 +194,20 @@ def column_value(column: Column) -> dict[str, Any]:
 def criterion_value(criterion: Criterion) -> dict[str, Any]:
     """Return `criterion` under its name, without the parameters that have their default."""
     name = next(name for name, kind in CRITERIA.items() if isinstance(criterion, kind))
-    return {name: _parameters(criterion)}
+    return {name: _parameter_values(criterion)}
 
 
-def _parameters(value: Criterion | Step | Budget) -> dict[str, Any]:
+def _parameter_values(value: Criterion | Step | BudgetPolicy) -> dict[str, Any]:
     return {
-        field.name: _plain(getattr(value, field.name))
+        field.name: _plain_value(getattr(value, field.name))
         for field in dataclasses.fields(value)
         if field.name != "line" and getattr(value, field.name) != field.default
     }
 
 
-def _plain(parameter: Any) -> Any:
+def _plain_value(parameter: Any) -> Any:
     if isinstance(parameter, tuple):
-        return [_plain(item) for item in parameter]
+        return [_plain_value(item) for item in parameter]
     if isinstance(parameter, Decimal):
         return yaml_number(parameter)
     is_whole = isinstance(parameter, float) and parameter.is_integer()

@@ -2,57 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path, PurePath
+from typing import Any, Literal
 
 import numpy as np
 
 from discreet.engines.connect import opened_table
-from discreet.engines.scratch import Scratch
+from discreet.engines.engine import Table
+from discreet.engines.scratch import ScratchEngine
 from discreet.errors import CriteriaUnreachable, EmptySource, WrongUsage
-from discreet.measure.assess import load, open_population
-from discreet.measure.classes import group
-from discreet.measure.risk.sample import sample_risk
-from discreet.measure.subject import bind, select_table
+from discreet.measure.assess import open_population, resolve_policy
+from discreet.measure.assessment import Assessment
+from discreet.measure.classes import group_cells
+from discreet.measure.risk.sample import SampleRisk, sample_risk
+from discreet.measure.roles import RoleBinding, bind_roles, select_table
 from discreet.policy import model
-from discreet.release.anonymize.dropping import is_relative, solve_without_dropped
-from discreet.release.anonymize.methods import solve
-from discreet.release.anonymize.read import read_problem
-from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses, loss
-from discreet.release.blame import blamed
+from discreet.policy.model import Policy
+from discreet.release.anonymize.dropped_rows import is_relative, solve_without_dropped
+from discreet.release.anonymize.methods import solve_problem
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.read import EncodedProblem, read_problem
+from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, attribute_losses, loss
+from discreet.release.clipping_advice import advise_clipping
 from discreet.release.gate import Gate
-from discreet.release.history import Earlier, different, earlier_releases
+from discreet.release.history import EarlierRelease, distinct_releases, earlier_releases
 from discreet.release.homogeneous import homogeneous_classes
-from discreet.release.output.target import FileTarget, FolderTarget
-from discreet.release.publication import Chosen, write_and_measure
+from discreet.release.options import AnonymizeOptions, apply_options, caution_set_aside
+from discreet.release.output.target import FileTarget, FolderTarget, Target
+from discreet.release.prediction import Goal
+from discreet.release.publication import ChosenRecoding, write_and_measure
 from discreet.release.registry import Registry, registry_of_table
 from discreet.release.release import Release, Risks
-from discreet.release.settings import Wishes, caution_set_aside, settle
-from discreet.release.suppressed import hold_together, people_suppressed
+from discreet.release.steps.apply import StepRecord
+from discreet.release.suppressed import people_suppressed, suppressed_meet_criteria
 from discreet.release.unlisted import unlisted_columns
 from discreet.release.utility import measure_utility
-from discreet.release.words import sentence, warn
-from discreet.release.write import parse_target
+from discreet.release.wording import release_sentence, warn
+from discreet.release.write import WrittenOutput, parse_target
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from discreet.engines.engine import Table
-    from discreet.measure.assessment import Assessment
-    from discreet.measure.risk.sample import SampleRisk
-    from discreet.measure.subject import Bound
-    from discreet.policy.model import Policy
-    from discreet.release.anonymize.problem import Problem
-    from discreet.release.anonymize.read import Reading
-    from discreet.release.anonymize.recoding import Recoding
-    from discreet.release.output.target import Target
-    from discreet.release.prediction import Goal
-    from discreet.release.steps.apply import Done
-    from discreet.release.write import Written
-
-    Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 
 Suppressed = Literal["keep", "drop"]
 
@@ -75,7 +65,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     policy: Policy | str | Path | None = None,
     *,
     output: str | Path | None = None,
-    wishes: Wishes | None = None,
+    wishes: AnonymizeOptions | None = None,
     table: str | None = None,
     against: object = None,
     suppressed: Suppressed = "keep",
@@ -130,7 +120,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 47, 48], "ill": ["flu", "flu", "gout", "flu"]})
-    >>> wishes = Wishes(quasi=["age"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
+    >>> wishes = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
     >>> found = anonymize(people, wishes=wishes)
     >>> found.k, found.classes, found.suppressed
     (2, 2, 0)
@@ -145,10 +135,10 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
             encoding=encoding,
             memory_limit=memory_limit,
         ) as opened,
-        Scratch(opened.engine) as scratch,
+        ScratchEngine(opened.engine) as scratch,
     ):
-        asked, cautions = _settle(given, opened, wishes or Wishes())
-        plan = _Plan(
+        asked, cautions = _settle_options(given, opened, wishes or AnonymizeOptions())
+        plan = _AnonymizePlan(
             asked,
             given,
             suppressed,
@@ -156,20 +146,22 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
             key,
             expected,
             cautions,
-            _gate(asked, target, earlier=earlier, manifest=manifest, accepted=accept_risk),
+            _make_gate(asked, target, earlier=earlier, manifest=manifest, accepted=accept_risk),
             registry_of_table(registry, asked.name, asked),
             frontier=frontier,
             minimal=minimal,
             progress=progress or (lambda *_: None),
         )
-        return _publish(plan, replace(opened, engine=scratch), target)
+        return _publish_release(plan, replace(opened, engine=scratch), target)
 
 
-def _settle(given: Input, opened: Table, wishes: Wishes) -> tuple[model.Table, tuple[str, ...]]:
+def _settle_options(
+    given: Input, opened: Table, wishes: AnonymizeOptions
+) -> tuple[model.TablePolicy, tuple[str, ...]]:
     """Return what is to be done, and what to say about it."""
-    loaded = load(given.policy)
+    loaded = resolve_policy(given.policy)
     policy = select_table(loaded, label=opened.label, name=given.table) if loaded else None
-    asked = settle(policy, wishes, name=PurePath(opened.label).stem)
+    asked = apply_options(policy, wishes, name=PurePath(opened.label).stem)
     about_population = any(
         isinstance(criterion, (model.KMap, model.DeltaPresence)) for criterion in asked.criteria
     )
@@ -184,8 +176,8 @@ def _settle(given: Input, opened: Table, wishes: Wishes) -> tuple[model.Table, t
     return asked, caution_set_aside(policy, asked)
 
 
-def _gate(
-    asked: model.Table,
+def _make_gate(
+    asked: model.TablePolicy,
     target: Target | None,
     *,
     earlier: Sequence[str],
@@ -196,15 +188,15 @@ def _gate(
     known = (
         earlier_releases(manifest, table=asked.name, output=output) if manifest is not None else ()
     )
-    named = tuple(Earlier(place) for place in earlier)
+    named = tuple(EarlierRelease(place) for place in earlier)
     return Gate(asked, (*known, *named), accepted, refuses=target is not None)
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _AnonymizePlan:
     """What is done, and whatever it needs besides the table."""
 
-    asked: model.Table
+    asked: model.TablePolicy
     given: Input
     suppressed: Suppressed
     seconds: float | None
@@ -218,26 +210,28 @@ class _Plan:
     progress: Progress
 
 
-def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
+def _publish_release(plan: _AnonymizePlan, table: Table, target: Target | None) -> Release:
     unlisted = unlisted_columns(table, plan.asked)
     plan.progress("classes", 0, 1)
-    known, (table, done) = table, _perform(plan, table)
-    bound = bind(table, policy=plan.asked)
+    known, (table, done) = table, _perform_steps(plan, table)
+    bound = bind_roles(table, policy=plan.asked)
     reading = _read(plan, bound)
-    goal = _goal(plan, reading, bound)
+    goal = _read_goal(plan, reading, bound)
     plan.progress("classes", 1, 1)
     recoding, drops = _solve(plan, reading)
-    leave_out = {*plan.asked.with_role(model.Role.IDENTIFIER), *unlisted.left_out}
+    leave_out = {*plan.asked.with_role(model.ColumnRole.IDENTIFIER), *unlisted.left_out}
     leave_out |= {bound.subject.unit.name} if bound.subject.unit else set()
-    chosen = Chosen(reading, recoding, frozenset(leave_out), drops)
+    chosen = ChosenRecoding(reading, recoding, frozenset(leave_out), drops)
     if chosen.drops and not len(recoding):
         raise CriteriaUnreachable(
             "No class meets the criteria: every row would be suppressed and left out, and nothing "
             "published. Ask for less, or keep suppressed rows."
         )
     plan.progress("writing", 0, 1)
-    with plan.registry.publishing(target.place if target else None) as publishing:
-        gate = replace(plan.gate, earlier=different((*plan.gate.earlier, *publishing.earlier)))
+    with plan.registry.begin_release(target.place if target else None) as publishing:
+        gate = replace(
+            plan.gate, earlier=distinct_releases((*plan.gate.earlier, *publishing.earlier))
+        )
         published = write_and_measure(
             chosen,
             plan.asked,
@@ -257,11 +251,11 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
         *passed.cautions,
     )
     result = replace(
-        _result(plan, chosen, published.written, found),
+        _build_release(plan, chosen, published.written, found),
         homogeneous=homogeneous_classes(reading.problem, recoding),
         utility=measure_utility(reading, recoding, goal=goal).to_dict(),
-        frontier=_frontier(plan, reading.problem) if plan.frontier else (),
-        minimal=_minimal(reading.problem) if plan.minimal else (),
+        frontier=_trace_frontier(plan, reading.problem) if plan.frontier else (),
+        minimal=_minimal_generalizations(reading.problem) if plan.minimal else (),
         steps=tuple(step.to_dict() for step in done),
         left_out=tuple(c.name for c in table.columns if c.name in leave_out),
         joint=found.joint,
@@ -274,11 +268,11 @@ def _publish(plan: _Plan, table: Table, target: Target | None) -> Release:
         accepted_risk=passed.accepted,
         cautions=(*cautions, *(c for c in found.cautions if c not in cautions)),
     )
-    return replace(result, verdict=sentence(result))
+    return replace(result, verdict=release_sentence(result))
 
 
-def _read(plan: _Plan, bound: Bound) -> Reading:
-    cells = group(bound.subject, keeps_groups=True)
+def _read(plan: _AnonymizePlan, bound: RoleBinding) -> EncodedProblem:
+    cells = group_cells(bound.subject, keeps_groups=True)
     if cells.rows == 0:
         label = bound.subject.table.label
         raise EmptySource(f"{label} has a header but no rows: there is nobody to publish.")
@@ -300,30 +294,32 @@ def _read(plan: _Plan, bound: Bound) -> Reading:
     )
 
 
-def _solve(plan: _Plan, reading: Reading) -> tuple[Recoding, bool]:
+def _solve(plan: _AnonymizePlan, reading: EncodedProblem) -> tuple[Recoding, bool]:
     """Return the recoding, and whether suppressed rows are left out."""
 
     def solved(problem: Problem) -> Recoding:
         release = plan.asked.release
-        return solve(problem, release, seconds=plan.seconds, progress=plan.progress)
+        return solve_problem(problem, release, seconds=plan.seconds, progress=plan.progress)
 
     recoding = solved(reading.problem)
-    if not _drops(plan, reading, recoding):
+    if not _drops_suppressed(plan, reading, recoding):
         return recoding, False
     if is_relative(reading.problem):
         recoding = solve_without_dropped(reading.problem, recoding, solved)
     return recoding, True
 
 
-def _drops(plan: _Plan, reading: Reading, recoding: Recoding) -> bool:
+def _drops_suppressed(plan: _AnonymizePlan, reading: EncodedProblem, recoding: Recoding) -> bool:
     """Return whether suppressed rows are left out: always when together they would be no class."""
     if plan.suppressed == "drop":
         return True
     suppressed = people_suppressed(reading, recoding)
-    return suppressed > 0 and not hold_together(reading, recoding)
+    return suppressed > 0 and not suppressed_meet_criteria(reading, recoding)
 
 
-def _result(plan: _Plan, chosen: Chosen, written: Written | None, found: Assessment) -> Release:
+def _build_release(
+    plan: _AnonymizePlan, chosen: ChosenRecoding, written: WrittenOutput | None, found: Assessment
+) -> Release:
     problem, recoding = chosen.reading.problem, chosen.recoding
     lost = _with_source(chosen.reading, attribute_losses(problem, recoding))
     hidden = int(problem.table.rows[recoding.classes == SUPPRESSED].sum())
@@ -343,17 +339,17 @@ def _result(plan: _Plan, chosen: Chosen, written: Written | None, found: Assessm
         loss=_with_source(chosen.reading, loss(problem, recoding)),
         losses={a.name: float(lost[j]) for j, a in enumerate(problem.attributes)},
         criteria=found.criteria,
-        risk=Risks(before=_risk(chosen.reading), after=found.risk),
+        risk=Risks(before=_sample_risk(chosen.reading), after=found.risk),
         search=recoding.notes,
         diversity={n: c.worst["distinct"] for n, c in found.sensitive.items()},
-        outliers=tuple(one.words for one in blamed(chosen.reading, recoding)),
+        outliers=tuple(one.words for one in advise_clipping(chosen.reading, recoding)),
         sha256=written.sha256 if written else None,
         bytes=written.bytes if written else None,
         _policy=plan.asked,
     )
 
 
-def _with_source(reading: Reading, lost: Any) -> Any:
+def _with_source(reading: EncodedProblem, lost: Any) -> Any:
     """Return a mean loss over all rows: nothing is told of those that the source suppresses."""
     before = reading.cells.suppressed
     rows = max(reading.problem.rows + before, 1)
@@ -363,15 +359,15 @@ def _with_source(reading: Reading, lost: Any) -> Any:
 # What follows is imported when it is asked for: most releases need none of it.
 
 
-def _perform(plan: _Plan, table: Table) -> tuple[Table, tuple[Done, ...]]:
+def _perform_steps(plan: _AnonymizePlan, table: Table) -> tuple[Table, tuple[StepRecord, ...]]:
     if not plan.asked.release.steps:
         return table, ()
-    from discreet.release.perform import perform
+    from discreet.release.perform import perform_release_steps
 
-    return perform(table, plan.asked.release.steps, plan.asked, key=plan.key)
+    return perform_release_steps(table, plan.asked.release.steps, plan.asked, key=plan.key)
 
 
-def _goal(plan: _Plan, reading: Reading, bound: Bound) -> Goal | None:
+def _read_goal(plan: _AnonymizePlan, reading: EncodedProblem, bound: RoleBinding) -> Goal | None:
     if plan.asked.release.target is None:
         return None
     from discreet.release.prediction import read_goal
@@ -379,20 +375,20 @@ def _goal(plan: _Plan, reading: Reading, bound: Bound) -> Goal | None:
     return read_goal(reading, bound, plan.asked.release.target)
 
 
-def _frontier(plan: _Plan, problem: Problem) -> tuple[dict[str, Any], ...]:
+def _trace_frontier(plan: _AnonymizePlan, problem: Problem) -> tuple[dict[str, Any], ...]:
     from discreet.release.frontier import trace_frontier
 
     return trace_frontier(problem, plan.asked.release)
 
 
-def _minimal(problem: Problem) -> tuple[dict[str, int], ...]:
+def _minimal_generalizations(problem: Problem) -> tuple[dict[str, int], ...]:
     from discreet.release.anonymize.minimal import minimal_nodes
 
     names = [attribute.name for attribute in problem.attributes]
     return tuple(dict(zip(names, node, strict=True)) for node in minimal_nodes(problem))
 
 
-def _risk(reading: Reading) -> SampleRisk:
+def _sample_risk(reading: EncodedProblem) -> SampleRisk:
     table = reading.problem.table
     sizes, classes = np.unique(table.sizes(np.arange(len(table)), len(table)), return_counts=True)
     return sample_risk(sizes, classes.astype(np.int64))

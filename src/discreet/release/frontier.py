@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import CriteriaUnreachable
 from discreet.policy import model
-from discreet.release.anonymize.methods import solve
+from discreet.release.anonymize.methods import solve_problem
+from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.recoding import loss, suppressed_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.release.anonymize.problem import Problem
 
 STEPS = (2, 3, 5, 10, 20, 50, 100)
 
 
 def trace_frontier(
-    problem: Problem, release: model.Release, *, steps: Sequence[int] = STEPS
+    problem: Problem, release: model.ReleasePolicy, *, steps: Sequence[int] = STEPS
 ) -> tuple[dict[str, Any], ...]:
     """Return the loss, classes and suppressed rows of the same problem for other values of k.
 
@@ -31,7 +28,7 @@ def trace_frontier(
         kept = [c for c in problem.judge.criteria if not isinstance(c, model.KAnonymity)]
         judge = replace(problem.judge, criteria=(model.KAnonymity(k), *kept))
         try:
-            recoding = solve(replace(problem, judge=judge), release)
+            recoding = solve_problem(replace(problem, judge=judge), release)
         except CriteriaUnreachable:
             break
         found.append(

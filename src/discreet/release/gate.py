@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.attack.finding import judge, worst_first
+from discreet.attack.finding import Finding, judge, worst_first
 from discreet.attack.manifest import hierarchies_of, promised_k
 from discreet.engines.connect import open_table
-from discreet.engines.engine import Table
-from discreet.engines.scratch import Scratch, innermost
+from discreet.engines.engine import Engine, Table
+from discreet.engines.scratch import ScratchEngine, innermost
 from discreet.errors import RiskNotTolerated, WrongUsage
-from discreet.measure.describe import listed, percent
-from discreet.measure.subject import bind
+from discreet.measure.assessment import Assessment
+from discreet.measure.describe import format_percent, join_names
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
-from discreet.policy.attacking import release_tolerance
-from discreet.policy.undecided import undecided
-from discreet.release.verify import of_release
+from discreet.policy.attack_tolerance import release_tolerance
+from discreet.policy.hierarchy import Hierarchy
+from discreet.policy.undecided import find_undecided
+from discreet.release.history import EarlierRelease
+from discreet.release.verify import policy_of_release
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from discreet.attack.finding import Finding
-    from discreet.engines.engine import Engine
-    from discreet.measure.assessment import Assessment
-    from discreet.policy.hierarchy import Hierarchy
-    from discreet.release.history import Earlier
 
 SAMPLE = 2_000  # people who are attacked one by one; classes are attacked whole
 
@@ -38,8 +32,8 @@ SAMPLE = 2_000  # people who are attacked one by one; classes are attacked whole
 class Gate:
     """What is tolerated, which earlier releases there are, and why a risk is accepted, if it is."""
 
-    asked: model.Table
-    earlier: tuple[Earlier, ...] = ()
+    asked: model.TablePolicy
+    earlier: tuple[EarlierRelease, ...] = ()
     accepted: str | None = None
     refuses: bool = True  # a dry run only tells
 
@@ -51,7 +45,7 @@ class Gate:
 
     def pass_through(
         self, release: Table, source: Table, measured: Assessment, *, people: Table | None = None
-    ) -> Passed:
+    ) -> GateResult:
         """Attack `release`, which was made of `source` and `measured`; return what was found.
 
         `people` are the same rows with their unit, where there is one: a value that every person of a
@@ -62,10 +56,10 @@ class Gate:
                 must be decided first, and nobody accepted it.
         """
         tried = attack_release(release, source, self.asked, earlier=self.earlier)
-        alone = _alone(release, measured)
+        alone = _find_uniqueness(release, measured)
         tolerance = release_tolerance(self.asked)
-        of_people = _told_of_people(people, self.asked, release.label) if people else ()
-        open_points = undecided(
+        of_people = _attack_classes_of_people(people, self.asked, release.label) if people else ()
+        open_points = find_undecided(
             self.asked,
             among={column.name for column in release.columns},
             modal_shares={name: found.modal_share for name, found in measured.sensitive.items()},
@@ -86,7 +80,7 @@ class Gate:
         tolerance: Mapping[str, float],
         open_points: tuple[str, ...] = (),
         not_tried: tuple[str, ...] = (),
-    ) -> Passed:
+    ) -> GateResult:
         """Hold findings against a tolerance, by attack; `open_points` are what is not decided yet.
 
         Raises:
@@ -96,13 +90,13 @@ class Gate:
         beyond = [found for found in judged if found.exceeds]
         is_beyond = bool(beyond or open_points)
         if is_beyond and self.refuses and self.accepted is None:
-            raise RiskNotTolerated(_refusal(beyond, open_points), findings=judged)
+            raise RiskNotTolerated(_refusal_message(beyond, open_points), findings=judged)
         accepted = self.accepted if is_beyond else None
-        return Passed(judged, cautions, accepted, open_points, not_tried)
+        return GateResult(judged, cautions, accepted, open_points, not_tried)
 
 
 @dataclass(frozen=True)
-class Passed:
+class GateResult:
     """What attacks found, and why what is beyond tolerance was accepted.
 
     `not_tried` are earlier releases of the same people whose rows could not be put together with these.
@@ -116,8 +110,12 @@ class Passed:
 
 
 def attack_release(
-    release: Table, source: Table, asked: model.Table, *, earlier: Sequence[Earlier] = ()
-) -> Passed:
+    release: Table,
+    source: Table,
+    asked: model.TablePolicy,
+    *,
+    earlier: Sequence[EarlierRelease] = (),
+) -> GateResult:
     """Return what the fitting attacks learn from `release`, and what could not be tried.
 
     The adversary knows the quasi-identifiers of the people in `source`: linkage is tried on a sample
@@ -127,11 +125,13 @@ def attack_release(
     """
     quasi = [
         name
-        for name in asked.with_role(model.Role.QUASI_IDENTIFIER)
+        for name in asked.with_role(model.ColumnRole.QUASI_IDENTIFIER)
         if release.column(name) is not None
     ]
     sensitive = [
-        name for name in asked.with_role(model.Role.SENSITIVE) if release.column(name) is not None
+        name
+        for name in asked.with_role(model.ColumnRole.SENSITIVE)
+        if release.column(name) is not None
     ]
     kept = [
         column.name
@@ -139,27 +139,29 @@ def attack_release(
         if column.name not in (*quasi, *sensitive) and source.column(column.name) is not None
     ]
     # What the attacks keep on the engine goes with the scratch.
-    with Scratch(release.engine) as scratch:
+    with ScratchEngine(release.engine) as scratch:
         release = replace(release, engine=scratch)
         before = read_earlier(earlier, engine=scratch)
         more = [
             name
-            for name in known_before(before, [column.name for column in release.columns], asked)
+            for name in known_from_earlier(
+                before, [column.name for column in release.columns], asked
+            )
             if source.column(name) is not None and name not in quasi
         ]
         nothing = "No quasi-identifier is left in what was made: there was nothing to link by."
         if not (quasi or more):
-            return Passed(cautions=(nothing,), not_tried=tuple(one.output for one in earlier))
+            return GateResult(cautions=(nothing,), not_tried=tuple(one.output for one in earlier))
         columns = dict.fromkeys([*quasi, *sensitive, *kept, *more])
-        people = sample(source, list(columns), engine=scratch)
+        people = sample_people(source, list(columns), engine=scratch)
         hierarchies, k = hierarchies_of(asked), promised_k(asked)
         known = KnownPeople(people, quasi, sensitive, kept, hierarchies, k, more)
-        together = put_together(known, release, before)
+        together = attack_jointly(known, release, before)
         if not quasi:
             return replace(together, cautions=(nothing, *together.cautions))
         findings = (
-            _linked(known, release),
-            *_told(release, replace(asked, unit=None)),
+            _attack_linkage(known, release),
+            *_attack_classes(release, replace(asked, unit=None)),
             *together.findings,
         )
         return replace(together, findings=findings)
@@ -182,25 +184,27 @@ class KnownPeople:
 
 
 @dataclass(frozen=True)
-class Before:
+class EarlierReleases:
     """Earlier releases: those that can be read, and those that are gone."""
 
-    readable: Sequence[tuple[Earlier, Table]] = ()
-    gone: Sequence[Earlier] = ()
+    readable: Sequence[tuple[EarlierRelease, Table]] = ()
+    gone: Sequence[EarlierRelease] = ()
 
 
-def read_earlier(earlier: Sequence[Earlier], *, engine: Engine) -> Before:
+def read_earlier(earlier: Sequence[EarlierRelease], *, engine: Engine) -> EarlierReleases:
     """Open earlier releases on `engine`, under the names of their files."""
-    readable: list[tuple[Earlier, Table]] = []
+    readable: list[tuple[EarlierRelease, Table]] = []
     for one in earlier:
         if one.is_there:
             table = open_table(one.source, engine=innermost(engine))
             table = replace(table, engine=engine, label=PurePath(one.output).name)
             readable.append((one, table))
-    return Before(readable, [one for one in earlier if not one.is_there])
+    return EarlierReleases(readable, [one for one in earlier if not one.is_there])
 
 
-def known_before(before: Before, published: Collection[str], asked: model.Table) -> list[str]:
+def known_from_earlier(
+    before: EarlierReleases, published: Collection[str], asked: model.TablePolicy
+) -> list[str]:
     """Return what outsiders know according to earlier releases, beside what this policy says.
 
     Where nobody recorded it, that is every column of theirs that is not published again now. A
@@ -213,11 +217,11 @@ def known_before(before: Before, published: Collection[str], asked: model.Table)
             found |= {name: None for name in names if name not in published}
         else:
             found |= {name: None for name in names if name in one.quasi}
-    secret = {*asked.with_role(model.Role.SENSITIVE), asked.unit}
+    secret = {*asked.with_role(model.ColumnRole.SENSITIVE), asked.unit}
     return [name for name in found if name not in secret]
 
 
-def sample(source: Table, columns: Sequence[str], *, engine: Engine) -> Table:
+def sample_people(source: Table, columns: Sequence[str], *, engine: Engine) -> Table:
     """Return some rows of `source`, chosen by chance, as a table on `engine`."""
     query = build.select(*map(build.column, columns), source=source.relation.copy())
     query = query.order_by(exp.Rand()).limit(SAMPLE)
@@ -228,7 +232,7 @@ def sample(source: Table, columns: Sequence[str], *, engine: Engine) -> Table:
     return Table(engine, relation, engine.columns(relation), source.label)
 
 
-def _linked(known: KnownPeople, release: Table) -> Finding:
+def _attack_linkage(known: KnownPeople, release: Table) -> Finding:
     from discreet.attack.linkage.link import link_people
 
     return link_people(
@@ -239,7 +243,7 @@ def _linked(known: KnownPeople, release: Table) -> Finding:
     )
 
 
-def put_together(known: KnownPeople, release: Table, before: Before) -> Passed:
+def attack_jointly(known: KnownPeople, release: Table, before: EarlierReleases) -> GateResult:
     """Return what `release` tells together with all earlier ones, and which were not tried.
 
     Tried are who knows what this policy expects, and who knows what earlier ones expected besides:
@@ -253,13 +257,13 @@ def put_together(known: KnownPeople, release: Table, before: Before) -> Passed:
     for names in adversaries:
         others = [(one, table) for one, table in before.readable if _has_any(table, names)]
         if others and _has_any(release, names):
-            findings += _joint(known, names, [release, *(table for _, table in others)])
+            findings += _find_joint(known, names, [release, *(table for _, table in others)])
             tried |= {one.output for one, _ in others}
     apart = [one for one, _ in before.readable if one.output not in tried]
     not_tried = [*before.gone, *apart]
-    return Passed(
+    return GateResult(
         tuple(findings),
-        _cautions(findings, before.gone, apart),
+        _list_cautions(findings, before.gone, apart),
         not_tried=tuple(one.output for one in not_tried),
     )
 
@@ -268,7 +272,7 @@ def _has_any(table: Table, names: Sequence[str]) -> bool:
     return any(table.column(name) is not None for name in names)
 
 
-def _joint(
+def _find_joint(
     known: KnownPeople, names: Sequence[str], releases: Sequence[Table]
 ) -> tuple[Finding, ...]:
     from discreet.attack.releases.composition import Thresholds, find_composition
@@ -284,8 +288,8 @@ def _joint(
     )
 
 
-def _cautions(
-    findings: Sequence[Finding], gone: Sequence[Earlier], apart: Sequence[Earlier]
+def _list_cautions(
+    findings: Sequence[Finding], gone: Sequence[EarlierRelease], apart: Sequence[EarlierRelease]
 ) -> tuple[str, ...]:
     found = [
         f"The earlier release {one.output} was not tried: it is not there any more. Say where it is "
@@ -300,19 +304,19 @@ def _cautions(
     strange = {name: None for one in findings for name in one.details.get("not_joined_by", ())}
     if strange:
         found.append(
-            f"Releases were not joined by {listed(list(strange))}: the values are written otherwise "
+            f"Releases were not joined by {join_names(list(strange))}: the values are written otherwise "
             "there. What they tell together may be more than was found."
         )
     return tuple(found)
 
 
-def _told(release: Table, asked: model.Table) -> list[Finding]:
+def _attack_classes(release: Table, asked: model.TablePolicy) -> list[Finding]:
+    from discreet.attack.classes.histograms import read_classes
     from discreet.attack.classes.homogeneity import find_homogeneity
     from discreet.attack.classes.inference import find_inference
     from discreet.attack.classes.skewness import find_skewness
-    from discreet.attack.classes.told import read_classes
 
-    bound = bind(release, policy=of_release(asked))
+    bound = bind_roles(release, policy=policy_of_release(asked))
     if not bound.subject.sensitive:
         return []
     classes = read_classes(bound)
@@ -322,13 +326,13 @@ def _told(release: Table, asked: model.Table) -> list[Finding]:
     return findings
 
 
-def _told_of_people(people: Table, asked: model.Table, label: str) -> list[Finding]:
+def _attack_classes_of_people(people: Table, asked: model.TablePolicy, label: str) -> list[Finding]:
     """Return which values classes tell of their people, counted in people and not in rows."""
-    quasi = asked.with_role(model.Role.QUASI_IDENTIFIER)
+    quasi = asked.with_role(model.ColumnRole.QUASI_IDENTIFIER)
     if not any(people.column(name) is not None for name in quasi):
         return []
-    with Scratch(people.engine) as scratch:
-        return _told(replace(people, engine=scratch, label=label), asked)
+    with ScratchEngine(people.engine) as scratch:
+        return _attack_classes(replace(people, engine=scratch, label=label), asked)
 
 
 def _worse_of_both(
@@ -342,18 +346,18 @@ def _worse_of_both(
     )
 
 
-def _alone(release: Table, measured: Assessment) -> Finding:
+def _find_uniqueness(release: Table, measured: Assessment) -> Finding:
     from discreet.attack.classes.uniqueness import find_uniqueness
 
     return find_uniqueness(measured.joint, target=release.label)
 
 
-def _refusal(beyond: Sequence[Finding], open_points: Sequence[str]) -> str:
+def _refusal_message(beyond: Sequence[Finding], open_points: Sequence[str]) -> str:
     found: list[str] = []
     if beyond:
         learned = "; ".join(
-            f"{found.title} learns {percent(found.advantage)}, tolerated "
-            f"{percent(found.tolerance or 0)}"
+            f"{found.title} learns {format_percent(found.advantage)}, tolerated "
+            f"{format_percent(found.tolerance or 0)}"
             for found in beyond
         )
         found.append(

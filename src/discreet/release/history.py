@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import glob
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from discreet.release.output.files import file_digest, folder_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 ENDING = "release.json"
 _OPENING = b'{\n  "program": "discreet '  # how manifests begin, whatever they are called
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierRelease:
     """A release that was made before: where it went, its digest, when, and where its rows are kept."""
 
     output: str
@@ -32,7 +28,7 @@ class Earlier:
     def is_there(self) -> bool:
         """Whether its rows, and not others that replaced them, can still be read."""
         path = self.place
-        digest = _digest(path)
+        digest = _output_digest(path)
         return digest is not None and self.sha256 in (None, digest)
 
     @property
@@ -49,49 +45,51 @@ class Earlier:
 
 def earlier_releases(
     manifest: Path, *, table: str, output: Path | None = None
-) -> tuple[Earlier, ...]:
+) -> tuple[EarlierRelease, ...]:
     """Return the releases of `table` whose manifests stand beside `manifest` or beside `output`.
 
     The registry knows those of its custodian; these may be somebody else's.
     """
-    found: dict[tuple[str, str | None], Earlier] = {}
+    found: dict[tuple[str, str | None], EarlierRelease] = {}
     folders = [place.parent for place in (manifest, output) if place is not None]
-    beside = [path for folder in folders if folder.is_dir() for path in _manifests(folder)]
+    beside = [path for folder in folders if folder.is_dir() for path in _find_manifests(folder)]
     for path in dict.fromkeys([manifest, *beside]):
-        one = _published(path, table)
+        one = _release_of_manifest(path, table)
         if one is not None:
             found.setdefault((one.output, one.sha256), one)
     return tuple(found.values())
 
 
-def different(earlier: Iterable[Earlier]) -> tuple[Earlier, ...]:
+def distinct_releases(earlier: Iterable[EarlierRelease]) -> tuple[EarlierRelease, ...]:
     """Return releases once each: those with equal bytes are one, read where it still can be."""
-    found: dict[str, Earlier] = {}
+    found: dict[str, EarlierRelease] = {}
     for one in earlier:
-        digest = one.sha256 or _digest(one.place)
+        digest = one.sha256 or _output_digest(one.place)
         key = digest or one.output
         known = found.get(key)
         if known is None:
             found[key] = one
             continue
         better = one if one.is_there and not known.is_there else known
-        found[key] = replace(better, quasi=_both(known.quasi, one.quasi))
+        found[key] = replace(better, quasi=_merge_names(known.quasi, one.quasi))
     return tuple(found.values())
 
 
-def _both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _merge_names(
+    one: tuple[str, ...] | None, other: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
     if one is None or other is None:
         return other if one is None else one
     return tuple(dict.fromkeys((*one, *other)))
 
 
-def _digest(path: Path) -> str | None:
+def _output_digest(path: Path) -> str | None:
     if not path.exists():
         return None
     return folder_digest(path) if path.is_dir() else file_digest(path)
 
 
-def _manifests(folder: Path) -> list[Path]:
+def _find_manifests(folder: Path) -> list[Path]:
     """Return the files of a folder that are called as manifests are, or begin as they do."""
     return [
         path
@@ -108,7 +106,7 @@ def _begins_as_manifest(path: Path) -> bool:
         return False
 
 
-def _published(path: Path, table: str) -> Earlier | None:
+def _release_of_manifest(path: Path, table: str) -> EarlierRelease | None:
     """Return the release of a manifest; a file of another kind has none."""
     try:
         content = json.loads(path.read_text("utf-8"))
@@ -117,7 +115,7 @@ def _published(path: Path, table: str) -> Earlier | None:
             return None
         columns: dict[str, dict[str, str]] = tables[table].get("columns") or {}
         quasi = [name for name, column in columns.items() if column["role"] == "quasi-identifier"]
-        own = Earlier(
+        own = EarlierRelease(
             release["output"],
             release.get("sha256"),
             content.get("made"),
@@ -125,10 +123,10 @@ def _published(path: Path, table: str) -> Earlier | None:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return _placed(own, path)
+    return _locate_release(own, path)
 
 
-def _placed(one: Earlier, manifest: Path) -> Earlier:
+def _locate_release(one: EarlierRelease, manifest: Path) -> EarlierRelease:
     """Return a release with where it is now: as it was typed, or beside its manifest."""
     beside = replace(one, output=str(manifest.parent / Path(one.output).name))
     return beside if not one.is_there and beside.is_there else one

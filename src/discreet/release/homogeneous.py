@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from discreet.release.anonymize.recoding import SUPPRESSED
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.recoding import SUPPRESSED, Recoding
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from discreet.release.anonymize.problem import Problem
-    from discreet.release.anonymize.recoding import Recoding
 
 
 @dataclass(frozen=True)
-class Homogeneous(Result):
+class HomogeneousClasses(Result):
     """How many classes tell one sensitive value of all their people, and how many people that is."""
 
     classes: int
     people: int
 
 
-def homogeneous_classes(problem: Problem, recoding: Recoding) -> dict[str, Homogeneous]:
+def homogeneous_classes(problem: Problem, recoding: Recoding) -> dict[str, HomogeneousClasses]:
     """Return, by sensitive column, the classes without diversity (Machanavajjhala et al. 2006)."""
     kept = recoding.classes != SUPPRESSED
     if not kept.any():
-        return {name: Homogeneous(0, 0) for name in problem.judge.columns}
+        return {name: HomogeneousClasses(0, 0) for name in problem.judge.columns}
     table, labels = problem.table.take(kept), recoding.classes[kept]
     sizes = table.sizes(labels, len(recoding))
-    found: dict[str, Homogeneous] = {}
+    found: dict[str, HomogeneousClasses] = {}
     for index, name in enumerate(problem.judge.columns):
         alone = table.groups(index, labels, len(recoding), sizes=sizes).lengths == 1
-        found[name] = Homogeneous(int(alone.sum()), int(sizes[alone].sum()))
+        found[name] = HomogeneousClasses(int(alone.sum()), int(sizes[alone].sum()))
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePath
@@ -20,14 +21,12 @@ from discreet.policy import model
 from discreet.policy.hierarchies.lookup import Lookup
 from discreet.policy.model import Policy
 from discreet.policy.write import policy_value
-from discreet.result import plain
-from discreet.writing import write_whole
+from discreet.release.release import Release
+from discreet.result import to_plain_data
+from discreet.writing import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.release.registry import Record
-    from discreet.release.release import Release
+    from discreet.release.registry import RegistryRecord
 
 NAME = "release.json"
 FORMAT = 2
@@ -75,14 +74,16 @@ def write_manifest(
         "format": FORMAT,
         "made": made,
         "arguments": dict(arguments),
-        "policy": plain(policy_value(Policy({release.policy.name: _published(release.policy)}))),
+        "policy": to_plain_data(
+            policy_value(Policy({release.policy.name: _public_policy(release.policy)}))
+        ),
         # The reason as it was given: whether it was needed depends on the source.
-        "release": {**public_value(release), "accepted_risk": arguments.get("accept_risk")},
+        "release": {**public_manifest(release), "accepted_risk": arguments.get("accept_risk")},
     }
-    write_whole(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
-def public_value(release: Release) -> dict[str, Any]:
+def public_manifest(release: Release) -> dict[str, Any]:
     """Return what may go with the published rows: a function of them and of the policy.
 
     The unit and the population are not published, so that what counts their people is None.
@@ -95,7 +96,7 @@ def public_value(release: Release) -> dict[str, Any]:
         "suppressed": release.suppressed - release.withheld,
         "criteria": [_public_verdict(v, has_unit=has_unit) for v in told["criteria"]],
         "risk": None if has_unit else _public_risk(told["risk"]["after"]),
-        "steps": [_told_step(step) for step in told["steps"]],
+        "steps": [_public_step(step) for step in told["steps"]],
         "attacks": sorted({finding.attack for finding in release.findings}),
     }
 
@@ -115,27 +116,29 @@ def _public_risk(risk: Mapping[str, Any]) -> dict[str, Any]:
     return {name: None if name in hidden else value for name, value in risk.items()}
 
 
-def _told_step(step: dict[str, Any]) -> dict[str, Any]:
+def _public_step(step: dict[str, Any]) -> dict[str, Any]:
     """Return a step with its promise; analysts cannot do without what `pram` did."""
     name = next(iter(step))
     return step if name == "pram" else {key: step[key] for key in (name, "promise")}
 
 
-def _published(policy: model.Table) -> model.Table:
+def _public_policy(policy: model.TablePolicy) -> model.TablePolicy:
     """Return what a reader needs of the policy: roles, what labels mean, and what was demanded.
 
     Bounds and lists of values may have been drafted from the data, and what answers may tell has no
     part in a release.
     """
     columns = tuple(
-        model.Column(
+        model.ColumnPolicy(
             column.name,
             column.role,
-            hierarchy=column.hierarchy if column.role is model.Role.QUASI_IDENTIFIER else None,
+            hierarchy=column.hierarchy
+            if column.role is model.ColumnRole.QUASI_IDENTIFIER
+            else None,
         )
         for column in policy.columns
     )
-    return model.Table(
+    return model.TablePolicy(
         policy.name,
         columns,
         unit=policy.unit,
@@ -192,7 +195,7 @@ def keep_record(release: Release, *, arguments: Mapping[str, Any], made: str | N
     )
 
 
-def require_unchanged(record: Record) -> None:
+def require_unchanged(record: RegistryRecord) -> None:
     """Refuse to replay a release whose files have changed since.
 
     Raises:
@@ -212,19 +215,19 @@ def require_unchanged(record: Record) -> None:
 
 
 def _read_files(
-    policy: model.Table, *, source: object, policy_file: Path | None, against: object
+    policy: model.TablePolicy, *, source: object, policy_file: Path | None, against: object
 ) -> list[Path]:
     """Return every file that a release reads; databases have none."""
-    found = [path for place in (source, policy_file, against) for path in _files(place)]
+    found = [path for place in (source, policy_file, against) for path in _find_files(place)]
     folder = policy_file.parent if policy_file is not None else Path()
     for column in policy.columns:
         if isinstance(column.hierarchy, Lookup):
             named = Path(column.hierarchy.file)
-            found += _files(named) or _files(folder / named)
+            found += _find_files(named) or _find_files(folder / named)
     return found
 
 
-def _files(place: object) -> list[Path]:
+def _find_files(place: object) -> list[Path]:
     if not isinstance(place, (str, Path)) or "://" in str(place):
         return []
     path = Path(place)

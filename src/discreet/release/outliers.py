@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.policy.model import Clip
 from discreet.policy.write import flow_text, step_value
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class Outliers:
         """One sentence for people, with the step to write into the policy."""
         low, high = self.bounds
         ends = [
-            f"{_people(count)} {side} {bound:f}"
+            f"{_people_text(count)} {side} {bound:f}"
             for count, side, bound in ((self.below, "below", low), (self.above, "above", high))
             if count
         ]
@@ -90,5 +87,5 @@ def find_outliers(
     )
 
 
-def _people(count: int) -> str:
+def _people_text(count: int) -> str:
     return "1 person" if count == 1 else f"{count:,} people"

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.engines.engine import Column
 from discreet.errors import Bug, WrongUsage
-from discreet.measure.classes import group
-from discreet.measure.subject import require_column
+from discreet.measure.classes import group_cells
+from discreet.measure.roles import RoleBinding, require_column
+from discreet.measure.utility.distances import Labeled
 from discreet.measure.utility.tasks import (
     UNKNOWN,
-    Classification,
+    ClassifierAccuracy,
     cross_validate,
     require_classifier,
-    split,
+    split_folds,
 )
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
-from discreet.release.anonymize.frequencies import label
-from discreet.release.anonymize.read import read_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Column
-    from discreet.measure.subject import Bound
-    from discreet.measure.utility.distances import Labeled
-    from discreet.release.anonymize.read import Reading
+from discreet.release.anonymize.frequencies import label_rows
+from discreet.release.anonymize.read import EncodedProblem, read_problem
 
 MOST_VALUES = 50
 
@@ -48,7 +41,7 @@ class Goal:
     place: int | None = None
 
 
-def read_goal(reading: Reading, bound: Bound, name: str) -> Goal:
+def read_goal(reading: EncodedProblem, bound: RoleBinding, name: str) -> Goal:
     """Return the column called `name` with the combinations of `reading`.
 
     Raises:
@@ -88,20 +81,20 @@ def read_goal(reading: Reading, bound: Bound, name: str) -> Goal:
     return goal
 
 
-def classify(goal: Goal, columns: Sequence[Labeled]) -> Classification:
+def measure_classification(goal: Goal, columns: Sequence[Labeled]) -> ClassifierAccuracy:
     """Return how well the goal is predicted from the quasi-identifiers, before and after.
 
     The same rows are in the same folds before and after. A goal that is a quasi-identifier itself is
     told to the trainer where a row keeps its value; what is predicted is always the true one.
     """
     features = [column.take(goal.owners) for j, column in enumerate(columns) if j != goal.place]
-    folds = split(goal.values, goal.rows)
+    folds = split_folds(goal.values, goal.rows)
     rows = np.bincount(goal.values, weights=folds.sum(axis=1))
     told = None
     if goal.place is not None:
         column = columns[goal.place]
         told = np.where(_is_exact(column)[column.labels], column.values, UNKNOWN)
-    return Classification(
+    return ClassifierAccuracy(
         target=goal.column,
         majority=float(rows.max() / rows.sum()),
         before=cross_validate(
@@ -121,17 +114,22 @@ def _is_exact(column: Labeled) -> NDArray[np.bool_]:
     return own == 1.0
 
 
-def _read_apart(reading: Reading, bound: Bound, column: Column) -> Goal:
+def _read_apart(reading: EncodedProblem, bound: RoleBinding, column: Column) -> Goal:
     """Read a column that no criterion is about, by a GROUP BY of its own."""
     subject = replace(bound.subject, sensitive=(column,), unit=None)
-    other = read_problem(group(subject), replace(bound, subject=subject), ())
+    other = read_problem(group_cells(subject), replace(bound, subject=subject), ())
     mine, theirs = reading.problem.table.codes, other.problem.table.codes
     codes = np.stack(
-        [_places(other.values[j], values)[theirs[:, j]] for j, values in enumerate(reading.values)],
+        [
+            _find_places(other.values[j], values)[theirs[:, j]]
+            for j, values in enumerate(reading.values)
+        ],
         axis=1,
     )
     both = np.concatenate([mine, codes])
-    labels, count = label([(both[:, j], len(values)) for j, values in enumerate(reading.values)])
+    labels, count = label_rows(
+        [(both[:, j], len(values)) for j, values in enumerate(reading.values)]
+    )
     owners = np.full(count, -1, dtype=np.int64)
     owners[labels[: len(mine)]] = np.arange(len(mine))
     found = owners[labels[len(mine) :]]
@@ -141,7 +139,7 @@ def _read_apart(reading: Reading, bound: Bound, column: Column) -> Goal:
     return Goal(column.name, found[histogram.owners], histogram.codes, histogram.counts)
 
 
-def _places(values: ArrowArray, known: ArrowArray) -> NDArray[np.int64]:
+def _find_places(values: ArrowArray, known: ArrowArray) -> NDArray[np.int64]:
     places = pc.index_in(values, value_set=known)
     if places.null_count:
         raise Bug("A value of a quasi-identifier was read once, and not again.")

@@ -2,64 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
+
+from sqlglot import exp
 
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.errors import Bug
+from discreet.measure.assessment import Assessment
 from discreet.policy import model
 from discreet.release.anonymize.population import generalized_population
-from discreet.release.output.target import FileTarget, FolderTarget
-from discreet.release.recode import recode
-from discreet.release.stage import staged
-from discreet.release.verify import measure_table, read_again, require_holds, require_same
-from discreet.release.write import repeats
+from discreet.release.anonymize.read import EncodedProblem
+from discreet.release.anonymize.recoding import Recoding
+from discreet.release.output.target import FileTarget, FolderTarget, Target
+from discreet.release.recode import RecodedQuery, recode_table
+from discreet.release.registry import PendingRelease
+from discreet.release.stage import stage_output
+from discreet.release.verify import measure_table, read_again, require_holds, require_same_digest
+from discreet.release.write import WrittenOutput, repeats
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from sqlglot import exp
-
-    from discreet.measure.assessment import Assessment
-    from discreet.release.anonymize.read import Reading
-    from discreet.release.anonymize.recoding import Recoding
-    from discreet.release.gate import Passed
-    from discreet.release.output.target import Target
-    from discreet.release.recode import Recoded
-    from discreet.release.registry import Publishing
-    from discreet.release.write import Written
+    from discreet.release.gate import GateResult
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenRecoding:
     """A recoding of a table, what is left out, and whether suppressed rows are as well."""
 
-    reading: Reading
+    reading: EncodedProblem
     recoding: Recoding
     leave_out: frozenset[str]
     drops: bool
 
 
 @dataclass(frozen=True)
-class Published:
+class Publication:
     """What was written, what it measures when read again, and what attacks on it found."""
 
-    written: Written | None
+    written: WrittenOutput | None
     found: Assessment
-    passed: Passed
+    passed: GateResult
 
 
 def write_and_measure(
-    chosen: Chosen,
-    asked: model.Table,
+    chosen: ChosenRecoding,
+    asked: model.TablePolicy,
     target: Target | None,
     *,
     expected: str | None,
-    gate: Callable[[Table, Assessment, Table | None], Passed],
-    publishing: Publishing,
-) -> Published:
+    gate: Callable[[Table, Assessment, Table | None], GateResult],
+    publishing: PendingRelease,
+) -> Publication:
     """Write the rows, measure and attack them afresh; what fails is not published."""
     subject = chosen.reading.cells.subject
     engine = subject.table.engine
@@ -67,7 +63,7 @@ def write_and_measure(
     is_file = isinstance(target, (FileTarget, FolderTarget))
     has_population = chosen.reading.problem.population is not None
     is_counted_first = bool(unit) or not is_file or has_population
-    recoded = recode(
+    recoded = recode_table(
         chosen.reading,
         chosen.recoding,
         leave_out=chosen.leave_out - unit,
@@ -83,10 +79,10 @@ def write_and_measure(
             # There is no place beside a table, where it could be read again first.
             passed = gate(counted.published, found, people)
     if target is None:
-        return Published(None, found or _unmeasured(), passed or _unmeasured())
+        return Publication(None, found or _raise_unmeasured(), passed or _raise_unmeasured())
     if not is_file:
         publishing.remember(None, None)
-    with staged(
+    with stage_output(
         engine,
         query,
         target,
@@ -100,14 +96,14 @@ def write_and_measure(
                 require_holds(again := measure_table(table, rows))
                 found = found or again
                 passed = gate(replace(table, label=target.path.name), found, people)
-            require_same(written.sha256, expected)
+            require_same_digest(written.sha256, expected)
             publishing.remember(place.path, written.sha256)
     publishing.is_published = True
-    return Published(written, found or _unmeasured(), passed or _unmeasured())
+    return Publication(written, found or _raise_unmeasured(), passed or _raise_unmeasured())
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _MeasuredRows:
     """Rows before they are written: with their unit, without it, and what they measure."""
 
     kept: Table
@@ -116,7 +112,9 @@ class _Counted:
     found: Assessment
 
 
-def _count_first(chosen: Chosen, asked: model.Table, recoded: Recoded) -> _Counted:
+def _count_first(
+    chosen: ChosenRecoding, asked: model.TablePolicy, recoded: RecodedQuery
+) -> _MeasuredRows:
     """Measure rows before they are written; return them, and the query that writes them.
 
     The unit is not published, so that people are counted here, before it goes; and columns are
@@ -129,15 +127,15 @@ def _count_first(chosen: Chosen, asked: model.Table, recoded: Recoded) -> _Count
     columns = engine.columns(relation)
     told = tuple(column for column in columns if column.name != recoded.order)
     kept = Table(engine, relation, told, subject.table.label)
-    found = measure_table(kept, asked, population=_population(chosen, recoded.labeled))
+    found = measure_table(kept, asked, population=_generalized_population(chosen, recoded.labeled))
     require_holds(found)
     seen = replace(kept, columns=tuple(c for c in told if c.name not in unit))
     names = [column.name for column in columns if column.name not in unit]
     query = build.select(*map(build.column, names), source=relation)
-    return _Counted(kept, seen, query, found)
+    return _MeasuredRows(kept, seen, query, found)
 
 
-def _of_rows(asked: model.Table) -> model.Table:
+def _of_rows(asked: model.TablePolicy) -> model.TablePolicy:
     """Return the criteria that rows without their unit and their population can be asked for.
 
     A class has at least as many rows as people, and its people have the values that its rows have;
@@ -155,12 +153,12 @@ def _of_rows(asked: model.Table) -> model.Table:
     return replace(asked, criteria=tuple(kept))
 
 
-def _population(chosen: Chosen, labeled: Collection[str]) -> Table | None:
+def _generalized_population(chosen: ChosenRecoding, labeled: Collection[str]) -> Table | None:
     if chosen.reading.problem.population is None or "node" not in chosen.recoding.notes:
         return None
     node = list(chosen.recoding.notes["node"].values())
     return open_table(generalized_population(chosen.reading, node, labeled=labeled))
 
 
-def _unmeasured() -> NoReturn:
+def _raise_unmeasured() -> NoReturn:
     raise Bug("A release was neither written nor measured.")

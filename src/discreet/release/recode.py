@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Column, Kind
 from discreet.errors import Bug
-from discreet.measure.encode import comparable
+from discreet.measure.encode import comparable_value
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.policy.hierarchy import TOP
-from discreet.release.anonymize.frequencies import label
-from discreet.release.anonymize.recoding import SUPPRESSED
+from discreet.release.anonymize.frequencies import label_rows
+from discreet.release.anonymize.read import EncodedProblem
+from discreet.release.anonymize.recoding import SUPPRESSED, Recoding
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Column
-    from discreet.release.anonymize.read import Reading
-    from discreet.release.anonymize.recoding import Recoding
 
 # Columns to sort by and to repeat rows by, unless the table has columns of these names.
 CLASS = "discreet class"
@@ -46,7 +39,7 @@ _NARROW = {
 
 
 @dataclass(frozen=True)
-class Recoded:
+class RecodedQuery:
     """The query of the released rows, which has the column `order` besides the released ones.
 
     `order` holds the place of the class. `labeled` are columns of labels, all others have the values
@@ -62,14 +55,14 @@ class Recoded:
     repeat: str | None = None
 
 
-def recode(
-    reading: Reading,
+def recode_table(
+    reading: EncodedProblem,
     recoding: Recoding,
     *,
     leave_out: Collection[str],
     drop_suppressed: bool,
     may_count: bool = False,
-) -> Recoded:
+) -> RecodedQuery:
     """Return the rows of the table with the labels of their classes, in the old order of columns.
 
     Rows that match no combination are suppressed: whatever went wrong, nobody is exposed. What the
@@ -98,7 +91,7 @@ def recode(
     query, others = (
         _from_groups(reading, recoding) if from_groups else _from_table(reading, recoding)
     )
-    query = query.join(_named(reading, recoding, changed))
+    query = query.join(_join_labels(reading, recoding, changed))
     hidden = build.is_null(build.column("class", of="c"))
     types = _narrow_types(reading) if from_groups else {}
     places = {column.name: j for j, column in enumerate(subject.quasi)}
@@ -110,15 +103,15 @@ def recode(
             tree = exp.case().when(hidden.copy(), build.text(TOP)).else_(tree)
         elif column.name in types:
             tree = exp.cast(tree, types[column.name])
-        query = query.select(build.named(tree, column.name))
-    order, copies = (_unused(name, subject.table.columns) for name in (CLASS, COPIES))
-    query = query.select(build.named(build.column("place", of="l"), order))
+        query = query.select(build.alias_as(tree, column.name))
+    order, copies = (_unused_name(name, subject.table.columns) for name in (CLASS, COPIES))
+    query = query.select(build.alias_as(build.column("place", of="l"), order))
     if from_groups:
-        query = query.select(build.named(build.column("rows", of="c"), copies))
+        query = query.select(build.alias_as(build.column("rows", of="c"), copies))
     if drop_suppressed:
         query = query.where(exp.not_(hidden.copy()))
     settled = places if from_groups else changed
-    return Recoded(
+    return RecodedQuery(
         query,
         order,
         frozenset(changed),
@@ -127,7 +120,7 @@ def recode(
     )
 
 
-def _narrow_types(reading: Reading) -> dict[str, exp.DataType]:
+def _narrow_types(reading: EncodedProblem) -> dict[str, exp.DataType]:
     """Return the types of the table's columns of narrow numbers, which a release keeps."""
     table = reading.cells.subject.table
     columns = [build.column(column.name) for column in table.columns]
@@ -135,7 +128,7 @@ def _narrow_types(reading: Reading) -> dict[str, exp.DataType]:
     return {field.name: _NARROW[field.type] for field in schema if field.type in _NARROW}
 
 
-def _unused(name: str, columns: Sequence[Column]) -> str:
+def _unused_name(name: str, columns: Sequence[Column]) -> str:
     """Return `name`, longer where a column is called so: one of the two would be lost."""
     taken = {column.name.casefold() for column in columns}
     while name in taken:
@@ -143,7 +136,7 @@ def _unused(name: str, columns: Sequence[Column]) -> str:
     return name
 
 
-def _says_it_all(reading: Reading, released: Sequence[Column]) -> bool:
+def _says_it_all(reading: EncodedProblem, released: Sequence[Column]) -> bool:
     """Return whether the distinct rows are kept, hold all that is released, and are far fewer."""
     cells = reading.cells
     subject = cells.subject
@@ -156,17 +149,17 @@ def _says_it_all(reading: Reading, released: Sequence[Column]) -> bool:
     )
 
 
-def _named(reading: Reading, recoding: Recoding, changed: Collection[str]) -> exp.Join:
+def _join_labels(reading: EncodedProblem, recoding: Recoding, changed: Collection[str]) -> exp.Join:
     """Return the join with `l`, the label of each class: a text, or the value where none changed."""
     subject = reading.cells.subject
     labels = {
-        f"l{j}": _labels(reading, recoding, j)
+        f"l{j}": _label_texts(reading, recoding, j)
         if column.name in changed
         else reading.values[j].take(pa.array(recoding.lows[:, j]))
         for j, column in enumerate(subject.quasi)
     }
     table = pa.table(
-        {"class": np.arange(len(recoding)), "place": _places(list(labels.values())), **labels}
+        {"class": np.arange(len(recoding)), "place": _class_places(list(labels.values())), **labels}
     )
     return exp.Join(
         this=build.aliased_table(subject.table.engine.load(table.to_reader()), "l"),
@@ -175,7 +168,7 @@ def _named(reading: Reading, recoding: Recoding, changed: Collection[str]) -> ex
     )
 
 
-def _places(labels: Sequence[ArrowArray]) -> ArrowArray:
+def _class_places(labels: Sequence[ArrowArray]) -> ArrowArray:
     """Return the places of classes in the order of rows: those that are called alike share one.
 
     A group may have the name of a value, a value may be the text `*`, and a class may be as hidden as
@@ -184,7 +177,7 @@ def _places(labels: Sequence[ArrowArray]) -> ArrowArray:
     if not len(labels[0]):
         return pa.array([], pa.int64())
     encoded = [pc.dictionary_encode(texts, null_encoding="encode") for texts in labels]
-    numbers, count = label(
+    numbers, count = label_rows(
         [(one.indices.to_numpy(zero_copy_only=False), len(one.dictionary)) for one in encoded]
     )
     first = np.full(count, len(numbers), dtype=np.int64)
@@ -198,18 +191,22 @@ def _places(labels: Sequence[ArrowArray]) -> ArrowArray:
     return pa.array(first[numbers], mask=np.all(hidden, axis=0))
 
 
-def _from_table(reading: Reading, recoding: Recoding) -> tuple[exp.Select, dict[str, exp.Expr]]:
+def _from_table(
+    reading: EncodedProblem, recoding: Recoding
+) -> tuple[exp.Select, dict[str, exp.Expr]]:
     """Return `FROM table AS t` joined with `c`, the class of each row, and the table's columns."""
     table = reading.cells.subject.table
-    quasi = [comparable(column, of="t") for column in reading.cells.subject.quasi]
+    quasi = [comparable_value(column, of="t") for column in reading.cells.subject.quasi]
     source = exp.Select().from_(build.aliased_table(table.relation, "t"))
     others: dict[str, exp.Expr] = {
         column.name: build.column(column.name, of="t") for column in table.columns
     }
-    return source.join(_classes(reading, recoding, quasi)), others
+    return source.join(_join_classes(reading, recoding, quasi)), others
 
 
-def _from_groups(reading: Reading, recoding: Recoding) -> tuple[exp.Select, dict[str, exp.Expr]]:
+def _from_groups(
+    reading: EncodedProblem, recoding: Recoding
+) -> tuple[exp.Select, dict[str, exp.Expr]]:
     """Return `FROM` the distinct rows of each class as `c`, with their number `rows`."""
     groups = reading.cells.groups
     if groups is None:
@@ -220,11 +217,11 @@ def _from_groups(reading: Reading, recoding: Recoding) -> tuple[exp.Select, dict
     keys = [build.column("class", of="c"), *(build.column(name, of="t") for name in sensitive)]
     counted = (
         build.select(
-            *(build.named(key, key.name) for key in keys),
-            build.named(build.total(build.column("rows", of="t")), "rows"),
+            *(build.alias_as(key, key.name) for key in keys),
+            build.alias_as(build.sum_integers(build.column("rows", of="t")), "rows"),
             source=build.aliased_table(groups.relation, "t"),
         )
-        .join(_classes(reading, recoding, quasi))
+        .join(_join_classes(reading, recoding, quasi))
         .group_by(*(key.copy() for key in keys))
     )
     others: dict[str, exp.Expr] = {column.name: exp.null() for column in subject.quasi}
@@ -235,7 +232,9 @@ def _from_groups(reading: Reading, recoding: Recoding) -> tuple[exp.Select, dict
     return exp.Select().from_(build.subquery(counted, "c")), others
 
 
-def _classes(reading: Reading, recoding: Recoding, quasi: Sequence[exp.Expr]) -> exp.Join:
+def _join_classes(
+    reading: EncodedProblem, recoding: Recoding, quasi: Sequence[exp.Expr]
+) -> exp.Join:
     """Return the join with `c`, the class of each combination of the values `quasi`."""
     kept = recoding.classes != SUPPRESSED
     codes = reading.problem.table.codes[kept]
@@ -258,7 +257,7 @@ def _classes(reading: Reading, recoding: Recoding, quasi: Sequence[exp.Expr]) ->
     )
 
 
-def _labels(reading: Reading, recoding: Recoding, j: int) -> ArrowArray:
+def _label_texts(reading: EncodedProblem, recoding: Recoding, j: int) -> ArrowArray:
     """Return the text of each class's label on attribute j."""
     attribute = reading.problem.attributes[j]
     levels, lows, highs = recoding.levels[:, j], recoding.lows[:, j], recoding.highs[:, j]

@@ -15,20 +15,18 @@ import json
 import os
 import secrets
 import shutil
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.engines.address import without_password
 from discreet.errors import OutputRefused, RegistryFailed
 from discreet.policy import model
-from discreet.release.history import Earlier
+from discreet.release.history import EarlierRelease
 from discreet.stores.state_folder import state_folder
-from discreet.writing import write_private
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+from discreet.writing import write_private_file
 
 NAME = "discreet-releases"
 _KEY, _ENDING = "key", ".json"
@@ -36,7 +34,7 @@ _KEY_BYTES = 32
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReleaseSubject:
     """Whose rows are published: a table of a policy, a source, or both.
 
     Two releases are of the same people when they have the source in common, or table and policy, or
@@ -48,7 +46,7 @@ class Subject:
     source: str | None = None
     id: str | None = None
 
-    def is_same(self, other: Subject) -> bool:
+    def is_same(self, other: ReleaseSubject) -> bool:
         """Return whether releases of both may be of the same people."""
         by_policy = self.policy is not None and self.policy == other.policy
         by_source = self.source is not None and self.source == other.source
@@ -56,9 +54,9 @@ class Subject:
         return by_id or by_source or (by_policy and self.table == other.table)
 
 
-def make_subject(table: str, *, policy: object, source: object) -> Subject:
+def make_subject(table: str, *, policy: object, source: object) -> ReleaseSubject:
     """Return whose rows `source` holds; files are named by where they really are."""
-    return Subject(table, _resolved(policy), _resolved(source))
+    return ReleaseSubject(table, _resolve_place(policy), _resolve_place(source))
 
 
 def registry_folders(*, policy: object, source: object) -> tuple[Path, ...]:
@@ -67,7 +65,9 @@ def registry_folders(*, policy: object, source: object) -> tuple[Path, ...]:
     The first is the main one. A source that is no file and has no policy is remembered in the folder
     of the user's own state, and so is one whose folders cannot be written.
     """
-    folders = [path.resolve().parent for path in map(_path, (policy, source)) if path is not None]
+    folders = [
+        path.resolve().parent for path in map(_find_path, (policy, source)) if path is not None
+    ]
     usable = [folder for folder in dict.fromkeys(folders) if os.access(folder, os.W_OK)]
     if usable:
         return tuple(folder / NAME for folder in usable)
@@ -78,28 +78,28 @@ def registry_folders(*, policy: object, source: object) -> tuple[Path, ...]:
 class Registry:
     """The folders in which the releases of a subject are remembered; none for a table without a place."""
 
-    subject: Subject
+    subject: ReleaseSubject
     folders: tuple[Path, ...] = ()
     made: str | None = None  # when the release that is about to be made is made
     quasi: tuple[str, ...] | None = None  # what outsiders are taken to know; None if nobody says
 
-    def earlier(self) -> tuple[Earlier, ...]:
+    def earlier(self) -> tuple[EarlierRelease, ...]:
         """Return the releases of the same people, oldest first.
 
         Raises:
             RegistryFailed: A record cannot be read: what it was of might be told together with this.
         """
-        found: dict[str, tuple[str, Earlier]] = {}
+        found: dict[str, tuple[str, EarlierRelease]] = {}
         for folder in self.folders:
             for path in sorted(folder.glob(f"*{_ENDING}")):
                 record = _read(path)
-                if self.subject.is_same(Subject(**record["subject"])):
-                    one = _earlier(record, self.folders)
+                if self.subject.is_same(ReleaseSubject(**record["subject"])):
+                    one = _earlier_release(record, self.folders)
                     found.setdefault(record["id"], (record["made"], one))
         return tuple(one for _, one in sorted(found.values(), key=lambda pair: pair[0]))
 
     @contextmanager
-    def publishing(self, output: str | None) -> Generator[Publishing]:
+    def begin_release(self, output: str | None) -> Generator[PendingRelease]:
         """Give what was published before, and remember what is published inside; None is a dry run.
 
         Nobody else publishes of these people meanwhile: two at once would not see each other. What is
@@ -108,8 +108,8 @@ class Registry:
         with ExitStack() as stack:
             if output is not None:
                 for folder in sorted(self.folders):
-                    stack.enter_context(_locked(folder))
-            one = Publishing(self, output, self.earlier())
+                    stack.enter_context(_lock_folder(folder))
+            one = PendingRelease(self, output, self.earlier())
             try:
                 yield one
             except BaseException:
@@ -117,12 +117,12 @@ class Registry:
                     one.record.forget()
                 raise
 
-    def add(self, output: str, rows: Path | None, sha256: str | None) -> Record | None:
+    def add(self, output: str, rows: Path | None, sha256: str | None) -> RegistryRecord | None:
         """Remember a release, with its rows where they are a file or a folder."""
         if not self.folders:
             return None
         identity = secrets.token_hex(16)
-        kept = _keep(rows, self.folders[0] / identity) if rows is not None else None
+        kept = _copy_rows(rows, self.folders[0] / identity) if rows is not None else None
         content = {
             "id": identity,
             "made": self.made,
@@ -134,28 +134,28 @@ class Registry:
         }
         for folder in self.folders:
             _write(folder / f"{identity}{_ENDING}", content)
-        return Record(self.folders, identity, content)
+        return RegistryRecord(self.folders, identity, content)
 
 
 def registry_of_table(
-    registry: Registry | None, table: str, policy: model.Table | None
+    registry: Registry | None, table: str, policy: model.TablePolicy | None
 ) -> Registry:
     """Return the registry of the table that the policy means, whatever its file is called."""
     if registry is None:
-        return Registry(Subject(table))
+        return Registry(ReleaseSubject(table))
     subject = replace(registry.subject, table=table, id=policy.id if policy else None)
-    quasi = policy.with_role(model.Role.QUASI_IDENTIFIER) if policy else None
+    quasi = policy.with_role(model.ColumnRole.QUASI_IDENTIFIER) if policy else None
     return replace(registry, subject=subject, quasi=tuple(quasi) if quasi is not None else None)
 
 
 @dataclass
-class Publishing:
+class PendingRelease:
     """A release on its way: what was published before it, and its own record once there is one."""
 
     registry: Registry
     output: str | None
-    earlier: tuple[Earlier, ...]
-    record: Record | None = None
+    earlier: tuple[EarlierRelease, ...]
+    record: RegistryRecord | None = None
     is_published: bool = False
 
     def remember(self, rows: Path | None, sha256: str | None) -> None:
@@ -171,22 +171,22 @@ class Publishing:
 
 
 @dataclass(frozen=True)
-class Record:
+class RegistryRecord:
     """One release in the registry."""
 
     folders: tuple[Path, ...]
     id: str
     content: Mapping[str, Any] = field(repr=False)
 
-    def amend(self, **more: Any) -> Record:
+    def amend(self, **more: Any) -> RegistryRecord:
         """Add what is known now to the main record."""
         changed = replace(self, content={**self.content, **more})
         _write(self.folders[0] / f"{self.id}{_ENDING}", changed.content)
         return changed
 
-    def with_rows(self, rows: Path, sha256: str | None) -> Record:
+    def with_rows(self, rows: Path, sha256: str | None) -> RegistryRecord:
         """Keep the rows, and say so in every folder."""
-        kept = _keep(rows, self.folders[0] / self.id)
+        kept = _copy_rows(rows, self.folders[0] / self.id)
         changed = replace(self, content={**self.content, "rows": str(kept), "sha256": sha256})
         for folder in self.folders:
             _write(folder / f"{self.id}{_ENDING}", changed.content)
@@ -204,17 +204,17 @@ class Record:
 
     def keyed_digest(self, path: Path) -> str:
         """Return a digest of a file that means nothing to anybody without the registry's key."""
-        return keyed_digest(path, key=_key(self.folders[0]))
+        return keyed_digest(path, key=_registry_key(self.folders[0]))
 
 
-def find_record(folders: Sequence[Path], identity: str) -> Record | None:
+def find_record(folders: Sequence[Path], identity: str) -> RegistryRecord | None:
     """Return the record of a release by its id, from the folder that has all of it."""
     for folder in folders:
         path = folder / f"{identity}{_ENDING}"
         if path.is_file():
             content = _read(path)
             if "arguments" in content or "files" in content:
-                return Record((folder,), identity, content)
+                return RegistryRecord((folder,), identity, content)
     return None
 
 
@@ -225,9 +225,9 @@ def keyed_digest(path: Path, *, key: bytes) -> str:
     return digest.hexdigest()
 
 
-def _earlier(record: Mapping[str, Any], folders: Sequence[Path]) -> Earlier:
+def _earlier_release(record: Mapping[str, Any], folders: Sequence[Path]) -> EarlierRelease:
     quasi = record["quasi"]
-    return Earlier(
+    return EarlierRelease(
         record["output"],
         record["sha256"],
         record["made"],
@@ -244,14 +244,14 @@ def _kept_rows(rows: str | None, folders: Sequence[Path]) -> str | None:
     return next((str(path) for path in moved if path.exists()), rows)
 
 
-def _keep(rows: Path, place: Path) -> Path:
+def _copy_rows(rows: Path, place: Path) -> Path:
     """Keep rows under a name of their own: a second link to the same bytes, or a copy."""
     target = place.with_name(f"{place.name}{''.join(rows.suffixes)}")
     try:
         if rows.is_dir():
-            shutil.copytree(rows, target, copy_function=_link)
+            shutil.copytree(rows, target, copy_function=_link_or_copy)
         else:
-            _link(str(rows), str(target))
+            _link_or_copy(str(rows), str(target))
     except OSError as error:
         raise RegistryFailed(
             f"The rows of a release cannot be kept in {place.parent}: {error.strerror}. Make room "
@@ -260,7 +260,7 @@ def _keep(rows: Path, place: Path) -> Path:
     return target
 
 
-def _link(source: str, target: str) -> str:
+def _link_or_copy(source: str, target: str) -> str:
     try:
         os.link(source, target)
     except OSError:
@@ -268,11 +268,13 @@ def _link(source: str, target: str) -> str:
     return target
 
 
-def _key(folder: Path) -> bytes:
+def _registry_key(folder: Path) -> bytes:
     path = folder / _KEY
     if not path.exists():
         with suppress(OutputRefused):  # another process made one meanwhile
-            write_private(path, secrets.token_hex(_KEY_BYTES).encode() + b"\n", may_exist=False)
+            write_private_file(
+                path, secrets.token_hex(_KEY_BYTES).encode() + b"\n", may_exist=False
+            )
     try:
         return bytes.fromhex(path.read_text("ascii").strip())
     except (OSError, ValueError):
@@ -280,9 +282,9 @@ def _key(folder: Path) -> bytes:
 
 
 @contextmanager
-def _locked(folder: Path) -> Generator[None]:
+def _lock_folder(folder: Path) -> Generator[None]:
     """Hold the folder alone; one in which nothing was remembered goes away again."""
-    handle = _hold(folder)
+    handle = _acquire_lock(folder)
     try:
         yield
     finally:
@@ -291,7 +293,7 @@ def _locked(folder: Path) -> Generator[None]:
         os.close(handle)
 
 
-def _hold(folder: Path) -> int:
+def _acquire_lock(folder: Path) -> int:
     while True:
         _make(folder)
         try:
@@ -318,13 +320,13 @@ def _make(folder: Path) -> None:
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    write_private(path, text.encode(), may_exist=True)
+    write_private_file(path, text.encode(), may_exist=True)
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        Subject(**content["subject"])
+        ReleaseSubject(**content["subject"])
         absent = dict.fromkeys(("made", "sha256", "rows", "quasi"))
         return {**absent, **content, "id": str(content["id"])}
     except (OSError, ValueError, KeyError, TypeError):
@@ -334,7 +336,7 @@ def _read(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _path(place: object) -> Path | None:
+def _find_path(place: object) -> Path | None:
     """Return the file that a place names, or the first of those that a pattern does."""
     if not isinstance(place, (str, Path)) or "://" in str(place):
         return None
@@ -342,8 +344,8 @@ def _path(place: object) -> Path | None:
     return Path(found[0]) if found else None
 
 
-def _resolved(place: object) -> str | None:
-    path = _path(place)
+def _resolve_place(place: object) -> str | None:
+    path = _find_path(place)
     if path is None:
         return without_password(place) if isinstance(place, str) and ":" in place else None
     if Path(str(place)).exists() or len(glob.glob(str(place))) == 1:  # noqa: PTH207

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from discreet.attack.finding import Finding
 from discreet.errors import Bug
+from discreet.measure.assessment import ClassView, CriterionVerdict
+from discreet.policy import model
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.attack.finding import Finding
-    from discreet.measure.assessment import ClassView, Verdict
     from discreet.measure.joint import JointUniqueness
     from discreet.measure.risk.sample import SampleRisk
-    from discreet.policy import model
-    from discreet.release.history import Earlier
-    from discreet.release.homogeneous import Homogeneous
-    from discreet.release.registry import Record
+    from discreet.release.history import EarlierRelease
+    from discreet.release.homogeneous import HomogeneousClasses
+    from discreet.release.registry import RegistryRecord
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Release(Result):
     withheld: int
     loss: float
     losses: Mapping[str, float]
-    criteria: tuple[Verdict, ...]
+    criteria: tuple[CriterionVerdict, ...]
     risk: Risks
     search: Mapping[str, Any]
     utility: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -66,7 +65,9 @@ class Release(Result):
     diversity: Mapping[str, tuple[ClassView, ...]] = field(
         default_factory=dict[str, "tuple[ClassView, ...]"]
     )
-    homogeneous: Mapping[str, Homogeneous] = field(default_factory=dict[str, "Homogeneous"])
+    homogeneous: Mapping[str, HomogeneousClasses] = field(
+        default_factory=dict[str, "HomogeneousClasses"]
+    )
     outliers: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     sha256: str | None = None
@@ -78,19 +79,19 @@ class Release(Result):
     findings: tuple[Finding, ...] = ()
     undecided: tuple[str, ...] = ()
     accepted_risk: str | None = None
-    history: tuple[Earlier, ...] = ()
+    history: tuple[EarlierRelease, ...] = ()
     not_tried: tuple[str, ...] = ()
     id: str | None = None
-    _record: Record | None = None
-    _policy: model.Table | None = None
+    _record: RegistryRecord | None = None
+    _policy: model.TablePolicy | None = None
 
     @property
-    def record(self) -> Record | None:
+    def record(self) -> RegistryRecord | None:
         """What the custodian's registry has of it, None where nothing is remembered."""
         return self._record
 
     @property
-    def policy(self) -> model.Table:
+    def policy(self) -> model.TablePolicy:
         """The policy as it was carried out."""
         if self._policy is None:
             raise Bug("A release has lost its policy.")

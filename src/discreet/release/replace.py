@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.engines.engine import Column, Engine, Table
 from discreet.errors import Bug
-from discreet.measure.encode import comparable
+from discreet.measure.encode import comparable_value
 from discreet.measure.values import distinct_values
+from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from discreet.engines.engine import Column, Engine, Table
-    from discreet.policy.hierarchies.arrow import ArrowArray
-
-    Change: TypeAlias = Callable[[ArrowArray], ArrowArray]
+Change: TypeAlias = Callable[[ArrowArray], ArrowArray]
 
 
 def replace_values(
@@ -36,7 +33,7 @@ def replace_values(
             continue
         change = changes.get(column.name)
         if change is None:
-            query = query.select(build.named(build.column(column.name, of="t"), column.name))
+            query = query.select(build.alias_as(build.column(column.name, of="t"), column.name))
             continue
         alias = f"r{index}"
         replacements = load_replacements(table.engine, table.relation, column, change)
@@ -45,10 +42,11 @@ def replace_values(
                 this=build.aliased_table(replacements, alias),
                 side="LEFT",
                 on=exp.EQ(
-                    this=comparable(column, of="t"), expression=build.column("value", of=alias)
+                    this=comparable_value(column, of="t"),
+                    expression=build.column("value", of=alias),
                 ),
             )
-        ).select(build.named(build.column("replacement", of=alias), column.name))
+        ).select(build.alias_as(build.column("replacement", of=alias), column.name))
     return query
 
 

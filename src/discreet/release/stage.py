@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import secrets
 import shutil
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from sqlglot import exp
+
+from discreet.engines.engine import Engine
 from discreet.errors import OutputRefused
-from discreet.release.output.target import FileTarget, FolderTarget
-from discreet.release.write import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from pathlib import Path
-
-    from sqlglot import exp
-
-    from discreet.engines.engine import Engine
-    from discreet.release.output.target import Target
-    from discreet.release.write import Written
+from discreet.release.output.target import FileTarget, FolderTarget, Target
+from discreet.release.write import WrittenOutput, write_rows
 
 
 @contextmanager
-def staged(
+def stage_output(
     engine: Engine,
     query: exp.Query,
     target: Target,
@@ -32,7 +26,7 @@ def staged(
     order: Sequence[str],
     settled: Sequence[str],
     repeat: str | None = None,
-) -> Generator[tuple[Target, Written]]:
+) -> Generator[tuple[Target, WrittenOutput]]:
     """Write the rows, give the place they are read back from, and publish them at a good end.
 
     An error inside leaves what was there before. A table in a database has no place beside it: it
@@ -53,7 +47,7 @@ def staged(
             engine, query, aside, order=order, hide=hide, settled=settled, repeat=repeat
         )
         yield aside, replace(written, place=target.place)
-        _publish(target, aside.path)
+        _move_into_place(target, aside.path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -67,7 +61,7 @@ def _make(folder: Path) -> None:
         ) from None
 
 
-def _publish(target: FileTarget | FolderTarget, made: Path) -> None:
+def _move_into_place(target: FileTarget | FolderTarget, made: Path) -> None:
     if target.path.exists() and not target.force:
         raise OutputRefused(f"{target.place} exists. Name another file, or add --force.")
     try:

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.measure.utility.distances import (
     Labeled,
-    cells_of,
+    label_unchanged,
     marginal_distance,
+    pairwise_cells,
     pairwise_distance,
-    unchanged,
 )
-from discreet.measure.utility.entropy import bits, lost_by_levels, lost_by_ranges
+from discreet.measure.utility.entropy import entropy_bits, lost_by_levels, lost_by_ranges
 from discreet.measure.utility.grouping import average_size, discernibility, share_of_worst
-from discreet.release.anonymize.frequencies import label, total
-from discreet.release.anonymize.recoding import SUPPRESSED, attribute_losses
-from discreet.release.prediction import classify
+from discreet.measure.utility.tasks import ClassifierAccuracy
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import label_rows, sum_by_label
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.read import EncodedProblem
+from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, attribute_losses
+from discreet.release.prediction import Goal, measure_classification
 from discreet.result import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.measure.utility.tasks import Classification
-    from discreet.release.anonymize.attribute import Attribute
-    from discreet.release.anonymize.problem import Problem
-    from discreet.release.anonymize.read import Reading
-    from discreet.release.anonymize.recoding import Recoding
-    from discreet.release.prediction import Goal
-
-    Spread = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Spread = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 PAIR_CELLS = 1_000_000  # a pair of columns with a larger table of counts is left out
 ALL_CELLS = 20_000_000  # so are pairs, largest first, when all of them take more
@@ -42,7 +36,7 @@ WORST_PAIRS = 5
 
 
 @dataclass(frozen=True)
-class Change(Result):
+class MetricChange(Result):
     """A number of the source and of the release."""
 
     before: float
@@ -50,7 +44,7 @@ class Change(Result):
 
 
 @dataclass(frozen=True)
-class Discernibility(Change):
+class Discernibility(MetricChange):
     """How many rows each row cannot be told from; `normalized` is 0 for the source, 1 at worst."""
 
     normalized: float
@@ -104,15 +98,17 @@ class Utility(Result):
     intensity: float
     discernibility: Discernibility
     discernibility_without_penalty: Discernibility
-    class_size: Change
-    c_avg: Change
+    class_size: MetricChange
+    c_avg: MetricChange
     columns: Mapping[str, ColumnUtility]
     marginal_distance: float
     pairwise: Pairwise
-    classification: Classification | None = None
+    classification: ClassifierAccuracy | None = None
 
 
-def measure_utility(reading: Reading, recoding: Recoding, *, goal: Goal | None = None) -> Utility:
+def measure_utility(
+    reading: EncodedProblem, recoding: Recoding, *, goal: Goal | None = None
+) -> Utility:
     """Return what `recoding` loses of the table that was read.
 
     A suppressed row has lost everything, in the way of a row whose labels are all `*`.
@@ -123,15 +119,15 @@ def measure_utility(reading: Reading, recoding: Recoding, *, goal: Goal | None =
         goal: The column that a classifier is to predict, before and after.
     """
     problem = reading.problem
-    columns = [_label(problem, recoding, j) for j in range(len(problem.attributes))]
+    columns = [_label_column(problem, recoding, j) for j in range(len(problem.attributes))]
     rows = problem.table.rows
     lost = attribute_losses(problem, recoding)
-    held = [bits(column.values, rows) for column in columns]
+    held = [entropy_bits(column.values, rows) for column in columns]
     gone = [_bits_lost(problem, recoding, j) for j in range(len(columns))]
     found = {
         attribute.name: ColumnUtility(
             loss=float(lost[j]),
-            intensity=_intensity(problem, recoding, j, loss=float(lost[j])),
+            intensity=_generalization_intensity(problem, recoding, j, loss=float(lost[j])),
             entropy=gone[j] / held[j] if held[j] else 0.0,
             distance=marginal_distance(columns[j], rows),
         )
@@ -143,18 +139,18 @@ def measure_utility(reading: Reading, recoding: Recoding, *, goal: Goal | None =
         granularity=float(lost @ spans / spans.sum()) if spans.any() else 0.0,
         entropy=sum(gone) / sum(held) if sum(held) else 0.0,
         intensity=float(np.mean([column.intensity for column in found.values()])),
-        **_grouping(problem, recoding),
+        **_grouping_measures(problem, recoding),
         columns=found,
         marginal_distance=float(np.mean([column.distance for column in found.values()])),
-        pairwise=_pairwise(problem, columns),
-        classification=classify(goal, columns) if goal is not None else None,
+        pairwise=_pairwise_distances(problem, columns),
+        classification=measure_classification(goal, columns) if goal is not None else None,
     )
 
 
-def _grouping(problem: Problem, recoding: Recoding) -> dict[str, Any]:
+def _grouping_measures(problem: Problem, recoding: Recoding) -> dict[str, Any]:
     rows, kept = problem.rows, recoding.classes != SUPPRESSED
     own = problem.table.rows
-    sizes = total(recoding.classes[kept], own[kept], len(recoding))
+    sizes = sum_by_label(recoding.classes[kept], own[kept], len(recoding))
     hidden = int(own[~kept].sum())
 
     def discern(penalty: int) -> Discernibility:
@@ -169,13 +165,13 @@ def _grouping(problem: Problem, recoding: Recoding) -> dict[str, Any]:
     return {
         "discernibility": discern(rows),
         "discernibility_without_penalty": discern(hidden),
-        "class_size": Change(before, after),
-        "c_avg": Change(before / k, after / k),
+        "class_size": MetricChange(before, after),
+        "c_avg": MetricChange(before / k, after / k),
     }
 
 
-def _levels(
-    attribute: Attribute, recoding: Recoding, j: int
+def _label_levels(
+    attribute: CodedAttribute, recoding: Recoding, j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return level, low and high of each combination's label; a suppressed one is on top."""
     top = attribute.height, 0, attribute.size - 1 if attribute.is_range else 0
@@ -190,12 +186,14 @@ def _levels(
     return levels, lows, highs
 
 
-def _intensity(problem: Problem, recoding: Recoding, j: int, *, loss: float) -> float:
+def _generalization_intensity(
+    problem: Problem, recoding: Recoding, j: int, *, loss: float
+) -> float:
     """Return the mean height of a column's labels; a range, which has no levels, is as high as wide."""
     attribute = problem.attributes[j]
     if attribute.is_range or not attribute.height:
         return loss
-    levels, _, _ = _levels(attribute, recoding, j)
+    levels, _, _ = _label_levels(attribute, recoding, j)
     rows = problem.table.rows
     return float(levels @ rows) / (attribute.height * max(int(rows.sum()), 1))
 
@@ -203,7 +201,7 @@ def _intensity(problem: Problem, recoding: Recoding, j: int, *, loss: float) -> 
 def _bits_lost(problem: Problem, recoding: Recoding, j: int) -> float:
     attribute = problem.attributes[j]
     values, rows = problem.table.codes[:, j].astype(np.int64), problem.table.rows
-    levels, lows, highs = _levels(attribute, recoding, j)
+    levels, lows, highs = _label_levels(attribute, recoding, j)
     if attribute.is_range:
         return lost_by_ranges(values, lows, highs, rows, attribute.size)
     shape = (attribute.height + 1, attribute.size)
@@ -211,12 +209,12 @@ def _bits_lost(problem: Problem, recoding: Recoding, j: int) -> float:
     return lost_by_levels(counts.reshape(shape), attribute.groups)
 
 
-def _label(problem: Problem, recoding: Recoding, j: int) -> Labeled:
+def _label_column(problem: Problem, recoding: Recoding, j: int) -> Labeled:
     """Return column j with its labels, as somebody reads them who knows the hierarchies only."""
     attribute = problem.attributes[j]
-    levels, lows, highs = _levels(attribute, recoding, j)
+    levels, lows, highs = _label_levels(attribute, recoding, j)
     bound = max(attribute.size, *attribute.cardinalities)
-    labels, count = label([(levels, attribute.height + 1), (lows, bound), (highs, bound)])
+    labels, count = label_rows([(levels, attribute.height + 1), (lows, bound), (highs, bound)])
     one = np.empty(count, dtype=np.int64)
     one[labels[::-1]] = np.arange(len(labels))[::-1]
     levels, lows, highs = levels[one], lows[one], highs[one]
@@ -243,7 +241,7 @@ def _spread_ranges(size: int, lows: NDArray[np.int64], highs: NDArray[np.int64])
 
 
 def _spread_groups(
-    attribute: Attribute, levels: NDArray[np.int64], groups: NDArray[np.int64]
+    attribute: CodedAttribute, levels: NDArray[np.int64], groups: NDArray[np.int64]
 ) -> Spread:
     parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
     for level in np.flatnonzero(np.bincount(levels)):
@@ -251,7 +249,7 @@ def _spread_groups(
         # Where a value's label on this level is, behind the last one if it is not used.
         places = np.full(attribute.cardinalities[level], len(on), dtype=np.int64)
         places[groups[on]] = np.arange(len(on))
-        each = 1 / np.append(_covered(attribute, int(level))[groups[on]], np.inf)
+        each = 1 / np.append(_covered_values(attribute, int(level))[groups[on]], np.inf)
         places = places[attribute.groups[level]]
         parts.append((np.append(on, 0), places, each[:, None]))
 
@@ -264,7 +262,7 @@ def _spread_groups(
     return spread
 
 
-def _covered(attribute: Attribute, level: int) -> NDArray[np.float64]:
+def _covered_values(attribute: CodedAttribute, level: int) -> NDArray[np.float64]:
     """Return how many values each group of a level stands for, those the table lacks among them."""
     groups = attribute.groups[level]
     known = np.rint(attribute.shares[level] / attribute.leaf)
@@ -272,7 +270,7 @@ def _covered(attribute: Attribute, level: int) -> NDArray[np.float64]:
     return np.maximum(known, present)
 
 
-def _pairwise(problem: Problem, columns: Sequence[Labeled]) -> Pairwise:
+def _pairwise_distances(problem: Problem, columns: Sequence[Labeled]) -> Pairwise:
     """Return distances of pairs of quasi-identifiers, and of each with every sensitive column."""
     table, names = problem.table, [attribute.name for attribute in problem.attributes]
     pairs = [
@@ -280,12 +278,14 @@ def _pairwise(problem: Problem, columns: Sequence[Labeled]) -> Pairwise:
         for i, j in combinations(range(len(columns)), 2)
     ]
     for name, histogram in zip(problem.judge.columns, table.histograms, strict=True):
-        kept = unchanged(histogram.codes, int(histogram.codes.max(initial=-1)) + 1)
+        kept = label_unchanged(histogram.codes, int(histogram.codes.max(initial=-1)) + 1)
         pairs += [
             ((names[j], name), column.take(histogram.owners), kept, histogram.counts)
             for j, column in enumerate(columns)
         ]
-    costs = np.array([cells_of(first, second) for _, first, second, _ in pairs], dtype=np.int64)
+    costs = np.array(
+        [pairwise_cells(first, second) for _, first, second, _ in pairs], dtype=np.int64
+    )
     order = np.argsort(costs, kind="stable")
     affordable = (costs[order] <= PAIR_CELLS) & (
         np.cumsum(costs[order] + 2 * len(table)) <= ALL_CELLS

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.engines.connect import open_table
 from discreet.engines.delimited import open_texts
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.scratch import Scratch, innermost
+from discreet.engines.engine import Engine, Table
+from discreet.engines.scratch import ScratchEngine, innermost
 from discreet.errors import ReleaseFailed
-from discreet.measure.assess import measure
+from discreet.measure.assess import assess_binding
+from discreet.measure.assessment import Assessment
 from discreet.measure.risk.sample import AT_RISK_ABOVE
-from discreet.measure.subject import bind, on_engine
+from discreet.measure.roles import bind_roles, on_engine
 from discreet.policy import model
-from discreet.release.output.target import FileTarget
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from discreet.engines.engine import Engine, Table
-    from discreet.measure.assessment import Assessment
-    from discreet.release.output.target import Target
+from discreet.release.output.target import FileTarget, Target
 
 
 @contextmanager
-def read_again(target: Target, policy: model.Table, *, engine: Engine) -> Generator[Table]:
+def read_again(target: Target, policy: model.TablePolicy, *, engine: Engine) -> Generator[Table]:
     """Open what was written to `target`; a DuckDB at hand reads it, which saves starting another."""
     home = innermost(engine)
     reader = home if isinstance(home, DuckDB) else None
@@ -38,7 +33,7 @@ def read_again(target: Target, policy: model.Table, *, engine: Engine) -> Genera
             opened.engine.close()
 
 
-def _as_texts(target: Target, policy: model.Table, reader: DuckDB | None) -> Table | None:
+def _as_texts(target: Target, policy: model.TablePolicy, reader: DuckDB | None) -> Table | None:
     """Return a file of texts read as such: equal values have equal texts, and only orders need more."""
     needs_order = any(
         isinstance(criterion, model.TCloseness) and criterion.distance == "ordered"
@@ -53,12 +48,12 @@ def _as_texts(target: Target, policy: model.Table, reader: DuckDB | None) -> Tab
 
 
 def measure_table(
-    table: Table, policy: model.Table, *, population: Table | None = None
+    table: Table, policy: model.TablePolicy, *, population: Table | None = None
 ) -> Assessment:
     """Return the assessment of a table by the criteria of `policy`."""
-    bound = bind(table, policy=of_release(policy))
-    with Scratch(table.engine) as scratch:
-        return measure(
+    bound = bind_roles(table, policy=policy_of_release(policy))
+    with ScratchEngine(table.engine) as scratch:
+        return assess_binding(
             on_engine(bound, scratch),
             population=population,
             fraction=None,
@@ -86,7 +81,7 @@ def require_holds(found: Assessment) -> None:
         )
 
 
-def require_same(digest: str | None, expected: str | None) -> None:
+def require_same_digest(digest: str | None, expected: str | None) -> None:
     """Refuse a release made again that came out otherwise; tables have no digest.
 
     Raises:
@@ -100,13 +95,13 @@ def require_same(digest: str | None, expected: str | None) -> None:
         )
 
 
-def of_release(policy: model.Table) -> model.Table:
+def policy_of_release(policy: model.TablePolicy) -> model.TablePolicy:
     """Return what the policy says about a release: labels have no hierarchy, identifiers are gone."""
     columns = tuple(
         replace(column, hierarchy=None, values=None, bounds=None)
-        if column.role is model.Role.QUASI_IDENTIFIER
+        if column.role is model.ColumnRole.QUASI_IDENTIFIER
         else column
         for column in policy.columns
-        if column.role is not model.Role.IDENTIFIER
+        if column.role is not model.ColumnRole.IDENTIFIER
     )
     return replace(policy, columns=columns)

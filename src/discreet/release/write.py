@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine
 from discreet.engines.scratch import innermost
-from discreet.engines.transfer import fitted, on_duckdb, schema_of
+from discreet.engines.transfer import fit_decimals, on_duckdb, schema_of
 from discreet.errors import Bug
 from discreet.release.output.files import (
     copy_options,
@@ -24,7 +27,8 @@ from discreet.release.output.files import (
 )
 from discreet.release.output.tables import save_to_postgres, save_to_spark, spark_of
 from discreet.release.output.target import (
-    FORMS,
+    FILE_FORMATS,
+    FileFormat,
     FileTarget,
     FolderTarget,
     PostgresTarget,
@@ -34,20 +38,13 @@ from discreet.release.output.target import (
 )
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
+ArrowField: TypeAlias = Any  # pyarrow ships no types
 
-    from discreet.engines.engine import Engine
-    from discreet.release.output.target import Form
-
-    ArrowField: TypeAlias = Any  # pyarrow ships no types
-
-__all__ = ["Target", "Written", "parse_target", "sha256_of_source", "write_rows"]
+__all__ = ["Target", "WrittenOutput", "parse_target", "sha256_of_source", "write_rows"]
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenOutput:
     """What was written where; a table has no bytes and no digest."""
 
     place: str
@@ -65,7 +62,7 @@ def write_rows(
     hide: Collection[str] = (),
     settled: Collection[str] = (),
     repeat: str | None = None,
-) -> Written:
+) -> WrittenOutput:
     """Write the rows of `query`, all of them or nothing, and say what was written.
 
     Rows are sorted by the columns in `order` and then by every column that is written, texts last,
@@ -85,19 +82,19 @@ def write_rows(
     if repeat is not None and not repeats(engine, target):
         raise Bug("Rows are repeated by DuckDB, and it does not write to this target.")
     if isinstance(target, (FileTarget, FolderTarget)):
-        query = fitted(engine, query)
+        query = fit_decimals(engine, query)
     schema = schema_of(engine, query)
-    plan = _Plan(tuple(schema), tuple(order), frozenset(hide), frozenset(settled), repeat)
+    plan = _WritePlan(tuple(schema), tuple(order), frozenset(hide), frozenset(settled), repeat)
     match target:
         case FileTarget():
             return _write_file(engine, query, target, plan)
         case FolderTarget():
             return _write_folder(engine, query, target, plan)
         case PostgresTarget():
-            rows = save_to_postgres(engine, plan.sorted(_inner(query)), target)
+            rows = save_to_postgres(engine, plan.sorted(_wrap_query(query)), target)
         case SparkTarget():
-            rows = save_to_spark(engine, plan.sorted(_inner(query)), target)
-    return Written(target.place, rows)
+            rows = save_to_spark(engine, plan.sorted(_wrap_query(query)), target)
+    return WrittenOutput(target.place, rows)
 
 
 def sha256_of_source(path: Path) -> str:
@@ -106,7 +103,7 @@ def sha256_of_source(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _WritePlan:
     """Which columns are written, and in which order of rows."""
 
     fields: tuple[ArrowField, ...]
@@ -141,24 +138,24 @@ class _Plan:
 
     def unsorted(self, source: exp.Expr) -> exp.Select:
         """Return the query that reads all columns of `source`, called r."""
-        return build.select(*map(_written, self.fields), source=source)
+        return build.select(*map(_normalize_zero, self.fields), source=source)
 
     def sorted(self, source: exp.Expr) -> exp.Select:
         """Return the query that reads `source`, called r, leaves out what is hidden, and sorts."""
         written = [field for field in self.fields if field.name not in self.hide]
-        query = build.select(*map(_written, written), source=source)
+        query = build.select(*map(_normalize_zero, written), source=source)
         if self.repeat is not None:
-            query = query.select(build.named(build.column(self.repeat, of="r"), self.repeat))
-        ordered = build.ordered(query, [build.column(name, of="r") for name in self.keys])
-        return ordered if self.repeat is None else self._repeated(ordered, self.repeat)
+            query = query.select(build.alias_as(build.column(self.repeat, of="r"), self.repeat))
+        ordered = build.order_nulls_last(query, [build.column(name, of="r") for name in self.keys])
+        return ordered if self.repeat is None else self._repeat_rows(ordered, self.repeat)
 
-    def _repeated(self, ordered: exp.Select, repeat: str) -> exp.Select:
+    def _repeat_rows(self, ordered: exp.Select, repeat: str) -> exp.Select:
         """Return each row of `ordered` as often as it says, side by side."""
         columns = [build.column(name) for name in self.columns]
         copies = exp.Anonymous(this="range", expressions=[build.column(repeat)])
         expanded = build.select(
             *columns,
-            build.named(exp.Anonymous(this="unnest", expressions=[copies]), repeat),
+            build.alias_as(exp.Anonymous(this="unnest", expressions=[copies]), repeat),
             source=build.subquery(ordered, "s"),
         )
         return build.select(
@@ -172,7 +169,7 @@ def repeats(engine: Engine, target: Target) -> bool:
     return isinstance(target, FileTarget) or (isinstance(target, FolderTarget) and not is_spark)
 
 
-def _written(field: ArrowField) -> exp.Expr:
+def _normalize_zero(field: ArrowField) -> exp.Expr:
     """Return a column without minus zero, which equals zero and yet is written otherwise.
 
     Where the two are equal in an order, the order of the source would decide between them.
@@ -181,39 +178,47 @@ def _written(field: ArrowField) -> exp.Expr:
     if pa.types.is_floating(field.type):
         kind = "FLOAT" if pa.types.is_float32(field.type) else "DOUBLE"
         column = exp.Add(this=column, expression=exp.cast(build.number(0), kind))
-    return build.named(column, field.name)
+    return build.alias_as(column, field.name)
 
 
-def _write_file(engine: Engine, query: exp.Query, target: FileTarget, plan: _Plan) -> Written:
+def _write_file(
+    engine: Engine, query: exp.Query, target: FileTarget, plan: _WritePlan
+) -> WrittenOutput:
     with whole_file(target) as beside:
-        rows = _export(engine, query, plan, beside, form=target.form)
-    return Written(target.place, rows, target.path.stat().st_size, file_digest(target.path))
+        rows = _export_file(engine, query, plan, beside, form=target.form)
+    return WrittenOutput(target.place, rows, target.path.stat().st_size, file_digest(target.path))
 
 
-def _export(engine: Engine, query: exp.Query, plan: _Plan, path: Path, *, form: Form) -> int:
+def _export_file(
+    engine: Engine, query: exp.Query, plan: _WritePlan, path: Path, *, form: FileFormat
+) -> int:
     """Write one file. DuckDB writes and sorts for all engines, so that all give the same bytes."""
     home = innermost(engine)
     options = copy_options(form)
     if isinstance(home, DuckDB):
-        return home.export(plan.sorted(_inner(query)), path, options=options)
+        return home.export(plan.sorted(_wrap_query(query)), path, options=options)
     with on_duckdb(engine, query) as (writer, relation):
         rows = plan.sorted(build.aliased_table(relation, "r"))
         return writer.export(rows, path, options=options)
 
 
-def _write_folder(engine: Engine, query: exp.Query, target: FolderTarget, plan: _Plan) -> Written:
+def _write_folder(
+    engine: Engine, query: exp.Query, target: FolderTarget, plan: _WritePlan
+) -> WrittenOutput:
     spark = spark_of(engine)
     with whole_folder(target) as beside:
         if spark is None:
-            rows = _export(engine, query, plan, beside / part_name(0), form=FORMS[".parquet"])
+            rows = _export_file(
+                engine, query, plan, beside / part_name(0), form=FILE_FORMATS[".parquet"]
+            )
         else:
-            inner = plan.unsorted(_inner(query))
+            inner = plan.unsorted(_wrap_query(query))
             rows = spark.export(inner, beside.absolute(), columns=plan.columns, keys=plan.keys)
             number_parts(beside)
             require_rows(beside, rows)
     sizes = sum(path.stat().st_size for path in target.path.iterdir())
-    return Written(target.place, rows, sizes, folder_digest(target.path))
+    return WrittenOutput(target.place, rows, sizes, folder_digest(target.path))
 
 
-def _inner(query: exp.Query) -> exp.Subquery:
+def _wrap_query(query: exp.Query) -> exp.Subquery:
     return build.subquery(query.copy(), "r")

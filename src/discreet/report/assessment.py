@@ -9,27 +9,33 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from discreet.measure.criteria.words import criterion, reached, required
-from discreet.measure.describe import bins, percent
-from discreet.report import charts, words
-from discreet.report.page import Figure, Status, Table, render_page
-from discreet.report.risk import estimates, presence, risk
+from discreet.measure.assessment import Assessment, Selectivity
+from discreet.measure.criteria.wording import (
+    describe_criterion,
+    describe_level,
+    describe_requirement,
+)
+from discreet.measure.describe import bin_sizes, format_percent
+from discreet.report import charts, wording
+from discreet.report.page import Figure, PageTable, Status, render_page
+from discreet.report.risk import (
+    EstimatePart,
+    PresencePart,
+    RiskPart,
+    estimate_part,
+    presence_part,
+    risk_part,
+)
 from discreet.report.sensitive import SensitivePart, sensitive_parts
-from discreet.writing import write_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.measure.assessment import Assessment, Selectivity
-    from discreet.report.risk import EstimatePart, PresencePart, RiskPart
+from discreet.writing import write_atomically
 
 COLUMNS_DRAWN = 15
 
 
 @dataclass(frozen=True)
-class Fact:
+class KeyFigure:
     """A number that stands for itself, and what it counts."""
 
     number: str
@@ -38,12 +44,12 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Chapter:
+class PageSection:
     """A chart beside its table, with a sentence that says what to see."""
 
     saying: str
     figure: Figure | None
-    table: Table | None
+    table: PageTable | None
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,13 @@ class AssessmentPage:
     status: Status | None
     status_words: str
     meaning: tuple[str, ...]
-    facts: tuple[Fact, ...]
-    criteria: Table | None
-    sizes: Chapter | None
-    columns: Chapter | None
-    combinations: Chapter | None
-    exposed: Table
-    exposures: Chapter | None
+    facts: tuple[KeyFigure, ...]
+    criteria: PageTable | None
+    sizes: PageSection | None
+    columns: PageSection | None
+    combinations: PageSection | None
+    exposed: PageTable
+    exposures: PageSection | None
     sensitive: tuple[SensitivePart, ...]
     risk: RiskPart
     population: EstimatePart | None
@@ -71,46 +77,47 @@ class AssessmentPage:
     computed: tuple[tuple[str, str], ...]
 
 
-def write_report(assessment: Assessment, path: Path) -> None:
+def write_assessment_report(assessment: Assessment, path: Path) -> None:
     """Write the report of `assessment` to `path`, replacing what was there, whole or not at all.
 
     Raises:
         OutputRefused: `path` is a folder, or its folder is missing or cannot be written.
     """
-    write_whole(path, render(assessment))
+    write_atomically(path, render_assessment_page(assessment))
 
 
-def render(assessment: Assessment, *, on: date | None = None) -> str:
+def render_assessment_page(assessment: Assessment, *, on: date | None = None) -> str:
     """Return the report of `assessment` as one HTML page, dated `on` (today when not given)."""
     return render_page(
-        "assessment.html.j2", page=summarize(assessment, on=on or datetime.now(UTC).date())
+        "assessment.html.j2",
+        page=summarize_assessment(assessment, on=on or datetime.now(UTC).date()),
     )
 
 
-def summarize(found: Assessment, *, on: date) -> AssessmentPage:
+def summarize_assessment(found: Assessment, *, on: date) -> AssessmentPage:
     """Return what the page of `found` shows."""
     source = file_name(found.source)
-    status, status_words = _status(found)
+    status, status_words = _criteria_status(found)
     return AssessmentPage(
         source=source,
         on=on,
         verdict=found.verdict.replace(found.source, source),
         status=status,
         status_words=status_words,
-        meaning=words.meaning(found),
-        facts=_facts(found),
-        criteria=_criteria(found),
-        sizes=_sizes(found),
-        columns=_columns(found),
-        combinations=_combinations(found),
-        exposed=_exposed(found),
-        exposures=_exposures(found),
+        meaning=wording.explain_assessment(found),
+        facts=_key_figures(found),
+        criteria=_criteria_table(found),
+        sizes=_class_size_section(found),
+        columns=_column_section(found),
+        combinations=_combination_section(found),
+        exposed=_exposure_table(found),
+        exposures=_exposure_section(found),
         sensitive=sensitive_parts(found),
-        risk=risk(found),
-        population=estimates(found.population) if found.population else None,
-        presence=presence(found.presence) if found.presence else None,
+        risk=risk_part(found),
+        population=estimate_part(found.population) if found.population else None,
+        presence=presence_part(found.presence) if found.presence else None,
         cautions=found.cautions + (found.combinations.cautions if found.combinations else ()),
-        computed=words.computed(found, source=source),
+        computed=wording.computation_notes(found, source=source),
     )
 
 
@@ -123,7 +130,7 @@ def file_name(source: str) -> str:
     return re.split(r"[/\\]", source.rstrip("/\\"))[-1] or source
 
 
-def _status(found: Assessment) -> tuple[Status | None, str]:
+def _criteria_status(found: Assessment) -> tuple[Status | None, str]:
     total = len(found.criteria)
     failed = sum(not verdict.holds for verdict in found.criteria)
     if not total:
@@ -140,40 +147,42 @@ def _status(found: Assessment) -> tuple[Status | None, str]:
     return Status(holds=False), f"The table fails {which}."
 
 
-def _facts(found: Assessment) -> tuple[Fact, ...]:
+def _key_figures(found: Assessment) -> tuple[KeyFigure, ...]:
     targeted = found.risk.prosecutor
-    facts = [Fact(f"{found.people:,}", "people in the table")]
+    facts = [KeyFigure(f"{found.people:,}", "people in the table")]
     if found.k is None:
-        return (*facts, Fact(f"{found.suppressed:,}", "rows suppressed"))
-    share = percent(found.unique / found.people)
-    facts.append(Fact(f"{found.unique:,}", f"are unique ({share})", is_alert=found.unique > 0))
-    facts.append(Fact(f"k = {found.k:,}", "people in the smallest class", is_alert=found.k == 1))
+        return (*facts, KeyFigure(f"{found.suppressed:,}", "rows suppressed"))
+    share = format_percent(found.unique / found.people)
+    facts.append(KeyFigure(f"{found.unique:,}", f"are unique ({share})", is_alert=found.unique > 0))
+    facts.append(
+        KeyFigure(f"k = {found.k:,}", "people in the smallest class", is_alert=found.k == 1)
+    )
     if targeted.share_at_risk is not None:
         facts.append(
-            Fact(
-                percent(targeted.share_at_risk),
-                f"can be found with a chance above {words.round_share(targeted.threshold)}",
+            KeyFigure(
+                format_percent(targeted.share_at_risk),
+                f"can be found with a chance above {wording.round_share(targeted.threshold)}",
                 is_alert=targeted.people_at_risk > 0,
             )
         )
     return tuple(facts)
 
 
-def _criteria(found: Assessment) -> Table | None:
+def _criteria_table(found: Assessment) -> PageTable | None:
     if not found.criteria:
         return None
     rows = tuple(
         (
-            criterion(verdict),
-            required(verdict),
-            reached(verdict, k=found.k),
+            describe_criterion(verdict),
+            describe_requirement(verdict),
+            describe_level(verdict, k=found.k),
             Status(holds=verdict.holds),
             f"{verdict.failing_people:,}",
             f"{verdict.failing_classes:,}",
         )
         for verdict in found.criteria
     )
-    return Table(
+    return PageTable(
         caption="What the policy demands and what the table reaches",
         header=("Criterion", "Required", "Reached", "Verdict", "People failing", "Classes failing"),
         rows=rows,
@@ -181,24 +190,24 @@ def _criteria(found: Assessment) -> Table | None:
     )
 
 
-def _sizes(found: Assessment) -> Chapter | None:
+def _class_size_section(found: Assessment) -> PageSection | None:
     if found.k is None:
         return None
     threshold = found.risk.prosecutor.threshold
     total = sum(found.class_sizes.values())
     rows: list[tuple[str, ...]] = []
     drawn: list[charts.Bar] = []
-    for first, last, people, classes in bins(dict(found.class_sizes)):
+    for first, last, people, classes in bin_sizes(dict(found.class_sizes)):
         label = f"{first:,}" if last == first else f"{first:,}–{last:,}" if last else f"{first:,}+"
-        share = percent(people / total)
-        rows.append((label, f"{classes:,}", f"{people:,}", share, words.chance(first)))
+        share = format_percent(people / total)
+        rows.append((label, f"{classes:,}", f"{people:,}", share, wording.chance_of_finding(first)))
         at_risk = people > 0 and 1 / first > threshold
         drawn.append(charts.Bar(label, people, f"{people:,} ({share})", is_alert=at_risk))
     figure = Figure(
         charts.bars(drawn, title="People by the size of their class", axis="People"),
         "People by the size of their class. " + _at_risk_below(threshold, drawn),
     )
-    table = Table(
+    table = PageTable(
         caption="Class sizes",
         header=("People in the class", "Classes", "People", "Share", "Found, at most"),
         rows=tuple(rows),
@@ -209,7 +218,7 @@ def _sizes(found: Assessment) -> Chapter | None:
         f"{found.classes:,} {'class' if found.classes == 1 else 'classes'}. "
         "The smaller the class, the easier its people are found."
     )
-    return Chapter(saying, figure, table)
+    return PageSection(saying, figure, table)
 
 
 def _at_risk_below(threshold: float, drawn: list[charts.Bar]) -> str:
@@ -218,15 +227,15 @@ def _at_risk_below(threshold: float, drawn: list[charts.Bar]) -> str:
         return ""
     if not any(bar.is_alert for bar in drawn):
         return f"Nobody is in a class of fewer than {smallest:,}."
-    limit = words.round_share(threshold)
+    limit = wording.round_share(threshold)
     return f"In a class of fewer than {smallest:,} (red) a person is found with a chance above {limit}."
 
 
-def _columns(found: Assessment) -> Chapter | None:
+def _column_section(found: Assessment) -> PageSection | None:
     if not found.columns:
         return None
     ranked = sorted(found.columns, key=lambda column: -column.unique)
-    table = Table(
+    table = PageTable(
         caption="Columns by themselves",
         header=("Column", "Role", "Distinct values", "Missing", "Unique people"),
         rows=tuple(
@@ -243,18 +252,18 @@ def _columns(found: Assessment) -> Chapter | None:
     )
     top = ranked[0]
     if not top.unique:
-        return Chapter("No column singles anybody out by itself.", None, table)
+        return PageSection("No column singles anybody out by itself.", None, table)
     away = "1 person" if top.unique == 1 else f"{top.unique:,} people"
     saying = f"Known by itself, {top.column} gives {away} away."
-    return Chapter(saying, _selectivity(ranked, people=found.people), table)
+    return PageSection(saying, _selectivity_figure(ranked, people=found.people), table)
 
 
-def _selectivity(ranked: list[Selectivity], *, people: int) -> Figure:
+def _selectivity_figure(ranked: list[Selectivity], *, people: int) -> Figure:
     drawn = [
         charts.Bar(
             column.column,
             column.unique / people,
-            f"{column.unique:,} ({percent(column.unique / people)})",
+            f"{column.unique:,} ({format_percent(column.unique / people)})",
         )
         for column in ranked[:COLUMNS_DRAWN]
     ]
@@ -269,22 +278,22 @@ def _selectivity(ranked: list[Selectivity], *, people: int) -> Figure:
     return Figure(svg, f"People who are the only ones with their value, by column{end}")
 
 
-def _combinations(found: Assessment) -> Chapter | None:
+def _combination_section(found: Assessment) -> PageSection | None:
     searched = found.combinations
     if searched is None:
         return None
     columns = "column" if searched.depth == 1 else "columns"
     if not searched.singled_out:
-        return Chapter(
+        return PageSection(
             f"Whoever knows at most {searched.depth} of these {columns} singles nobody out.",
             None,
             None,
         )
     are = "person is" if searched.singled_out == 1 else "people are"
-    share = percent(searched.singled_out / searched.people)
+    share = format_percent(searched.singled_out / searched.people)
     saying = f"{searched.singled_out:,} {are} singled out by at most {searched.depth} {columns} ({share})."
     telling = [column_set for column_set in searched.most_exposing if column_set.minimal]
-    table = Table(
+    table = PageTable(
         caption="The smallest sets of columns that single people out",
         header=("Columns", "Unique people", "Of them, on no smaller set", "Classes"),
         rows=tuple(
@@ -298,20 +307,20 @@ def _combinations(found: Assessment) -> Chapter | None:
         ),
         numbers=frozenset({1, 2, 3}),
     )
-    return Chapter(saying, None, table)
+    return PageSection(saying, None, table)
 
 
-def _exposed(found: Assessment) -> Table:
+def _exposure_table(found: Assessment) -> PageTable:
     """Return what no criterion looks at, held against its tolerance."""
-    return Table(
+    return PageTable(
         caption="What no criterion looks at, if the table is published as it is",
         header=("Exposed by", "People", "Share", "Tolerated", "In words"),
         rows=tuple(
             (
                 f"{one.attack} of {one.column}" if one.column else one.attack,
                 f"{one.people:,}",
-                percent(one.share),
-                percent(one.tolerance),
+                format_percent(one.share),
+                format_percent(one.tolerance),
                 one.words,
             )
             for one in found.exposures
@@ -320,13 +329,13 @@ def _exposed(found: Assessment) -> Table:
     )
 
 
-def _exposures(found: Assessment) -> Chapter | None:
+def _exposure_section(found: Assessment) -> PageSection | None:
     searched = found.combinations
     if searched is None or not searched.singled_out:
         return None
     ranked = sorted(searched.exposures, key=lambda exposure: -(exposure.contribution or 0.0))
     drawn = [
-        charts.Bar(exposure.column, part, percent(part))
+        charts.Bar(exposure.column, part, format_percent(part))
         for exposure in ranked[:COLUMNS_DRAWN]
         for part in ((exposure.contribution or 0.0) / 100,)
     ]
@@ -345,4 +354,4 @@ def _exposures(found: Assessment) -> Chapter | None:
         f"{ranked[0].column} takes part the most in singling people out: "
         "coarsening it is where to begin."
     )
-    return Chapter(saying, figure, None)
+    return PageSection(saying, figure, None)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import Bug, MissingExtra
 
@@ -19,8 +20,6 @@ try:
 except ImportError as error:
     raise MissingExtra(what="The HTML report", extra="report") from error
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 # One width for all, so that letters have one size: it still reads well on a narrow phone.
 WIDTH = 460
@@ -72,14 +71,14 @@ def bars(
         }
         for place, row in enumerate(rows)
     ]
-    names = {str(place): f"·{_shortened(row.label)}" for place, row in enumerate(rows)}
+    names = {str(place): f"·{_shorten_label(row.label)}" for place, row in enumerate(rows)}
     y = alt.Y(
         "place:O",
         title=None,
         axis=alt.Axis(
             # Behind a mark, which is cut off: a literal that is one of Vega's own words, such as
             # `if`, is taken for it.
-            labelExpr=f"slice({_literal(names)}[datum.value], 1)",
+            labelExpr=f"slice({_vega_literal(names)}[datum.value], 1)",
             ticks=False,
             domain=False,
             labelPadding=8,
@@ -114,8 +113,8 @@ def bars(
         )
     words = "; ".join(f"{row.label}: {row.text}" for row in rows)
     padding = {
-        "left": _room(_shortened(row.label) for row in rows),
-        "right": _room(row.text for row in rows),
+        "left": _label_width(_shorten_label(row.label) for row in rows),
+        "right": _label_width(row.text for row in rows),
         "top": 4,
         "bottom": 50,
     }
@@ -301,10 +300,10 @@ def _draw(
         allowed_base_urls=[],
         show_warnings=False,
     )
-    return _embeddable(drawn, title=title, words=words)
+    return _embeddable_svg(drawn, title=title, words=words)
 
 
-def _embeddable(drawn: str, *, title: str, words: str) -> str:
+def _embeddable_svg(drawn: str, *, title: str, words: str) -> str:
     found = re.match(r"<svg [^>]*?(viewBox=\"[^\"]*\")[^>]*>", drawn)
     if found is None:
         raise Bug("A chart was drawn without a view box. Please report it.")
@@ -321,22 +320,24 @@ def _embeddable(drawn: str, *, title: str, words: str) -> str:
     return head + rest
 
 
-def _room(texts: Iterable[str]) -> int:
+def _label_width(texts: Iterable[str]) -> int:
     """Return how much room the longest of some texts takes, and a little more."""
     return 16 + round(LETTER * max((len(text) for text in texts), default=0))
 
 
-def _shortened(label: str) -> str:
+def _shorten_label(label: str) -> str:
     return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
 
 
-def _literal(names: dict[str, str]) -> str:
+def _vega_literal(names: dict[str, str]) -> str:
     """Return names as an object literal of Vega's expressions, whatever letters they have."""
-    safe = {key: "".join(f"\\u{unit:04x}" for unit in _units(name)) for key, name in names.items()}
+    safe = {
+        key: "".join(f"\\u{unit:04x}" for unit in _utf16_units(name)) for key, name in names.items()
+    }
     return "{" + ",".join(f"'{key}':'{name}'" for key, name in safe.items()) + "}"
 
 
-def _units(text: str) -> list[int]:
+def _utf16_units(text: str) -> list[int]:
     """Return the UTF-16 code units of a text, as its escapes in an expression need them."""
     data = text.encode("utf-16-be", "surrogatepass")
     return [int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2)]

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from discreet.measure.describe import percent
-from discreet.report.assessment import Fact, file_name
-from discreet.report.page import Table, render_page
-from discreet.writing import write_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.release.deidentify.record import Deidentified
+from discreet.measure.describe import format_percent
+from discreet.release.deidentify.record import Deidentified
+from discreet.report.assessment import KeyFigure, file_name
+from discreet.report.page import PageTable, render_page
+from discreet.writing import write_atomically
 
 TITLES = {"safe-harbor": "Safe Harbor de-identification", "pseudonymize": "Pseudonymization"}
 
@@ -27,59 +23,59 @@ class DeidentifiedPage:
     source: str
     on: date
     verdict: str
-    facts: tuple[Fact, ...]
-    columns: Table
-    classes: Table | None
+    facts: tuple[KeyFigure, ...]
+    columns: PageTable
+    classes: PageTable | None
     warnings: tuple[str, ...]
     cautions: tuple[str, ...]
     computed: tuple[tuple[str, str], ...]
 
 
-def write_report(found: Deidentified, path: Path) -> None:
+def write_deidentified_report(found: Deidentified, path: Path) -> None:
     """Write the report of `found` to `path`, replacing what was there, whole or not at all."""
-    write_whole(path, render(found))
+    write_atomically(path, render_deidentified_page(found))
 
 
-def render(found: Deidentified, *, on: date | None = None) -> str:
+def render_deidentified_page(found: Deidentified, *, on: date | None = None) -> str:
     """Return the report of `found` as one HTML page, dated `on` (today when not given)."""
-    page = summarize(found, on=on or datetime.now(UTC).date())
+    page = summarize_deidentified(found, on=on or datetime.now(UTC).date())
     return render_page("deidentified.html.j2", page=page)
 
 
-def summarize(found: Deidentified, *, on: date) -> DeidentifiedPage:
+def summarize_deidentified(found: Deidentified, *, on: date) -> DeidentifiedPage:
     """Return what the page of `found` shows: names of columns and counts, no cell."""
     return DeidentifiedPage(
         title=TITLES[found.method],
         source=file_name(found.source),
         on=on,
         verdict=found.verdict,
-        facts=_facts(found),
-        columns=_columns(found),
-        classes=_classes(found),
+        facts=_key_figures(found),
+        columns=_column_table(found),
+        classes=_identifier_class_table(found),
         warnings=found.warnings,
         cautions=found.cautions,
-        computed=_computed(found),
+        computed=_computation_notes(found),
     )
 
 
-def _facts(found: Deidentified) -> tuple[Fact, ...]:
+def _key_figures(found: Deidentified) -> tuple[KeyFigure, ...]:
     removed = sum(column.removed for column in found.columns)
     changed = sum(column.changed for column in found.columns)
     facts = [
-        Fact(f"{found.rows:,}", "rows"),
-        Fact(f"{removed:,}", "cells removed"),
-        Fact(f"{changed:,}", "cells changed"),
+        KeyFigure(f"{found.rows:,}", "rows"),
+        KeyFigure(f"{removed:,}", "cells removed"),
+        KeyFigure(f"{changed:,}", "cells changed"),
     ]
     left = found.remaining
     if left is not None:
-        share = percent(left.unique / max(left.people, 1))
+        share = format_percent(left.unique / max(left.people, 1))
         label = f"people still unique on what is left ({share})"
-        facts.append(Fact(f"{left.unique:,}", label, is_alert=left.unique > 0))
+        facts.append(KeyFigure(f"{left.unique:,}", label, is_alert=left.unique > 0))
     return tuple(facts)
 
 
-def _columns(found: Deidentified) -> Table:
-    return Table(
+def _column_table(found: Deidentified) -> PageTable:
+    return PageTable(
         caption="What was done to each column, and why",
         header=("Column", "Class", "Done", "Cells", "Changed", "Removed", "Why"),
         rows=tuple(
@@ -98,10 +94,10 @@ def _columns(found: Deidentified) -> Table:
     )
 
 
-def _classes(found: Deidentified) -> Table | None:
+def _identifier_class_table(found: Deidentified) -> PageTable | None:
     if not found.classes:
         return None
-    return Table(
+    return PageTable(
         caption="The 18 classes of 45 CFR 164.514(b)(2)(i)",
         header=("Class", "Identifiers", "Found in", "Changed", "Removed", "In free text"),
         rows=tuple(
@@ -119,7 +115,7 @@ def _classes(found: Deidentified) -> Table | None:
     )
 
 
-def _computed(found: Deidentified) -> tuple[tuple[str, str], ...]:
+def _computation_notes(found: Deidentified) -> tuple[tuple[str, str], ...]:
     told = [("Source", file_name(found.source)), ("Rows", f"{found.rows:,}")]
     settings = found.settings
     if found.method == "safe-harbor":

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.measure.criteria.words import criterion, reached, required
-from discreet.measure.describe import percent
-from discreet.report.assessment import Fact, file_name
-from discreet.report.page import Status, Table, render_page
-from discreet.report.risk import estimates, risk
-from discreet.writing import write_whole
+from discreet.measure.criteria.wording import (
+    describe_criterion,
+    describe_level,
+    describe_requirement,
+)
+from discreet.measure.describe import format_percent
+from discreet.release.deidentify.attacks import AttackAttempt
+from discreet.report.assessment import KeyFigure, file_name
+from discreet.report.page import Figure, PageTable, Status, render_page
+from discreet.report.risk import EstimatePart, estimate_part, risk_part
+from discreet.writing import write_atomically
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.release.deidentify.attacks import Attack
     from discreet.release.deidentify.expert import Determination
-    from discreet.report.page import Figure
-    from discreet.report.risk import EstimatePart
 
 
 @dataclass(frozen=True)
@@ -31,31 +32,31 @@ class ExpertPage:
     verdict: str
     status: Status
     status_words: str
-    facts: tuple[Fact, ...]
-    risks: Table
+    facts: tuple[KeyFigure, ...]
+    risks: PageTable
     figure: Figure | None
     population: EstimatePart | None
-    tried: Table
-    not_tried: Table
-    criteria: Table | None
+    tried: PageTable
+    not_tried: PageTable
+    criteria: PageTable | None
     assumptions: tuple[str, ...]
     cautions: tuple[str, ...]
     expert: str | None
     computed: tuple[tuple[str, str], ...]
 
 
-def write_report(found: Determination, path: Path) -> None:
+def write_expert_report(found: Determination, path: Path) -> None:
     """Write the report of `found` to `path`, replacing what was there, whole or not at all."""
-    write_whole(path, render(found))
+    write_atomically(path, render_determination_page(found))
 
 
-def render(found: Determination, *, on: date | None = None) -> str:
+def render_determination_page(found: Determination, *, on: date | None = None) -> str:
     """Return the report of `found` as one HTML page, dated `on` (today when not given)."""
-    page = summarize(found, on=on or datetime.now(UTC).date())
+    page = summarize_determination(found, on=on or datetime.now(UTC).date())
     return render_page("expert.html.j2", page=page)
 
 
-def summarize(found: Determination, *, on: date) -> ExpertPage:
+def summarize_determination(found: Determination, *, on: date) -> ExpertPage:
     """Return what the page of `found` shows: names of columns and counts, no cell."""
     measured = found.assessment
     side = "not above" if found.holds else "above"
@@ -66,35 +67,35 @@ def summarize(found: Determination, *, on: date) -> ExpertPage:
         verdict=found.verdict.replace(found.source, source),
         status=Status(holds=found.holds),
         status_words=f"The residual risk is {side} the threshold.",
-        facts=_facts(found),
-        risks=_risks(found),
-        figure=risk(measured).figure if measured is not None else None,
-        population=estimates(measured.population) if measured and measured.population else None,
-        tried=_attacks("Attacks tried, and what they found", found.attacks_tried),
-        not_tried=_attacks("Attacks not tried, and why", found.attacks_not_tried),
-        criteria=_criteria(found),
+        facts=_key_figures(found),
+        risks=_risk_table(found),
+        figure=risk_part(measured).figure if measured is not None else None,
+        population=estimate_part(measured.population) if measured and measured.population else None,
+        tried=_attack_table("Attacks tried, and what they found", found.attacks_tried),
+        not_tried=_attack_table("Attacks not tried, and why", found.attacks_not_tried),
+        criteria=_criteria_table(found),
         assumptions=found.assumptions,
         cautions=found.cautions,
         expert=found.expert,
-        computed=_computed(found, source),
+        computed=_computation_notes(found, source),
     )
 
 
-def _facts(found: Determination) -> tuple[Fact, ...]:
+def _key_figures(found: Determination) -> tuple[KeyFigure, ...]:
     return (
-        Fact(percent(found.residual_risk), "residual risk", is_alert=not found.holds),
-        Fact(percent(found.threshold), "threshold chosen"),
-        Fact(f"{found.people:,}", "people in the table"),
-        Fact(f"{found.unique:,}", "are unique", is_alert=found.unique > 0),
+        KeyFigure(format_percent(found.residual_risk), "residual risk", is_alert=not found.holds),
+        KeyFigure(format_percent(found.threshold), "threshold chosen"),
+        KeyFigure(f"{found.people:,}", "people in the table"),
+        KeyFigure(f"{found.unique:,}", "are unique", is_alert=found.unique > 0),
     )
 
 
-def _risks(found: Determination) -> Table:
+def _risk_table(found: Determination) -> PageTable:
     def share(value: float | None) -> str:
-        return "does not apply" if value is None else percent(value)
+        return "does not apply" if value is None else format_percent(value)
 
-    return Table(
-        caption=f"Measured risks against the threshold of {percent(found.threshold)}",
+    return PageTable(
+        caption=f"Measured risks against the threshold of {format_percent(found.threshold)}",
         header=("Adversary", "Worst", "On average", "People above", "Verdict"),
         rows=tuple(
             (
@@ -111,22 +112,22 @@ def _risks(found: Determination) -> Table:
     )
 
 
-def _attacks(caption: str, attacks: tuple[Attack, ...]) -> Table:
+def _attack_table(caption: str, attacks: tuple[AttackAttempt, ...]) -> PageTable:
     rows = tuple((item.attack.capitalize(), item.finding) for item in attacks)
-    return Table(caption=caption, header=("Attack", "Finding"), rows=rows)
+    return PageTable(caption=caption, header=("Attack", "Finding"), rows=rows)
 
 
-def _criteria(found: Determination) -> Table | None:
+def _criteria_table(found: Determination) -> PageTable | None:
     if not found.criteria:
         return None
-    return Table(
+    return PageTable(
         caption="Criteria of the policy",
         header=("Criterion", "Required", "Reached", "Verdict"),
         rows=tuple(
             (
-                criterion(verdict),
-                required(verdict),
-                reached(verdict, k=found.k),
+                describe_criterion(verdict),
+                describe_requirement(verdict),
+                describe_level(verdict, k=found.k),
                 Status(holds=verdict.holds),
             )
             for verdict in found.criteria
@@ -134,7 +135,7 @@ def _criteria(found: Determination) -> Table | None:
     )
 
 
-def _computed(found: Determination, source: str) -> tuple[tuple[str, str], ...]:
+def _computation_notes(found: Determination, source: str) -> tuple[tuple[str, str], ...]:
     told = [
         ("Source", source),
         ("Rows", f"{found.rows:,}"),

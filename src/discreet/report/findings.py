@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from discreet.measure.describe import percent
-from discreet.report.assessment import Fact, file_name
+from discreet.attack.finding import Finding
+from discreet.measure.describe import format_percent
+from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.charts import Bar, bars
-from discreet.report.page import Figure, Status, Table, render_page
-from discreet.writing import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from discreet.attack.finding import Finding
+from discreet.report.page import Figure, PageTable, Status, render_page
+from discreet.writing import write_atomically
 
 
 @dataclass(frozen=True)
-class Told:
+class FindingSummary:
     """One finding in words and numbers."""
 
     attack: str
@@ -36,39 +32,39 @@ class FindingsPage:
     target: str
     on: date
     verdict: str
-    facts: tuple[Fact, ...]
+    facts: tuple[KeyFigure, ...]
     chart: Figure | None
-    overview: Table
-    findings: tuple[Told, ...]
+    overview: PageTable
+    findings: tuple[FindingSummary, ...]
 
 
-def write_report(findings: Sequence[Finding], path: Path) -> None:
+def write_findings_report(findings: Sequence[Finding], path: Path) -> None:
     """Write the report of `findings` to `path`, replacing what was there, whole or not at all."""
-    write_whole(path, render(findings))
+    write_atomically(path, render_findings_page(findings))
 
 
-def render(findings: Sequence[Finding], *, on: date | None = None) -> str:
+def render_findings_page(findings: Sequence[Finding], *, on: date | None = None) -> str:
     """Return the report of `findings` as one HTML page, dated `on` (today when not given)."""
-    page = summarize(findings, on=on or datetime.now(UTC).date())
+    page = summarize_findings(findings, on=on or datetime.now(UTC).date())
     return render_page("findings.html.j2", page=page)
 
 
-def summarize(findings: Sequence[Finding], *, on: date) -> FindingsPage:
+def summarize_findings(findings: Sequence[Finding], *, on: date) -> FindingsPage:
     """Return what the page shows: sentences, counts and shares; no example, no cell."""
     # Two releases may be attacked together; the page is named after all of them.
     targets = dict.fromkeys(file_name(found.target) for found in findings)
     return FindingsPage(
         target=", ".join(targets) or "nothing",
         on=on,
-        verdict=_verdict(findings),
-        facts=_facts(findings),
-        chart=_chart(findings),
+        verdict=_overall_verdict(findings),
+        facts=_key_figures(findings),
+        chart=_advantage_chart(findings),
         overview=findings_table(findings),
-        findings=tuple(_told(found) for found in findings),
+        findings=tuple(_summarize_finding(found) for found in findings),
     )
 
 
-def _verdict(findings: Sequence[Finding]) -> str:
+def _overall_verdict(findings: Sequence[Finding]) -> str:
     beyond = sum(found.exceeds for found in findings)
     if beyond:
         attacks = "1 attack learns" if beyond == 1 else f"{beyond} attacks learn"
@@ -80,28 +76,30 @@ def _verdict(findings: Sequence[Finding]) -> str:
     return "No attack learned anything about the people in it."
 
 
-def _facts(findings: Sequence[Finding]) -> tuple[Fact, ...]:
+def _key_figures(findings: Sequence[Finding]) -> tuple[KeyFigure, ...]:
     beyond = sum(found.exceeds for found in findings)
     worst = max((found.advantage for found in findings), default=0.0)
     questions = sum(found.queries for found in findings)
     facts = [
-        Fact(f"{len(findings):,}", "findings"),
-        Fact(f"{beyond:,}", "beyond tolerance", is_alert=beyond > 0),
-        Fact(percent(worst), "learned by the worst, beyond guessing", is_alert=beyond > 0),
+        KeyFigure(f"{len(findings):,}", "findings"),
+        KeyFigure(f"{beyond:,}", "beyond tolerance", is_alert=beyond > 0),
+        KeyFigure(
+            format_percent(worst), "learned by the worst, beyond guessing", is_alert=beyond > 0
+        ),
     ]
     if questions:
-        facts.append(Fact(f"{questions:,}", "questions asked"))
+        facts.append(KeyFigure(f"{questions:,}", "questions asked"))
     return tuple(facts)
 
 
-def _chart(findings: Sequence[Finding]) -> Figure | None:
+def _advantage_chart(findings: Sequence[Finding]) -> Figure | None:
     if not findings:
         return None
     rows = [
         Bar(
             found.attack,
             found.advantage,
-            percent(found.advantage),
+            format_percent(found.advantage),
             is_alert=found.exceeds,
             required=found.tolerance,
         )
@@ -113,7 +111,7 @@ def _chart(findings: Sequence[Finding]) -> Figure | None:
     return Figure(svg, f"{title}. A mark shows what is tolerated." if marks else f"{title}.")
 
 
-def findings_table(findings: Sequence[Finding]) -> Table:
+def findings_table(findings: Sequence[Finding]) -> PageTable:
     """Return one row per finding, in the order given."""
 
     def row(found: Finding) -> tuple[str | Status, ...]:
@@ -127,14 +125,14 @@ def findings_table(findings: Sequence[Finding]) -> Table:
             f"{found.targets:,}",
             f"{found.claimed:,}",
             "–" if found.correct is None else f"{found.correct:,}",
-            percent(found.rate),
-            f"{percent(low)} to {percent(high)}",
-            percent(max(reference)) if reference else "–",
-            percent(found.advantage),
+            format_percent(found.rate),
+            f"{format_percent(low)} to {format_percent(high)}",
+            format_percent(max(reference)) if reference else "–",
+            format_percent(found.advantage),
             state,
         )
 
-    return Table(
+    return PageTable(
         caption="Findings, worst first",
         header=(
             *("Attack", "Tried", "Claimed", "Right", "Exposed"),
@@ -145,12 +143,12 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     )
 
 
-def _told(found: Finding) -> Told:
+def _summarize_finding(found: Finding) -> FindingSummary:
     pairs = [("Needs to know", found.knowledge), ("What stops it", found.remedy)]
     if found.certainty is not None:
-        pairs.append(("How sure the adversary is", percent(found.certainty)))
+        pairs.append(("How sure the adversary is", format_percent(found.certainty)))
     if found.queries:
         pairs.append(("Questions asked", f"{found.queries:,}"))
     if found.tolerance is not None:
-        pairs.append(("Tolerated", percent(found.tolerance)))
-    return Told(found.title, found.verdict, found.exceeds, tuple(pairs))
+        pairs.append(("Tolerated", format_percent(found.tolerance)))
+    return FindingSummary(found.title, found.verdict, found.exceeds, tuple(pairs))

@@ -37,7 +37,7 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table with a caption; the first cell of each row names the row.
 
     `numbers` are the columns, counted from 0, whose cells are set to the right.
@@ -70,7 +70,7 @@ def render_page(template: str, **parts: object) -> str:
         loader=PackageLoader("discreet.report"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_unbroken,
+        finalize=_keep_percent_together,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -89,6 +89,6 @@ def code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
-def _unbroken(value: object) -> object:
+def _keep_percent_together(value: object) -> object:
     """Keep a number and its percent sign on one line."""
     return value.replace(" %", "\N{NO-BREAK SPACE}%") if isinstance(value, str) else value

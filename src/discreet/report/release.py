@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from discreet.measure.criteria.words import criterion, reached, required, share
-from discreet.measure.describe import counted, listed, percent
-from discreet.policy.model import Role
+from discreet.measure.criteria.wording import (
+    describe_criterion,
+    describe_level,
+    describe_requirement,
+    format_chance,
+)
+from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.policy.model import ColumnRole
 from discreet.policy.write import flow_text
-from discreet.report import charts, lost
-from discreet.report.assessment import Chapter, Fact, file_name
+from discreet.release.release import Release
+from discreet.report import charts, losses
+from discreet.report.assessment import KeyFigure, PageSection, file_name
 from discreet.report.findings import findings_table
-from discreet.report.page import Figure, Status, Table, render_page
-from discreet.report.words import chance, round_share
-from discreet.writing import write_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.release.release import Release
+from discreet.report.page import Figure, PageTable, Status, render_page
+from discreet.report.wording import chance_of_finding, round_share
+from discreet.writing import write_atomically
 
 METHODS = {
     "local": "Local recoding: each class is called by what its members share, and loses no more.",
@@ -54,39 +55,39 @@ class ReleasePage:
     status: Status
     status_words: str
     meaning: tuple[str, ...]
-    facts: tuple[Fact, ...]
+    facts: tuple[KeyFigure, ...]
     done: tuple[tuple[str, str], ...]
-    steps: Table | None
-    criteria: Table
-    homogeneous: Chapter | None
-    risk: Chapter
-    detail: Chapter
-    measures: Table | None
-    pairs: Chapter | None
-    frontier: Chapter | None
-    minimal: Table | None
-    attacks: Chapter | None
+    steps: PageTable | None
+    criteria: PageTable
+    homogeneous: PageSection | None
+    risk: PageSection
+    detail: PageSection
+    measures: PageTable | None
+    pairs: PageSection | None
+    frontier: PageSection | None
+    minimal: PageTable | None
+    attacks: PageSection | None
     outliers: tuple[str, ...]
     cautions: tuple[str, ...]
     provenance: tuple[tuple[str, str], ...]
 
 
-def write_report(found: Release, path: Path) -> None:
+def write_release_report(found: Release, path: Path) -> None:
     """Write the report of `found` to `path`, replacing what was there, whole or not at all.
 
     Raises:
         OutputRefused: `path` is a folder, or its folder is missing or cannot be written.
     """
-    write_whole(path, render(found))
+    write_atomically(path, render_release_page(found))
 
 
-def render(found: Release, *, on: date | None = None) -> str:
+def render_release_page(found: Release, *, on: date | None = None) -> str:
     """Return the report of `found` as one HTML page, dated `on` (today when not given)."""
-    page = summarize(found, on=on or datetime.now(UTC).date())
+    page = summarize_release(found, on=on or datetime.now(UTC).date())
     return render_page("release.html.j2", page=page)
 
 
-def summarize(found: Release, *, on: date) -> ReleasePage:
+def summarize_release(found: Release, *, on: date) -> ReleasePage:
     """Return what the page of `found` shows: names of columns, counts and shares, no cell."""
     source = file_name(found.source)
     holds = all(verdict.holds for verdict in found.criteria)
@@ -94,30 +95,30 @@ def summarize(found: Release, *, on: date) -> ReleasePage:
     return ReleasePage(
         source=source,
         on=on,
-        headline=_headline(found, source),
+        headline=_verdict_headline(found, source),
         verdict=found.verdict.replace(found.source, source),
         status=Status(holds=holds and is_tolerable),
-        status_words=_status(found, holds=holds),
-        meaning=_meaning(found),
-        facts=_facts(found),
-        done=_done(found),
-        steps=_steps(found),
-        criteria=_criteria(found),
-        homogeneous=_homogeneous(found),
-        risk=_risk(found),
-        detail=lost.detail(found),
-        measures=lost.measures(found),
-        pairs=lost.pairs(found),
-        frontier=lost.frontier(found),
-        minimal=_minimal(found),
-        attacks=_attacks(found),
+        status_words=_criteria_status(found, holds=holds),
+        meaning=_explain_release(found),
+        facts=_key_figures(found),
+        done=_applied_settings(found),
+        steps=_step_table(found),
+        criteria=_criteria_table(found),
+        homogeneous=_homogeneity_section(found),
+        risk=_risk_section(found),
+        detail=losses.detail_section(found),
+        measures=losses.utility_measures(found),
+        pairs=losses.worst_pairs(found),
+        frontier=losses.frontier_section(found),
+        minimal=_minimal_table(found),
+        attacks=_attack_section(found),
         outliers=(OUTLIERS,) if found.outliers else (),
         cautions=found.cautions,
-        provenance=_provenance(found, source),
+        provenance=_provenance_notes(found, source),
     )
 
 
-def _headline(found: Release, source: str) -> str:
+def _verdict_headline(found: Release, source: str) -> str:
     if found.k is None or found.suppressed == found.rows:
         return f"Every row of {source} is suppressed."
     if found.k == 1:
@@ -125,11 +126,11 @@ def _headline(found: Release, source: str) -> str:
     worst = next((one for one in found.findings if one.exceeds), None)
     if worst is not None:
         return worst.verdict
-    others = counted(found.k - 1, "other", "others")
+    others = format_count(found.k - 1, "other", "others")
     return f"Everybody in the release of {source} looks like at least {others}."
 
 
-def _status(found: Release, *, holds: bool) -> str:
+def _criteria_status(found: Release, *, holds: bool) -> str:
     total = len(found.criteria)
     which = "the only criterion" if total == 1 else f"all {total} criteria"
     where = (
@@ -138,15 +139,17 @@ def _status(found: Release, *, holds: bool) -> str:
     words = f"{'Meets' if holds else 'Does not meet'} {which}, measured {where}."
     beyond = sum(one.exceeds for one in found.findings)
     if beyond:
-        words += f" {counted(beyond, 'attack learns', 'attacks learn')} more than is tolerated."
+        words += (
+            f" {format_count(beyond, 'attack learns', 'attacks learn')} more than is tolerated."
+        )
     return " ".join([words, *found.undecided])
 
 
-def _meaning(found: Release) -> tuple[str, ...]:
-    quasi = found.policy.with_role(Role.QUASI_IDENTIFIER)
+def _explain_release(found: Release) -> tuple[str, ...]:
+    quasi = found.policy.with_role(ColumnRole.QUASI_IDENTIFIER)
     if found.k is None:
         return ("Every row is suppressed: nobody can be found, and nothing is told.",)
-    knows = f"the {listed(quasi)}" if len(quasi) <= 5 else f"the {len(quasi)} quasi-identifiers"
+    knows = f"the {join_names(quasi)}" if len(quasi) <= 5 else f"the {len(quasi)} quasi-identifiers"
     before, after = found.risk.before.prosecutor, found.risk.after.prosecutor
     first = (
         f"Somebody who knows {knows} of a person in this table finds at least {found.k:,} records "
@@ -155,35 +158,41 @@ def _meaning(found: Release) -> tuple[str, ...]:
     if before.worst is None or after.worst is None:
         return (first,)
     second = (
-        f"Before, {percent(before.share_at_risk or 0.0)} of people could be found with a chance above "
-        f"{round_share(before.threshold)}; now it is {percent(after.share_at_risk or 0.0)}. This "
+        f"Before, {format_percent(before.share_at_risk or 0.0)} of people could be found with a chance above "
+        f"{round_share(before.threshold)}; now it is {format_percent(after.share_at_risk or 0.0)}. This "
         "protects against outsiders who know those columns and no others: whether they may know "
         "more is for you to judge."
     )
     return first, second
 
 
-def _facts(found: Release) -> tuple[Fact, ...]:
+def _key_figures(found: Release) -> tuple[KeyFigure, ...]:
     k = "none" if found.k is None else f"k = {found.k:,}"
-    hidden = percent(found.suppressed / found.rows) if found.rows else "0 %"
+    hidden = format_percent(found.suppressed / found.rows) if found.rows else "0 %"
     return (
-        Fact(k, "people look alike, at least"),
-        Fact(f"{found.classes:,}", f"classes of {counted(found.people, 'person', 'people')}"),
-        Fact(percent(found.loss), "of the quasi-identifiers' detail is lost"),
-        Fact(f"{found.suppressed:,}", f"rows suppressed ({hidden})"),
+        KeyFigure(k, "people look alike, at least"),
+        KeyFigure(
+            f"{found.classes:,}", f"classes of {format_count(found.people, 'person', 'people')}"
+        ),
+        KeyFigure(format_percent(found.loss), "of the quasi-identifiers' detail is lost"),
+        KeyFigure(f"{found.suppressed:,}", f"rows suppressed ({hidden})"),
     )
 
 
-def _done(found: Release) -> tuple[tuple[str, str], ...]:
+def _applied_settings(found: Release) -> tuple[tuple[str, str], ...]:
     release = found.policy.release
     told = [("Method", METHODS.get(found.method, found.method)), *_search(found)]
-    told.append(("Quasi-identifiers", listed(found.policy.with_role(Role.QUASI_IDENTIFIER)) + "."))
-    sensitive = found.policy.with_role(Role.SENSITIVE)
+    told.append(
+        ("Quasi-identifiers", join_names(found.policy.with_role(ColumnRole.QUASI_IDENTIFIER)) + ".")
+    )
+    sensitive = found.policy.with_role(ColumnRole.SENSITIVE)
     if sensitive:
-        told.append(("Sensitive", f"{listed(sensitive)}: published as they are, within classes."))
-    left = f"{listed(found.left_out)}." if found.left_out else "No column."
+        told.append(
+            ("Sensitive", f"{join_names(sensitive)}: published as they are, within classes.")
+        )
+    left = f"{join_names(found.left_out)}." if found.left_out else "No column."
     told.append(("Left out", left))
-    hidden = f"{counted(found.suppressed, 'row', 'rows')} of {found.rows:,}"
+    hidden = f"{format_count(found.suppressed, 'row', 'rows')} of {found.rows:,}"
     allowed = f"; at most {round_share(release.suppress)} was allowed" if release.suppress else ""
     where = ""
     if found.suppressed:
@@ -211,7 +220,7 @@ def _search(found: Release) -> list[tuple[str, str]]:
     return [("Search", words)]
 
 
-def _steps(found: Release) -> Table | None:
+def _step_table(found: Release) -> PageTable | None:
     if not found.steps:
         return None
     rows = tuple(
@@ -219,18 +228,20 @@ def _steps(found: Release) -> Table | None:
         for step in found.steps
         for name in (next(iter(step)),)
     )
-    return Table("Steps before classes were made", ("Step", "Settings", "What it promises"), rows)
+    return PageTable(
+        "Steps before classes were made", ("Step", "Settings", "What it promises"), rows
+    )
 
 
-def _criteria(found: Release) -> Table:
-    return Table(
+def _criteria_table(found: Release) -> PageTable:
+    return PageTable(
         caption="What was demanded and what the release reaches",
         header=("Criterion", "Required", "Reached", "Verdict"),
         rows=tuple(
             (
-                criterion(verdict),
-                required(verdict),
-                reached(verdict, k=found.k),
+                describe_criterion(verdict),
+                describe_requirement(verdict),
+                describe_level(verdict, k=found.k),
                 Status(holds=verdict.holds),
             )
             for verdict in found.criteria
@@ -238,7 +249,7 @@ def _criteria(found: Release) -> Table:
     )
 
 
-def _attacks(found: Release) -> Chapter | None:
+def _attack_section(found: Release) -> PageSection | None:
     if not found.findings:
         return None
     said = "The rows were attacked before they were published. "
@@ -248,21 +259,21 @@ def _attacks(found: Release) -> Chapter | None:
         said += "What is beyond tolerance keeps a release back, unless the risk is accepted."
     else:
         said += "No attack learned more than is tolerated."
-    return Chapter(said, None, findings_table(found.findings))
+    return PageSection(said, None, findings_table(found.findings))
 
 
-def _homogeneous(found: Release) -> Chapter | None:
+def _homogeneity_section(found: Release) -> PageSection | None:
     if not found.homogeneous:
         return None
     rows = tuple(
         (
             column,
             f"{told.classes:,}",
-            f"{told.people:,} ({percent(told.people / found.people) if found.people else '0 %'})",
+            f"{told.people:,} ({format_percent(told.people / found.people) if found.people else '0 %'})",
         )
         for column, told in found.homogeneous.items()
     )
-    table = Table(
+    table = PageTable(
         "Classes without diversity",
         header=("Sensitive column", "Classes with one value", "People in them"),
         rows=rows,
@@ -275,10 +286,10 @@ def _homogeneous(found: Release) -> Chapter | None:
         )
     else:
         saying = "No class tells one sensitive value of all its people."
-    return Chapter(saying, None, table)
+    return PageSection(saying, None, table)
 
 
-def _risk(found: Release) -> Chapter:
+def _risk_section(found: Release) -> PageSection:
     before, after = found.risk.before.prosecutor, found.risk.after.prosecutor
     measured = [
         ("At worst", "Chance of being found, at worst", before.worst, after.worst),
@@ -291,7 +302,9 @@ def _risk(found: Release) -> Chapter:
         ),
     ]
     drawn = [
-        charts.Bar(f"{short}, {when}", value or 0.0, share(value), is_alert=when == "before")
+        charts.Bar(
+            f"{short}, {when}", value or 0.0, format_chance(value), is_alert=when == "before"
+        )
         for short, _, *values in measured
         for when, value in zip(("before", "after"), values, strict=True)
     ]
@@ -306,34 +319,34 @@ def _risk(found: Release) -> Chapter:
         "The chance of being found by somebody who knows that a person is in the table, in the "
         "source (red) and in the release.",
     )
-    rows = [(name, share(first), share(last)) for _, name, first, last in measured]
+    rows = [(name, format_chance(first), format_chance(last)) for _, name, first, last in measured]
     first, last = (
         "–" if one.marketer.expected_people is None else f"{one.marketer.expected_people:,.0f}"
         for one in (found.risk.before, found.risk.after)
     )
     rows.append(("People found by guessing at all of them, about", first, last))
-    table = Table(
+    table = PageTable(
         "Risk before and after", ("", "Before", "After"), tuple(rows), numbers=frozenset({1, 2})
     )
     worst = (
-        f" At worst it fell from {_chance(before.worst)} to {_chance(after.worst)}."
+        f" At worst it fell from {_chance_text(before.worst)} to {_chance_text(after.worst)}."
         if before.worst and after.worst and after.worst < before.worst
         else ""
     )
-    return Chapter(f"Who looks like nobody else is found for certain.{worst}", figure, table)
+    return PageSection(f"Who looks like nobody else is found for certain.{worst}", figure, table)
 
 
-def _chance(risk: float) -> str:
-    return chance(round(1 / risk))
+def _chance_text(risk: float) -> str:
+    return chance_of_finding(round(1 / risk))
 
 
-def _minimal(found: Release) -> Table | None:
+def _minimal_table(found: Release) -> PageTable | None:
     if not found.minimal:
         return None
     header = tuple(found.minimal[0])
     total = len(found.minimal)
     first = f"the first {MINIMAL_SHOWN} of {total:,}" if total > MINIMAL_SHOWN else f"all {total:,}"
-    return Table(
+    return PageTable(
         f"Minimal generalizations, as levels: {first}",
         header=("", *header),
         rows=tuple(
@@ -344,7 +357,7 @@ def _minimal(found: Release) -> Table | None:
     )
 
 
-def _provenance(found: Release, source: str) -> tuple[tuple[str, str], ...]:
+def _provenance_notes(found: Release, source: str) -> tuple[tuple[str, str], ...]:
     unit = (
         f"All rows with the same {found.unit} belong to one person."
         if found.unit

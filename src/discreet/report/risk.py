@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.measure.criteria.words import share
-from discreet.measure.describe import percent
+from discreet.measure.assessment import Assessment, Presence
+from discreet.measure.criteria.wording import format_chance
+from discreet.measure.describe import format_percent
 from discreet.report import charts
-from discreet.report.page import Figure, Table
-from discreet.report.words import round_share
+from discreet.report.page import Figure, PageTable
+from discreet.report.wording import round_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.measure.assessment import Assessment, Presence
-    from discreet.measure.risk.population import Estimate, PopulationUniques
+    from discreet.measure.risk.population import PopulationUniques, UniquesEstimate
     from discreet.measure.risk.sample import SampleRisk, TargetedRisk
 
 ESTIMATORS = {
@@ -29,7 +28,7 @@ ESTIMATORS = {
 class RiskPart:
     """The three adversaries' table, and how many people are found with which chance."""
 
-    table: Table
+    table: PageTable
     figure: Figure | None
     with_population: bool
 
@@ -39,7 +38,7 @@ class EstimatePart:
     """What is believed about the population, and every estimator's answer or its reason."""
 
     saying: str
-    table: Table
+    table: PageTable
 
 
 @dataclass(frozen=True)
@@ -47,22 +46,22 @@ class PresencePart:
     """What the population's table says about being in this one."""
 
     saying: str
-    table: Table
+    table: PageTable
 
 
-def risk(found: Assessment) -> RiskPart:
+def risk_part(found: Assessment) -> RiskPart:
     """Return the part about prosecutor, journalist and marketer."""
-    figure = _curve(found.class_sizes, found.risk.prosecutor) if found.class_sizes else None
-    return RiskPart(_adversaries(found.risk), figure, found.risk.with_population)
+    figure = _risk_curve(found.class_sizes, found.risk.prosecutor) if found.class_sizes else None
+    return RiskPart(_adversary_table(found.risk), figure, found.risk.with_population)
 
 
-def _adversaries(found: SampleRisk) -> Table:
+def _adversary_table(found: SampleRisk) -> PageTable:
     marketer = found.marketer
     expected = marketer.expected_people
     journalist = "knows that somebody is in the population, not whether in the table"
     if not found.with_population:
         journalist += "; no population was given, so the table itself stands for it"
-    return Table(
+    return PageTable(
         caption="Three adversaries",
         header=(
             "Adversary",
@@ -75,29 +74,29 @@ def _adversaries(found: SampleRisk) -> Table:
             (
                 "Prosecutor",
                 "knows that somebody is in the table",
-                *_targeted(found.prosecutor),
+                *_targeted_cells(found.prosecutor),
             ),
-            ("Journalist", journalist, *_targeted(found.journalist)),
+            ("Journalist", journalist, *_targeted_cells(found.journalist)),
             (
                 "Marketer",
                 "wants as many people as possible, no matter whom",
                 "does not apply",
-                share(marketer.expected_share),
-                "no rows" if expected is None else f"about {_people(expected)} found",
+                format_chance(marketer.expected_share),
+                "no rows" if expected is None else f"about {_people_text(expected)} found",
             ),
         ),
         numbers=frozenset({2, 3, 4}),
     )
 
 
-def _targeted(found: TargetedRisk) -> tuple[str, str, str]:
+def _targeted_cells(found: TargetedRisk) -> tuple[str, str, str]:
     at_risk = "no rows"
     if found.share_at_risk is not None:
-        at_risk = f"{found.people_at_risk:,} ({percent(found.share_at_risk)})"
-    return share(found.worst), share(found.average), at_risk
+        at_risk = f"{found.people_at_risk:,} ({format_percent(found.share_at_risk)})"
+    return format_chance(found.worst), format_chance(found.average), at_risk
 
 
-def _curve(class_sizes: Mapping[int, int], found: TargetedRisk) -> Figure:
+def _risk_curve(class_sizes: Mapping[int, int], found: TargetedRisk) -> Figure:
     total = sum(class_sizes.values())
     points: list[tuple[float, float]] = []
     people = 0
@@ -105,7 +104,7 @@ def _curve(class_sizes: Mapping[int, int], found: TargetedRisk) -> Figure:
         people += class_sizes[size]
         points.append((float(size), people / total))
     known = [
-        f"at least {'certain' if size == 1 else f'1 in {size}'}: {percent(part)} of people"
+        f"at least {'certain' if size == 1 else f'1 in {size}'}: {format_percent(part)} of people"
         for size in (1, 2, 5, 10, 25, 100)
         for part in (max((y for x, y in points if x <= size), default=0.0),)
     ]
@@ -119,40 +118,40 @@ def _curve(class_sizes: Mapping[int, int], found: TargetedRisk) -> Figure:
     return Figure(
         svg,
         f"How many people can be found with which chance, by somebody who knows that they are in the "
-        f"table. Left of the threshold: {percent(found.share_at_risk or 0.0)} of people.",
+        f"table. Left of the threshold: {format_percent(found.share_at_risk or 0.0)} of people.",
     )
 
 
-def estimates(found: PopulationUniques) -> EstimatePart:
+def estimate_part(found: PopulationUniques) -> EstimatePart:
     """Return the part about population uniqueness; a failed estimate is never shown as a number."""
     by_name = {"pitman": found.pitman, "zayatz": found.zayatz, "snb": found.snb}
     rows = tuple(
-        (ESTIMATORS[name], *_estimate(estimate), "yes" if name == found.chosen else "no")
+        (ESTIMATORS[name], *_estimate_row(estimate), "yes" if name == found.chosen else "no")
         for name, estimate in by_name.items()
     )
-    table = Table(
+    table = PageTable(
         caption="Estimates of how many people are unique in the population",
         header=("Estimator", "Unique people", "Share", "Did it converge?", "Chosen"),
         rows=rows,
         numbers=frozenset({1, 2}),
     )
-    return EstimatePart(_belief(found), table)
+    return EstimatePart(_population_estimate(found), table)
 
 
-def _estimate(found: Estimate) -> tuple[str, str, str]:
+def _estimate_row(found: UniquesEstimate) -> tuple[str, str, str]:
     if found.uniques is None or found.share is None or not found.converged:
         return "no estimate", "no estimate", f"No. {found.reason or 'No reason is known.'}"
-    return f"about {_people(found.uniques)}", percent(found.share), "Yes."
+    return f"about {_people_text(found.uniques)}", format_percent(found.share), "Yes."
 
 
-def _belief(found: PopulationUniques) -> str:
+def _population_estimate(found: PopulationUniques) -> str:
     whole = f"about {found.population:,.0f} people"
-    sample = f"The table holds {percent(found.fraction)} of a population of {whole}."
+    sample = f"The table holds {format_percent(found.fraction)} of a population of {whole}."
     if found.uniques is None or found.share is None:
         return (
             f"{sample} No estimator has an answer. That does not mean that nobody is unique in it."
         )
-    unique = f"{_people(found.uniques)} of them ({percent(found.share)})"
+    unique = f"{_people_text(found.uniques)} of them ({format_percent(found.share)})"
     if found.chosen == "exact":
         return f"The table is the whole population: {unique} are unique, counted, not estimated."
     return (
@@ -161,16 +160,16 @@ def _belief(found: PopulationUniques) -> str:
     )
 
 
-def presence(found: Presence) -> PresencePart:
+def presence_part(found: Presence) -> PresencePart:
     """Return the part about being in the table at all."""
-    table = Table(
+    table = PageTable(
         caption="The table against its population",
         header=("Measure", "Value"),
         rows=(
             ("People in the population", f"{found.population:,}"),
             ("Fewest people of the population in a class (k-map)", f"{found.k_map:,}"),
-            ("Lowest chance of being in the table", share(found.lowest)),
-            ("Highest chance of being in the table", share(found.highest)),
+            ("Lowest chance of being in the table", format_chance(found.lowest)),
+            ("Highest chance of being in the table", format_chance(found.highest)),
             ("People not found in the population", f"{found.people_not_in_population:,}"),
         ),
         numbers=frozenset({1}),
@@ -183,11 +182,11 @@ def presence(found: Presence) -> PresencePart:
     else:
         saying = (
             f"Somebody of the population is in the table with a chance between "
-            f"{share(found.lowest)} and {share(found.highest)}, depending on what is known of them."
+            f"{format_chance(found.lowest)} and {format_chance(found.highest)}, depending on what is known of them."
         )
     return PresencePart(saying, table)
 
 
-def _people(expected: float) -> str:
+def _people_text(expected: float) -> str:
     """Return an expected number of people; a small one is not rounded to nobody."""
     return "fewer than 1" if 0 < expected < 1 else f"{expected:,.0f}"

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.measure.criteria.words import number
-from discreet.measure.describe import percent
+from discreet.measure.assessment import (
+    Assessment,
+    Closeness,
+    CriterionVerdict,
+    Diversity,
+    SensitiveColumn,
+)
+from discreet.measure.criteria.wording import format_level
+from discreet.measure.describe import format_percent
 from discreet.report import charts
-from discreet.report.page import Figure, Table
-
-if TYPE_CHECKING:
-    from discreet.measure.assessment import (
-        Assessment,
-        Closeness,
-        Diversity,
-        SensitiveColumn,
-        Verdict,
-    )
-
+from discreet.report.page import Figure, PageTable
 
 SHORTEST_SCALE = 4
 
@@ -29,29 +26,36 @@ class SensitivePart:
     """One sensitive column: a sentence, charts of what is reached and required, every level."""
 
     column: str
-    saying: str
+    sentence: str
     figures: tuple[Figure, ...]
-    table: Table
+    table: PageTable
 
 
 def sensitive_parts(found: Assessment) -> tuple[SensitivePart, ...]:
     """Return a part for each sensitive column."""
     return tuple(
-        _part(name, column, [verdict for verdict in found.criteria if verdict.column == name])
+        _column_part(
+            name, column, [verdict for verdict in found.criteria if verdict.column == name]
+        )
         for name, column in found.sensitive.items()
     )
 
 
-def _part(name: str, column: SensitiveColumn, verdicts: list[Verdict]) -> SensitivePart:
+def _column_part(
+    name: str, column: SensitiveColumn, verdicts: list[CriterionVerdict]
+) -> SensitivePart:
     return SensitivePart(
         column=name,
-        saying=_saying(column),
-        figures=(_diversity(name, column.l, verdicts), _closeness(name, column, verdicts)),
-        table=_levels(name, column),
+        sentence=_disclosure_sentence(column),
+        figures=(
+            _diversity_figure(name, column.l, verdicts),
+            _closeness_figure(name, column, verdicts),
+        ),
+        table=_level_table(name, column),
     )
 
 
-def _saying(column: SensitiveColumn) -> str:
+def _disclosure_sentence(column: SensitiveColumn) -> str:
     # A missing value counts as a value of the column; in prose it is not one.
     distinct = column.values - 1 if column.missing else column.values
     missing = f", and {column.missing:,} rows miss it" if column.missing else ""
@@ -63,17 +67,17 @@ def _saying(column: SensitiveColumn) -> str:
         )
     return (
         f"{values} Every class has at least {column.l.distinct:,} different values; the most "
-        f"frequent one of a class is right for up to {percent(column.alpha)} of its people."
+        f"frequent one of a class is right for up to {format_percent(column.alpha)} of its people."
     )
 
 
-def _diversity(name: str, l: Diversity, verdicts: list[Verdict]) -> Figure:
+def _diversity_figure(name: str, l: Diversity, verdicts: list[CriterionVerdict]) -> Figure:
     levels = {"distinct": l.distinct, "probabilistic": l.probabilistic, "entropy": l.entropy}
     rows = [
-        _row(
+        _level_bar(
             f"{kind} l",
             level,
-            _demanded(verdicts, "l-diversity", kind=kind),
+            _strictest_verdict(verdicts, "l-diversity", kind=kind),
             is_better_when_large=True,
         )
         for kind, level in levels.items()
@@ -87,15 +91,21 @@ def _diversity(name: str, l: Diversity, verdicts: list[Verdict]) -> Figure:
         # A single value must look as poor as it is, not fill the chart.
         most=SHORTEST_SCALE if longest <= SHORTEST_SCALE else None,
     )
-    return Figure(svg, f"Diversity in the worst class: more is safer.{_legend(rows)}")
+    return Figure(svg, f"Diversity in the worst class: more is safer.{_requirement_legend(rows)}")
 
 
-def _closeness(name: str, column: SensitiveColumn, verdicts: list[Verdict]) -> Figure:
+def _closeness_figure(
+    name: str, column: SensitiveColumn, verdicts: list[CriterionVerdict]
+) -> Figure:
     rows = [
-        _row("highest share α", column.alpha, _demanded(verdicts, "alpha-k")),
+        _level_bar("highest share α", column.alpha, _strictest_verdict(verdicts, "alpha-k")),
         *(
-            _row(f"{distance} t", level, _demanded(verdicts, "t-closeness", distance=distance))
-            for distance, level in _distances(column.t).items()
+            _level_bar(
+                f"{distance} t",
+                level,
+                _strictest_verdict(verdicts, "t-closeness", distance=distance),
+            )
+            for distance, level in _measured_distances(column.t).items()
         ),
     ]
     svg = charts.bars(
@@ -105,15 +115,17 @@ def _closeness(name: str, column: SensitiveColumn, verdicts: list[Verdict]) -> F
         form="~g",
         most=1,
     )
-    return Figure(svg, f"What the worst class reveals: less is safer.{_legend(rows)}")
+    return Figure(svg, f"What the worst class reveals: less is safer.{_requirement_legend(rows)}")
 
 
-def _distances(t: Closeness) -> dict[str, float]:
+def _measured_distances(t: Closeness) -> dict[str, float]:
     found = {"equal": t.equal, "ordered": t.ordered, "hierarchical": t.hierarchical}
     return {name: level for name, level in found.items() if level is not None}
 
 
-def _demanded(verdicts: list[Verdict], criterion: str, **kind: str) -> Verdict | None:
+def _strictest_verdict(
+    verdicts: list[CriterionVerdict], criterion: str, **kind: str
+) -> CriterionVerdict | None:
     """Return the strictest verdict on a criterion: one that fails stands before one that holds."""
     wanted: dict[str, Any] = kind
     found = [
@@ -124,41 +136,49 @@ def _demanded(verdicts: list[Verdict], criterion: str, **kind: str) -> Verdict |
     return min(found, key=lambda verdict: verdict.holds, default=None)
 
 
-def _row(
-    label: str, level: float, verdict: Verdict | None, *, is_better_when_large: bool = False
+def _level_bar(
+    label: str,
+    level: float,
+    verdict: CriterionVerdict | None,
+    *,
+    is_better_when_large: bool = False,
 ) -> charts.Bar:
     if verdict is None:
-        return charts.Bar(label, level, number(level))
+        return charts.Bar(label, level, format_level(level))
     letter = {"l-diversity": "l", "t-closeness": "t", "alpha-k": "alpha"}[verdict.criterion]
     wanted = float(verdict.required[letter])
     met = level >= wanted - 1e-9 if is_better_when_large else level <= wanted + 1e-9
     sign = "✓" if met else "✗"
     bound = "≥" if is_better_when_large else "≤"
-    text = f"{number(level)} {sign} {bound} {number(wanted)}"
+    text = f"{format_level(level)} {sign} {bound} {format_level(wanted)}"
     return charts.Bar(label, level, text, is_alert=not met, required=wanted)
 
 
-def _legend(rows: list[charts.Bar]) -> str:
+def _requirement_legend(rows: list[charts.Bar]) -> str:
     if all(row.required is None for row in rows):
         return ""
     return " The mark is what the policy requires; ✓ reached, ✗ not reached."
 
 
-def _levels(name: str, column: SensitiveColumn) -> Table:
+def _level_table(name: str, column: SensitiveColumn) -> PageTable:
     l, t = column.l, column.t
     deepest = max((depth for depth, c in l.recursive.items() if not math.isinf(c)), default=None)
     rows = [
-        ("Distinct l", number(l.distinct), "Different values in each class, at least."),
+        ("Distinct l", format_level(l.distinct), "Different values in each class, at least."),
         (
             "Probabilistic l",
-            number(l.probabilistic),
+            format_level(l.probabilistic),
             "No value is guessed right more often than 1 in l.",
         ),
-        ("Entropy l", number(l.entropy), "Each class is as uncertain as l equally likely values."),
+        (
+            "Entropy l",
+            format_level(l.entropy),
+            "Each class is as uncertain as l equally likely values.",
+        ),
         *(
             (
                 f"Recursive, l = {depth}",
-                "no c is enough" if math.isinf(c) else f"c > {number(c)}",
+                "no c is enough" if math.isinf(c) else f"c > {format_level(c)}",
                 "The most frequent value stays below c times the rest from the l-th on.",
             )
             for depth, c in l.recursive.items()
@@ -166,29 +186,33 @@ def _levels(name: str, column: SensitiveColumn) -> Table:
         ),
         (
             "t, equal",
-            number(t.equal),
+            format_level(t.equal),
             "Distance from the whole table, all values equally far apart.",
         ),
-        ("t, ordered", number(t.ordered), "The same where neighboring values are close."),
-        ("t, hierarchical", number(t.hierarchical), "The same where related values are close."),
-        ("α", number(column.alpha), "Share of the most frequent value in a class, at most."),
+        ("t, ordered", format_level(t.ordered), "The same where neighboring values are close."),
+        (
+            "t, hierarchical",
+            format_level(t.hierarchical),
+            "The same where related values are close.",
+        ),
+        ("α", format_level(column.alpha), "Share of the most frequent value in a class, at most."),
         (
             "β, basic",
-            number(column.basic_beta),
+            format_level(column.basic_beta),
             "By how much a value's share rises in a class, relative.",
         ),
         (
             "β, enhanced",
-            number(column.enhanced_beta),
+            format_level(column.enhanced_beta),
             "The same, with a cap for frequent values.",
         ),
         (
             "δ",
-            number(column.delta_disclosure),
+            format_level(column.delta_disclosure),
             "Change of a value's share on a log scale; ∞ where a class lacks a value.",
         ),
     ]
-    return Table(
+    return PageTable(
         caption=f"Levels that {name} reaches, in the worst class of each",
         header=("Measure", "Reached", "What it says"),
         rows=tuple(rows),

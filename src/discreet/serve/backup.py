@@ -11,8 +11,10 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
+from collections.abc import Collection, Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +22,6 @@ from discreet.errors import LockedSource, OutputRefused, SourceNotFound, Unreada
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator
-    from datetime import datetime
-
     from discreet.engines.databases.duckdb import ServedDuckDB
 
 FORMAT = 1
@@ -48,7 +47,7 @@ class Backup(Result):
 
 
 @dataclass(frozen=True)
-class Head:
+class BackupHead:
     """The last entry of a ledger."""
 
     sequence: int
@@ -75,13 +74,13 @@ def write_backup(
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".backup-") as made:
             copy = Path(made)
             _copy_folder(folder, copy, database)
-            manifest = _describe(copy, at)
+            manifest = _describe_backup(copy, at)
             _pack(copy, manifest, target)
     except OSError as error:
         raise OutputRefused(
             f"{target} cannot be written: {error.strerror}. Choose another place."
         ) from None
-    return _backup(target, manifest)
+    return _backup_from_manifest(target, manifest)
 
 
 def read_backup(file: Path) -> Backup:
@@ -90,8 +89,8 @@ def read_backup(file: Path) -> Backup:
     Raises:
         UnreadableSource: it is no backup, or is damaged.
     """
-    with _opened(file) as archive:
-        return _backup(file, _manifest(archive, file))
+    with _open_archive(file) as archive:
+        return _backup_from_manifest(file, _read_archive_manifest(archive, file))
 
 
 def _copy_folder(folder: Path, copy: Path, database: ServedDuckDB | None) -> None:
@@ -119,7 +118,7 @@ def _copy_known(folder: Path, copy: Path, name: str) -> None:
 
 
 def _copy_data(folder: Path, copy: Path) -> None:
-    with unused(folder / DATA):
+    with lock_data_file(folder / DATA):
         for name in (DATA, f"{DATA}.wal"):
             if (folder / name).is_file():
                 _copy(folder / name, copy / name)
@@ -152,7 +151,7 @@ def copy_store(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def unused(data: Path) -> Generator[None]:
+def lock_data_file(data: Path) -> Generator[None]:
     """Keep DuckDB from opening the data meanwhile, and refuse if somebody has."""
     if not data.is_file():
         yield
@@ -168,13 +167,13 @@ def unused(data: Path) -> Generator[None]:
         yield
 
 
-def _describe(copy: Path, at: datetime) -> dict[str, Any]:
+def _describe_backup(copy: Path, at: datetime) -> dict[str, Any]:
     files = {
-        path.relative_to(copy).as_posix(): _digest(path)
+        path.relative_to(copy).as_posix(): _digest_file(path)
         for path in sorted(copy.rglob("*"))
         if path.is_file()
     }
-    head = _head(copy / LEDGER)
+    head = _read_ledger_head(copy / LEDGER)
     ledger = None if head is None else {"sequence": head.sequence, "hash": head.hash}
     return {
         "format": FORMAT,
@@ -208,20 +207,20 @@ def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 @contextmanager
-def _opened(file: Path) -> Generator[tarfile.TarFile]:
+def _open_archive(file: Path) -> Generator[tarfile.TarFile]:
     try:
         with tarfile.open(file, mode="r:") as archive:
             yield archive
     except FileNotFoundError:
         raise SourceNotFound(f"There is no backup at {file}.") from None
     except (tarfile.TarError, OSError, KeyError, ValueError, TypeError):
-        raise _damaged(file) from None
+        raise _damaged_backup(file) from None
 
 
-def _manifest(archive: tarfile.TarFile, file: Path) -> dict[str, Any]:
+def _read_archive_manifest(archive: tarfile.TarFile, file: Path) -> dict[str, Any]:
     read = archive.extractfile(MANIFEST)
     if read is None:
-        raise _damaged(file)
+        raise _damaged_backup(file)
     manifest: dict[str, Any] = json.loads(read.read())
     if manifest["format"] > FORMAT:
         raise UnreadableSource(f"{file} was written by a newer discreet. Update discreet.")
@@ -234,26 +233,26 @@ def unpack(file: Path, made: Path, names: Collection[str] | None = None) -> None
     Raises:
         UnreadableSource: it is no backup, or is damaged.
     """
-    with _opened(file) as archive:
-        for name, digest in _manifest(archive, file)["files"].items():
+    with _open_archive(file) as archive:
+        for name, digest in _read_archive_manifest(archive, file)["files"].items():
             if names is not None and name not in names:
                 continue
             read = archive.extractfile(name)
             path = made / name
             is_inside = path.parent == made or (path.parent.parent == made and name[0] != ".")
             if read is None or not is_inside or ".." in path.parts:
-                raise _damaged(file)
+                raise _damaged_backup(file)
             path.parent.mkdir(mode=0o700, exist_ok=True)
             opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(opened, "wb") as out:
                 shutil.copyfileobj(read, out, 1 << 20)
                 out.flush()
                 os.fsync(out.fileno())
-            if _digest(path) != digest:
-                raise _damaged(file)
+            if _digest_file(path) != digest:
+                raise _damaged_backup(file)
 
 
-def _head(ledger: Path) -> Head | None:
+def _read_ledger_head(ledger: Path) -> BackupHead | None:
     if not ledger.is_file():
         return None
     try:
@@ -263,19 +262,19 @@ def _head(ledger: Path) -> Head | None:
         raise UnreadableSource(
             f"{ledger} is damaged: nobody can tell what was spent. Move it away first."
         ) from None
-    return None if found is None else Head(*found)
+    return None if found is None else BackupHead(*found)
 
 
-def _backup(file: Path, manifest: dict[str, Any]) -> Backup:
+def _backup_from_manifest(file: Path, manifest: dict[str, Any]) -> Backup:
     ledger = manifest["ledger"]
     sequence = None if ledger is None else ledger["sequence"]
     return Backup(str(file), manifest["at"], sorted(manifest["files"]), sequence)
 
 
-def _digest(path: Path) -> str:
+def _digest_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _damaged(file: Path) -> UnreadableSource:
+def _damaged_backup(file: Path) -> UnreadableSource:
     return UnreadableSource(f"{file} is no backup of a server, or is damaged. Name another file.")

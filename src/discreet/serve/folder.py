@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.writing import make_private_folder, require_private
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _SECRET_FOLDERS = ("keys", "tls", "backups")
 _PUBLIC = (".crt", ".pub")  # halves of keys that anybody may have

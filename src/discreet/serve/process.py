@@ -7,11 +7,8 @@ import ctypes
 import os
 import resource
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _PR_SET_DUMPABLE = 4
 _MARK = "DISCREET_OVERWRITES_MEMORY"
@@ -43,21 +40,21 @@ def overwrite_freed_memory() -> None:
 
     How memory is allocated is decided when Python starts. The process keeps its number.
     """
-    command = restarted(sys.orig_argv, sys.argv, os.environ)
+    command = restart_command(sys.orig_argv, sys.argv, os.environ)
     if command is not None:
         sys.stdout.flush()
         sys.stderr.flush()
         os.execve(command[0], command, {**os.environ, **_OVERWRITING})  # noqa: S606
 
 
-def restarted(
+def restart_command(
     original: Sequence[str], arguments: Sequence[str], environment: Mapping[str, str]
 ) -> list[str] | None:
     """Return the command that starts this program again, None where it must not be.
 
-    >>> restarted(["python", "/bin/discreet", "serve"], ["/bin/discreet", "serve"], {})[1:]
+    >>> restart_command(["python", "/bin/discreet", "serve"], ["/bin/discreet", "serve"], {})[1:]
     ['/bin/discreet', 'serve']
-    >>> restarted(["python", "-m", "pytest"], ["/lib/pytest/__main__.py"], {}) is None
+    >>> restart_command(["python", "-m", "pytest"], ["/lib/pytest/__main__.py"], {}) is None
     True
     """
     program = Path(arguments[0])

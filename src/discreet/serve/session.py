@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.engines.databases.database import Field
-    from discreet.engines.engine import ArrowTable
-    from discreet.guard.statements.statement import CopyOut, Statement
+from discreet.engines.databases.database import ResultField
+from discreet.engines.engine import ArrowTable
+from discreet.guard.statements.statement import CopyOut, Statement
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedStatement:
     """A statement that may run: what it takes and what it returns, known without running it.
 
     `parameters` are PostgreSQL's type names. `fields` is None when no rows come back. `plan` is the
@@ -34,7 +32,7 @@ class Prepared:
 
     statement: Statement
     parameters: tuple[str, ...]
-    fields: tuple[Field, ...] | None
+    fields: tuple[ResultField, ...] | None
     plan: object = None
 
 
@@ -48,13 +46,13 @@ class Outcome:
     """
 
     tag: str
-    fields: tuple[Field, ...] | None = None
+    fields: tuple[ResultField, ...] | None = None
     table: ArrowTable | None = None
     notices: tuple[Notice, ...] = ()
     copy: CopyOut | None = None
 
 
-Transaction = Literal["I", "T", "E"]  # idle, in a transaction, in a failed one
+TransactionStatus = Literal["I", "T", "E"]  # idle, in a transaction, in a failed one
 
 
 class Session(Protocol):
@@ -70,7 +68,7 @@ class Session(Protocol):
         ...
 
     @property
-    def transaction(self) -> Transaction:
+    def transaction_status(self) -> TransactionStatus:
         """What ReadyForQuery says."""
         ...
 
@@ -88,18 +86,20 @@ class Session(Protocol):
         """Return the statements of a text; an empty text has none."""
         ...
 
-    def prepare(self, statement: Statement, declared: Sequence[str | None] = ()) -> Prepared:
+    def prepare(
+        self, statement: Statement, declared: Sequence[str | None] = ()
+    ) -> PreparedStatement:
         """Return what a statement takes and returns; nothing is executed or charged.
 
         `declared` are the types of parameters as far as the client said.
         """
         ...
 
-    def run(self, prepared: Prepared, values: Sequence[object] = ()) -> Outcome:
+    def run(self, prepared: PreparedStatement, values: Sequence[object] = ()) -> Outcome:
         """Run it with Python values for its parameters (None, bool, int, float, Decimal, str, bytes, date …)."""
         ...
 
-    def check(self, prepared: Prepared) -> None:
+    def check(self, prepared: PreparedStatement) -> None:
         """Refuse to hand out more rows of a statement that has run, if it is no longer permitted."""
         ...
 

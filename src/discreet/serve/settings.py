@@ -15,7 +15,7 @@ FILE = "server.yaml"
 OWN_KEY = "keys/master.key"  # the server's own key, where none is named
 
 
-class Limits(BaseModel):
+class ServerLimits(BaseModel):
     """What one client may take from the others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,7 +38,7 @@ class Limits(BaseModel):
     requests_per_minute: int = Field(default=600, ge=1)
 
 
-class Directory(BaseModel):
+class DirectorySettings(BaseModel):
     """An LDAP server that knows passwords; `{user}` stands for the name, escaped."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -54,7 +54,7 @@ class Directory(BaseModel):
     authorities: Path | None = None
 
 
-class Audit(BaseModel):
+class AuditSettings(BaseModel):
     """What of a statement the journal keeps."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -90,9 +90,9 @@ class Settings(BaseModel):
     epsilon: str | None = None  # what a question costs where a session does not say
     delta: str | None = None
     quantum: float = Field(default=0.0, ge=0)
-    limits: Limits = Limits()
-    audit: Audit = Audit()
-    ldap: Directory | None = None
+    limits: ServerLimits = ServerLimits()
+    audit: AuditSettings = AuditSettings()
+    ldap: DirectorySettings | None = None
 
     @property
     def is_loopback(self) -> bool:

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from discreet.guard.control import Control
+    from discreet.guard.control import ControlStore
 
 _KIND, _NAME = "state", "suspended"
 
 
-def suspend(control: Control, why: str, *, at: datetime) -> None:
+def suspend_logins(control: ControlStore, why: str, *, at: datetime) -> None:
     """Let nobody enter from now on."""
     control.put(_KIND, _NAME, {"why": why, "at": at.isoformat()})
 
 
-def lift(control: Control) -> bool:
+def resume_logins(control: ControlStore) -> bool:
     """Let everybody with a right to it enter again; return whether that was not so before."""
     was_suspended = control.get(_KIND, _NAME) is not None
     control.delete(_KIND, _NAME)
     return was_suspended
 
 
-def refuse_suspended(control: Control) -> None:
+def refuse_suspended(control: ControlStore) -> None:
     """Refuse to let anybody enter while that is suspended.
 
     Raises:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError
 
 from discreet.sql.steps import BoundedParser
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LONGEST = 100_000  # characters; a query or a condition is written by a person
 DEEPEST = 200  # nested brackets, far more than a person writes
@@ -37,7 +34,7 @@ def parse_bounded(
     >>> [tree.sql() for tree in parse_bounded("age > 40", dialect="duckdb")]
     ['age > 40']
     """
-    if len(text) > LONGEST or _nesting(text) > DEEPEST:
+    if len(text) > LONGEST or _nesting_depth(text) > DEEPEST:
         raise TooLarge(_TOO_LARGE)
     reader = _bounded_dialect(dialect)
     try:
@@ -57,7 +54,7 @@ def _bounded_dialect(name: str) -> Dialect:
     return type(f"Bounded{base.__name__}", (base,), {"Parser": parser})()
 
 
-def _nesting(text: str) -> int:
+def _nesting_depth(text: str) -> int:
     deepest = depth = 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")

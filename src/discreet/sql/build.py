@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def column(name: str, *, of: str | None = None) -> exp.Column:
@@ -30,7 +27,7 @@ def aliased_table(relation: exp.Table, alias: str) -> exp.Table:
     return tree
 
 
-def named(expression: exp.Expr, name: str) -> exp.Expr:
+def alias_as(expression: exp.Expr, name: str) -> exp.Expr:
     """Return `expression AS "name"`."""
     return exp.alias_(expression, exp.to_identifier(name, quoted=True))
 
@@ -45,12 +42,12 @@ def text(value: str) -> exp.Literal:
     return exp.Literal.string(value)
 
 
-def count_rows() -> exp.Count:
+def count_star() -> exp.Count:
     """Return `COUNT(*)`."""
     return exp.Count(this=exp.Star())
 
 
-def total(expression: exp.Expr) -> exp.Cast:
+def sum_integers(expression: exp.Expr) -> exp.Cast:
     """Return the sum of `expression` as a 64-bit integer, whatever the engine widens sums to."""
     return exp.cast(exp.Sum(this=expression), exp.DataType.Type.BIGINT)
 
@@ -106,6 +103,6 @@ def select(*expressions: exp.Expr, source: exp.Expr) -> exp.Select:
     return exp.select(*expressions).from_(source)
 
 
-def ordered(query: exp.Select, by: Sequence[exp.Expr]) -> exp.Select:
+def order_nulls_last(query: exp.Select, by: Sequence[exp.Expr]) -> exp.Select:
     """Return `query` sorted by `by`, NULLs last on every engine."""
     return query.order_by(*(exp.Ordered(this=item, nulls_first=False) for item in by))

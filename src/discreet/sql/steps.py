@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from sqlglot import exp
 from sqlglot.parser import Parser
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlglot import exp
-    from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token
 
 # Ordinary SQL takes one step per token, and twice as many in each bracket after a type name.
 STEPS_PER_TOKEN = 6

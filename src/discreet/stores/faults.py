@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from discreet.errors import DiscreetError
 from discreet.stores.primary import EARLIER_PRIMARY
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from discreet.errors import DiscreetError
-    from discreet.stores.schema import StoreSchema
+from discreet.stores.schema import StoreSchema
 
 # By the beginning of SQLite's error name, or of PostgreSQL's SQLSTATE.
 _MEANINGS = {
@@ -39,10 +35,10 @@ _MEANINGS = {
     "3D": "there is no such database. Create it",
 }
 # A server that ended, is starting, was demoted, or chose this transaction as a deadlock's victim.
-_PASSING = ("08", "57P01", "57P02", "57P03", "57P05", "25006", "40001", "40P01", EARLIER_PRIMARY)
+_TRANSIENT = ("08", "57P01", "57P02", "57P03", "57P05", "25006", "40001", "40P01", EARLIER_PRIMARY)
 
 
-class Named(Exception):
+class NamedSqliteError(Exception):
     """Stands for an error of SQLite by its name."""
 
     def __init__(self, name: str) -> None:
@@ -50,24 +46,24 @@ class Named(Exception):
 
 
 @contextmanager
-def translated(schema: StoreSchema, place: str) -> Generator[None]:
+def translate_database_errors(schema: StoreSchema, place: str) -> Generator[None]:
     """Turn what the database raises into the store's failure, which names `place` and the next step."""
     try:
         yield
     except DBAPIError as error:
-        raise failure(schema, place, error.orig) from None
+        raise store_failure(schema, place, error.orig) from None
     except SQLAlchemyError:
         raise schema.failure(
             place, f"the database could not be used. Check it and {schema.again}"
         ) from None
 
 
-def failure(schema: StoreSchema, place: str, error: BaseException | None) -> DiscreetError:
+def store_failure(schema: StoreSchema, place: str, error: BaseException | None) -> DiscreetError:
     """Return the failure of the store for an error of the driver."""
-    name = _name(error)
+    name = _error_name(error)
     for beginning, meaning in _MEANINGS.items():
         if name.startswith(beginning):
-            return schema.failure(place, _worded(schema, meaning))
+            return schema.failure(place, _format_meaning(schema, meaning))
     if name:
         return schema.failure(place, f"the database refused ({name}). Check it and {schema.again}")
     return schema.failure(
@@ -75,7 +71,7 @@ def failure(schema: StoreSchema, place: str, error: BaseException | None) -> Dis
     )
 
 
-def unknown(schema: StoreSchema, place: str) -> DiscreetError:
+def unknown_commit_failure(schema: StoreSchema, place: str) -> DiscreetError:
     """Return the failure of a commit that nobody answered: it may have happened."""
     return schema.failure(
         place,
@@ -84,19 +80,19 @@ def unknown(schema: StoreSchema, place: str) -> DiscreetError:
     )
 
 
-def is_passing(error: DBAPIError) -> bool:
+def is_transient(error: DBAPIError) -> bool:
     """Return whether a server that was lost, replaced or busy may do better in a moment."""
-    name = _name(error.orig)
+    name = _error_name(error.orig)
     if getattr(error.orig, "sqlite_errorname", None):
         return False
-    return error.connection_invalidated or not name or name.startswith(_PASSING)
+    return error.connection_invalidated or not name or name.startswith(_TRANSIENT)
 
 
-def _name(error: BaseException | None) -> str:
+def _error_name(error: BaseException | None) -> str:
     return getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None) or ""
 
 
-def _worded(schema: StoreSchema, meaning: str) -> str:
+def _format_meaning(schema: StoreSchema, meaning: str) -> str:
     again = schema.again
     return meaning.format(
         noun=schema.noun, restore=schema.restore, again=again, Again=again[:1].upper() + again[1:]

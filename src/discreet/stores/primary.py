@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.stores.timelines import TIMELINES, Timelines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import psycopg
 
-    Host = tuple[str, str]
+
+Host = tuple[str, str]
 
 EARLIER_PRIMARY = "DS001"  # a state of our own: PostgreSQL knows nothing of its successors
 
@@ -48,12 +48,12 @@ def connect_primary(
     Raises:
         psycopg.OperationalError: no host can be reached, or only an earlier primary.
     """
-    hosts = _hosts(parameters)
+    hosts = _split_hosts(parameters)
     failures: list[psycopg.Error] = []
     last = _LAST.get(hosts)
     for group in ([last] if last else [], hosts):
-        candidates = list(_open(group, parameters, options, failures))
-        chosen = _choose(candidates, timelines)
+        candidates = list(_open_candidates(group, parameters, options, failures))
+        chosen = _choose_primary(candidates, timelines)
         for candidate in candidates:
             if candidate is not chosen:
                 candidate.connection.close()
@@ -73,7 +73,7 @@ def _earlier_primary() -> psycopg.Error:
     return error
 
 
-def _hosts(parameters: Mapping[str, Any]) -> tuple[Host, ...]:
+def _split_hosts(parameters: Mapping[str, Any]) -> tuple[Host, ...]:
     """Return each host with its port; one port may serve all hosts."""
     names = str(parameters.get("host", "")).split(",")
     ports = str(parameters.get("port", "")).split(",")
@@ -84,7 +84,7 @@ def _hosts(parameters: Mapping[str, Any]) -> tuple[Host, ...]:
     return tuple(zip(names, ports, strict=True))
 
 
-def _open(
+def _open_candidates(
     hosts: Iterable[Host],
     parameters: Mapping[str, Any],
     options: Mapping[str, Any],
@@ -114,7 +114,7 @@ def _open(
         yield _Candidate((host, port), connection, cluster, number)
 
 
-def _choose(candidates: list[_Candidate], timelines: Timelines) -> _Candidate | None:
+def _choose_primary(candidates: list[_Candidate], timelines: Timelines) -> _Candidate | None:
     writers = [(each.timeline, each) for each in candidates if each.timeline is not None]
     for timeline, each in writers:
         timelines.see(each.cluster, timeline)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    Connection,
     Integer,
     MetaData,
     Table,
@@ -20,13 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection
-
-    from discreet.errors import DiscreetError
-
+from discreet.errors import DiscreetError
 
 WholeNumber = BigInteger().with_variant(Integer, "sqlite")
 # Where SQLite can, it refuses anything but the declared types.

@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from discreet.stores.schema import StoreSchema
+from discreet.stores.schema import StoreSchema
 
 OPTION = "seal"  # of a connection: the seal of the store it belongs to
 
@@ -25,28 +22,28 @@ class Seal:
 
     def bound(self, *names: str) -> Seal:
         """Return the seal of one store: what it authenticates is worth nothing in another one."""
-        return Seal(self._digest(("store", *names)))
+        return Seal(self._compute_digest(("store", *names)))
 
     def mac(self, *parts: str) -> str:
         """Return the code of some texts, in hexadecimal digits."""
-        return self._digest(("text", *parts)).hex()
+        return self._compute_digest(("text", *parts)).hex()
 
     def number(self, *parts: str) -> int:
         """Return another code of them as a number, whose sums stand for sets of texts."""
-        return int.from_bytes(self._digest(("member", *parts)), "big")
+        return int.from_bytes(self._compute_digest(("member", *parts)), "big")
 
     def fits(self, mac: str, *parts: str) -> bool:
         """Return whether `mac` is the code of these texts."""
         return hmac.compare_digest(mac.encode(), self.mac(*parts).encode())
 
-    def _digest(self, parts: tuple[str, ...]) -> bytes:
+    def _compute_digest(self, parts: tuple[str, ...]) -> bytes:
         encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
         framed = b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
         return hmac.new(self._key, framed, hashlib.sha256).digest()
 
 
 @dataclass(frozen=True)
-class Sealed:
+class SealRecord:
     """A store's name for itself, the state that was sealed last, and its code; empty without a key."""
 
     identity: str
@@ -54,16 +51,18 @@ class Sealed:
     mac: str
 
 
-def read_seal(connection: Connection, schema: StoreSchema) -> Sealed:
+def read_seal(connection: Connection, schema: StoreSchema) -> SealRecord:
     """Return the seal of a store as it is there, unchecked."""
     table = schema.seal
     row = connection.execute(select(table.c.identity, table.c.state, table.c.mac)).one_or_none()
     if row is None:
         raise schema.tampered("its seal is missing")
-    return Sealed(row.identity, row.state, row.mac)
+    return SealRecord(row.identity, row.state, row.mac)
 
 
-def require_seal(connection: Connection, schema: StoreSchema, state: str | None = None) -> Sealed:
+def require_seal(
+    connection: Connection, schema: StoreSchema, state: str | None = None
+) -> SealRecord:
     """Return the seal of a store if it fits what is there; before every write.
 
     `state` is what the store's head says now, None where only the seal tells.

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from discreet.stores.faults import is_passing, translated, unknown
-from discreet.stores.seal import OPTION, Seal, Sealed, read_seal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from sqlalchemy import Connection, Engine
-
-    from discreet.stores.schema import StoreSchema
+from discreet.stores.faults import is_transient, translate_database_errors, unknown_commit_failure
+from discreet.stores.schema import StoreSchema
+from discreet.stores.seal import OPTION, Seal, SealRecord, read_seal
 
 MEMORY = ":memory:"  # what SQLite calls it, too
 _PAUSE_SECONDS = 0.05
@@ -28,7 +24,7 @@ _LONGEST_PAUSE = 0.5
 T = TypeVar("T")
 
 
-class Place(Protocol):
+class StoreBackend(Protocol):
     """One kind of database: how to name it, open it and make a new store in it."""
 
     name: str
@@ -54,11 +50,11 @@ class Place(Protocol):
 class Store:
     """Transactions on one store; usable from threads, and in a process that was forked."""
 
-    def __init__(self, place: Place, schema: StoreSchema) -> None:
+    def __init__(self, place: StoreBackend, schema: StoreSchema) -> None:
         self._place, self._schema = place, schema
         self._seal: Seal | None = None
         self._open()
-        with translated(schema, self.name):
+        with translate_database_errors(schema, self.name):
             place.prepare(self._engine)
 
     @property
@@ -66,7 +62,7 @@ class Store:
         """Where the store is, without secrets."""
         return self._place.name
 
-    def sealed(self) -> Sealed:
+    def sealed(self) -> SealRecord:
         """Return the store's seal as it is there, unchecked."""
         return self.read(lambda connection: read_seal(connection, self._schema))
 
@@ -82,11 +78,11 @@ class Store:
     @contextmanager
     def reading(self) -> Generator[Connection]:
         """Give a connection whose statements each see what is committed."""
-        with translated(self._schema, self.name), self._connect() as connection:
+        with translate_database_errors(self._schema, self.name), self._connect() as connection:
             yield connection
 
     @contextmanager
-    def moment(self) -> Generator[Connection]:
+    def snapshot(self) -> Generator[Connection]:
         """Give a connection all of whose statements see one moment."""
         with self.reading() as connection:
             if connection.dialect.name == "postgresql":
@@ -97,12 +93,15 @@ class Store:
     @contextmanager
     def writing(self) -> Generator[Connection]:
         """Give a connection whose changes are kept all together, durably, or not at all."""
-        with translated(self._schema, self.name), self._transaction() as connection:
+        with (
+            translate_database_errors(self._schema, self.name),
+            self._write_transaction() as connection,
+        ):
             yield connection
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Return what `work` finds; a server that was lost is looked for again, for a while."""
-        return self._patiently(lambda _: self._read_once(work))
+        return self._retry_transient(lambda _: self._read_once(work))
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Return what `work` returns once its changes are durable.
@@ -114,7 +113,7 @@ class Store:
             DiscreetError: the store's own failure. When it says that nobody knows whether it was
                 written, it must be taken as written.
         """
-        return self._patiently(lambda attempt: self._write_once(work, attempt))
+        return self._retry_transient(lambda attempt: self._write_once(work, attempt))
 
     def check(self) -> None:
         """Refuse damage that the database itself can find."""
@@ -135,13 +134,13 @@ class Store:
             return work(connection)
 
     def _write_once(self, work: Callable[[Connection], T], attempt: _Attempt) -> T:
-        with self._transaction() as connection:
+        with self._write_transaction() as connection:
             done = work(connection)
             attempt.commits = True
         return done
 
     @contextmanager
-    def _transaction(self) -> Generator[Connection]:
+    def _write_transaction(self) -> Generator[Connection]:
         self._own_engine()  # a forked process has a turn of its own
         # Threads take turns here: SQLite would let them wait by polling, without an order.
         with self._turn, self._connect(writes=True) as connection, connection.begin():
@@ -151,19 +150,19 @@ class Store:
         options = {"writes": writes, OPTION: self._seal}
         return self._own_engine().connect().execution_options(**options)
 
-    def _patiently(self, once: Callable[[_Attempt], T]) -> T:
+    def _retry_transient(self, once: Callable[[_Attempt], T]) -> T:
         deadline = time.monotonic() + self._place.patience
         pause, attempt = _PAUSE_SECONDS, _Attempt()
-        with translated(self._schema, self.name):
+        with translate_database_errors(self._schema, self.name):
             while True:
                 try:
                     return once(attempt)
                 except DBAPIError as error:
-                    if not is_passing(error):
+                    if not is_transient(error):
                         raise
                     if time.monotonic() + pause > deadline:
                         if attempt.commits:
-                            raise unknown(self._schema, self.name) from None
+                            raise unknown_commit_failure(self._schema, self.name) from None
                         raise
                 # Connections to a server that was demoted still answer, but only read.
                 self._own_engine().dispose()
@@ -203,11 +202,11 @@ def open_store(place: str | Path, schema: StoreSchema) -> Store:
     one that writes is found.
     """
     if is_server(place):
-        from discreet.stores.server import Server
+        from discreet.stores.postgres import PostgresBackend
 
-        return Store(Server(str(place), schema), schema)
-    from discreet.stores.file import File, Passing
+        return Store(PostgresBackend(str(place), schema), schema)
+    from discreet.stores.sqlite import SqliteBackend, TemporarySqliteBackend
 
     if str(place) == MEMORY:
-        return Store(Passing(schema), schema)
-    return Store(File(Path(place).absolute(), schema), schema)
+        return Store(TemporarySqliteBackend(schema), schema)
+    return Store(SqliteBackend(Path(place).absolute(), schema), schema)

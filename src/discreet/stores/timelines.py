@@ -6,15 +6,12 @@ import fcntl
 import json
 import os
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from discreet.errors import DiscreetError
 from discreet.stores.state_folder import state_folder
-from discreet.writing import make_private_folder, write_private
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+from discreet.writing import make_private_folder, write_private_file
 
 FILE = "timelines.json"
 FIRST = 1  # the timeline of a server that was never promoted: every cluster begins with it
@@ -41,7 +38,7 @@ class Timelines:
         """Return the newest timeline seen of a cluster, by this process or an earlier one."""
         with self._lock:
             known = self._newest.get(cluster, FIRST)
-            return max(known, _read(self._place()).get(cluster, FIRST))
+            return max(known, _read(self._file_path()).get(cluster, FIRST))
 
     def see(self, cluster: str, timeline: int) -> None:
         """Remember a timeline, unless a newer one is known."""
@@ -49,9 +46,9 @@ class Timelines:
             if timeline <= self._newest.get(cluster, FIRST):
                 return
             self._newest[cluster] = timeline
-            _merge(self._place(), cluster, timeline)
+            _merge(self._file_path(), cluster, timeline)
 
-    def _place(self) -> Path:
+    def _file_path(self) -> Path:
         return self._file or state_folder() / FILE
 
 
@@ -80,7 +77,7 @@ def _merge(file: Path, cluster: str, timeline: int) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         known = dict(_read(file))
         known[cluster] = max(timeline, known.get(cluster, FIRST))
-        write_private(file, json.dumps(known, sort_keys=True).encode(), may_exist=True)
+        write_private_file(file, json.dumps(known, sort_keys=True).encode(), may_exist=True)
     except (OSError, DiscreetError):
         return
     finally:

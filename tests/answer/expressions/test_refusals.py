@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp, parse_one
 
-from discreet.answer.expressions.translate import condition, translate
-from discreet.answer.expressions.typed import Typed
+from discreet.answer.expressions.translate import translate_condition, translate_expression
+from discreet.answer.expressions.typed import TypedExpression
 from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
 from discreet.sql import build
@@ -23,13 +23,13 @@ KINDS = {
 }
 
 
-def resolve(column: exp.Column) -> Typed:
-    return Typed(build.column(column.name), KINDS[column.name])
+def resolve(column: exp.Column) -> TypedExpression:
+    return TypedExpression(build.column(column.name), KINDS[column.name])
 
 
 def refusal(written: str) -> str:
     with pytest.raises(QuestionRefused) as caught:
-        translate(parse_one(written, dialect="duckdb"), resolve)
+        translate_expression(parse_one(written, dialect="duckdb"), resolve)
     return str(caught.value)
 
 
@@ -159,7 +159,7 @@ def test_what_could_fail_or_differ_is_refused_with_what_to_do(written: str, reas
 
 def test_a_where_needs_a_condition():
     with pytest.raises(QuestionRefused, match="Compare it"):
-        condition(parse_one("i", dialect="duckdb"), resolve)
+        translate_condition(parse_one("i", dialect="duckdb"), resolve)
 
 
 def test_texts_cannot_be_made_long_by_repeated_joining():
@@ -178,7 +178,7 @@ def test_an_expression_nested_too_deeply_is_refused():
     for _ in range(70):
         tree = exp.Abs(this=tree)
     with pytest.raises(QuestionRefused, match="deeply"):
-        translate(tree, resolve)
+        translate_expression(tree, resolve)
 
 
 def test_an_expression_that_grows_too_large_is_refused():
@@ -190,7 +190,7 @@ def test_an_expression_that_grows_too_large_is_refused():
 
 def test_many_conditions_in_a_row_are_not_deep():
     chain = " AND ".join(["i > 5"] * 400)
-    assert condition(parse_one(chain, dialect="duckdb"), resolve)
+    assert translate_condition(parse_one(chain, dialect="duckdb"), resolve)
 
 
 def test_a_list_of_too_many_constants_is_refused():

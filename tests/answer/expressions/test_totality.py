@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 from tests.answer.expressions.grammar import Grammar
 
-from discreet.answer.expressions.translate import condition, translate
-from discreet.answer.expressions.typed import Typed
+from discreet.answer.expressions.translate import translate_condition, translate_expression
+from discreet.answer.expressions.typed import TypedExpression
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Kind
 from discreet.errors import EngineFailed, QuestionRefused
@@ -116,10 +116,10 @@ def nasty() -> pa.Table:
     return pa.table(columns)
 
 
-def resolve(column: exp.Column) -> Typed:
+def resolve(column: exp.Column) -> TypedExpression:
     """Return a column of the table, with what is declared of it."""
     tree = build.column(column.name, of="q")
-    return Typed(tree, COLUMNS[column.name][0], **KNOWN.get(column.name, {}))  # type: ignore[arg-type]
+    return TypedExpression(tree, COLUMNS[column.name][0], **KNOWN.get(column.name, {}))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -130,12 +130,14 @@ def reference() -> Iterator[tuple[Engine, exp.Table]]:
     engine.close()
 
 
-def answers(engine: Engine, relation: exp.Table, found: list[Typed]) -> list[list[object]]:
+def answers(
+    engine: Engine, relation: exp.Table, found: list[TypedExpression]
+) -> list[list[object]]:
     """Return the values of all expressions, row by row in the same order."""
-    columns = [build.named(item.tree.copy(), f"c{i}") for i, item in enumerate(found)]
+    columns = [build.alias_as(item.tree.copy(), f"c{i}") for i, item in enumerate(found)]
     source = build.aliased_table(relation, "q")
     query = build.select(*columns, source=source)
-    table = engine.run(build.ordered(query, [build.column("row", of="q")]))
+    table = engine.run(build.order_nulls_last(query, [build.column("row", of="q")]))
     return [[_plain(value) for value in column.to_pylist()] for column in table.columns]
 
 
@@ -145,12 +147,12 @@ def _plain(value: object) -> object:
     return float(value) if isinstance(value, Decimal) else value
 
 
-def total(written: list[str]) -> list[tuple[str, Typed]]:
+def total(written: list[str]) -> list[tuple[str, TypedExpression]]:
     """Return those expressions that are not refused; refusals look at no data."""
-    found: list[tuple[str, Typed]] = []
+    found: list[tuple[str, TypedExpression]] = []
     for text in written:
         try:
-            typed = translate(parse_one(text, dialect="duckdb"), resolve)
+            typed = translate_expression(parse_one(text, dialect="duckdb"), resolve)
         except QuestionRefused:
             continue
         if not typed.is_null and typed.kind is not Kind.DECIMAL:
@@ -158,7 +160,7 @@ def total(written: list[str]) -> list[tuple[str, Typed]]:
     return found
 
 
-def holds(typed: Typed, value: object) -> bool:
+def holds(typed: TypedExpression, value: object) -> bool:
     """Whether a value is what was proven of it."""
     if value is None:
         return typed.nullable
@@ -179,7 +181,7 @@ def _is_multiple(value: Fraction, step: Fraction) -> bool:
     return value % step == 0 or float(round(value / step) * step) == float(value)
 
 
-def fails(engine: Engine, relation: exp.Table, typed: Typed) -> bool:
+def fails(engine: Engine, relation: exp.Table, typed: TypedExpression) -> bool:
     try:
         answers(engine, relation, [typed])
     except EngineFailed:
@@ -252,14 +254,14 @@ def test_random_expressions_mean_the_same_on_spark(
 def test_the_same_expressions_fail_on_these_values_as_they_are_written(
     written: str, reference: tuple[Engine, exp.Table]
 ):
-    as_written = Typed(parse_one(written, dialect="duckdb"), Kind.REAL)
+    as_written = TypedExpression(parse_one(written, dialect="duckdb"), Kind.REAL)
     assert fails(*reference, as_written)
-    assert not fails(*reference, translate(as_written.tree, resolve))
+    assert not fails(*reference, translate_expression(as_written.tree, resolve))
 
 
 def test_a_condition_is_false_where_it_is_null(reference: tuple[Engine, exp.Table]):
     engine, relation = reference
-    kept = condition(parse_one("r > 0 OR NULL", dialect="duckdb"), resolve)
+    kept = translate_condition(parse_one("r > 0 OR NULL", dialect="duckdb"), resolve)
     query = build.select(build.column("r", of="q"), source=build.aliased_table(relation, "q"))
     values = engine.run(query.where(kept)).column(0).to_pylist()
     assert values

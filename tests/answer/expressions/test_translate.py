@@ -9,34 +9,34 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp, parse_one
 
-from discreet.answer.expressions.ranges import refine
-from discreet.answer.expressions.translate import translate
-from discreet.answer.expressions.typed import Typed
+from discreet.answer.expressions.ranges import predicate_ranges
+from discreet.answer.expressions.translate import translate_expression
+from discreet.answer.expressions.typed import TypedExpression
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Kind
 from discreet.sql import build
 
 YEAR_2020 = Fraction(dt.date(2020, 1, 1).toordinal()), Fraction(dt.date(2021, 12, 31).toordinal())
 COLUMNS = {
-    "i": Typed(build.column("i"), Kind.INTEGER),
-    "age": Typed(build.column("age"), Kind.INTEGER, low=Fraction(0), high=Fraction(120)),
-    "r": Typed(build.column("r"), Kind.REAL),
-    "pay": Typed(build.column("pay"), Kind.REAL, low=Fraction(0), high=Fraction(100)),
-    "price": Typed(build.column("price"), Kind.DECIMAL, step=Fraction(1, 100)),
-    "t": Typed(build.column("t"), Kind.TEXT),
-    "sex": Typed(build.column("sex"), Kind.TEXT, values=("Female", "Male")),
-    "b": Typed(build.column("b"), Kind.BOOLEAN),
-    "d": Typed(build.column("d"), Kind.DATE),
-    "day": Typed(build.column("day"), Kind.DATE, low=YEAR_2020[0], high=YEAR_2020[1]),
+    "i": TypedExpression(build.column("i"), Kind.INTEGER),
+    "age": TypedExpression(build.column("age"), Kind.INTEGER, low=Fraction(0), high=Fraction(120)),
+    "r": TypedExpression(build.column("r"), Kind.REAL),
+    "pay": TypedExpression(build.column("pay"), Kind.REAL, low=Fraction(0), high=Fraction(100)),
+    "price": TypedExpression(build.column("price"), Kind.DECIMAL, step=Fraction(1, 100)),
+    "t": TypedExpression(build.column("t"), Kind.TEXT),
+    "sex": TypedExpression(build.column("sex"), Kind.TEXT, values=("Female", "Male")),
+    "b": TypedExpression(build.column("b"), Kind.BOOLEAN),
+    "d": TypedExpression(build.column("d"), Kind.DATE),
+    "day": TypedExpression(build.column("day"), Kind.DATE, low=YEAR_2020[0], high=YEAR_2020[1]),
 }
 
 
-def resolve(column: exp.Column) -> Typed:
+def resolve(column: exp.Column) -> TypedExpression:
     return COLUMNS[column.name]
 
 
-def known(written: str) -> Typed:
-    return translate(parse_one(written, dialect="duckdb"), resolve)
+def known(written: str) -> TypedExpression:
+    return translate_expression(parse_one(written, dialect="duckdb"), resolve)
 
 
 @pytest.mark.parametrize(
@@ -119,16 +119,21 @@ def test_public_values_are_carried_through(written: str, values: tuple[object, .
 
 def test_one_public_value_does_not_make_a_column_constant():
     tree = build.column("kind")
-    kind = Typed(tree, Kind.TEXT, values=("a",), nullable=False)
-    found = translate(parse_one("LOWER(kind)", dialect="duckdb"), lambda _: kind)
+    kind = TypedExpression(tree, Kind.TEXT, values=("a",), nullable=False)
+    found = translate_expression(parse_one("LOWER(kind)", dialect="duckdb"), lambda _: kind)
     assert found.tree.find(exp.Column) == tree
 
 
 def test_values_that_capital_letters_change_differently_on_engines_are_no_domain():
     tree = build.column("street")
-    street = Typed(tree, Kind.TEXT, values=("Straße",))
-    assert translate(exp.Upper(this=build.column("street")), lambda _: street).values is None
-    assert translate(exp.Lower(this=build.column("street")), lambda _: street).values == ("straße",)
+    street = TypedExpression(tree, Kind.TEXT, values=("Straße",))
+    assert (
+        translate_expression(exp.Upper(this=build.column("street")), lambda _: street).values
+        is None
+    )
+    assert translate_expression(
+        exp.Lower(this=build.column("street")), lambda _: street
+    ).values == ("straße",)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +201,7 @@ def test_the_kind_is_known(written: str, kind: Kind):
 def test_a_where_tells_bounds_of_columns(
     predicate: str, bounds: dict[tuple[str | None, str], tuple[float | None, float | None]]
 ):
-    found = refine(parse_one(predicate, dialect="duckdb"), resolve)
+    found = predicate_ranges(parse_one(predicate, dialect="duckdb"), resolve)
     assert found == {
         place: tuple(None if end is None else Fraction(end) for end in ends)
         for place, ends in bounds.items()
@@ -262,7 +267,8 @@ def row() -> pa.Table:
 def test_expressions_mean_the_same_on_every_engine(any_engine: Engine, row: pa.Table):
     relation = any_engine.load(row.to_reader())
     columns = [
-        build.named(known(written).tree.copy(), f"c{i}") for i, (written, _) in enumerate(MEANINGS)
+        build.alias_as(known(written).tree.copy(), f"c{i}")
+        for i, (written, _) in enumerate(MEANINGS)
     ]
     found = any_engine.run(build.select(*columns, source=relation)).to_pylist()[0]
     got = {written: found[f"c{i}"] for i, (written, _) in enumerate(MEANINGS)}
@@ -272,7 +278,7 @@ def test_expressions_mean_the_same_on_every_engine(any_engine: Engine, row: pa.T
 def values_of(engine: Engine, source: str, written: str) -> list[object]:
     """Return an expression over values that no Arrow table can hold."""
     query = build.select(
-        build.named(known(written).tree.copy(), "v"),
+        build.alias_as(known(written).tree.copy(), "v"),
         source=parse_one(f"SELECT * FROM ({source}) AS q", dialect=engine.dialect).subquery("p"),
     )
     return engine.run(query).column(0).to_pylist()

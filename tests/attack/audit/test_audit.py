@@ -10,11 +10,22 @@ import pyarrow as pa
 import pytest
 from tests.attack.audit import cheaters
 
-from discreet.attack.audit.audit import SEEDED, Claim, audit, audit_outputs, examine, with_sessions
+from discreet.attack.audit.audit import (
+    SEEDED,
+    Claim,
+    audit_mechanism,
+    audit_outputs,
+    examine,
+    with_sessions,
+)
 from discreet.attack.audit.bound import epsilon_lower_bound
-from discreet.attack.audit.mechanism import OWN, own, run
+from discreet.attack.audit.mechanism import (
+    BUILTIN_MECHANISMS,
+    make_builtin_mechanism,
+    run_mechanism,
+)
 from discreet.attack.audit.neighbors import (
-    Pair,
+    NeighborPair,
     neighboring_counts,
     neighboring_lists,
     neighboring_tables,
@@ -23,7 +34,7 @@ from discreet.attack.audit.outputs import read_runs
 from discreet.attack.audit.read import read_outputs
 from discreet.attack.audit.reference import fresh_outputs, load_mechanism
 from discreet.attack.audit.views import is_reachable, lowest_bits
-from discreet.attack.questions.laboratory import Noise, Rules, laboratory
+from discreet.attack.questions.laboratory import LaboratoryNoise, LaboratoryRules, laboratory
 from discreet.engines.connect import open_table
 from discreet.errors import UnknownColumn, WrongUsage
 
@@ -32,7 +43,7 @@ RUNS = 10_000
 SURE = Claim(1, confidence=0.9999)
 # For the noise of the system, which differs each time.
 ALMOST_CERTAIN = 1 - 1e-9
-ZERO_ONE = [Pair("0 and 1", 0, 1)]
+ZERO_ONE = [NeighborPair("0 and 1", 0, 1)]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +53,7 @@ def same_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found_by(mechanism, pairs=ZERO_ONE, *, claim=SURE, runs=RUNS, scale=1.0):
-    return audit(mechanism, pairs, claim=claim, runs=runs, scale=scale)
+    return audit_mechanism(mechanism, pairs, claim=claim, runs=runs, scale=scale)
 
 
 @pytest.mark.statistics
@@ -74,10 +85,10 @@ def test_an_honest_mechanism_is_not_accused(mechanism):
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", BUILTIN_MECHANISMS)
 def test_discreets_own_mechanisms_pass(name):
     delta = Fraction(1, 100) if name == "gaussian" else Fraction(0)
-    mechanism = own(name, epsilon=Fraction(1), delta=delta)
+    mechanism = make_builtin_mechanism(name, epsilon=Fraction(1), delta=delta)
     found = found_by(mechanism, claim=Claim(1, float(delta), ALMOST_CERTAIN), runs=40_000)
     assert not found.details["refuted"]
     assert found.details["lower_bound"] > 0.05  # it is a bound at all
@@ -86,14 +97,16 @@ def test_discreets_own_mechanisms_pass(name):
 @pytest.mark.statistics
 def test_discreets_laplace_noise_passes_on_all_counts():
     claim = Claim(1, confidence=ALMOST_CERTAIN)
-    found = found_by(own("laplace", epsilon=Fraction(1)), neighboring_counts(), claim=claim)
+    found = found_by(
+        make_builtin_mechanism("laplace", epsilon=Fraction(1)), neighboring_counts(), claim=claim
+    )
     assert not found.details["refuted"]
 
 
 @pytest.mark.statistics
 def test_half_the_noise_is_caught_only_where_the_bound_exceeds_the_claim():
     """The bound is 1.74, with a standard deviation of 0.03."""
-    quiet = own("laplace", epsilon=Fraction(2))
+    quiet = make_builtin_mechanism("laplace", epsilon=Fraction(2))
     outputs = [quiet.many(value, RUNS) for value in (0, 1)]
     found = {
         epsilon: audit_outputs(*outputs, claim=Claim(epsilon, confidence=ALMOST_CERTAIN)).details
@@ -108,7 +121,7 @@ def test_half_the_noise_is_caught_only_where_the_bound_exceeds_the_claim():
 def test_more_runs_bring_the_bound_nearer():
     """Of 1, 0.85 after 2 000 runs, 0.955 after 20 000 and 0.985 after 200 000, with standard deviations
     of 0.05, 0.016 and 0.005: one of them is seven away with a chance below 1e-10."""
-    exact = own("laplace", epsilon=Fraction(1))
+    exact = make_builtin_mechanism("laplace", epsilon=Fraction(1))
     bounds = [
         epsilon_lower_bound(*(exact.many(value, runs) for value in (0, 1)), alpha=0.05)
         for runs in (2_000, 20_000, 200_000)
@@ -254,13 +267,13 @@ def test_a_claim_that_makes_no_sense_is_refused(wrong):
 
 def test_gaussian_noise_needs_a_delta():
     with pytest.raises(WrongUsage, match="--delta"):
-        own("gaussian", epsilon=Fraction(1))
+        make_builtin_mechanism("gaussian", epsilon=Fraction(1))
     with pytest.raises(WrongUsage, match="laplace"):
-        own("laplac", epsilon=Fraction(1))
+        make_builtin_mechanism("laplac", epsilon=Fraction(1))
 
 
 def test_a_mechanism_runs_as_often_as_asked():
-    assert run(lambda value: value, 7, runs=3) == [7, 7, 7]
+    assert run_mechanism(lambda value: value, 7, runs=3) == [7, 7, 7]
 
 
 @pytest.mark.statistics
@@ -269,13 +282,13 @@ def test_an_interface_asked_on_neighboring_tables_is_a_mechanism():
     people = pa.table({"age": [30, 40, 50]})
     tables = {"with": people, "without": people.slice(1)}
     chance = np.random.default_rng(12)
-    rules = Rules(noise=Noise("laplace", 0.25))
+    rules = LaboratoryRules(noise=LaboratoryNoise("laplace", 0.25))
     interfaces = {
         name: laboratory(open_table(table), rules, chance=chance) for name, table in tables.items()
     }
     found = found_by(
         lambda name: interfaces[name].ask('SELECT count(*) FROM "Table"').number,
-        [Pair("the table without its first row", "with", "without")],
+        [NeighborPair("the table without its first row", "with", "without")],
         runs=400,
     )
     assert found.details["refuted"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.attack.audit.families import attack_family
-from discreet.attack.audit.game import distinguish, geometric_error, laplace_error, play
+from discreet.attack.audit.game import distinguish_neighbors, geometric_error, laplace_error, play
 from discreet.dp.calculate.distinguish import lowest_error
 from discreet.errors import WrongUsage
 
@@ -50,7 +50,9 @@ def test_groups_are_told_apart_by_the_geometric_mechanism_as_the_formula_says(si
 
 
 def test_three_findings_are_held_against_a_coin():
-    found = distinguish(epsilon=Fraction(1), trials=10_000, chance=np.random.default_rng(3))
+    found = distinguish_neighbors(
+        epsilon=Fraction(1), trials=10_000, chance=np.random.default_rng(3)
+    )
     assert [one.attack for one in found] == ["distinguishing"] * 3
     assert {one.baseline for one in found} == {0.5}
     assert all(one.details["bound"] == pytest.approx(0.26894, abs=1e-5) for one in found)

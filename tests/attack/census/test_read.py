@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.attack.census.block import Range, Statistic
+from discreet.attack.census.block import CountRange, Statistic
 from discreet.attack.census.read import parse_block, read_block
 from discreet.errors import SourceNotFound, WrongUsage
 
@@ -37,9 +37,9 @@ def test_a_block_is_read():
     assert block.people == 7
     assert block.variables[2].numbers == (1, 2, 5)
     assert block.groups[0].where == {1: (0,), 0: tuple(range(18, 116))}
-    assert block.groups[0].count == Range(0, 2)
-    assert block.groups[2].count == Range(7, 7)
-    assert block.marginals[0].cells == {(0, 0): Range(3, 3), (1, 1): Range(1, 4)}
+    assert block.groups[0].count == CountRange(0, 2)
+    assert block.groups[2].count == CountRange(7, 7)
+    assert block.marginals[0].cells == {(0, 0): CountRange(3, 3), (1, 1): CountRange(1, 4)}
     assert block.impossible == ({1: (1,), 0: tuple(range(15))},)
     facts = {fact.statistic: (fact.low, fact.high) for fact in block.groups[1].facts}
     assert facts[Statistic.MEAN] == (Fraction("36.65"), Fraction("36.75"))

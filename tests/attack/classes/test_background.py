@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from tests.attack.telling import told
 
 from discreet.attack.classes.background import find_all, find_background, rule_out
-from discreet.attack.classes.knowing import read_knowledge
-from discreet.attack.classes.told import opened_release
+from discreet.attack.classes.histograms import opened_release
+from discreet.attack.classes.knowledge import read_knowledge
 from discreet.engines.connect import open_table
 from discreet.errors import UnknownColumn, WrongUsage
-from discreet.measure.classes import Groups
+from discreet.measure.classes import ClassHistograms
 
 
-def one_class(counts: list[int]) -> Groups:
+def one_class(counts: list[int]) -> ClassHistograms:
     size = np.array([sum(counts)])
     ends = np.array([0, len(counts)])
-    return Groups(np.zeros((1, 1)), ends, np.arange(len(counts)), np.array(counts), size)
+    return ClassHistograms(np.zeros((1, 1)), ends, np.arange(len(counts)), np.array(counts), size)
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.integers(0, 9))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.attack.telling import told
 
 from discreet.attack.classes.background import find_background
+from discreet.attack.classes.histograms import opened_release, read_classes
 from discreet.attack.classes.homogeneity import find_homogeneity
 from discreet.attack.classes.inference import find_inference
 from discreet.attack.classes.skewness import find_skewness
-from discreet.attack.classes.told import opened_release, read_classes
 from discreet.errors import EmptySource, UnknownColumn, WrongUsage
 
 rows = st.lists(

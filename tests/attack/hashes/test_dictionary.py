@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.attack.hashes import patterns
-from discreet.attack.hashes.candidates import from_forms, from_pattern, from_texts, usual
-from discreet.attack.hashes.dictionary import Tools, attack_column, attack_table
+from discreet.attack.hashes.candidates import common_guesses, from_forms, from_pattern, from_texts
+from discreet.attack.hashes.dictionary import DictionaryOptions, attack_column, attack_table
 from discreet.attack.hashes.hashes import HASHES, decode_plainly, digest_function, read_digests
-from discreet.attack.hashes.patterns import read_pattern
+from discreet.attack.hashes.patterns import read_guess_pattern
 from discreet.engines.connect import open_table
 from discreet.errors import EmptySource, UnknownColumn, WrongUsage
 from discreet.release.deidentify.base32 import write_base32
@@ -27,7 +27,7 @@ IDS = [f"{n % 10}{'QWERTZ'[n % 6]}{n % 89:02d}" for n in range(60)]
 
 
 def texts_of(pattern: str) -> list[str]:
-    return [text for batch in read_pattern(pattern).batches() for text in batch.to_pylist()]
+    return [text for batch in read_guess_pattern(pattern).batches() for text in batch.to_pylist()]
 
 
 def hashed(texts: list[str], name: str = "md5", **columns: list) -> object:
@@ -37,7 +37,9 @@ def hashed(texts: list[str], name: str = "md5", **columns: list) -> object:
 
 def undone(texts: list[str], pattern: str = MEDALLIONS, *, release: object = None, **tools):
     table = hashed(texts) if release is None else open_table(pa.table({"id": release}))
-    return attack_column(table, "id", [from_pattern(read_pattern(pattern))], tools=Tools(**tools))
+    return attack_column(
+        table, "id", [from_pattern(read_guess_pattern(pattern))], tools=DictionaryOptions(**tools)
+    )
 
 
 def test_a_pattern_lists_exactly_the_texts_that_fit():
@@ -55,13 +57,13 @@ def test_a_pattern_lists_exactly_the_texts_that_fit():
 )
 def test_all_texts_fit_the_pattern_as_a_regular_expression_and_are_counted(pattern: str):
     texts = texts_of(pattern)
-    assert len(texts) == read_pattern(pattern).size
+    assert len(texts) == read_guess_pattern(pattern).size
     assert all(re.fullmatch(pattern, text) for text in texts)
 
 
 def test_large_patterns_are_listed_in_batches_without_repeats(monkeypatch):
     monkeypatch.setattr(patterns, "BATCH", 1_000)
-    texts = pa.chunked_array(list(read_pattern("[A-C][0-9]{4}").batches()))
+    texts = pa.chunked_array(list(read_guess_pattern("[A-C][0-9]{4}").batches()))
     assert (texts.num_chunks, len(texts), len(texts.unique())) == (30, 30_000, 30_000)
     assert (texts[0].as_py(), texts[-1].as_py()) == ("A0000", "C9999")
 
@@ -85,21 +87,21 @@ def test_large_patterns_are_listed_in_batches_without_repeats(monkeypatch):
 )
 def test_a_pattern_that_cannot_be_listed_is_refused_with_its_place(pattern: str, what: str):
     with pytest.raises(WrongUsage, match=what) as error:
-        read_pattern(pattern)
+        read_guess_pattern(pattern)
     assert "at letter" in str(error.value)
 
 
 @pytest.mark.parametrize("name", [name for name in HASHES if name != "crc32"])
 def test_each_hash_is_found_by_its_length_and_by_trying(name: str):
     found = attack_column(
-        hashed(IDS, name), "id", [from_pattern(read_pattern("[0-9][QWERTZ][0-9]{2}"))]
+        hashed(IDS, name), "id", [from_pattern(read_guess_pattern("[0-9][QWERTZ][0-9]{2}"))]
     )
     assert (found.rate, found.correct, found.details["hash"]) == (1.0, found.targets, name)
 
 
 def test_check_sums_collide_so_that_nothing_is_called_right():
     table = open_table(pa.table({"id": [f"{zlib.crc32(text.encode()):08x}" for text in IDS]}))
-    found = attack_column(table, "id", [from_pattern(read_pattern("[0-9][A-Z][0-9]{2}"))])
+    found = attack_column(table, "id", [from_pattern(read_guess_pattern("[0-9][A-Z][0-9]{2}"))])
     assert (found.rate, found.correct, found.details["hash"]) == (1.0, None, "crc32")
     assert found.control is not None
     assert found.control > 1e-6
@@ -158,7 +160,7 @@ def test_columns_that_look_like_hashes_are_found_and_tried_by_themselves():
     emails = [f"P{n}@Example.org" for n in range(30)]
     table = hashed([email.lower() for email in emails], "sha256", age=[n + 20 for n in range(30)])
     known = open_table(pa.table({"email": emails[:20]}))
-    few = Tools(limit=100_000)
+    few = DictionaryOptions(limit=100_000)
     alone, helped = (
         attack_table(table, tools=few)[0],
         attack_table(table, known=[known], tools=few)[0],
@@ -171,12 +173,12 @@ def test_usual_numbers_dates_and_fillers_are_tried():
     texts = ["123456", "007", "1970-01-31", "31.01.1970", "unknown", "zebra"]
     (found,) = attack_table(hashed(texts, "sha1"))
     assert (found.targets, found.claimed) == (6, 5)
-    assert sum(each.size for each in usual()) > 1_000_000
+    assert sum(each.size for each in common_guesses()) > 1_000_000
 
 
 def test_lists_that_would_take_too_long_are_left_out_where_nobody_asked_for_them():
     texts = ["1970-01-31", "123456"]
-    (found,) = attack_table(hashed(texts, "sha1"), tools=Tools(limit=300_000))
+    (found,) = attack_table(hashed(texts, "sha1"), tools=DictionaryOptions(limit=300_000))
     assert (found.claimed, list(found.details["found_in"])) == (1, ["dates since 1900"])
 
 
@@ -184,7 +186,7 @@ def test_texts_of_a_known_form_are_tried():
     known = open_table(pa.table({"medallion": ["5X55", "XX5"], "name": ["Ann", "Bob"]}))
     forms = from_forms(known, limit=100_000)
     assert [each.size for each in forms] == [17_576, 26_000 + 6_760]
-    (found,) = attack_table(hashed(IDS), known=[known], tools=Tools(limit=100_000))
+    (found,) = attack_table(hashed(IDS), known=[known], tools=DictionaryOptions(limit=100_000))
     assert found.rate == 1
 
 
@@ -252,4 +254,6 @@ def test_a_named_hash_is_believed_where_the_looks_say_little():
     release = ["11" * 16, hashlib.md5(b"1A23").hexdigest()]
     table = open_table(pa.table({"id": release}))
     guesses = [from_texts("a list", pa.array(["1A23"]))]
-    assert attack_column(table, "id", guesses, tools=Tools(hash_name="MD5")).claimed == 1
+    assert (
+        attack_column(table, "id", guesses, tools=DictionaryOptions(hash_name="MD5")).claimed == 1
+    )

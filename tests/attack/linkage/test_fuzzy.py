@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.attack.linkage.assignment import assign
+from discreet.attack.linkage.assignment import assign_links
 from discreet.attack.linkage.fuzzy import link_fuzzily
-from discreet.attack.linkage.wish import make_wish
+from discreet.attack.linkage.spec import make_linkage_spec
 from discreet.engines.connect import open_table
 from discreet.errors import EmptySource, MissingExtra, WrongUsage
 
@@ -24,18 +24,18 @@ pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), unique=True, m
 def test_nobody_gets_two_rows_and_no_row_two_people(found, data):
     weights = data.draw(st.lists(st.integers(0, 4), min_size=len(found), max_size=len(found)))
     people, rows = (np.array([pair[side] for pair in found], np.int64) for side in (0, 1))
-    chosen = assign(people, rows, np.array(weights, np.float64))
+    chosen = assign_links(people, rows, np.array(weights, np.float64))
     assert len(set(people[chosen])) == len(chosen) == len(set(rows[chosen]))
 
 
 def test_two_equally_good_rows_are_no_link():
     people, rows = np.array([0, 0, 1]), np.array([5, 6, 7])
-    assert assign(people, rows, np.array([3.0, 3.0, 1.0])).tolist() == [2]
+    assert assign_links(people, rows, np.array([3.0, 3.0, 1.0])).tolist() == [2]
 
 
 def test_whoever_loses_a_row_to_a_better_link_gets_the_next():
     people, rows = np.array([0, 1, 1]), np.array([5, 5, 6])
-    assert assign(people, rows, np.array([9.0, 8.0, 7.0])).tolist() == [0, 2]
+    assert assign_links(people, rows, np.array([9.0, 8.0, 7.0])).tolist() == [0, 2]
 
 
 SYLLABLES = np.array(["ka", "ro", "mi", "ta", "le", "sun", "der", "wick", "ham", "ton", "ber"])
@@ -68,7 +68,7 @@ def spoil(people: dict[str, list]) -> dict[str, list]:
 def fuzzily(release, people, on, **options):
     released = open_table(pa.table(release))
     known = open_table(pa.table(people), engine=released.engine)
-    wish = make_wish(
+    wish = make_linkage_spec(
         released, known, on=on, truth="who" if "who" in release else None, sensitive=["zip"]
     )
     return link_fuzzily(released, known, wish=wish, rng=np.random.default_rng(1), **options)

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.attack.linkage.link import link_people
-from discreet.attack.linkage.wish import make_wish
+from discreet.attack.linkage.spec import make_linkage_spec
 from discreet.engines.connect import open_table
 from discreet.engines.postgres import PostgreSQL
 from discreet.errors import EmptySource, UnknownColumn, WrongUsage
-from discreet.policy.model import Column, Role, Table
+from discreet.policy.model import ColumnPolicy, ColumnRole, TablePolicy
 
 RELEASE = {
     "dob": ["1967-09-07", "1967-09-07", "1970-01-01", "1980-05-05", None],
@@ -150,16 +150,18 @@ def test_an_empty_list_is_refused():
 
 def wish(**words):
     released = open_table(pa.table(RELEASE))
-    return make_wish(released, open_table(pa.table(PEOPLE), engine=released.engine), **words)
+    return make_linkage_spec(
+        released, open_table(pa.table(PEOPLE), engine=released.engine), **words
+    )
 
 
 def test_without_words_the_quasi_identifiers_of_the_policy_are_joined():
     columns = (
-        Column("dob", Role.QUASI_IDENTIFIER),
-        Column("zip", Role.INSENSITIVE),
-        Column("ill", Role.SENSITIVE),
+        ColumnPolicy("dob", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("zip", ColumnRole.INSENSITIVE),
+        ColumnPolicy("ill", ColumnRole.SENSITIVE),
     )
-    found = wish(policy=Table("t", columns))
+    found = wish(policy=TablePolicy("t", columns))
     assert (found.on, found.sensitive, found.name) == ({"dob": "dob"}, ("ill",), "name")
 
 

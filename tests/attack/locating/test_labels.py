@@ -12,18 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.attack.locating.dates import read_days, read_period
-from discreet.attack.locating.holding import hold
-from discreet.attack.locating.labels import Anything, Domain, Mask, Members, Range, read_label
+from discreet.attack.locating.label_matches import match_labels
+from discreet.attack.locating.labels import (
+    Anything,
+    ComparisonKind,
+    LabelMask,
+    LabelMembers,
+    LabelRange,
+    read_label,
+)
 from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.prefix import Prefix
-from discreet.policy.hierarchies.tree import tree_of
+from discreet.policy.hierarchies.tree import build_taxonomy
 
 
 def held(values, labels, **options) -> dict[str | None, list]:
     """What each label holds, by the values themselves."""
     known = pa.array(values)
-    found = hold(known, pa.array(labels, pa.string()), **options)
+    found = match_labels(known, pa.array(labels, pa.string()), **options)
     order = np.argsort(found.places)
     told = {label: [] for label in labels}
     for owner, start, stop in zip(found.owners, found.starts, found.stops, strict=True):
@@ -139,12 +146,12 @@ def test_words_are_compared_without_case_and_blanks_and_a_known_word_is_itself()
 
 def test_a_word_that_nobody_has_holds_nobody_but_in_numbers_it_could_be_anybody():
     assert held(["F", "M"], ["X"])["X"] == []
-    found = hold(pa.array([1, 2]), pa.array(["many"]))
+    found = match_labels(pa.array([1, 2]), pa.array(["many"]))
     assert (found.unread, found.starts.tolist(), found.stops.tolist()) == (1, [0], [2])
 
 
 def test_group_names_hold_the_leaves_of_their_tree():
-    tree = tree_of(
+    tree = build_taxonomy(
         {"Europe": {"Iberia": ["Spain", "Portugal"], "West": ["France"]}, "Asia": ["Japan"]}
     )
     told = held(
@@ -168,17 +175,17 @@ def test_a_tolerance_widens_values_and_ranges():
 def test_missing_is_a_suppressed_value_or_nothing():
     values = pa.array([1, 2])
     labels = pa.array([None, "1"], pa.string())
-    assert hold(values, labels).suppressed == 1
-    assert 0 not in hold(values, labels, missing_is_anything=False).owners
+    assert match_labels(values, labels).suppressed == 1
+    assert 0 not in match_labels(values, labels, missing_is_anything=False).owners
 
 
 def test_what_only_means_itself_is_no_meaning():
-    assert read_label("Never-married", Domain.TEXT) is None
-    assert read_label("12.5", Domain.NUMBER) is None
-    assert isinstance(read_label("**", Domain.TEXT), Anything)
-    assert isinstance(read_label("[20K, 40K]", Domain.NUMBER), Range)
-    assert isinstance(read_label("N1C***", Domain.TEXT), Mask)
-    assert read_label("a or b", Domain.TEXT) == Members(("a", "b"))
+    assert read_label("Never-married", ComparisonKind.TEXT) is None
+    assert read_label("12.5", ComparisonKind.NUMBER) is None
+    assert isinstance(read_label("**", ComparisonKind.TEXT), Anything)
+    assert isinstance(read_label("[20K, 40K]", ComparisonKind.NUMBER), LabelRange)
+    assert isinstance(read_label("N1C***", ComparisonKind.TEXT), LabelMask)
+    assert read_label("a or b", ComparisonKind.TEXT) == LabelMembers(("a", "b"))
 
 
 def test_days_come_first_where_a_month_would_be_13_and_centuries_from_what_is_beside():
@@ -220,7 +227,7 @@ def test_every_label_that_we_write_holds_exactly_its_own_values(values, hierarch
     for level in range(hierarchy.height + 1):
         labels = hierarchy.generalize(known, level)
         distinct = labels.unique()
-        found = hold(known, distinct)
+        found = match_labels(known, distinct)
         inside = {
             (int(o), int(p))
             for o, a, b in zip(found.owners, found.starts, found.stops, strict=True)

@@ -6,18 +6,20 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.attack.locating.locate import gather, locate
+from discreet.attack.locating.locate import gather_combinations, locate
 from discreet.engines.connect import open_table
 from discreet.errors import UnknownColumn, WrongUsage
-from discreet.policy.hierarchies.tree import tree_of
-from discreet.policy.model import Column, KAnonymity, Policy, Role, Table
+from discreet.policy.hierarchies.tree import build_taxonomy
+from discreet.policy.model import ColumnPolicy, ColumnRole, KAnonymity, Policy, TablePolicy
 from discreet.sql import build
 
 
 def found(people, release, *, engine=None, on=None, **options) -> dict[tuple, list[tuple]]:
     """The labels of every class that each known combination may be in."""
     released = open_table(pa.table(release), engine=engine)
-    known = gather(open_table(pa.table(people), engine=released.engine), list(on or people))
+    known = gather_combinations(
+        open_table(pa.table(people), engine=released.engine), list(on or people)
+    )
     located = locate(known, released, on=on, **options)
 
     def rows(relation):
@@ -111,7 +113,7 @@ def test_columns_of_other_names_are_joined_and_unknown_ones_told():
 
 
 def test_group_names_need_the_hierarchy():
-    tree = tree_of({"Asia": ["Japan", "India"], "Europe": ["Spain"]})
+    tree = build_taxonomy({"Asia": ["Japan", "India"], "Europe": ["Spain"]})
     people, release = {"from": ["Japan"]}, {"from": ["Asia", "Europe"]}
     assert found(people, release) == {("Japan",): []}
     assert found(people, release, hierarchies={"from": tree}) == {("Japan",): [("Asia",)]}
@@ -122,12 +124,14 @@ def test_everybody_is_in_a_class_of_their_own_release(tmp_path):
     table = pa.table(
         dict(zip(("age", "zip", "sex", "ill"), map(list, zip(*rows, strict=True)), strict=True))
     )
-    columns = tuple(Column(name, Role.QUASI_IDENTIFIER) for name in ("age", "zip", "sex"))
-    policy = Policy({"t": Table("t", columns, criteria=(KAnonymity(5),))})
+    columns = tuple(
+        ColumnPolicy(name, ColumnRole.QUASI_IDENTIFIER) for name in ("age", "zip", "sex")
+    )
+    policy = Policy({"t": TablePolicy("t", columns, criteria=(KAnonymity(5),))})
     discreet.anonymize(table, policy, output=tmp_path / "r.csv", accept_risk="to be located")
     people = {name: table[name] for name in ("age", "zip", "sex")}
     released = open_table(tmp_path / "r.csv")
-    known = gather(open_table(pa.table(people), engine=released.engine), list(people))
+    known = gather_combinations(open_table(pa.table(people), engine=released.engine), list(people))
     located = locate(known, released)
     query = build.select(build.column("person"), source=located.pairs).distinct()
     everybody = build.select(build.column("person"), source=known.relation)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.attack.locating import matching
-from discreet.attack.locating.holding import hold
+from discreet.attack.locating.label_matches import match_labels
 
 
 def labels_of(rng, count: int, *, share_exact: float) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -30,17 +30,17 @@ def test_pairs_are_those_whose_labels_all_hold_the_persons_values(share_exact, c
         texts, low, high = labels_of(rng, 50, share_exact=share_exact)
         distinct = sorted(set(texts))
         values = np.unique(people[:, j])
-        held.append(hold(pa.array(values), pa.array(distinct)))
+        held.append(match_labels(pa.array(values), pa.array(distinct)))
         atoms.append(held[-1].atoms[np.searchsorted(values, people[:, j])])
         codes.append(np.array([distinct.index(text) for text in texts]))
         agree &= (people[:, [j]] >= low) & (people[:, [j]] <= high)
-    firsts, seconds = matching.match(np.stack(atoms, 1), np.stack(codes, 1), held)
+    firsts, seconds = matching.match_people(np.stack(atoms, 1), np.stack(codes, 1), held)
     found = list(zip(firsts.tolist(), seconds.tolist(), strict=True))
     assert len(found) == len(set(found))
     assert set(found) == set(zip(*(side.tolist() for side in np.nonzero(agree)), strict=True))
 
 
 def test_a_person_of_whom_a_value_is_missing_is_nowhere():
-    held = hold(pa.array([1, 2]), pa.array(["*"]))
-    firsts, _ = matching.match(np.array([[-1], [0]]), np.array([[0]]), [held])
+    held = match_labels(pa.array([1, 2]), pa.array(["*"]))
+    firsts, _ = matching.match_people(np.array([[-1], [0]]), np.array([[0]]), [held])
     assert firsts.tolist() == [1]

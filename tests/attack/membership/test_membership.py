@@ -12,10 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.attack.membership.evaluation import area, evaluate, hits_above, hits_at
-from discreet.attack.membership.marginals import Columns, score_alleles
-from discreet.attack.membership.membership import People, find_membership
-from discreet.dp.mechanisms.laplace import noisy_vector
+from discreet.attack.membership.evaluation import (
+    area_under_curve,
+    evaluate_scores,
+    hits_above,
+    hits_at,
+)
+from discreet.attack.membership.marginals import FrequencyColumns, score_alleles
+from discreet.attack.membership.membership import MembershipAttackOptions, find_membership
+from discreet.dp.mechanisms.laplace import laplace_noisy_vector
 from discreet.engines.connect import open_table
 from discreet.errors import UnknownColumn, WrongUsage
 
@@ -54,10 +59,10 @@ def score(study: Study, published: np.ndarray | None = None):
 def test_the_area_is_that_of_theory(n: int, reference: int, m: int):
     """20 studies; one area has a deviation of 0.02 to 0.03, their mean one of 0.007: 3 of those."""
     studies = [make_study(n=n, reference=reference, m=m, seed=seed) for seed in range(20)]
-    areas = [area(score(study).standard, study.is_member) for study in studies]
+    areas = [area_under_curve(score(study).standard, study.is_member) for study in studies]
     power = (m * reference / (n * (n + reference))) ** 0.5
     assert np.mean(areas) == pytest.approx(NormalDist().cdf(power / 2**0.5), abs=0.02)
-    homer = [area(score(study).homer, study.is_member) for study in studies]
+    homer = [area_under_curve(score(study).homer, study.is_member) for study in studies]
     assert 0.7 < np.mean(homer) < np.mean(areas)
 
 
@@ -75,10 +80,12 @@ def test_private_frequencies_tell_nothing():
     areas = []
     for seed in range(10):
         study = make_study(seed=seed)
-        noisy = noisy_vector(study.pool.sum(axis=0), epsilon=Fraction(1), sensitivity=2 * 1000)
+        noisy = laplace_noisy_vector(
+            study.pool.sum(axis=0), epsilon=Fraction(1), sensitivity=2 * 1000
+        )
         values = noisy[0] if isinstance(noisy, tuple) else noisy
         scores = score(study, np.asarray(values, np.float64) / (2 * len(study.pool)))
-        areas.append(area(scores.standard, study.is_member))
+        areas.append(area_under_curve(scores.standard, study.is_member))
     assert np.mean(areas) == pytest.approx(0.5, abs=0.08)
 
 
@@ -88,7 +95,7 @@ def test_the_area_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[int,
     is_member = np.array([member for _, member in rows])
     inside, outside = scores[is_member], scores[~is_member]
     pairs = [(a > b) + 0.5 * (a == b) for a in inside for b in outside]
-    assert area(scores, is_member) == pytest.approx(np.mean(pairs) if pairs else 0.5)
+    assert area_under_curve(scores, is_member) == pytest.approx(np.mean(pairs) if pairs else 0.5)
 
 
 def test_hits_are_counted_at_no_more_than_the_allowed_false_alarms():
@@ -100,7 +107,7 @@ def test_hits_are_counted_at_no_more_than_the_allowed_false_alarms():
     told = hits.to_dict()
     assert told["advantage"] == pytest.approx(0.01)
     assert told["advantage_at_least"] < 0
-    assert set(evaluate(scores, is_member)) == {"auc", "at_1_percent", "at_5_percent"}
+    assert set(evaluate_scores(scores, is_member)) == {"auc", "at_1_percent", "at_5_percent"}
 
 
 def as_tables(study: Study, *, long: bool = False, flags: list | None = None) -> list:
@@ -128,7 +135,7 @@ def test_a_small_pool_is_told_by_200_alleles():
     """30 people: members are 1.8 deviations ahead, so that about half are found; 20 % at least."""
     found = find_membership(
         *as_tables(make_study(n=30, reference=30, m=200)),
-        people=People(truth="in_pool", pool=30, reference=30),
+        people=MembershipAttackOptions(truth="in_pool", pool=30, reference=30),
     )
     assert (found.targets, found.details["absent"]) == (30, 30)
     assert found.rate > 0.2
@@ -140,11 +147,11 @@ def test_a_small_pool_is_told_by_200_alleles():
 
 def test_rows_per_person_and_allele_say_the_same_as_columns():
     study = make_study(n=20, reference=20, m=40)
-    wide = find_membership(*as_tables(study), people=People(truth="in_pool"))
+    wide = find_membership(*as_tables(study), people=MembershipAttackOptions(truth="in_pool"))
     long = find_membership(
         *as_tables(study, long=True),
-        columns=Columns(item="snp"),
-        people=People(person="who", count="genotype", truth="in_pool"),
+        columns=FrequencyColumns(item="snp"),
+        people=MembershipAttackOptions(person="who", count="genotype", truth="in_pool"),
     )
     assert long.details["likelihood_ratio"] == wide.details["likelihood_ratio"]
     assert (long.claimed, long.correct) == (wide.claimed, wide.correct)
@@ -179,8 +186,8 @@ def test_one_way_marginals_of_any_table_tell_members_as_well():
                      | {"truth": np.arange(80) < 40})  # fmt: skip
     found = find_membership(
         *(open_table(each) for each in (counted(pool), known, counted(reference))),
-        columns=Columns(value="answer"),
-        people=People(truth="truth", pool=40, reference=40),
+        columns=FrequencyColumns(value="answer"),
+        people=MembershipAttackOptions(truth="truth", pool=40, reference=40),
     )
     assert found.details["likelihood_ratio"]["auc"] > 0.75
     assert found.details["homer"]["auc"] > 0.7
@@ -196,9 +203,11 @@ def test_missing_genotypes_say_nothing():
 def test_wrong_words_are_refused():
     published, known, reference = as_tables(make_study(n=4, reference=4, m=3))
     with pytest.raises(WrongUsage, match="needs both --person and --count"):
-        find_membership(published, known, reference, people=People(person="in_pool"))
+        find_membership(
+            published, known, reference, people=MembershipAttackOptions(person="in_pool")
+        )
     with pytest.raises(WrongUsage, match="says more than who is in"):
-        find_membership(published, known, reference, people=People(truth="rs0"))
+        find_membership(published, known, reference, people=MembershipAttackOptions(truth="rs0"))
     other = open_table(pa.table({"snp": ["x"], "frequency": [0.5]}))
     with pytest.raises(WrongUsage, match="share no cell"):
         find_membership(published, known, other)

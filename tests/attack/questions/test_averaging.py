@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sqlglot import condition
 from tests.attack.crowded import opened
 
-from discreet.attack.questions.averaging import average, average_out, bit_error, rewordings
-from discreet.attack.questions.laboratory import Noise, Rules, laboratory
+from discreet.attack.questions.averaging import average_counts, average_out, bit_error, rewordings
+from discreet.attack.questions.laboratory import LaboratoryNoise, LaboratoryRules, laboratory
 from discreet.attack.questions.people import draw_people
 from discreet.engines.connect import open_table
 
@@ -26,7 +26,7 @@ def table():
 
 
 def noisy(table, scale: float, *, sticky: bool = False, seed: int = 1):
-    rules = Rules(noise=Noise("laplace", scale, sticky=sticky))
+    rules = LaboratoryRules(noise=LaboratoryNoise("laplace", scale, sticky=sticky))
     return laboratory(table, rules, chance=np.random.default_rng(seed))
 
 
@@ -57,8 +57,8 @@ def test_the_mean_of_noise_errs_as_often_as_the_formula_says():
 
 def test_sticky_noise_stops_the_same_words_and_no_others(table):
     interface = noisy(table, 1.0, sticky=True)
-    same = average(interface, ALICE, repeats=40)
-    other = average(interface, ALICE, repeats=40, way="reworded")
+    same = average_counts(interface, ALICE, repeats=40)
+    other = average_counts(interface, ALICE, repeats=40, way="reworded")
     assert same.deviation == 0.0
     assert other.deviation > 0.5
     assert other.mean is not None
@@ -94,7 +94,7 @@ def test_many_answers_tell_of_nearly_everybody(table):
 
 
 def test_refused_answers_have_no_mean(table):
-    interface = laboratory(table, Rules(smallest=5))
+    interface = laboratory(table, LaboratoryRules(smallest=5))
     finding = average_out(
         interface, people(table, 2), condition=condition("ill = 'gout'"), repeats=3
     )

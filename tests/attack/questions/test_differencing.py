@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.attack.crowded import opened
 
-from discreet.attack.questions.differencing import atoms_of, audit, interval_widths
-from discreet.attack.questions.elimination import determined
+from discreet.attack.questions.differencing import atoms_of, audit_answers, interval_widths
+from discreet.attack.questions.elimination import determine_unknowns
 from discreet.attack.questions.published import read_questions, sums_of
 from discreet.engines.connect import open_table
 from discreet.errors import InvalidQuestion, UnknownColumn
@@ -37,14 +37,14 @@ def test_an_unknown_is_determined_if_and_only_if_it_adds_nothing_to_the_rank(row
         for place in range(matrix.shape[1])
         if np.linalg.matrix_rank(np.vstack([matrix, units[place]])) == rank
     }
-    assert {one.unknown for one in determined(matrix)} == expected
+    assert {one.unknown for one in determine_unknowns(matrix)} == expected
 
 
 @given(MATRICES)
 @settings(max_examples=40)
 def test_a_certificate_adds_up_to_its_unknown(rows):
     matrix = np.array(rows, dtype=bool)
-    for one in determined(matrix):
+    for one in determine_unknowns(matrix):
         added = [
             sum((factor * int(matrix[row, place]) for factor, row in one.terms), Fraction(0))
             for place in range(matrix.shape[1])
@@ -58,7 +58,7 @@ def table():
 
 
 def found(table, *texts: str, **options):
-    return audit(read_questions(texts, table), table, **options)
+    return audit_answers(read_questions(texts, table), table, **options)
 
 
 ALL, BUT_ALICE = "SELECT sum(pay) FROM staff", "SELECT sum(pay) FROM staff WHERE name <> 'Alice'"
@@ -153,7 +153,7 @@ def test_intervals_shrink_to_nothing_for_the_disclosed_and_to_something_for_the_
     widths = dict(zip(atoms.sizes.tolist(), interval_widths(atoms, (0, 100)), strict=True))
     assert widths[1] == pytest.approx(0)
     assert widths[2] == pytest.approx(0.05)
-    (finding,) = audit(questions, small, bounds=(0, 100))
+    (finding,) = audit_answers(questions, small, bounds=(0, 100))
     assert finding.details["within_a_tenth"] == 3
 
 

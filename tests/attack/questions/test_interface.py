@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from sqlglot import condition
 
-from discreet.attack.questions.interface import Interface, Reply
+from discreet.attack.questions.interface import Interface, InterfaceReply
 from discreet.errors import BudgetExceeded, EngineFailed, QuestionRefused
 
 
@@ -62,7 +62,7 @@ def test_a_refusal_is_no_end_and_a_spent_budget_is():
         raise QuestionRefused("no")
 
     interface = Interface(answer)
-    assert interface.ask("1") == Reply(None, "question-refused")
+    assert interface.ask("1") == InterfaceReply(None, "question-refused")
     assert not interface.ended
     assert interface.ask("2").refusal == "budget-exceeded"
     assert interface.ended == "budget-exceeded"

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from sqlglot import condition
 
-from discreet.attack.questions.domains import Words, domain_of, domains_of
+from discreet.attack.questions.domains import WordDomain, column_domain, column_domains
 from discreet.attack.questions.laboratory import laboratory
-from discreet.attack.questions.people import draw_people, name_person, read_condition
+from discreet.attack.questions.people import draw_people, name_person, read_person_condition
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Column, Kind
 from discreet.errors import InvalidQuestion, WrongUsage
@@ -74,7 +74,7 @@ def test_a_named_person_is_one_or_nobody(table):
 @pytest.mark.parametrize("text", ["", "name =", "(SELECT 1)", "count(*) > 1", "1; DROP TABLE x"])
 def test_only_conditions_are_read(table, text):
     with pytest.raises(InvalidQuestion):
-        read_condition(text, table)
+        read_person_condition(text, table)
 
 
 def test_what_the_policy_says_of_a_column_wins_over_the_table(table):
@@ -83,16 +83,16 @@ def test_what_the_policy_says_of_a_column_wins_over_the_table(table):
         "      id: {role: quasi-identifier, bounds: [0, 99]}\n"
         "      name: {role: quasi-identifier, values: [Bo, Cy, Di]}\n"
     ).tables["t"]
-    assert domain_of(table, Column("name", Kind.TEXT), policy=policy) == Words(
+    assert column_domain(table, Column("name", Kind.TEXT), policy=policy) == WordDomain(
         "name", ("Bo", "Cy", "Di")
     )
     sizes = {
-        domain.column: domain.size for domain in domains_of(table, names=["id"], policy=policy)
+        domain.column: domain.size for domain in column_domains(table, names=["id"], policy=policy)
     }
     assert sizes == {"id": 100}
 
 
 def test_dates_come_before_numbers_and_words(table):
     names = ["well", "name", "id", "born"]
-    found = [domain.column for domain in domains_of(table, names=names)]
+    found = [domain.column for domain in column_domains(table, names=names)]
     assert found == ["born", "id", "name", "well"]

@@ -34,13 +34,13 @@ def test_every_plan_tells_what_the_direct_question_tells(rows, who, inner, more)
     interface = laboratory(open_table(table))
     person = condition(f"a = {who} AND b >= 1")
     crowd, outer = condition(f"b < {inner}"), condition(f"b < {inner + more}")
-    wanted = plans.direct(person)
+    wanted = plans.direct_plan(person)
     others = [
-        plans.complement(person),
-        plans.general(person, crowd, asks_all=True),
-        plans.general(person, crowd, asks_all=False),
-        plans.double(person, crowd, outer),
-        *plans.individual(person),
+        plans.complement_plan(person),
+        plans.general_plan(person, crowd, asks_all=True),
+        plans.general_plan(person, crowd, asks_all=False),
+        plans.double_plan(person, crowd, outer),
+        *plans.individual_plans(person),
     ]
     assert {plan.count(interface) for plan in others} == {wanted.count(interface)}
     assert {plan.total(interface, "v") for plan in others} == {wanted.total(interface, "v")}
@@ -49,10 +49,10 @@ def test_every_plan_tells_what_the_direct_question_tells(rows, who, inner, more)
 def test_a_refused_term_ends_a_plan_at_once():
     asked: list[str] = []
     interface = Interface(asked.append)
-    assert plans.complement(condition("a = 1")).count(interface) is None
+    assert plans.complement_plan(condition("a = 1")).count(interface) is None
     assert len(asked) == 1
 
 
 @pytest.mark.parametrize(("text", "count"), [("a = 1", 0), ("a = 1 AND b = 2", 2)])
 def test_only_a_person_of_several_conditions_has_individual_trackers(text, count):
-    assert len(plans.individual(condition(text))) == count
+    assert len(plans.individual_plans(condition(text))) == count

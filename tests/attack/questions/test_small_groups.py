@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.attack.questions.laboratory import Noise, Rules, laboratory
-from discreet.attack.questions.small_groups import Dominance, small_groups
+from discreet.attack.questions.laboratory import LaboratoryNoise, LaboratoryRules, laboratory
+from discreet.attack.questions.small_groups import Dominance, find_small_groups
 from discreet.engines.connect import open_table
 
 TOWNS = {"Ay": [900], "Bee": [500, 40], "Cea": [10, 10, 10, 970], "Dee": [50, 50, 50, 50, None]}
@@ -21,35 +21,37 @@ def table():
 
 
 def test_people_in_groups_of_one_and_two_are_exposed(table):
-    (finding,) = small_groups(laboratory(table), table, by=["town"])
+    (finding,) = find_small_groups(laboratory(table), table, by=["town"])
     assert (finding.targets, finding.claimed, finding.correct) == (12, 3, 3)
     assert (finding.details["groups_of_one"], finding.details["groups_of_two"]) == (1, 1)
     assert finding.queries == 1
 
 
 def test_a_sum_that_one_person_dominates_is_unsafe(table):
-    _, finding = small_groups(laboratory(table), table, by=["town"], value="pay")
+    _, finding = find_small_groups(laboratory(table), table, by=["town"], value="pay")
     assert (finding.targets, finding.details["dominated"]) == (3, 2)
     strict = Dominance(n=2, k=0.5)
-    _, finding = small_groups(laboratory(table), table, by=["town"], value="pay", dominance=strict)
+    _, finding = find_small_groups(
+        laboratory(table), table, by=["town"], value="pay", dominance=strict
+    )
     assert finding.details["dominated"] == 1
 
 
 def test_groups_that_are_not_told_expose_nobody(table):
-    interface = laboratory(table, Rules(smallest=3))
-    small, dominated = small_groups(interface, table, by=["town"], value="pay")
+    interface = laboratory(table, LaboratoryRules(smallest=3))
+    small, dominated = find_small_groups(interface, table, by=["town"], value="pay")
     assert (small.rate, small.details["groups"]) == (0.0, 2)
     assert dominated.targets == 2
 
 
 def test_noise_hides_the_sums_of_small_groups(table):
-    rules = Rules(noise=Noise("laplace", 100))
+    rules = LaboratoryRules(noise=LaboratoryNoise("laplace", 100))
     interface = laboratory(table, rules, chance=np.random.default_rng(1))
-    small, _ = small_groups(interface, table, by=["town"], value="pay")
+    small, _ = find_small_groups(interface, table, by=["town"], value="pay")
     assert small.correct == 0
 
 
 def test_the_finding_names_no_group(table):
-    (finding,) = small_groups(laboratory(table), table, by=["town"])
+    (finding,) = find_small_groups(laboratory(table), table, by=["town"])
     assert "Ay" in finding.example[0]
     assert not any(town in str(finding.to_dict()) for town in TOWNS)

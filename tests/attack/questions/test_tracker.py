@@ -10,9 +10,9 @@ from sqlglot import condition
 from tests.attack.crowded import PEOPLE, opened, public
 
 from discreet.attack.questions.domains import make_range
-from discreet.attack.questions.laboratory import Noise, Rules, laboratory
+from discreet.attack.questions.laboratory import LaboratoryNoise, LaboratoryRules, laboratory
 from discreet.attack.questions.people import draw_people, most_common_share
-from discreet.attack.questions.tracker import Known, reveal, track
+from discreet.attack.questions.tracker import TrackerKnowledge, reveal, track
 from discreet.engines.engine import Kind
 from discreet.sql import build
 
@@ -28,19 +28,19 @@ def table():
     return opened()
 
 
-def behind(table, rules: Rules | None = None, **options) -> Interface:
+def behind(table, rules: LaboratoryRules | None = None, **options) -> Interface:
     return laboratory(table, rules, chance=np.random.default_rng(3), **options)
 
 
 @pytest.mark.parametrize(
     ("rules", "way"),
     [
-        (Rules(), "direct"),
-        (Rules(smallest=2, allows_most=True), "complement"),
-        (Rules(smallest=TENTH), "general tracker"),
-        (Rules(smallest=QUARTER), "general tracker"),
-        (Rules(smallest=TENTH, allows_all=False), "general tracker"),
-        (Rules(smallest=QUARTER, allows_all=False), "general tracker"),
+        (LaboratoryRules(), "direct"),
+        (LaboratoryRules(smallest=2, allows_most=True), "complement"),
+        (LaboratoryRules(smallest=TENTH), "general tracker"),
+        (LaboratoryRules(smallest=QUARTER), "general tracker"),
+        (LaboratoryRules(smallest=TENTH, allows_all=False), "general tracker"),
+        (LaboratoryRules(smallest=QUARTER, allows_all=False), "general tracker"),
     ],
 )
 def test_whatever_the_restriction_alices_pay_is_revealed_in_ten_questions(table, rules, way):
@@ -52,14 +52,16 @@ def test_whatever_the_restriction_alices_pay_is_revealed_in_ten_questions(table,
 
 
 def test_who_knows_the_rule_is_refused_nothing(table):
-    interface = behind(table, Rules(smallest=QUARTER))
-    found = reveal(interface, ALICE, value="pay", domains=public(), known=Known(smallest=QUARTER))
+    interface = behind(table, LaboratoryRules(smallest=QUARTER))
+    found = reveal(
+        interface, ALICE, value="pay", domains=public(), known=TrackerKnowledge(smallest=QUARTER)
+    )
     assert found.value == 55_000.0
     assert interface.refusals == 0
 
 
 def test_somebody_known_by_two_conditions_is_revealed_without_any_crowd(table):
-    interface = behind(table, Rules(smallest=TENTH))
+    interface = behind(table, LaboratoryRules(smallest=TENTH))
     person = condition("age >= 40 AND name = 'Alice'")
     found = reveal(interface, person, value="pay", domains=[])
     assert found.plan is not None
@@ -68,42 +70,42 @@ def test_somebody_known_by_two_conditions_is_revealed_without_any_crowd(table):
 
 def test_a_group_needs_a_double_tracker_beyond_a_quarter(table):
     """N = 200, k = 60 and up to 60 people: no crowd has 120 to 80 of them, but nested ones do."""
-    rules = Rules(smallest=60)
+    rules = LaboratoryRules(smallest=60)
     team = condition("pay < 35000")
     truth = behind(table).total("pay", team)
-    known = Known(smallest=60, group=60)
+    known = TrackerKnowledge(smallest=60, group=60)
     found = reveal(behind(table, rules), team, value="pay", domains=public(), known=known)
     assert found.plan is not None
     assert (found.plan.name, found.value) == ("double tracker", truth)
 
 
 def test_nothing_is_revealed_when_only_everybody_is_answered(table):
-    interface = behind(table, Rules(smallest=PEOPLE // 2 + 1))
+    interface = behind(table, LaboratoryRules(smallest=PEOPLE // 2 + 1))
     found = reveal(interface, ALICE, value="pay", domains=public())
     assert not found.is_claim
 
 
 def test_a_limit_on_overlaps_stops_trackers(table):
-    interface = behind(table, Rules(smallest=TENTH, overlap=5))
+    interface = behind(table, LaboratoryRules(smallest=TENTH, overlap=5))
     assert not reveal(interface, ALICE, value="pay", domains=public()).is_claim
 
 
 def test_the_search_ends_with_the_questions(table):
-    interface = behind(table, Rules(smallest=TENTH), budget=5)
+    interface = behind(table, LaboratoryRules(smallest=TENTH), budget=5)
     found = reveal(interface, ALICE, value="pay", domains=public())
     assert not found.is_claim
     assert (interface.questions, interface.ended) == (5, "questions")
 
 
 def test_nothing_is_claimed_about_somebody_who_is_not_there(table):
-    interface = behind(table, Rules(smallest=TENTH))
+    interface = behind(table, LaboratoryRules(smallest=TENTH))
     found = reveal(interface, condition("name = 'Nobody'"), value="pay", domains=public())
     assert (found.people, found.is_claim) == (0.0, False)
 
 
 def test_a_crowd_on_a_skewed_column_is_found_all_the_same(table):
     """All ages are in a thousandth of the range: halving needs ten refused probes, then one answered."""
-    interface = behind(table, Rules(smallest=QUARTER))
+    interface = behind(table, LaboratoryRules(smallest=QUARTER))
     found = reveal(interface, ALICE, value="pay", domains=[make_range("age", 0, 60_000)])
     assert found.value == 55_000.0
 
@@ -123,7 +125,11 @@ def test_of_people_drawn_all_are_revealed_and_no_absent_one_is_claimed(table):
     people = drawn(table)
     assert [person.is_present for person in people].count(False) == 5
     finding = track(
-        behind(table, Rules(smallest=TENTH)), people, value="pay", domains=public(), baseline=0.01
+        behind(table, LaboratoryRules(smallest=TENTH)),
+        people,
+        value="pay",
+        domains=public(),
+        baseline=0.01,
     )
     assert (finding.targets, finding.claimed, finding.correct) == (20, 20, 20)
     assert finding.details["claimed_of_absent"] == 0
@@ -134,10 +140,16 @@ def test_of_people_drawn_all_are_revealed_and_no_absent_one_is_claimed(table):
 
 def test_rounding_to_five_hides_little_from_many_trackers(table):
     born = [make_range("born", "1955-01-01", "1999-12-31", kind=Kind.DATE)]
-    rules = Rules(smallest=TENTH, step=5)
+    rules = LaboratoryRules(smallest=TENTH, step=5)
     people = drawn(table, 4)[:4]
     one, many = (
-        track(behind(table, rules), people, value="pay", domains=born, known=Known(trackers=count))
+        track(
+            behind(table, rules),
+            people,
+            value="pay",
+            domains=born,
+            known=TrackerKnowledge(trackers=count),
+        )
         for count in (1, 24)
     )
     assert one.details["mean_absolute_error"] > 1
@@ -152,13 +164,13 @@ def test_rounding_to_five_hides_little_from_many_trackers(table):
 @pytest.mark.statistics
 def test_noise_of_a_thousand_hides_pay_from_one_tracker(table):
     """12 people: one claim is within 0.5 with a chance below 0.0003."""
-    rules = Rules(smallest=TENTH, noise=Noise("laplace", 1000))
+    rules = LaboratoryRules(smallest=TENTH, noise=LaboratoryNoise("laplace", 1000))
     finding = track(
         behind(table, rules),
         drawn(table, 12),
         value="pay",
         domains=public(),
-        known=Known(trackers=1),
+        known=TrackerKnowledge(trackers=1),
     )
     assert finding.correct == 0
     assert finding.details["mean_absolute_error"] > 300

@@ -10,11 +10,11 @@ from sqlglot import parse_one
 
 import discreet
 from discreet.attack.questions.interface import Interface
-from discreet.attack.questions.laboratory import Noise, Rules, laboratory
-from discreet.attack.questions.people import read_condition
-from discreet.attack.reconstruction.attack import reconstruct
-from discreet.attack.reconstruction.belief import Belief
-from discreet.attack.reconstruction.people import invent_people, public_columns, read_people
+from discreet.attack.questions.laboratory import LaboratoryNoise, LaboratoryRules, laboratory
+from discreet.attack.questions.people import read_person_condition
+from discreet.attack.reconstruction.attack import reconstruct_bits
+from discreet.attack.reconstruction.belief import NoiseBelief
+from discreet.attack.reconstruction.people import invent_people, public_columns, read_roster
 from discreet.attack.reconstruction.questions import Roster, choose_questions
 from discreet.engines.connect import open_table
 from discreet.errors import EmptySource, WrongUsage
@@ -36,15 +36,19 @@ def patients(count: int = PEOPLE, share: float = 0.5) -> pa.Table:
 
 
 def attack(
-    rules: Rules | None = None, *, by: str = "name", table: pa.Table | None = None, **options
+    rules: LaboratoryRules | None = None,
+    *,
+    by: str = "name",
+    table: pa.Table | None = None,
+    **options,
 ):
     opened = open_table(patients() if table is None else table)
-    value = read_condition(VALUE, opened)
-    roster, truth = read_people(opened, by=[by], value=value)
+    value = read_person_condition(VALUE, opened)
+    roster, truth = read_roster(opened, by=[by], value=value)
     chance = np.random.default_rng(2)
     interface = laboratory(opened, rules, chance=chance)
     options = {"absent": invent_people(roster, count=4), "at_once": 32, **options}
-    found = reconstruct(interface, roster, value=value, truth=truth, chance=chance, **options)
+    found = reconstruct_bits(interface, roster, value=value, truth=truth, chance=chance, **options)
     opened.engine.close()
     return found
 
@@ -67,7 +71,12 @@ def test_exact_counts_of_named_groups_give_everybody_away(subsets, by):
 
 
 @pytest.mark.parametrize(
-    "rules", [Rules(step=5), Rules(smallest=10), Rules(noise=Noise("uniform", 2))]
+    "rules",
+    [
+        LaboratoryRules(step=5),
+        LaboratoryRules(smallest=10),
+        LaboratoryRules(noise=LaboratoryNoise("uniform", 2)),
+    ],
 )
 def test_rounding_restrictions_and_small_noise_are_no_defense(rules):
     found = attack(rules, at_once=1)
@@ -78,16 +87,18 @@ def test_rounding_restrictions_and_small_noise_are_no_defense(rules):
 @pytest.mark.parametrize(("subsets", "by"), [("hash", "name"), ("arithmetic", "number")])
 def test_counts_that_are_all_rounded_to_one_number_are_met_with_other_groups(subsets, by):
     """Halves of about 50 who have it are 25, which is rounded to 40, and three eighths are near 20."""
-    table, rules = patients(100), Rules(step=40)
-    halves = attack(rules, table=table, by=by, subsets=subsets, belief=Belief("gaussian"))
-    others = attack(rules, table=table, by=by, subsets=subsets, belief=Belief("uniform", 20))
+    table, rules = patients(100), LaboratoryRules(step=40)
+    halves = attack(rules, table=table, by=by, subsets=subsets, belief=NoiseBelief("gaussian"))
+    others = attack(rules, table=table, by=by, subsets=subsets, belief=NoiseBelief("uniform", 20))
     assert others.rate > max(0.85, halves.rate)
 
 
 @pytest.mark.statistics
 def test_noise_for_all_answers_together_leaves_chance():
     """0.75 of 40 bits by chance has a chance below 2e-3, and this draw is seeded."""
-    found = attack(Rules(noise=Noise("laplace", 176)), belief=Belief("laplace"))
+    found = attack(
+        LaboratoryRules(noise=LaboratoryNoise("laplace", 176)), belief=NoiseBelief("laplace")
+    )
     assert found.rate < 0.75
     assert "no more than" in found.verdict
     assert found.details["noise"] == pytest.approx(176 * 2**0.5, rel=0.25)
@@ -95,10 +106,10 @@ def test_noise_for_all_answers_together_leaves_chance():
 
 def test_every_table_is_tried_for_few_people():
     found = attack(
-        Rules(noise=Noise("uniform", 0.4)),
+        LaboratoryRules(noise=LaboratoryNoise("uniform", 0.4)),
         table=patients(8),
         subsets="all",
-        belief=Belief("uniform", 0.4),
+        belief=NoiseBelief("uniform", 0.4),
         absent=None,
         at_once=1,
     )
@@ -112,10 +123,10 @@ def test_every_table_is_tried_for_few_people():
 def test_an_error_that_is_assumed_too_small_leaves_no_table():
     with pytest.raises(WrongUsage, match="err by more"):
         attack(
-            Rules(noise=Noise("gaussian", 20)),
+            LaboratoryRules(noise=LaboratoryNoise("gaussian", 20)),
             table=patients(6),
             subsets="all",
-            belief=Belief("uniform", 0.1),
+            belief=NoiseBelief("uniform", 0.1),
             absent=None,
             at_once=1,
         )
@@ -130,17 +141,17 @@ def test_an_interface_that_refuses_everything_leaves_nothing_to_solve():
     roster = Roster(("name",), ("a", "b"))
     silent = Interface(lambda text: None)
     with pytest.raises(WrongUsage, match="answered none"):
-        reconstruct(
+        reconstruct_bits(
             silent, roster, value=parse_one("ill = 1"), questions=3, chance=np.random.default_rng(1)
         )
 
 
 def test_without_the_truth_the_adversary_tells_its_own_certainty():
     opened = open_table(patients())
-    value = read_condition(VALUE, opened)
-    roster, _ = read_people(opened, by=["name"], value=value)
+    value = read_person_condition(VALUE, opened)
+    roster, _ = read_roster(opened, by=["name"], value=value)
     chance = np.random.default_rng(3)
-    found = reconstruct(
+    found = reconstruct_bits(
         laboratory(opened, chance=chance), roster, value=value, at_once=32, chance=chance
     )
     assert (found.correct, found.baseline) == (None, None)
@@ -157,7 +168,7 @@ def test_neither_json_nor_the_verdict_has_a_name_and_the_example_does():
 def test_groups_are_those_that_the_engine_finds(subsets):
     opened = open_table(patients(50))
     by = "name" if subsets == "hash" else "number"
-    roster, _ = read_people(opened, by=[by], value=read_condition("1 = 1", opened))
+    roster, _ = read_roster(opened, by=[by], value=read_person_condition("1 = 1", opened))
     chance = np.random.default_rng(4)
     asked = choose_questions(roster, count=140, subsets=subsets, chance=chance)
     interface = laboratory(opened)
@@ -181,7 +192,7 @@ def test_people_that_nothing_tells_apart_need_columns():
 def test_a_table_of_nobody_is_refused():
     opened = open_table(patients().slice(0, 0))
     with pytest.raises(EmptySource):
-        read_people(opened, by=["name"], value=read_condition(VALUE, opened))
+        read_roster(opened, by=["name"], value=read_person_condition(VALUE, opened))
 
 
 def test_people_with_the_same_public_values_share_a_guess():
@@ -209,11 +220,11 @@ def test_discreets_own_answers_leave_chance(tmp_path):
     (tmp_path / "policy.yaml").write_text(POLICY, "utf-8")
     pa.csv.write_csv(table, tmp_path / "patients.csv")
     opened = open_table(table)
-    value = read_condition(VALUE, opened)
-    roster, truth = read_people(opened, by=["number"], value=value)
+    value = read_person_condition(VALUE, opened)
+    roster, truth = read_roster(opened, by=["number"], value=value)
     chance = np.random.default_rng(5)
     options = {"value": value, "truth": truth, "questions": 120, "subsets": "arithmetic"}
-    exact = reconstruct(
+    exact = reconstruct_bits(
         laboratory(opened, chance=chance), roster, at_once=24, chance=chance, **options
     )
     with discreet.open(
@@ -222,7 +233,9 @@ def test_discreets_own_answers_leave_chance(tmp_path):
         interface = Interface(
             lambda text: curator.ask(text, epsilon="0.0083").rows, source="patients"
         )
-        found = reconstruct(interface, roster, belief=Belief("laplace"), chance=chance, **options)
+        found = reconstruct_bits(
+            interface, roster, belief=NoiseBelief("laplace"), chance=chance, **options
+        )
         assert interface.refusals == 0
     assert exact.rate == 1
     assert found.rate < 0.85

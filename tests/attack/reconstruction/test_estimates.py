@@ -7,9 +7,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from discreet.attack.reconstruction.belief import Belief, fit, guess, read_belief
-from discreet.attack.reconstruction.equations import equations
-from discreet.attack.reconstruction.estimate import box_least_squares, least_squares, spread
+from discreet.attack.reconstruction.belief import NoiseBelief, fit_bits, guess_bits, read_belief
+from discreet.attack.reconstruction.equations import center_equations
+from discreet.attack.reconstruction.estimate import (
+    box_least_squares,
+    estimate_deviation,
+    least_squares,
+)
 from discreet.attack.reconstruction.limit import (
     expected_accuracy,
     measure_limit,
@@ -29,7 +33,7 @@ def instance():
     chance = np.random.default_rng(1)
     groups = chance.random((QUESTIONS, PEOPLE)) < 0.5
     bits = chance.random(PEOPLE) < 0.5
-    return equations(groups), bits, groups @ bits.astype(float)
+    return center_equations(groups), bits, groups @ bits.astype(float)
 
 
 def share(estimate: np.ndarray) -> float:
@@ -93,7 +97,9 @@ def test_noise_of_a_total_epsilon_of_one_leaves_chance():
     system, _, exact = instance()
     noisy = exact + np.random.default_rng(5).laplace(0, QUESTIONS, QUESTIONS)
     for shape in ("laplace", "gaussian", "unknown"):
-        assert np.mean(guess(fit(system, noisy, Belief(shape))) == instance()[1]) < 0.6
+        assert (
+            np.mean(guess_bits(fit_bits(system, noisy, NoiseBelief(shape))) == instance()[1]) < 0.6
+        )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,7 @@ def test_noise_of_a_total_epsilon_of_one_leaves_chance():
 )
 def test_unknown_noise_shows_its_shape(shape, method):
     system, _, exact = instance()
-    assert fit(system, exact + noise_of(shape), Belief()).method == method
+    assert fit_bits(system, exact + noise_of(shape), NoiseBelief()).method == method
 
 
 def test_the_programs_agree_with_the_estimators():
@@ -119,7 +125,7 @@ def test_the_programs_agree_with_the_estimators():
         (least_absolute_program, least_absolute),
     ):
         told = program(groups, answers) > 0.5
-        assert np.mean(told == (estimator(equations(groups), answers) > 0.5)) >= 0.95
+        assert np.mean(told == (estimator(center_equations(groups), answers) > 0.5)) >= 0.95
 
 
 def test_a_program_of_many_people_is_refused():
@@ -142,7 +148,7 @@ def test_least_squares_follows_the_closed_form():
 def test_the_spread_of_estimates_tells_the_noise(noise):
     system, _, exact = instance()
     noisy = exact + np.random.default_rng(8).normal(0, noise, QUESTIONS)
-    deviation = spread(system, noisy, least_squares(system, noisy))
+    deviation = estimate_deviation(system, noisy, least_squares(system, noisy))
     assert deviation == pytest.approx(2 * noise / (QUESTIONS - PEOPLE) ** 0.5, rel=0.05)
 
 
@@ -156,9 +162,9 @@ def test_the_noise_that_stops_it_is_where_the_formula_says():
 def test_fewer_questions_than_people_still_have_an_estimate():
     chance = np.random.default_rng(9)
     groups = chance.random((20, 40)) < 0.5
-    found = fit(equations(groups), groups @ np.ones(40), Belief())
+    found = fit_bits(center_equations(groups), groups @ np.ones(40), NoiseBelief())
     assert found.spread == float("inf")
-    assert guess(found).shape == (40,)
+    assert guess_bits(found).shape == (40,)
 
 
 def test_a_rare_secret_that_noise_drowns_is_guessed_as_nobodys():
@@ -166,7 +172,12 @@ def test_a_rare_secret_that_noise_drowns_is_guessed_as_nobodys():
     chance = np.random.default_rng(10)
     groups, bits = chance.random((1200, 300)) < 0.5, chance.random(300) < 0.05
     noisy = groups @ bits.astype(float) + chance.normal(0, 40, 1200)
-    assert np.mean(guess(fit(equations(groups), noisy, Belief("gaussian"))) == bits) > 0.9
+    assert (
+        np.mean(
+            guess_bits(fit_bits(center_equations(groups), noisy, NoiseBelief("gaussian"))) == bits
+        )
+        > 0.9
+    )
 
 
 @pytest.mark.parametrize(
@@ -179,4 +190,4 @@ def test_noise_that_nobody_knows_is_refused(text):
 
 def test_answers_for_other_groups_are_refused():
     with pytest.raises(WrongUsage, match="one for each"):
-        equations(np.ones((3, 2), bool)).sides(np.ones(2))
+        center_equations(np.ones((3, 2), bool)).sides(np.ones(2))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.attack.reconstruction.exhaustive import (
-    consistent,
+    consistent_tables,
     every_group,
     most_central,
     wrong_at_most,
@@ -22,7 +22,7 @@ tables = st.lists(st.booleans(), min_size=1, max_size=8).map(np.array)
 def test_the_truth_is_among_the_tables_and_no_other_is_far_from_it(bits, error, seed):
     groups = every_group(bits.size)
     noise = np.random.default_rng(seed).uniform(-error, error, len(groups))
-    found = consistent(groups, groups @ bits.astype(float) + noise, error=error)
+    found = consistent_tables(groups, groups @ bits.astype(float) + noise, error=error)
     assert (found == bits).all(axis=1).any()
     assert (found != bits).sum(axis=1).max() <= wrong_at_most(error) + 1e-6
 
@@ -30,7 +30,7 @@ def test_the_truth_is_among_the_tables_and_no_other_is_far_from_it(bits, error, 
 @given(tables)
 def test_exact_answers_leave_one_table(bits):
     groups = every_group(bits.size)
-    found = consistent(groups, groups @ bits.astype(float), error=0.4)
+    found = consistent_tables(groups, groups @ bits.astype(float), error=0.4)
     assert found.tolist() == [bits.tolist()]
 
 
@@ -39,7 +39,7 @@ def test_sixteen_people_and_all_questions_leave_tables_within_the_bound():
     bits = chance.random(16) < 0.5
     groups = every_group(16)
     answers = groups @ bits.astype(float) + chance.uniform(-1, 1, len(groups))
-    found = consistent(groups, answers, error=1)
+    found = consistent_tables(groups, answers, error=1)
     assert (found == bits).all(axis=1).any()
     assert (most_central(found) != bits).sum() <= wrong_at_most(1)
 
@@ -48,12 +48,12 @@ def test_twenty_people_take_few_questions():
     chance = np.random.default_rng(3)
     bits = chance.random(20) < 0.5
     groups = chance.random((200, 20)) < 0.5
-    found = consistent(groups, groups @ bits.astype(float), error=0)
+    found = consistent_tables(groups, groups @ bits.astype(float), error=0)
     assert found.tolist() == [bits.tolist()]
 
 
 def test_answers_that_no_table_gives_leave_none():
-    assert len(consistent(every_group(2), np.array([0, 5, 5, 5]), error=1)) == 0
+    assert len(consistent_tables(every_group(2), np.array([0, 5, 5, 5]), error=1)) == 0
 
 
 def test_more_than_twenty_people_are_refused():

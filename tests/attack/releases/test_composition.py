@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.attack.overlapping import QUASI, ROWS, draw, publish, read_adult
 
 from discreet.attack.releases.composition import find_composition
-from discreet.attack.releases.intersection import intersect, make_candidates, narrow
+from discreet.attack.releases.intersection import intersect, make_candidates, narrow_candidates
 from discreet.attack.releases.republication import find_republication
 from discreet.engines.connect import open_table
 from discreet.engines.postgres import PostgreSQL
@@ -212,7 +212,7 @@ def test_an_intersection_is_that_of_the_sets(first, second):
 @given(entries, entries)
 def test_whom_a_release_does_not_know_keeps_what_was_left(first, second):
     mine, theirs = candidates(first), candidates(second)
-    left = narrow(mine, theirs, prior=np.full(5, 0.2))
+    left = narrow_candidates(mine, theirs, prior=np.full(5, 0.2))
     for person in range(4):
         one, other = sets(mine)[person], sets(theirs)[person]
         assert sets(left)[person] == (one & other if one and other else one | other)

@@ -11,13 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.attack.sparse.scoreboard import Index, Nearness, Points, make_nearness, score
-from discreet.attack.sparse.sparse import Terms, find_sparse, find_unicity
-from discreet.attack.sparse.transactions import Parts
+from discreet.attack.sparse.scoreboard import (
+    ItemIndex,
+    Nearness,
+    Points,
+    compute_scoreboard,
+    make_nearness,
+)
+from discreet.attack.sparse.sparse import SparseOptions, find_sparse, find_unicity
+from discreet.attack.sparse.transactions import TransactionColumns
 from discreet.engines.connect import open_table
 from discreet.errors import EmptySource, UnknownColumn, WrongUsage
 
-PARTS = Parts("user", "movie", "rating", "day")
+PARTS = TransactionColumns("user", "movie", "rating", "day")
 
 
 @dataclass(frozen=True)
@@ -67,13 +73,13 @@ def make_world(
     )
 
 
-def attacked(world: World, parts: Parts = PARTS, **terms):
+def attacked(world: World, parts: TransactionColumns = PARTS, **terms):
     return find_sparse(
         open_table(world.release),
         open_table(world.known),
         parts,
         chance=np.random.default_rng(1),
-        terms=Terms(**terms),
+        terms=SparseOptions(**terms),
         truth="truth",
     )
 
@@ -120,7 +126,7 @@ def test_known_things_that_say_nothing_find_nobody():
 @pytest.mark.statistics
 def test_without_values_and_dates_items_alone_are_enough_here():
     """Eight of 25 movies among 600, of 100 present targets: 90 at least."""
-    found = attacked(make_world(wrong=0), Parts("user", "movie"))
+    found = attacked(make_world(wrong=0), TransactionColumns("user", "movie"))
     assert found.details["best_is_right"] >= 0.9
     assert "rating" not in found.knowledge
 
@@ -129,7 +135,7 @@ def test_a_release_in_which_everybody_is_alike_gives_nobody_away():
     same = np.tile(np.arange(5), 50)
     release = pa.table({"user": np.repeat(np.arange(50), 5), "movie": same})
     known = pa.table({"user": ["a", "a", "b"], "movie": [1, 2, 3], "truth": [4, 4, None]})
-    found = attacked(World(release, known), Parts("user", "movie"))
+    found = attacked(World(release, known), TransactionColumns("user", "movie"))
     assert (found.claimed, found.rate) == (0, 0.0)
     assert found.example == ()
 
@@ -139,7 +145,7 @@ def test_without_truth_nothing_is_called_right():
     found = find_sparse(
         open_table(world.release.rename_columns(["pseudonym", "movie", "rating", "day"])),
         open_table(world.known),
-        Parts("pseudonym", "movie", "rating", "day"),
+        TransactionColumns("pseudonym", "movie", "rating", "day"),
         chance=np.random.default_rng(1),
         known_person="user",
     )
@@ -160,12 +166,12 @@ def test_values_between_whole_numbers_and_real_dates_are_read():
     assert "ann" not in str(found.to_dict())
 
 
-def small_index(chance: np.random.Generator, *, people: int, items: int, rows: int) -> Index:
+def small_index(chance: np.random.Generator, *, people: int, items: int, rows: int) -> ItemIndex:
     what, who = chance.integers(0, items, rows), chance.integers(0, people, rows)
     order = np.lexsort((who, what))
     starts = np.searchsorted(what[order], np.arange(items + 1)).astype(np.int64)
     numbers = chance.integers(0, 6, (2, rows)).astype(np.int32)
-    return Index(people, starts, who[order].astype(np.int32), *numbers)
+    return ItemIndex(people, starts, who[order].astype(np.int32), *numbers)
 
 
 def small_points(chance: np.random.Generator, *, targets: int, items: int) -> Points:
@@ -176,11 +182,11 @@ def small_points(chance: np.random.Generator, *, targets: int, items: int) -> Po
     return Points(starts, drawn, *chance.integers(0, 6, (2, total)).astype(np.int32))
 
 
-def both_ways(index: Index, points: Points, near: Nearness, left_out: np.ndarray | None = None):
-    quick = score(index, points, near, left_out=left_out)
+def both_ways(index: ItemIndex, points: Points, near: Nearness, left_out: np.ndarray | None = None):
+    quick = compute_scoreboard(index, points, near, left_out=left_out)
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(sys.modules, "discreet.attack.sparse.scoreboard_kernel", None)
-        return quick, score(index, points, near, left_out=left_out)
+        return quick, compute_scoreboard(index, points, near, left_out=left_out)
 
 
 NAMES = ("best", "top", "second", "deviation", "entropy", "certainty")
@@ -220,7 +226,7 @@ def test_the_deviation_is_that_of_all_records():
     near = make_nearness(
         value_tolerance=1.5, day_tolerance=2, has_values=True, has_days=True, step=1
     )
-    found = score(index, points, near)
+    found = compute_scoreboard(index, points, near)
     for target in range(len(points)):
         scores = np.zeros(50)
         for point in range(points.starts[target], points.starts[target + 1]):
@@ -247,7 +253,7 @@ def test_unicity_grows_with_the_points_known():
     """300 people, 25 rows each: with 4 exact points all but a handful are alone."""
     table = open_table(make_world().release)
     chance = np.random.default_rng(0)
-    bare = find_unicity(table, Parts("user", "movie"), points=(1, 2, 4), chance=chance)
+    bare = find_unicity(table, TransactionColumns("user", "movie"), points=(1, 2, 4), chance=chance)
     shares = bare.details["unicity"]
     assert shares["1"] < shares["2"] < shares["4"]
     assert shares["4"] == bare.rate > 0.9
@@ -258,7 +264,10 @@ def test_unicity_grows_with_the_points_known():
 def test_unicity_of_people_who_are_alike_is_nothing():
     release = pa.table({"user": [1, 1, 2, 2], "movie": [5, 6, 5, 6]})
     found = find_unicity(
-        open_table(release), Parts("user", "movie"), chance=np.random.default_rng(0), points=[2]
+        open_table(release),
+        TransactionColumns("user", "movie"),
+        chance=np.random.default_rng(0),
+        points=[2],
     )
     assert (found.targets, found.rate) == (2, 0.0)
 
@@ -266,14 +275,14 @@ def test_unicity_of_people_who_are_alike_is_nothing():
 def test_wrong_words_are_refused():
     world = make_world(people=120, absent=10)
     with pytest.raises(UnknownColumn, match="movi"):
-        attacked(world, Parts("user", "movi"))
+        attacked(world, TransactionColumns("user", "movi"))
     texts = World(
         world.release.append_column("t", pa.array(["x"] * len(world.release))), world.known
     )
     with pytest.raises(WrongUsage, match=r"'t' of .* holds text; expected numbers"):
-        attacked(texts, Parts("user", "movie", "t"))
+        attacked(texts, TransactionColumns("user", "movie", "t"))
     with pytest.raises(WrongUsage, match="expected dates"):
-        attacked(texts, Parts("user", "movie", None, "t"))
+        attacked(texts, TransactionColumns("user", "movie", None, "t"))
     with pytest.raises(EmptySource):
         attacked(World(world.release.slice(0, 0), world.known))
     with pytest.raises(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.attack.synthetic.trial import Trial, open_trial
+from discreet.attack.synthetic.trial import SyntheticTrial, open_trial
 
 ROWS = 1000
 
@@ -47,7 +47,7 @@ def population() -> Any:
 
 
 @pytest.fixture(scope="session")
-def honest(source: Any, control: Any, population: Any) -> Trial:
+def honest(source: Any, control: Any, population: Any) -> SyntheticTrial:
     """Columns drawn independently of each other, from the people of the population."""
     rng = np.random.default_rng(4)
     columns = {
@@ -57,13 +57,13 @@ def honest(source: Any, control: Any, population: Any) -> Trial:
 
 
 @pytest.fixture(scope="session")
-def leaky(source: Any, control: Any) -> Trial:
+def leaky(source: Any, control: Any) -> SyntheticTrial:
     """People copied with replacement."""
     copied = source.take(np.random.default_rng(5).integers(0, ROWS, ROWS))
     return open_trial(copied, source=source, control=control)
 
 
 @pytest.fixture(scope="session")
-def faithful(source: Any, control: Any, population: Any) -> Trial:
+def faithful(source: Any, control: Any, population: Any) -> SyntheticTrial:
     """Everything about the population, nothing about the people of the source."""
     return open_trial(population, source=source, control=control)

@@ -14,34 +14,34 @@ import pytest
 from tests.attack.synthetic.conftest import ROWS
 
 from discreet.attack.finding import Finding, judge
-from discreet.attack.synthetic.attribute import infer
-from discreet.attack.synthetic.closest import approach
-from discreet.attack.synthetic.linkability import link
+from discreet.attack.synthetic.attribute import infer_attribute
+from discreet.attack.synthetic.closest import find_closest_people
+from discreet.attack.synthetic.linkability import link_column_sets
 from discreet.attack.synthetic.singling_out import single_out
-from discreet.attack.synthetic.trial import Trial
+from discreet.attack.synthetic.trial import SyntheticTrial
 
-Attack = Callable[[Trial], Finding]
+Attack = Callable[[SyntheticTrial], Finding]
 
 
-def singling_out_many(trial: Trial) -> Finding:
+def singling_out_many(trial: SyntheticTrial) -> Finding:
     return single_out(trial, rng=np.random.default_rng(7), guesses=500)[1]
 
 
-def linkability(trial: Trial) -> Finding:
+def linkability(trial: SyntheticTrial) -> Finding:
     rng = np.random.default_rng(7)
-    return link(trial, first=["age", "sex", "town"], second=["income", "ill"], rng=rng)
+    return link_column_sets(trial, first=["age", "sex", "town"], second=["income", "ill"], rng=rng)
 
 
-def attribute_word(trial: Trial) -> Finding:
-    return infer(trial, "town", rng=np.random.default_rng(7))
+def attribute_word(trial: SyntheticTrial) -> Finding:
+    return infer_attribute(trial, "town", rng=np.random.default_rng(7))
 
 
-def attribute_number(trial: Trial) -> Finding:
-    return infer(trial, "income", rng=np.random.default_rng(7))
+def attribute_number(trial: SyntheticTrial) -> Finding:
+    return infer_attribute(trial, "income", rng=np.random.default_rng(7))
 
 
-def closest(trial: Trial) -> Finding:
-    return approach(trial, rng=np.random.default_rng(7))
+def closest(trial: SyntheticTrial) -> Finding:
+    return find_closest_people(trial, rng=np.random.default_rng(7))
 
 
 ATTACKS = [singling_out_many, linkability, attribute_word, attribute_number, closest]
@@ -49,7 +49,7 @@ attacks = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack._
 
 
 @pytest.fixture(scope="module")
-def leaked(leaky: Trial) -> dict[str, Finding]:
+def leaked(leaky: SyntheticTrial) -> dict[str, Finding]:
     """What each attack finds in copies, found once."""
     return {attack.__name__: attack(leaky) for attack in ATTACKS}
 
@@ -65,26 +65,28 @@ def test_copied_people_are_found(attack: Attack, leaked: dict[str, Finding]):
 
 @pytest.mark.statistics
 @attacks
-def test_independent_columns_teach_nothing(attack: Attack, honest: Trial):
+def test_independent_columns_teach_nothing(attack: Attack, honest: SyntheticTrial):
     assert not judge(attack(honest), {"default": 0.0}).exceeds
 
 
 @pytest.mark.statistics
 @attacks
-def test_learning_the_population_is_no_breach(attack: Attack, faithful: Trial):
+def test_learning_the_population_is_no_breach(attack: Attack, faithful: SyntheticTrial):
     found = judge(attack(faithful), {"default": 0.0})
     assert not found.exceeds
     assert found.advantage < 0.05
 
 
 @attacks
-def test_a_control_group_that_was_copied_too_hides_everything(attack: Attack, leaky: Trial):
+def test_a_control_group_that_was_copied_too_hides_everything(
+    attack: Attack, leaky: SyntheticTrial
+):
     assert not judge(attack(replace(leaky, control=leaky.source)), {"default": 0.0}).exceeds
 
 
 @attacks
 def test_the_same_seed_gives_the_same_finding(
-    attack: Attack, leaky: Trial, leaked: dict[str, Finding]
+    attack: Attack, leaky: SyntheticTrial, leaked: dict[str, Finding]
 ):
     assert attack(leaky).to_dict() == leaked[attack.__name__].to_dict()
 

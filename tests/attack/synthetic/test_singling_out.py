@@ -12,20 +12,29 @@ from scipy.stats import hypergeom
 from tests.attack.synthetic.conftest import ROWS, draw_people
 
 from discreet.attack.synthetic.predicates import (
-    Index,
+    PredicateIndex,
+    PredicateRelation,
     Predicates,
-    Relation,
     at_random,
     from_records,
 )
-from discreet.attack.synthetic.singling_out import refer, single_out, singles_in_sample
-from discreet.attack.synthetic.trial import Trial, open_trial
+from discreet.attack.synthetic.singling_out import (
+    single_out,
+    singles_in_sample,
+    singling_out_reference,
+)
+from discreet.attack.synthetic.trial import SyntheticTrial, open_trial
 from discreet.errors import WrongUsage
 
-SIGNS = {Relation.EQUAL: "=", Relation.AT_LEAST: ">=", Relation.AT_MOST: "<=", Relation.OTHER: "<>"}
+SIGNS = {
+    PredicateRelation.EQUAL: "=",
+    PredicateRelation.AT_LEAST: ">=",
+    PredicateRelation.AT_MOST: "<=",
+    PredicateRelation.OTHER: "<>",
+}
 
 
-def in_sql(trial: Trial, predicates: Predicates) -> list[int]:
+def in_sql(trial: SyntheticTrial, predicates: Predicates) -> list[int]:
     """Count the same predicates by DuckDB, over the numbers that stand for values."""
     values = trial.source.values
     frame = pa.table({f"c{i}": pa.array(row, from_pandas=True) for i, row in enumerate(values)})
@@ -36,9 +45,9 @@ def in_sql(trial: Trial, predicates: Predicates) -> list[int]:
         predicates.columns, predicates.relations, predicates.values, strict=True
     ):
         parts = [
-            f"c{column} IS {'' if relation == Relation.MISSING else 'NOT '}NULL"
-            if relation in (Relation.MISSING, Relation.PRESENT)
-            else f"c{column} {SIGNS[Relation(relation)]} {value!r}"
+            f"c{column} IS {'' if relation == PredicateRelation.MISSING else 'NOT '}NULL"
+            if relation in (PredicateRelation.MISSING, PredicateRelation.PRESENT)
+            else f"c{column} {SIGNS[PredicateRelation(relation)]} {value!r}"
             for column, relation, value in zip(columns, relations, map(float, wanted), strict=True)
         ]
         found = connection.sql(f"SELECT count(*) FROM t WHERE {' AND '.join(parts)}").fetchone()
@@ -48,16 +57,16 @@ def in_sql(trial: Trial, predicates: Predicates) -> list[int]:
 
 @pytest.mark.parametrize("width", [1, 2, 3])
 @pytest.mark.parametrize("make", [at_random, from_records])
-def test_predicates_count_as_the_engine_counts(leaky: Trial, make, width: int):
+def test_predicates_count_as_the_engine_counts(leaky: SyntheticTrial, make, width: int):
     rng = np.random.default_rng(11)
     made = make(leaky.synthetic, leaky.features, many=20, width=width, rng=rng)
-    assert Index(leaky.source).count(made).tolist() == in_sql(leaky, made)
+    assert PredicateIndex(leaky.source).count(made).tolist() == in_sql(leaky, made)
 
 
-def test_enough_matches_are_not_counted_further(leaky: Trial):
+def test_enough_matches_are_not_counted_further(leaky: SyntheticTrial):
     rng = np.random.default_rng(12)
     made = from_records(leaky.synthetic, leaky.features, many=300, width=2, rng=rng)
-    index = Index(leaky.synthetic)
+    index = PredicateIndex(leaky.synthetic)
     whole, quick = index.count(made), index.count(made, enough=2)
     assert ((whole == 1) == (quick == 1)).all()
 
@@ -92,7 +101,7 @@ def test_a_control_group_of_another_size_is_no_accusation(source, population, ot
 
 def test_the_reference_of_no_guesses_excuses_everything():
     nothing = np.zeros(0, dtype=np.int64)
-    assert refer(nothing, nothing, people=5, others=5).high == 1.0
+    assert singling_out_reference(nothing, nothing, people=5, others=5).high == 1.0
 
 
 def test_a_table_without_rare_values_gives_no_description():
@@ -103,7 +112,7 @@ def test_a_table_without_rare_values_gives_no_description():
     assert "No description" in found[0].verdict
 
 
-def test_a_description_of_no_column_is_refused(leaky: Trial):
+def test_a_description_of_no_column_is_refused(leaky: SyntheticTrial):
     with pytest.raises(WrongUsage, match="0 columns"):
         single_out(leaky, rng=np.random.default_rng(0), width=0)
 

@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.attack.synthetic.attribute import infer
-from discreet.attack.synthetic.closest import approach
-from discreet.attack.synthetic.linkability import link
-from discreet.attack.synthetic.risk import compare, reference_of
-from discreet.attack.synthetic.trial import Trial, open_trial, row_keys
+from discreet.attack.synthetic.attribute import infer_attribute
+from discreet.attack.synthetic.closest import find_closest_people
+from discreet.attack.synthetic.linkability import link_column_sets
+from discreet.attack.synthetic.risk import compare_with_control, reference_of
+from discreet.attack.synthetic.trial import SyntheticTrial, open_trial, row_keys
 from discreet.errors import EmptySource, UnknownColumn, WrongUsage
 
 DAYS = [dt.date(2001, 1, 1), None, dt.date(2001, 1, 11)]
 
 
-def trial_of(**columns) -> Trial:
+def trial_of(**columns) -> SyntheticTrial:
     table = pa.table(columns)
     return open_trial(table, source=table, control=table)
 
@@ -55,7 +55,7 @@ def test_infinity_and_a_column_of_gaps_do_no_harm():
     gaps = pa.array([None, None], pa.float64())
     trial = trial_of(a=[1.0, float("inf")], b=gaps)
     assert trial.features[0].span == 1
-    assert approach(trial, rng=np.random.default_rng(0)).targets == 2
+    assert find_closest_people(trial, rng=np.random.default_rng(0)).targets == 2
 
 
 def test_only_shared_columns_are_used():
@@ -100,7 +100,9 @@ def test_rows_have_one_key_where_they_agree():
 )
 def test_sets_of_columns_that_link_nothing_are_refused(first, second, words: str):
     with pytest.raises(WrongUsage, match=words):
-        link(trial_of(a=[1, 2], b=[1, 2]), first=first, second=second, rng=np.random.default_rng(0))
+        link_column_sets(
+            trial_of(a=[1, 2], b=[1, 2]), first=first, second=second, rng=np.random.default_rng(0)
+        )
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,9 @@ def test_sets_of_columns_that_link_nothing_are_refused(first, second, words: str
 )
 def test_a_secret_that_cannot_be_guessed_is_refused(secret: str, known, words: str):
     with pytest.raises(WrongUsage, match=words):
-        infer(trial_of(a=[1, 2], b=[1, 2]), secret, known=known, rng=np.random.default_rng(0))
+        infer_attribute(
+            trial_of(a=[1, 2], b=[1, 2]), secret, known=known, rng=np.random.default_rng(0)
+        )
 
 
 def test_a_number_is_right_within_a_share_of_its_span_where_that_is_less():
@@ -123,11 +127,11 @@ def test_a_number_is_right_within_a_share_of_its_span_where_that_is_less():
         source=pa.table({"zip": [10_050, 10_099], "sex": ["f", "m"]}),
         control=pa.table({"zip": [10_000, 10_100], "sex": ["m", "f"]}),
     )
-    found = infer(trial, "zip", rng=np.random.default_rng(0))
+    found = infer_attribute(trial, "zip", rng=np.random.default_rng(0))
     assert (found.correct, found.targets) == (1, 2)
 
 
 def test_the_interval_of_a_few_guesses_reaches_their_control():
-    assert compare(2, 3, reference_of(0, 3)).interval[0] == 0
-    assert compare(600, 1000, reference_of(0, 1000)).interval[0] > 0.5
-    assert compare(5, 5, reference_of(5, 5)).risk == (0.0, 0.0)
+    assert compare_with_control(2, 3, reference_of(0, 3)).interval[0] == 0
+    assert compare_with_control(600, 1000, reference_of(0, 1000)).interval[0] > 0.5
+    assert compare_with_control(5, 5, reference_of(5, 5)).risk == (0.0, 0.0)

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from discreet.dp.calculate.sensitivity import derive
+from discreet.dp.calculate.sensitivity import derive_sensitivity
 from discreet.errors import InvalidMechanism
 
 BOUNDS = (Fraction(-2), Fraction(3))
@@ -53,7 +53,7 @@ STATISTICS = {"count": count, "sum": total, "mean": mean, "variance": variance}
 def test_between_bounded_neighbors_the_bound_is_reached(statistic: str, n: int):
     calculate = STATISTICS[statistic]
     largest = max(abs(calculate(first) - calculate(second)) for first, second in bounded(n))
-    claimed = derive(statistic, neighbors="bounded", bounds=BOUNDS, n=n)
+    claimed = derive_sensitivity(statistic, neighbors="bounded", bounds=BOUNDS, n=n)
     assert Fraction(claimed.sensitivity).limit_denominator(10**6) == largest
 
 
@@ -63,35 +63,38 @@ def test_between_unbounded_neighbors_the_bound_is_reached(statistic: str, n: int
     calculate = STATISTICS[statistic]
     pairs = [*unbounded(n), *unbounded(n + 1)]  # who leaves n people, who joins them
     largest = max(abs(calculate(first) - calculate(second)) for first, second in pairs)
-    claimed = derive(statistic, neighbors="unbounded", bounds=BOUNDS, n=n)
+    claimed = derive_sensitivity(statistic, neighbors="unbounded", bounds=BOUNDS, n=n)
     assert Fraction(claimed.sensitivity).limit_denominator(10**6) == largest
 
 
 @pytest.mark.parametrize("statistic", ["mean", "variance"])
 def test_without_a_public_number_of_people_the_bound_holds_for_all(statistic: str):
-    claimed = derive(statistic, neighbors="unbounded", bounds=BOUNDS).sensitivity
+    claimed = derive_sensitivity(statistic, neighbors="unbounded", bounds=BOUNDS).sensitivity
     for n in (1, 2, 3, 7, 100):
-        assert derive(statistic, neighbors="unbounded", bounds=BOUNDS, n=n).sensitivity <= claimed
+        assert (
+            derive_sensitivity(statistic, neighbors="unbounded", bounds=BOUNDS, n=n).sensitivity
+            <= claimed
+        )
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_histogram_changes_in_two_cells_or_one(n: int):
     assert max(histogram_distance(*pair) for pair in bounded(n)) == 2
     assert max(histogram_distance(*pair) for pair in unbounded(n)) == 1
-    assert derive("histogram", neighbors="bounded").sensitivity == 2
-    assert derive("histogram", neighbors="unbounded").sensitivity == 1
+    assert derive_sensitivity("histogram", neighbors="bounded").sensitivity == 2
+    assert derive_sensitivity("histogram", neighbors="unbounded").sensitivity == 1
 
 
 @pytest.mark.parametrize("statistic", ["sum", "mean", "variance"])
 def test_without_bounds_there_is_no_sensitivity(statistic: str):
     with pytest.raises(InvalidMechanism, match="--bounds"):
-        derive(statistic, neighbors="unbounded", n=3)
+        derive_sensitivity(statistic, neighbors="unbounded", n=3)
 
 
 @pytest.mark.parametrize("statistic", ["mean", "variance"])
 def test_between_bounded_neighbors_the_number_of_people_is_needed(statistic: str):
     with pytest.raises(InvalidMechanism, match="--n"):
-        derive(statistic, neighbors="bounded", bounds=BOUNDS)
+        derive_sensitivity(statistic, neighbors="bounded", bounds=BOUNDS)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +103,11 @@ def test_between_bounded_neighbors_the_number_of_people_is_needed(statistic: str
 )
 def test_what_makes_no_sense_is_refused(choices):
     with pytest.raises(InvalidMechanism):
-        derive("sum", neighbors="bounded", **{"bounds": BOUNDS, **choices})
+        derive_sensitivity("sum", neighbors="bounded", **{"bounds": BOUNDS, **choices})
 
 
 def test_each_derivation_is_told_in_words():
     for statistic in (*STATISTICS, "histogram"):
         for neighbors in ("bounded", "unbounded"):
-            found = derive(statistic, neighbors=neighbors, bounds=BOUNDS, n=5)
+            found = derive_sensitivity(statistic, neighbors=neighbors, bounds=BOUNDS, n=5)
             assert len(found.why.split()) > 8

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.dp.calculate.table import Chances, delta_at, epsilon_at, evaluate
-from discreet.dp.calculate.written_table import parse_chances, read_chances
+from discreet.dp.calculate.chance_table_csv import parse_chances, read_chances
+from discreet.dp.calculate.table import ChanceTable, delta_at, epsilon_at, evaluate_table
 from discreet.errors import EmptySource, InvalidMechanism, SourceNotFound, UnreadableSource
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ BIASED = "said,yes,no\ntrue,0.76,0.24\nfalse,0.16,0.84\n"
 
 
 @st.composite
-def chances(draw: st.DrawFn) -> Chances:
+def chances(draw: st.DrawFn) -> ChanceTable:
     width, height = draw(st.integers(1, 4)), draw(st.integers(2, 4))
     weights = st.lists(st.integers(0, 9), min_size=width, max_size=width).filter(any)
     rows = tuple(
@@ -29,12 +29,12 @@ def chances(draw: st.DrawFn) -> Chances:
         for row in (draw(weights) for _ in range(height))
     )
     names = tuple(map(str, range(9)))
-    return Chances(names[:height], names[:width], rows)
+    return ChanceTable(names[:height], names[:width], rows)
 
 
 @given(chances())
-def test_no_output_is_likelier_than_epsilon_allows_and_one_is_as_likely(table: Chances):
-    found = evaluate(table)
+def test_no_output_is_likelier_than_epsilon_allows_and_one_is_as_likely(table: ChanceTable):
+    found = evaluate_table(table)
     ratios = [
         p / q if q else math.inf
         for column in zip(*table.rows, strict=True)
@@ -46,7 +46,7 @@ def test_no_output_is_likelier_than_epsilon_allows_and_one_is_as_likely(table: C
 
 
 @given(chances(), st.fractions(0, 1, max_denominator=50).filter(lambda delta: delta < 1))
-def test_the_epsilon_at_a_delta_is_the_smallest_one(table: Chances, delta: Fraction):
+def test_the_epsilon_at_a_delta_is_the_smallest_one(table: ChanceTable, delta: Fraction):
     found = epsilon_at(table, delta)
     if found.is_infinite:
         assert delta_at(table, 600.0) > delta
@@ -58,12 +58,12 @@ def test_the_epsilon_at_a_delta_is_the_smallest_one(table: Chances, delta: Fract
 
 
 @given(chances())
-def test_a_delta_of_zero_asks_for_the_pure_epsilon(table: Chances):
-    assert epsilon_at(table, Fraction(0)).value == pytest.approx(evaluate(table).epsilon)
+def test_a_delta_of_zero_asks_for_the_pure_epsilon(table: ChanceTable):
+    assert epsilon_at(table, Fraction(0)).value == pytest.approx(evaluate_table(table).epsilon)
 
 
 def test_total_variation_is_the_delta_without_an_epsilon():
-    found = evaluate(parse_chances(BIASED), epsilon=Fraction(0))
+    found = evaluate_table(parse_chances(BIASED), epsilon=Fraction(0))
     assert found.total_variation == pytest.approx(0.6)
     assert found.profile[0].delta == pytest.approx(0.6)
 
@@ -84,12 +84,12 @@ def test_total_variation_is_the_delta_without_an_epsilon():
     ],
 )
 def test_one_mechanism_may_be_written_in_many_ways(text: str):
-    found = evaluate(parse_chances(text))
+    found = evaluate_table(parse_chances(text))
     assert found.exact == "ln 4.75"
 
 
 def test_names_of_inputs_and_outputs_are_told():
-    found = evaluate(parse_chances(BIASED))
+    found = evaluate_table(parse_chances(BIASED))
     assert (found.inputs, found.outputs) == (("true", "false"), ("yes", "no"))
     assert "'true'" in found.why
 
@@ -98,7 +98,7 @@ def test_a_first_line_that_may_be_an_input_is_not_taken_for_a_header():
     text = "always,0,1\nhonest,1/2,1/2\n"
     with pytest.raises(InvalidMechanism, match="--header or --no-header"):
         parse_chances(text)
-    assert evaluate(parse_chances(text, header=False)).epsilon == math.inf
+    assert evaluate_table(parse_chances(text, header=False)).epsilon == math.inf
     with pytest.raises(InvalidMechanism, match="at least two inputs"):
         parse_chances(text, header=True)
 
@@ -149,4 +149,4 @@ def test_what_is_no_file_of_text_is_refused(tmp_path: Path):
 @pytest.mark.parametrize("delta", [Fraction(-1, 2), Fraction(1)])
 def test_a_delta_that_is_no_chance_is_refused(delta: Fraction):
     with pytest.raises(InvalidMechanism):
-        evaluate(parse_chances(BIASED), delta=delta)
+        evaluate_table(parse_chances(BIASED), delta=delta)

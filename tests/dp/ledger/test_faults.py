@@ -128,9 +128,9 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
 def test_a_file_that_somebody_else_holds_is_waited_for_and_then_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from discreet.stores import file
+    from discreet.stores import sqlite
 
-    monkeypatch.setattr(file, "_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite, "_WAIT_SECONDS", 0.1)
     ledger = Ledger(tmp_path / "ledger.db")
     holder = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.dp.budget import Budget, Price
-from discreet.dp.ledger.book import Ledger
+from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.ledger.records import Account
 from discreet.errors import BudgetExceeded
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.dp import exact
-from discreet.dp.calculate.table import Chances, evaluate
+from discreet.dp.calculate.table import ChanceTable, evaluate_table
 from discreet.dp.local import direct, hadamard, hashing
-from discreet.dp.local.collect import perturb, support_of
-from discreet.dp.local.protocol import METHODS, Protocol, design, odds_for
+from discreet.dp.local.collect import perturb_column, support_of
+from discreet.dp.local.protocol import METHODS, Protocol, design_protocol, odds_for
 from discreet.errors import InvalidBudget, InvalidMechanism, UnsuitableValues
 
 ALPHA = 1e-7
@@ -27,7 +27,7 @@ SAMPLE = 60_000
 
 
 def protocol(method: str, size: int, epsilon: Fraction = Fraction(1)) -> Protocol:
-    return design([f"v{i}" for i in range(size)], epsilon=epsilon, method=method)
+    return design_protocol([f"v{i}" for i in range(size)], epsilon=epsilon, method=method)
 
 
 CASES = [
@@ -44,7 +44,7 @@ CASES = [
 WITHOUT_HASH = [case for case in CASES if case[0] != "olh"]
 
 
-def chances(asked: Protocol) -> Chances:
+def chances(asked: Protocol) -> ChanceTable:
     """The whole table of chances of a protocol, from its definition; for OLH that of one hash."""
     size, odds = asked.size, asked.odds
     if asked.method == "oue":
@@ -64,7 +64,7 @@ def chances(asked: Protocol) -> Chances:
         ]
         names = ["b" + "".join(map(str, bits)) for bits in outputs]
     elif asked.method == "hadamard":
-        order = hadamard.order(asked)
+        order = hadamard.matrix_order(asked)
         high = 2 * odds / (order * (1 + odds))
         rows = [
             [high if (row & y).bit_count() % 2 == 0 else high / odds for y in range(order)]
@@ -72,20 +72,20 @@ def chances(asked: Protocol) -> Chances:
         ]
         names = list(map(str, range(order)))
     else:
-        cells = hashing.cells(asked) if asked.method == "olh" else size
+        cells = hashing.hash_cell_count(asked) if asked.method == "olh" else size
         kept = odds / (odds + cells - 1)
         rows = [
             [kept if cell == value % cells else kept / odds for cell in range(cells)]
             for value in range(size)
         ]
         names = [f"v{i}" for i in range(cells)]
-    return Chances(asked.values, tuple(names), tuple(map(tuple, rows)))
+    return ChanceTable(asked.values, tuple(names), tuple(map(tuple, rows)))
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(4)])
 @pytest.mark.parametrize(("method", "size"), CASES)
 def test_no_report_is_likelier_than_epsilon_allows(method: str, size: int, epsilon: Fraction):
-    found = evaluate(chances(protocol(method, size, epsilon)))
+    found = evaluate_table(chances(protocol(method, size, epsilon)))
     assert found.epsilon <= float(epsilon)
     assert found.epsilon == pytest.approx(float(epsilon), rel=1e-6)  # and nothing is wasted
 
@@ -93,7 +93,7 @@ def test_no_report_is_likelier_than_epsilon_allows(method: str, size: int, epsil
 @pytest.mark.parametrize(("method", "size"), CASES)
 def test_a_protocol_whose_chances_are_too_true_is_caught(method: str, size: int):
     broken = replace(protocol(method, size), odds=Fraction(272, 100))
-    assert evaluate(chances(broken)).epsilon > 1
+    assert evaluate_table(chances(broken)).epsilon > 1
 
 
 @given(st.fractions(Fraction(1, 10**6), 40))
@@ -135,7 +135,7 @@ def _supports(method: str, output: str, value: int) -> bool:
 def test_the_chance_that_two_values_meet_in_a_cell_is_exact(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hashing, "PRIME", 13)  # so that all hashes can be listed
     asked = protocol("olh", 6)
-    cells, found = hashing.cells(asked), support_of(asked)
+    cells, found = hashing.hash_cell_count(asked), support_of(asked)
     seeds = np.arange(13 * 13)
     kept = direct.keep_chance(asked.odds, cells)
     for first, second in product(range(6), repeat=2):
@@ -149,11 +149,11 @@ def test_the_chance_that_two_values_meet_in_a_cell_is_exact(monkeypatch: pytest.
 
 
 def reports(asked: Protocol, value: int, count: int = SAMPLE) -> list[str]:
-    made = perturb(pa.array([f"v{value}"] * count), asked)
+    made = perturb_column(pa.array([f"v{value}"] * count), asked)
     return made["report"].cast(pa.string()).to_pylist()
 
 
-def fit(observed: list[str], table: Chances, value: int) -> float:
+def fit(observed: list[str], table: ChanceTable, value: int) -> float:
     """The p-value of observed reports under the table's row of a value."""
     counted = Counter(observed)
     assert set(counted) <= set(table.outputs)
@@ -174,7 +174,7 @@ def test_reports_have_the_chances_of_the_table(method: str, size: int):
 def test_local_hashing_reports_the_cell_of_the_value_as_often_as_it_says():
     # 60,000 reports; each value's support is binomial; alpha 1e-7 each.
     asked = protocol("olh", 5)
-    made = perturb(pa.array(["v3"] * SAMPLE), asked)
+    made = perturb_column(pa.array(["v3"] * SAMPLE), asked)
     found = support_of(asked)
     supports = hashing.count(made, asked)
     for value, count in enumerate(supports):
@@ -224,9 +224,9 @@ def test_the_event_is_the_asked_epsilon(method: str):
 
 
 def test_the_method_that_varies_least_is_chosen():
-    assert design(["a", "b"], epsilon=Fraction(1)).method == "randomized-response"
-    assert design(list("abcdefghi"), epsilon=Fraction(1)).method == "grr"
-    assert design([str(i) for i in range(50)], epsilon=Fraction(1)).method == "olh"
+    assert design_protocol(["a", "b"], epsilon=Fraction(1)).method == "randomized-response"
+    assert design_protocol(list("abcdefghi"), epsilon=Fraction(1)).method == "grr"
+    assert design_protocol([str(i) for i in range(50)], epsilon=Fraction(1)).method == "olh"
 
 
 @pytest.mark.parametrize(
@@ -240,28 +240,28 @@ def test_the_method_that_varies_least_is_chosen():
 )
 def test_a_protocol_that_makes_no_sense_is_refused(values, method, kind):
     with pytest.raises(kind):
-        design(values, epsilon=Fraction(1), method=method)
+        design_protocol(values, epsilon=Fraction(1), method=method)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1), Fraction(1, 10**15)])
 def test_an_epsilon_that_buys_nothing_is_refused(epsilon: Fraction):
     with pytest.raises(InvalidBudget):
-        design(["a", "b"], epsilon=epsilon)
+        design_protocol(["a", "b"], epsilon=epsilon)
 
 
 def test_values_that_are_not_listed_are_counted_and_not_quoted():
-    asked = design(["a", "b"], epsilon=Fraction(1))
+    asked = design_protocol(["a", "b"], epsilon=Fraction(1))
     column = pa.array(["a", None, "secret", "b"])
     with pytest.raises(UnsuitableValues, match="2 of 4") as caught:
-        perturb(column, asked)
+        perturb_column(column, asked)
     assert "secret" not in str(caught.value)
-    assert perturb(column, asked, other="b").num_rows == 4
+    assert perturb_column(column, asked, other="b").num_rows == 4
     with pytest.raises(InvalidMechanism):
-        perturb(column, asked, other="c")
+        perturb_column(column, asked, other="c")
 
 
 @pytest.mark.parametrize("method", ["grr", "oue", "olh", "hadamard"])
 def test_numbers_and_chunks_and_nobody_are_columns_too(method: str):
-    asked = design(["1", "2", "3"], epsilon=Fraction(1), method=method)
-    assert perturb(pa.chunked_array([[1, 2], [3]]), asked).num_rows == 3
-    assert perturb(pa.array([], pa.string()), asked).num_rows == 0
+    asked = design_protocol(["1", "2", "3"], epsilon=Fraction(1), method=method)
+    assert perturb_column(pa.chunked_array([[1, 2], [3]]), asked).num_rows == 3
+    assert perturb_column(pa.array([], pa.string()), asked).num_rows == 0

@@ -29,7 +29,7 @@ def test_laplace_noise_tells_no_more_than_its_epsilon(epsilon: str, change: int)
     """Lower bound of epsilon from 200 000 runs on each input, alpha 1e-7."""
     claimed = Fraction(epsilon)
     outputs = [
-        laplace.noisy_vector(np.full(RUNS, value), epsilon=claimed, sensitivity=change)[0]
+        laplace.laplace_noisy_vector(np.full(RUNS, value), epsilon=claimed, sensitivity=change)[0]
         for value in (0, change)
     ]
     assert 0.6 * claimed < epsilon_lower_bound(*outputs) <= claimed
@@ -38,7 +38,7 @@ def test_laplace_noise_tells_no_more_than_its_epsilon(epsilon: str, change: int)
 @pytest.mark.statistics
 def test_a_sensitivity_of_half_is_caught():
     outputs = [
-        laplace.noisy_vector(np.full(RUNS, value), epsilon=ONE, sensitivity=1)[0]
+        laplace.laplace_noisy_vector(np.full(RUNS, value), epsilon=ONE, sensitivity=1)[0]
         for value in (0, 2)
     ]
     assert epsilon_lower_bound(*outputs) > 1
@@ -56,7 +56,7 @@ def test_laplace_noise_of_floats_is_caught():
 def test_a_vector_is_covered_by_the_sum_of_its_changes():
     """Both places move by 1 with sensitivity 2: the pair tells at most epsilon, a place half of it."""
     pairs = [
-        laplace.noisy_vector(np.full(2 * RUNS, value), epsilon=ONE, sensitivity=2)[0]
+        laplace.laplace_noisy_vector(np.full(2 * RUNS, value), epsilon=ONE, sensitivity=2)[0]
         for value in (0, 1)
     ]
     joint = [np.clip(p[:RUNS], -9, 9) * 100 + np.clip(p[RUNS:], -9, 9) for p in pairs]
@@ -69,7 +69,7 @@ def test_gaussian_noise_tells_no_more_than_its_rho():
     """rho-zCDP is (rho + 2 sqrt(rho ln 1/delta), delta)-DP (Bun & Steinke 2016, proposition 1.3)."""
     rho, delta = Fraction(1, 2), 1e-2
     outputs = [
-        gaussian.noisy_vector(np.full(RUNS, value), rho=rho, squared_sensitivity=9)[0]
+        gaussian.gaussian_noisy_vector(np.full(RUNS, value), rho=rho, squared_sensitivity=9)[0]
         for value in (0, 3)
     ]
     claimed = float(rho) + 2 * math.sqrt(float(rho) * math.log(1 / delta))
@@ -80,7 +80,7 @@ def test_gaussian_noise_tells_no_more_than_its_rho():
 def test_gaussian_noise_of_a_third_is_caught():
     rho, delta = Fraction(1, 2), 1e-2
     outputs = [
-        gaussian.noisy_vector(np.full(RUNS, value), rho=rho, squared_sensitivity=1)[0]
+        gaussian.gaussian_noisy_vector(np.full(RUNS, value), rho=rho, squared_sensitivity=1)[0]
         for value in (0, 3)
     ]
     claimed = float(rho) + 2 * math.sqrt(float(rho) * math.log(1 / delta))
@@ -91,7 +91,7 @@ def test_gaussian_noise_of_a_third_is_caught():
 def test_single_answers_fit_their_chances():
     noise = ManyRuns()
     answers = [
-        laplace.noisy_integer(40, epsilon=Fraction(1, 2), sensitivity=1, noise=noise)[0]
+        laplace.laplace_noisy_integer(40, epsilon=Fraction(1, 2), sensitivity=1, noise=noise)[0]
         for _ in range(20_000)
     ]
     assert fit_p_value(np.array(answers) - 40, laplace_below(2)) > ALPHA
@@ -107,16 +107,16 @@ def test_an_event_costs_no_more_than_was_asked_for(epsilon: Fraction, sensitivit
 
 
 def test_mechanisms_say_what_they_did():
-    assert laplace.noisy_vector([1, 2], epsilon=Fraction(1, 2), sensitivity=3)[1] == Laplace(
-        Fraction(3), Fraction(6)
-    )
-    told = gaussian.noisy_vector_of_scale([1], scale=Fraction(5, 2), squared_sensitivity=4)[1]
+    assert laplace.laplace_noisy_vector([1, 2], epsilon=Fraction(1, 2), sensitivity=3)[
+        1
+    ] == Laplace(Fraction(3), Fraction(6))
+    told = gaussian.gaussian_vector_of_scale([1], scale=Fraction(5, 2), squared_sensitivity=4)[1]
     assert told == Gaussian(Fraction(4), Fraction(5, 2))
 
 
 @given(st.lists(st.integers(-(2**62), 2**62), max_size=20))
 def test_without_noise_values_come_back(values: list[int]):
-    found = laplace.noisy_vector(values, epsilon=ONE, sensitivity=1, noise=NoNoise())[0]
+    found = laplace.laplace_noisy_vector(values, epsilon=ONE, sensitivity=1, noise=NoNoise())[0]
     assert found.tolist() == values
 
 
@@ -132,10 +132,10 @@ def test_sums_stop_at_the_end_of_64_bits(pairs: list[tuple[int, int]]):
 
 
 def test_integers_beyond_64_bits_are_added_exactly():
-    found, _ = laplace.noisy_vector([2**90], epsilon=ONE, sensitivity=1)
+    found, _ = laplace.laplace_noisy_vector([2**90], epsilon=ONE, sensitivity=1)
     assert found.dtype == object
     assert abs(found[0] - 2**90) < 200
-    assert laplace.noisy_integer(2**90, epsilon=ONE, sensitivity=1)[0] > 2**89
+    assert laplace.laplace_noisy_integer(2**90, epsilon=ONE, sensitivity=1)[0] > 2**89
 
 
 @pytest.mark.parametrize("values", [np.array([0.5]), np.array([True])], ids=["float", "bool"])
@@ -151,10 +151,10 @@ def test_unsigned_integers_are_taken_as_they_are():
 
 def test_parameters_out_of_range_are_refused():
     with pytest.raises(InvalidBudget):
-        laplace.noisy_integer(1, epsilon=Fraction(0), sensitivity=1)
+        laplace.laplace_noisy_integer(1, epsilon=Fraction(0), sensitivity=1)
     with pytest.raises(InvalidBudget):
-        gaussian.noisy_vector([1], rho=Fraction(0), squared_sensitivity=1)
+        gaussian.gaussian_noisy_vector([1], rho=Fraction(0), squared_sensitivity=1)
     with pytest.raises(InvalidMechanism):
-        laplace.noisy_integer(1, epsilon=ONE, sensitivity=0)
+        laplace.laplace_noisy_integer(1, epsilon=ONE, sensitivity=0)
     with pytest.raises(InvalidMechanism):
-        laplace.noisy_integer(1, epsilon=Fraction(1, 2**60), sensitivity=1)
+        laplace.laplace_noisy_integer(1, epsilon=Fraction(1, 2**60), sensitivity=1)

@@ -11,14 +11,14 @@ from tests.statistics.runs import ManyRuns, NoNoise
 
 from discreet.attack.audit.bound import epsilon_lower_bound
 from discreet.dp.event import Choice
-from discreet.dp.mechanisms.choice import exponential, permute_and_flip, report_noisy_max
+from discreet.dp.mechanisms.choice import exponential_mechanism, permute_and_flip, report_noisy_max
 from discreet.errors import InvalidBudget, InvalidMechanism
 
 RUNS = 200_000
 ONE = Fraction(1)
 # Two neighbors at the worst: one score falls while the others rise.
 FIRST, SECOND = np.array([4, 0, 0, 0]), np.array([3, 1, 1, 1])
-ALL = [permute_and_flip, exponential, report_noisy_max]
+ALL = [permute_and_flip, exponential_mechanism, report_noisy_max]
 
 
 def choose_often(mechanism, scores, *, sensitivity: int) -> np.ndarray:
@@ -28,7 +28,7 @@ def choose_often(mechanism, scores, *, sensitivity: int) -> np.ndarray:
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("mechanism", [permute_and_flip, exponential])
+@pytest.mark.parametrize("mechanism", [permute_and_flip, exponential_mechanism])
 def test_a_choice_tells_no_more_than_its_epsilon(mechanism):
     """Lower bound of epsilon from 200 000 runs on each input, alpha 1e-7."""
     chosen = [choose_often(mechanism, scores, sensitivity=1) for scores in (FIRST, SECOND)]
@@ -36,7 +36,7 @@ def test_a_choice_tells_no_more_than_its_epsilon(mechanism):
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("mechanism", [permute_and_flip, exponential])
+@pytest.mark.parametrize("mechanism", [permute_and_flip, exponential_mechanism])
 def test_a_choice_with_too_small_a_sensitivity_is_caught(mechanism):
     far = [choose_often(mechanism, 3 * scores, sensitivity=1) for scores in (FIRST, SECOND)]
     assert epsilon_lower_bound(*far) > 1

@@ -18,8 +18,8 @@ from discreet.dp.mechanisms.partitions import (
     gaussian_threshold,
     laplace_tail,
     laplace_threshold,
-    select,
     select_gaussian,
+    select_laplace,
 )
 from discreet.errors import InvalidBudget, InvalidMechanism
 
@@ -81,7 +81,7 @@ def test_groups_of_one_unit_pass_no_more_often_than_delta(choose: str):
     counts, noise = np.ones(units * groups, np.int64), ManyRuns()
     settings = {"delta": delta, "groups": groups, "noise": noise}
     if choose == "laplace":
-        kept, _ = select(counts, epsilon=ONE, **settings)
+        kept, _ = select_laplace(counts, epsilon=ONE, **settings)
     else:
         kept, _ = select_gaussian(counts, rho=Fraction(1, 2), **settings)
     is_kept = np.zeros(counts.size, np.bool_)
@@ -107,7 +107,7 @@ def test_groups_that_others_are_in_tell_no_more_than_epsilon():
     outputs = []
     for units in (5, 6):
         counts = np.full(200_000, units)
-        kept, _ = select(counts, epsilon=ONE, delta=Fraction(1, 100), groups=1)
+        kept, _ = select_laplace(counts, epsilon=ONE, delta=Fraction(1, 100), groups=1)
         told = np.full(counts.size, -1)
         told[kept.places] = kept.counts
         outputs.append(told)
@@ -116,7 +116,7 @@ def test_groups_that_others_are_in_tell_no_more_than_epsilon():
 
 def test_what_passes_is_told_with_its_event():
     delta = Fraction(1, 10**6)
-    kept, event = select([10**6, 1, 10**6], epsilon=Fraction(1, 2), delta=delta, groups=3)
+    kept, event = select_laplace([10**6, 1, 10**6], epsilon=Fraction(1, 2), delta=delta, groups=3)
     assert kept.places.tolist() == [0, 2]
     assert all(abs(int(count) - 10**6) < 1000 for count in kept.counts)
     assert event == Sequence((Laplace(Fraction(3), Fraction(6)), Slip(delta)))
@@ -125,12 +125,12 @@ def test_what_passes_is_told_with_its_event():
 
 
 def test_no_groups_are_no_groups():
-    assert select([], epsilon=ONE, delta=Fraction(1, 10), groups=1)[0].places.size == 0
+    assert select_laplace([], epsilon=ONE, delta=Fraction(1, 10), groups=1)[0].places.size == 0
 
 
 def test_parameters_out_of_range_are_refused():
     for delta in (Fraction(0), ONE):
         with pytest.raises(InvalidBudget):
-            select([1], epsilon=ONE, delta=delta, groups=1)
+            select_laplace([1], epsilon=ONE, delta=delta, groups=1)
     with pytest.raises(InvalidMechanism):
-        select([1], epsilon=ONE, delta=Fraction(1, 10), groups=0)
+        select_laplace([1], epsilon=ONE, delta=Fraction(1, 10), groups=0)

@@ -14,9 +14,9 @@ from discreet.dp.logarithms import exp_above, exp_below, log_above, log_below
 from discreet.dp.mechanisms.response import (
     coin_table,
     k_ary_table,
-    respond,
-    respond_among,
-    respond_by_table,
+    randomize_among,
+    randomize_answers,
+    randomize_by_table,
     table_event,
     truth_for,
 )
@@ -32,7 +32,7 @@ chances = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100))
 def test_a_response_has_its_chances_and_its_epsilon(truth: str, yes: str):
     """200 000 people of either answer, alpha 1e-7."""
     coins = {"truth": Fraction(truth), "yes": Fraction(yes)}
-    told = [respond(np.full(RUNS, answer), **coins) for answer in (False, True)]
+    told = [randomize_answers(np.full(RUNS, answer), **coins) for answer in (False, True)]
     table = coin_table(**coins)
     for (answers, event), row in zip(told, table, strict=True):
         assert frequency_p_value(answers.astype(int), [float(chance) for chance in row]) > ALPHA
@@ -46,7 +46,7 @@ def test_a_response_has_its_chances_and_its_epsilon(truth: str, yes: str):
 def test_a_coin_that_tells_the_truth_more_often_is_caught():
     claimed = table_event(coin_table(truth=HALF)).epsilon
     told = [
-        respond(np.full(RUNS, answer), truth=Fraction(11, 20))[0].astype(int)
+        randomize_answers(np.full(RUNS, answer), truth=Fraction(11, 20))[0].astype(int)
         for answer in (False, True)
     ]
     assert epsilon_lower_bound(*told) > claimed
@@ -54,7 +54,7 @@ def test_a_coin_that_tells_the_truth_more_often_is_caught():
 
 @pytest.mark.statistics
 def test_a_response_among_several_has_its_chances():
-    told, event = respond_among(np.full(RUNS, 2), k=5, truth=Fraction(2, 5))
+    told, event = randomize_among(np.full(RUNS, 2), k=5, truth=Fraction(2, 5))
     assert frequency_p_value(told, [0.15, 0.15, 0.4, 0.15, 0.15]) > ALPHA
     assert event.epsilon == log_above(Fraction(8, 3))
 
@@ -66,7 +66,7 @@ def test_a_table_is_sampled_exactly():
         (Fraction(1, 7), Fraction(0), Fraction(2, 7), Fraction(4, 7)),
     )
     inputs = np.arange(RUNS) % 2
-    told, event = respond_by_table(inputs, table=table)
+    told, event = randomize_by_table(inputs, table=table)
     for place, row in enumerate(table):
         assert frequency_p_value(told[inputs == place], [float(chance) for chance in row]) > ALPHA
     assert event.epsilon == log_above(Fraction(7, 3))
@@ -76,7 +76,7 @@ def test_a_table_is_sampled_exactly():
 def test_a_table_with_denominators_beyond_64_bits_is_sampled():
     rare = Fraction(1, 3**50)
     table = ((HALF - rare, HALF + rare), (HALF, HALF))
-    told, _ = respond_by_table(np.zeros(5000, np.int64), table=table)
+    told, _ = randomize_by_table(np.zeros(5000, np.int64), table=table)
     assert frequency_p_value(told, [0.5, 0.5]) > ALPHA
 
 
@@ -119,12 +119,12 @@ def test_a_coin_is_a_table(truth: Fraction, yes: Fraction):
 )
 def test_a_table_that_makes_no_sense_is_refused(table):
     with pytest.raises(InvalidMechanism):
-        respond_by_table([0], table=table)
+        randomize_by_table([0], table=table)
 
 
 def test_an_answer_that_is_no_input_is_refused_without_being_named():
     with pytest.raises(InvalidMechanism) as caught:
-        respond_among([7777], k=5, truth=HALF)
+        randomize_among([7777], k=5, truth=HALF)
     assert "7777" not in str(caught.value)
 
 

@@ -359,7 +359,7 @@ def test_the_reader_sees_what_is_committed(place: Place, session: Session) -> No
         assert [column.name for column in table.columns] == ["id", "owner", "balance"]
         session.do("INSERT INTO account VALUES (3, 'Cid', 5)")
         kept = reader.keep(build.select(build.column("id"), source=table.relation))
-        count = build.select(build.named(build.count_rows(), "n"), source=kept)
+        count = build.select(build.alias_as(build.count_star(), "n"), source=kept)
         assert reader.run(count).to_pylist() == [{"n": 3}]
         assert (
             sum(

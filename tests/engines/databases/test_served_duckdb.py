@@ -18,8 +18,8 @@ from tests.engines.databases.place import Place, failing
 from tests.insisting import insisting
 
 from discreet.engines.databases import duckdb_file
-from discreet.engines.databases.duckdb import Limits, ServedDuckDB
-from discreet.engines.databases.opening import open_database
+from discreet.engines.databases.connect import open_database
+from discreet.engines.databases.duckdb import ResourceLimits, ServedDuckDB
 from discreet.errors import (
     InvalidKey,
     LockedSource,
@@ -100,7 +100,9 @@ def test_what_spills_is_sealed_as_well(
 ) -> None:
     spill = tmp_path / "spill"
     found: list[bool] = []
-    database = ServedDuckDB(path, limits=Limits("30MB", 1, "2GB"), temp_directory=spill, **how)
+    database = ServedDuckDB(
+        path, limits=ResourceLimits("30MB", 1, "2GB"), temp_directory=spill, **how
+    )
     with closing(database):
         session = Place(database, "public").connect()
         stop = threading.Event()
@@ -133,7 +135,9 @@ def test_what_cannot_be_sealed_does_not_spill(
 ) -> None:
     monkeypatch.setattr(duckdb_file, "_MODULE", "no_such_module")
     spill, place = tmp_path / "spill", None if is_memory else path
-    database = ServedDuckDB(place, seals_spill=True, limits=Limits("20MB", 1), temp_directory=spill)
+    database = ServedDuckDB(
+        place, seals_spill=True, limits=ResourceLimits("20MB", 1), temp_directory=spill
+    )
     with closing(database):
         session = Place(database, "public").connect()
         with pytest.raises(StatementFailed) as failed:
@@ -240,7 +244,7 @@ def test_what_was_committed_survives_a_kill(path: Path) -> None:
 def _elsewhere(code: str) -> str:
     head = (
         "import os\nfrom pathlib import Path\nfrom sqlglot import parse_one\n"
-        "from discreet.engines.databases.duckdb import Limits, ServedDuckDB\n"
+        "from discreet.engines.databases.duckdb import ResourceLimits, ServedDuckDB\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", head + textwrap.dedent(code)],
@@ -391,7 +395,7 @@ def test_lists_and_structs_are_told_as_text(memory: Place) -> None:
 
 
 def test_memory_and_spilling_are_limited() -> None:
-    with closing(ServedDuckDB(None, limits=Limits("60MB", 1, "1MB"))) as database:
+    with closing(ServedDuckDB(None, limits=ResourceLimits("60MB", 1, "1MB"))) as database:
         session = Place(database, "public").connect()
         with failing("53200"):
             session.rows(

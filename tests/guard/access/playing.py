@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
-from discreet.guard.access.authority import Authority, Column, Privilege, Subject
+from discreet.guard.access.authority import Authority, Privilege, RelationColumn, Subject
 from discreet.guard.access.decide import privilege_on
 from discreet.guard.access.initial import initial_authority
 from discreet.guard.statements.definitions import parse_definition
@@ -39,7 +39,7 @@ class Stage:
             statement,
             Subject(who, who),
             revoke_scope=self.scope,
-            columns=[Column(name, "integer") for name in columns.split()],
+            columns=[RelationColumn(name, "integer") for name in columns.split()],
         )
         self.authority = applied.authority
         self.notices = [note.message for note in applied.notices]

@@ -27,7 +27,7 @@ from discreet.guard.access.decide import (
     schema_acl,
     schema_privilege,
 )
-from discreet.guard.access.dependents import named_in, parsed
+from discreet.guard.access.dependents import named_in, parse_stored_sql
 from discreet.guard.access.initial import initial_authority
 from discreet.guard.access.reach import is_in, is_superuser
 from discreet.guard.statements.definitions import parse_definition
@@ -218,7 +218,7 @@ class Model:
             if not decision:
                 raise StatementFailed("42501", decision.reason)
         if relation.query is not None:  # what is below is read with the rights of the view's owner
-            (below,) = named_in(parsed(relation.query))
+            (below,) = named_in(parse_stored_sql(relation.query))
             wanted = (Need("SELECT", "a"), Need("SELECT", "b"))
             self._need(self.authority.relations[below], wanted, relation.owner)
 

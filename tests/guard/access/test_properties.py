@@ -13,7 +13,7 @@ from tests.guard.differential import Steps
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
-from discreet.guard.access.authority import Authority, Column, Subject
+from discreet.guard.access.authority import Authority, RelationColumn, Subject
 from discreet.guard.access.decide import relation_acl
 from discreet.guard.access.exclusions import need_separation
 from discreet.guard.access.initial import initial_authority
@@ -22,10 +22,10 @@ from discreet.guard.statements.definitions import parse_definition
 from discreet.guard.statements.objects import CreateView
 
 if TYPE_CHECKING:
-    from discreet.guard.access.acl import Listed
+    from discreet.guard.access.acl import AccessControlList
     from discreet.guard.access.authority import Privilege, RevokeScope
 
-AB = (Column("a", "integer"), Column("b", "integer"))
+AB = (RelationColumn("a", "integer"), RelationColumn("b", "integer"))
 
 
 def after(seed: int, *, exclusions: bool = False) -> list[Authority]:
@@ -131,7 +131,7 @@ def test_who_granted_to_each_other_keep_it_in_postgresqls_way_only(
     assert {(e.grantee, e.grantor) for e in entries if e.grantee != "ann"} == left
 
 
-def rooted(listed: Listed, privilege: Privilege) -> set[str]:
+def rooted(listed: AccessControlList, privilege: Privilege) -> set[str]:
     """Return the owner and whoever has the grant option through grants that start there."""
     found = {listed.owner}
     for _ in listed.entries:

@@ -10,23 +10,23 @@ from tests.guard.access.playing import Stage
 from tests.guard.access.test_apply import HOSPITAL
 
 from discreet.guard.access.authority import (
+    AclEntry,
     Allowance,
     Authority,
-    Check,
-    Column,
-    Control,
-    Entry,
+    CheckConstraint,
+    ColumnMask,
+    DatabaseRole,
+    DatabaseSchema,
     Exclusion,
     ForeignKey,
-    Mask,
-    Membership,
+    InferenceControl,
     Relation,
-    Role,
+    RelationColumn,
+    RoleMembership,
     RowPolicy,
-    Schema,
     Trigger,
 )
-from discreet.guard.access.written import from_json, to_json
+from discreet.guard.access.serialization import from_json, to_json
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, min_value=0, max_value=10**9)
 OPTIONS = st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=2)
@@ -39,7 +39,7 @@ def few(kind: type, **fields: st.SearchStrategy) -> st.SearchStrategy:
     return st.lists(st.builds(kind, **fields), max_size=2).map(tuple)
 
 
-ENTRIES = few(Entry, budget=st.none() | st.builds(Allowance, epsilon=NUMBERS, delta=NUMBERS))
+ENTRIES = few(AclEntry, budget=st.none() | st.builds(Allowance, epsilon=NUMBERS, delta=NUMBERS))
 RELATIONS = st.builds(
     Relation,
     schema=TEXTS,
@@ -54,13 +54,13 @@ RELATIONS = st.builds(
     security_invoker=st.booleans(),
     physical=NAMES,
     writable=st.booleans(),
-    columns=few(Column, acl=ENTRIES),
+    columns=few(RelationColumn, acl=ENTRIES),
     acl=st.none() | ENTRIES,
     foreign_keys=few(ForeignKey),
-    checks=few(Check),
+    checks=few(CheckConstraint),
     policies=few(RowPolicy),
-    masks=few(Mask),
-    controls=few(Control),
+    masks=few(ColumnMask),
+    controls=few(InferenceControl),
     triggers=few(Trigger),
     uniques=st.lists(NAMES, max_size=2).map(tuple),
     options=OPTIONS,
@@ -69,13 +69,13 @@ RELATIONS = st.builds(
 
 @st.composite
 def authorities(draw: st.DrawFn) -> Authority:
-    roles = draw(st.lists(st.builds(Role), max_size=3))
-    schemas = draw(st.lists(st.builds(Schema, acl=st.none() | ENTRIES), max_size=2))
+    roles = draw(st.lists(st.builds(DatabaseRole), max_size=3))
+    schemas = draw(st.lists(st.builds(DatabaseSchema, acl=st.none() | ENTRIES), max_size=2))
     relations = draw(st.lists(RELATIONS, max_size=2))
     return Authority(
         version=draw(st.integers(0)),
         roles={role.name: role for role in roles},
-        memberships=draw(few(Membership)),
+        memberships=draw(few(RoleMembership)),
         schemas={schema.name: schema for schema in schemas},
         relations={relation.key: relation for relation in relations},
         exclusions=draw(few(Exclusion)),

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.errors import StatementFailed, StoreFailed
-from discreet.guard.access.authority import Authority, Role, Schema
-from discreet.guard.control import Control
+from discreet.guard.access.authority import Authority, DatabaseRole, DatabaseSchema
+from discreet.guard.control import ControlStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,32 +40,32 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def with_role(authority: Authority, name: str) -> Authority:
-    return replace(authority, roles={**authority.roles, name: Role(name, login=True)})
+    return replace(authority, roles={**authority.roles, name: DatabaseRole(name, login=True)})
 
 
-def change(control: Control, expected: int, authority: Authority) -> Authority:
+def change(control: ControlStore, expected: int, authority: Authority) -> Authority:
     return control.change(expected, authority, by="admin", statement="CREATE ROLE ?", at=NOON)
 
 
 def test_a_new_store_has_an_empty_authority(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     assert control.authority() == Authority()
     assert control.history() == []
 
 
 def test_a_change_is_the_next_version_and_is_there_for_everybody(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     kept = change(control, 0, with_role(control.authority(), "ada"))
     assert kept.version == 1
     assert control.authority() is kept
     if place != ":memory:":
-        assert Control(place).authority() == kept
+        assert ControlStore(place).authority() == kept
 
 
 def test_every_authority_there_was_is_kept_with_who_changed_it(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     one = change(control, 0, with_role(Authority(), "ada"))
-    schema = Schema("public", "ada")
+    schema = DatabaseSchema("public", "ada")
     two = change(control, 1, replace(one, schemas={"public": schema}))
     assert control.authority_at(1) == one
     assert control.authority_at(2) == two
@@ -74,7 +74,7 @@ def test_every_authority_there_was_is_kept_with_who_changed_it(place: str):
 
 
 def test_who_comes_second_is_told_to_try_again(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     change(control, 0, with_role(Authority(), "ada"))
     with pytest.raises(StatementFailed) as refused:
         change(control, 0, with_role(Authority(), "bob"))
@@ -83,14 +83,14 @@ def test_who_comes_second_is_told_to_try_again(place: str):
 
 
 def test_a_cached_authority_is_read_again_when_another_gateway_moved_it(tmp_path: Path):
-    one, two = Control(tmp_path / "c.sqlite"), Control(tmp_path / "c.sqlite")
+    one, two = ControlStore(tmp_path / "c.sqlite"), ControlStore(tmp_path / "c.sqlite")
     assert one.authority().version == 0
     change(two, 0, with_role(Authority(), "ada"))
     assert "ada" in one.authority().roles
 
 
 def test_of_many_threads_each_change_is_kept_exactly_once(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     names = [f"role{number}" for number in range(12)]
 
     def add(name: str) -> None:
@@ -112,7 +112,7 @@ def test_of_many_threads_each_change_is_kept_exactly_once(place: str):
 
 
 def test_a_change_waits_for_the_engine_and_is_kept_after_it(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     new = with_role(Authority(), "ada")
     with control.changing(0, new, by="admin", statement="s", at=NOON) as kept:
         assert kept.version == 1
@@ -121,7 +121,7 @@ def test_a_change_waits_for_the_engine_and_is_kept_after_it(place: str):
 
 
 def test_nothing_is_kept_when_the_engine_does_not_commit(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     with (
         pytest.raises(ZeroDivisionError),
         control.changing(0, Authority(), by="admin", statement="s", at=NOON),
@@ -131,7 +131,7 @@ def test_nothing_is_kept_when_the_engine_does_not_commit(place: str):
 
 
 def test_the_engine_is_not_asked_when_somebody_else_was_first(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     change(control, 0, Authority())
     reached: list[int] = []
     with (
@@ -143,7 +143,7 @@ def test_the_engine_is_not_asked_when_somebody_else_was_first(place: str):
 
 
 def test_documents_are_there_until_they_are_deleted(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     control.put("credential", "ada", {"scram": "x", "n": [1, None]})
     control.put("credential", "bob", {"scram": "y"})
     control.put("token", "ada", {"hash": "z"})
@@ -157,7 +157,7 @@ def test_documents_are_there_until_they_are_deleted(place: str):
 
 
 def test_a_document_is_replaced_only_if_it_is_the_expected_one(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     control.put("setting", "a", {"n": 1})
     with pytest.raises(StatementFailed) as refused:
         control.put("setting", "a", {"n": 3}, expected={"n": 2})
@@ -167,7 +167,7 @@ def test_a_document_is_replaced_only_if_it_is_the_expected_one(place: str):
 
 
 def test_an_update_sees_what_is_there_and_may_delete(place: str):
-    control = Control(place)
+    control = ControlStore(place)
     assert control.update("lock", "a", lambda found: {"n": 1} if found is None else None) == {
         "n": 1
     }
@@ -180,7 +180,7 @@ def count(found):
 
 
 def test_no_update_is_lost_between_threads(place: str):
-    control = Control(place)
+    control = ControlStore(place)
 
     def work() -> None:
         for _ in range(10):
@@ -196,14 +196,14 @@ def test_no_update_is_lost_between_threads(place: str):
 
 def test_no_update_is_lost_between_processes(tmp_path: Path):
     place = tmp_path / "control.sqlite"
-    Control(place).put("counter", "a", {"n": 0})
+    ControlStore(place).put("counter", "a", {"n": 0})
     children = []
     for _ in range(4):
         child = os.fork()
         if not child:
             code = 1
             try:
-                control = Control(place)
+                control = ControlStore(place)
                 for _ in range(10):
                     control.update("counter", "a", count)
                 code = 0
@@ -211,11 +211,11 @@ def test_no_update_is_lost_between_processes(tmp_path: Path):
                 os._exit(code)
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
-    assert Control(place).get("counter", "a") == {"n": 40}
+    assert ControlStore(place).get("counter", "a") == {"n": 40}
 
 
 def test_what_was_deleted_is_not_in_the_file_any_more(tmp_path: Path):
-    control = Control(tmp_path / "control.sqlite")
+    control = ControlStore(tmp_path / "control.sqlite")
     control.put("key", "a", {"wrapped": "x" * 3000 + "needle-in-a-haystack"})
     control.delete("key", "a")
     for path in tmp_path.iterdir():
@@ -227,16 +227,16 @@ def test_a_ledger_is_no_control_store(tmp_path: Path):
 
     Ledger(tmp_path / "ledger.sqlite").close()
     with pytest.raises(StoreFailed, match="not a control store"):
-        Control(tmp_path / "ledger.sqlite")
+        ControlStore(tmp_path / "ledger.sqlite")
 
 
 def test_a_damaged_authority_is_refused(tmp_path: Path):
-    control = Control(tmp_path / "control.sqlite")
+    control = ControlStore(tmp_path / "control.sqlite")
     change(control, 0, with_role(Authority(), "ada"))
     with sqlite3.connect(tmp_path / "control.sqlite") as raw:
         raw.execute("UPDATE discreet_authority SET body = '{}'")
     with pytest.raises(StoreFailed, match="backup"):
-        Control(tmp_path / "control.sqlite").authority()
+        ControlStore(tmp_path / "control.sqlite").authority()
 
 
 KILLED = """
@@ -254,7 +254,7 @@ with control.changing(0, Authority(), by="a", statement="s", at=datetime.now(UTC
 def test_who_is_killed_before_the_end_leaves_nothing_behind(tmp_path: Path):
     place = tmp_path / "control.sqlite"
     subprocess.run([sys.executable, "-c", KILLED, place], check=False)
-    control = Control(place)
+    control = ControlStore(place)
     assert control.authority().version == 0
     assert change(control, 0, Authority()).version == 1
 
@@ -269,7 +269,7 @@ def test_an_update_that_nobody_heard_of_is_done_once(postgres_url: str):
     with tempfile.TemporaryDirectory(prefix="w-") as folder:
         Path(folder).chmod(0o755)
         wire = LossyWire(postgres_url, Path(folder))
-        control = Control(wire.url)
+        control = ControlStore(wire.url)
         control.delete("counter", "a")
         wire.cuts = 1
         assert control.update("counter", "a", count) == {"n": 1}
@@ -278,6 +278,6 @@ def test_an_update_that_nobody_heard_of_is_done_once(postgres_url: str):
         with control.changing(before, Authority(), by="a", statement="s", at=NOON):
             pass
         assert wire.cuts == 0
-        assert Control(postgres_url).get("counter", "a") == {"n": 1}
-        assert Control(postgres_url).authority().version == before + 1
+        assert ControlStore(postgres_url).get("counter", "a") == {"n": 1}
+        assert ControlStore(postgres_url).authority().version == before + 1
         wire.close()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.guard.access.authority import Authority, Membership, Role
-from discreet.guard.control import Control
+from discreet.guard.access.authority import Authority, DatabaseRole, RoleMembership
+from discreet.guard.control import ControlStore
 from discreet.guard.identity.accounts import set_password
-from discreet.guard.identity.door import Visitor
-from discreet.guard.identity.doorkeeper import Doorkeeper, Verdict
-from discreet.guard.identity.settings import DoorSettings
+from discreet.guard.identity.authenticator import ClientInfo
+from discreet.guard.identity.rule_authenticator import LoginDecision, RuleAuthenticator
+from discreet.guard.identity.settings import AuthenticationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,17 +28,17 @@ START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 class House:
     """A doorkeeper, its store and what it told the journal."""
 
-    documents: Control
-    roles: dict[str, Role]
+    documents: ControlStore
+    roles: dict[str, DatabaseRole]
     now: datetime = START
-    told: list[Verdict] = field(default_factory=list)
-    memberships: tuple[Membership, ...] = ()
+    told: list[LoginDecision] = field(default_factory=list)
+    memberships: tuple[RoleMembership, ...] = ()
 
-    def door(self, **settings: Any) -> Doorkeeper:
-        return Doorkeeper(
+    def door(self, **settings: Any) -> RuleAuthenticator:
+        return RuleAuthenticator(
             self.documents,
             lambda: Authority(roles=self.roles, memberships=self.memberships),
-            settings=DoorSettings(**settings),
+            settings=AuthenticationSettings(**settings),
             journal=self.told.append,
             clock=lambda: self.now,
         )
@@ -46,21 +46,21 @@ class House:
     def wait(self, **time: float) -> None:
         self.now += timedelta(**time)
 
-    def visitor(self, user: str = "alice", **more: Any) -> Visitor:
-        return Visitor(user, **{"address": "192.0.2.7", "is_encrypted": True, **more})
+    def visitor(self, user: str = "alice", **more: Any) -> ClientInfo:
+        return ClientInfo(user, **{"address": "192.0.2.7", "is_encrypted": True, **more})
 
 
 @pytest.fixture
-def documents() -> Iterator[Control]:
-    control = Control(":memory:")
+def documents() -> Iterator[ControlStore]:
+    control = ControlStore(":memory:")
     yield control
     control.close()
 
 
 @pytest.fixture
-def house(documents: Control) -> House:
-    roles = {name: Role(name, login=True) for name in ("alice", "bob")}
-    roles["staff"] = Role("staff")
+def house(documents: ControlStore) -> House:
+    roles = {name: DatabaseRole(name, login=True) for name in ("alice", "bob")}
+    roles["staff"] = DatabaseRole("staff")
     set_password(documents, "alice", PASSWORD, now=START)
     return House(documents, roles)
 

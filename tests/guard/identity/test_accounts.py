@@ -18,13 +18,13 @@ from discreet.guard.identity.certificates import (
     read_certificate,
     unmap_certificates,
 )
-from discreet.guard.identity.settings import Rule
-from discreet.guard.identity.tokens import create_token, find_token, list_tokens
+from discreet.guard.identity.settings import AuthenticationRule
+from discreet.guard.identity.tokens import create_token, find_token, list_api_tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.guard.control import Control
+    from discreet.guard.control import ControlStore
 
 
 @pytest.mark.parametrize(
@@ -43,43 +43,43 @@ if TYPE_CHECKING:
         pytest.param(scram.make_verifier("pencil", iterations=1000).text(), id="verifier"),
     ],
 )
-def test_a_password_that_is_weak_or_none_is_refused(documents: Control, password: str):
+def test_a_password_that_is_weak_or_none_is_refused(documents: ControlStore, password: str):
     with pytest.raises(WrongUsage) as caught:
         set_password(documents, "administrator", password, now=START)
     assert not password or password not in str(caught.value)
     assert documents.get("credential", "administrator") is None
 
 
-def test_the_least_length_is_a_setting(documents: Control):
+def test_the_least_length_is_a_setting(documents: ControlStore):
     set_password(documents, "alice", "abcd", now=START, least_length=4)
     with pytest.raises(WrongUsage):
         set_password(documents, "alice", "abcdefghijk", now=START, least_length=12)
 
 
-def test_a_token_is_kept_as_a_hash_and_its_use_is_noted(documents: Control):
+def test_a_token_is_kept_as_a_hash_and_its_use_is_noted(documents: ControlStore):
     text, token = create_token(documents, "alice", now=START, label="notebook")
     body = str(documents.get("token", token.id))
     assert text.split("_", 2)[2] not in body
     assert find_token(documents, text, now=START + timedelta(seconds=5)) is not None
-    (listed,) = list_tokens(documents, "alice")
+    (listed,) = list_api_tokens(documents, "alice")
     assert listed.last_used == START + timedelta(seconds=5)
     assert listed.label == "notebook"
-    assert list_tokens(documents, "bob") == []
+    assert list_api_tokens(documents, "bob") == []
 
 
-def test_a_token_with_the_right_id_and_another_secret_is_unknown(documents: Control):
+def test_a_token_with_the_right_id_and_another_secret_is_unknown(documents: ControlStore):
     text, _ = create_token(documents, "alice", now=START)
     changed = text[:-1] + ("A" if text[-1] != "A" else "B")
     assert find_token(documents, changed, now=START) is None
 
 
 @pytest.mark.parametrize("choice", [{"scopes": ("all",)}, {"scopes": ()}, {"expires": START}])
-def test_a_token_of_no_use_is_refused(documents: Control, choice: dict):
+def test_a_token_of_no_use_is_refused(documents: ControlStore, choice: dict):
     with pytest.raises(WrongUsage):
         create_token(documents, "alice", now=START, **choice)
 
 
-def test_a_certificate_is_matched_by_any_mapped_name(tmp_path: Path, documents: Control):
+def test_a_certificate_is_matched_by_any_mapped_name(tmp_path: Path, documents: ControlStore):
     from cryptography import x509
 
     names = x509.SubjectAlternativeName(
@@ -106,7 +106,7 @@ def test_a_certificate_is_matched_by_any_mapped_name(tmp_path: Path, documents: 
 
 
 @pytest.mark.parametrize("name", ["alice", "cn:", "oid:1", ""])
-def test_a_name_of_no_kind_is_not_mapped(documents: Control, name: str):
+def test_a_name_of_no_kind_is_not_mapped(documents: ControlStore, name: str):
     with pytest.raises(WrongUsage):
         map_certificate(documents, "alice", name)
 
@@ -132,4 +132,4 @@ def test_certificates_that_are_old_for_servers_or_ambiguous_are_nobodys(tmp_path
 
 def test_a_rule_about_no_network_is_refused():
     with pytest.raises(WrongUsage):
-        Rule("scram", networks=("everywhere",))
+        AuthenticationRule("scram", networks=("everywhere",))

@@ -15,17 +15,17 @@ import pytest
 from tests.guard.identity.conftest import House, issue
 
 from discreet.errors import LoginFailed, StoreFailed, WrongUsage
-from discreet.guard.access.authority import Membership
+from discreet.guard.access.authority import RoleMembership
 from discreet.guard.identity.accounts import leave_to_directory
+from discreet.guard.identity.authenticator import PasswordChallenge
 from discreet.guard.identity.directory import (
-    Directory,
-    Found,
+    DirectoryUser,
+    LdapDirectory,
     ask_directory,
     escape_in_filter,
     escape_in_name,
 )
-from discreet.guard.identity.door import AskPassword
-from discreet.guard.identity.settings import Rule
+from discreet.guard.identity.settings import AuthenticationRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def free_ports() -> tuple[int, int]:
 
 
 @pytest.fixture(scope="module")
-def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Directory]:
+def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LdapDirectory]:
     """A directory with two people; only its reader may search."""
     from cryptography import x509
 
@@ -122,7 +122,7 @@ def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Directory]:
     subprocess.run([SLAPADD, "-f", config, "-l", folder / "entries.ldif"], check=True)
     log = (folder / "log").open("wb")
     server, plain, secure = start(config, log)
-    yield Directory(
+    yield LdapDirectory(
         f"ldaps://localhost:{secure}",
         seconds=60,
         base=PEOPLE,
@@ -151,22 +151,24 @@ def start(config: Path, log: IO[bytes]) -> tuple[subprocess.Popen[bytes], int, i
     pytest.fail("slapd does not start")
 
 
-def plain_url(directory: Directory) -> str:
+def plain_url(directory: LdapDirectory) -> str:
     return directory.search.partition("description=")[2].rstrip(")")
 
 
 @pytest.fixture(params=["ldaps", "starttls"])
-def directory(request: pytest.FixtureRequest, slapd: Directory) -> Directory:
+def directory(request: pytest.FixtureRequest, slapd: LdapDirectory) -> LdapDirectory:
     return slapd if request.param == "ldaps" else replace(slapd, url=plain_url(slapd))
 
 
-def test_the_right_password_is_right_and_a_wrong_one_is_not(directory: Directory):
-    assert ask_directory(directory, "alice", "correct horse") == Found(f"uid=alice,{PEOPLE}", ())
+def test_the_right_password_is_right_and_a_wrong_one_is_not(directory: LdapDirectory):
+    assert ask_directory(directory, "alice", "correct horse") == DirectoryUser(
+        f"uid=alice,{PEOPLE}", ()
+    )
     assert ask_directory(directory, "alice", "battery staple") is None
     assert ask_directory(directory, "nobody", "battery staple") is None
 
 
-def test_a_template_needs_no_reader(directory: Directory):
+def test_a_template_needs_no_reader(directory: LdapDirectory):
     plain = replace(
         directory, base=None, template=f"uid={{user}},{PEOPLE}", reader=None, reader_password=""
     )
@@ -176,15 +178,15 @@ def test_a_template_needs_no_reader(directory: Directory):
 
 
 @pytest.mark.parametrize("password", ["", "\0", "\0correct horse"])
-def test_an_empty_password_never_gets_to_the_directory(directory: Directory, password: str):
+def test_an_empty_password_never_gets_to_the_directory(directory: LdapDirectory, password: str):
     nowhere = replace(directory, url="ldaps://localhost:1")
     assert ask_directory(nowhere, "alice", password) is None
     assert ask_directory(directory, "alice", password) is None
 
 
-def test_who_is_in_no_group_stays_outside(directory: Directory):
+def test_who_is_in_no_group_stays_outside(directory: LdapDirectory):
     grouped = replace(directory, groups={STAFF: "staff"})
-    assert ask_directory(grouped, "alice", "correct horse") == Found(
+    assert ask_directory(grouped, "alice", "correct horse") == DirectoryUser(
         f"uid=alice,{PEOPLE}", ("staff",)
     )
     assert ask_directory(grouped, "bob", "battery staple") is None
@@ -213,7 +215,7 @@ def test_who_is_in_no_group_stays_outside(directory: Directory):
         "\ud800",
     ],
 )
-def test_a_name_cannot_change_the_search_or_the_entry(slapd: Directory, user: str):
+def test_a_name_cannot_change_the_search_or_the_entry(slapd: LdapDirectory, user: str):
     assert ask_directory(slapd, user, "correct horse") is None
     template = replace(slapd, base=None, template=f"uid={{user}},{PEOPLE}")
     assert ask_directory(template, user, "correct horse") is None
@@ -226,7 +228,9 @@ def test_whatever_is_not_a_letter_or_digit_is_escaped():
     assert escape_in_name("alice7") == "alice7"
 
 
-def test_a_certificate_that_nobody_vouches_for_is_not_trusted(directory: Directory, tmp_path: Path):
+def test_a_certificate_that_nobody_vouches_for_is_not_trusted(
+    directory: LdapDirectory, tmp_path: Path
+):
     stranger = issue(tmp_path, "stranger")
     for wrong in (
         replace(directory, authorities=stranger.certificate),
@@ -237,7 +241,7 @@ def test_a_certificate_that_nobody_vouches_for_is_not_trusted(directory: Directo
         assert "alice" not in str(caught.value)
 
 
-def test_a_directory_that_is_away_or_refuses_its_reader_is_no_wrong_password(slapd: Directory):
+def test_a_directory_that_is_away_or_refuses_its_reader_is_no_wrong_password(slapd: LdapDirectory):
     for wrong in (
         replace(slapd, url="ldaps://localhost:1"),
         replace(slapd, reader_password="writing"),
@@ -246,7 +250,7 @@ def test_a_directory_that_is_away_or_refuses_its_reader_is_no_wrong_password(sla
             ask_directory(wrong, "alice", "correct horse")
 
 
-def test_a_directory_that_never_answers_is_given_up(slapd: Directory):
+def test_a_directory_that_never_answers_is_given_up(slapd: LdapDirectory):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"ldaps://localhost:{silent.getsockname()[1]}"
         begun = time.monotonic()
@@ -266,18 +270,18 @@ def test_a_directory_that_never_answers_is_given_up(slapd: Directory):
 )
 def test_a_directory_that_cannot_work_is_refused(choice: dict):
     with pytest.raises(WrongUsage):
-        Directory(**choice)
+        LdapDirectory(**choice)
 
 
-def test_the_readers_password_is_not_shown(slapd: Directory):
+def test_the_readers_password_is_not_shown(slapd: LdapDirectory):
     assert "reading" not in repr(slapd)
 
 
-def test_a_user_of_the_directory_logs_in_with_its_password(house: House, slapd: Directory):
+def test_a_user_of_the_directory_logs_in_with_its_password(house: House, slapd: LdapDirectory):
     leave_to_directory(house.documents, "alice")
     door = house.door(directory=slapd)
-    asked = door.knock(house.visitor())
-    assert isinstance(asked, AskPassword)
+    asked = door.authenticate(house.visitor())
+    assert isinstance(asked, PasswordChallenge)
     assert asked.check("correct horse") == "ldap"
     assert door.check_password(house.visitor(), "correct horse") == "ldap"
     for wrong in ("battery staple", ""):
@@ -286,38 +290,45 @@ def test_a_user_of_the_directory_logs_in_with_its_password(house: House, slapd: 
     assert [each.is_admitted for each in house.told] == [True, True, False, False]
 
 
-def test_a_group_lets_in_who_has_its_role(house: House, slapd: Directory):
-    door = house.door(rules=(Rule("ldap"),), directory=replace(slapd, groups={STAFF: "staff"}))
+def test_a_group_lets_in_who_has_its_role(house: House, slapd: LdapDirectory):
+    door = house.door(
+        rules=(AuthenticationRule("ldap"),), directory=replace(slapd, groups={STAFF: "staff"})
+    )
     with pytest.raises(LoginFailed):
         door.check_password(house.visitor(), "correct horse")
     assert house.told[-1].reason == "in none of the roles that the groups stand for"
-    house.memberships = (Membership("staff", "alice", "discreet"),)
+    house.memberships = (RoleMembership("staff", "alice", "discreet"),)
     assert door.check_password(house.visitor(), "correct horse") == "ldap"
 
 
 def test_a_directory_that_is_away_lets_nobody_in_and_the_journal_knows(
-    house: House, slapd: Directory
+    house: House, slapd: LdapDirectory
 ):
-    door = house.door(rules=(Rule("ldap"),), directory=replace(slapd, url="ldaps://localhost:1"))
+    door = house.door(
+        rules=(AuthenticationRule("ldap"),), directory=replace(slapd, url="ldaps://localhost:1")
+    )
     with pytest.raises(LoginFailed, match="password authentication failed"):
         door.check_password(house.visitor(), "correct horse")
     assert "does not answer" in house.told[-1].reason
 
 
-def test_a_password_in_clear_is_never_asked_without_tls(house: House, slapd: Directory):
-    door = house.door(rules=(Rule("ldap"),), directory=slapd)
+def test_a_password_in_clear_is_never_asked_without_tls(house: House, slapd: LdapDirectory):
+    door = house.door(rules=(AuthenticationRule("ldap"),), directory=slapd)
     with pytest.raises(LoginFailed, match="TLS"):
-        door.knock(house.visitor(is_encrypted=False))
+        door.authenticate(house.visitor(is_encrypted=False))
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "local"])
 def test_a_password_of_the_directory_is_not_taken_in_clear_on_loopback(
-    house: House, slapd: Directory, address: str
+    house: House, slapd: LdapDirectory, address: str
 ):
     leave_to_directory(house.documents, "alice")
     door = house.door(directory=slapd)
     near = house.visitor(is_encrypted=False, is_local=True, address=address)
-    for ask in (lambda: door.knock(near), lambda: door.check_password(near, "correct horse")):
+    for ask in (
+        lambda: door.authenticate(near),
+        lambda: door.check_password(near, "correct horse"),
+    ):
         with pytest.raises(LoginFailed, match="under TLS only"):
             ask()
     assert [(each.is_admitted, each.reason) for each in house.told] == [(False, "no TLS")] * 2

@@ -13,7 +13,7 @@ from tests.guard.identity.client import Client
 from tests.guard.identity.conftest import PASSWORD, START, House, issue
 
 from discreet.errors import LoginFailed, StoreFailed
-from discreet.guard.access.authority import Role
+from discreet.guard.access.authority import DatabaseRole
 from discreet.guard.identity import scram
 from discreet.guard.identity.accounts import (
     get_account,
@@ -22,25 +22,30 @@ from discreet.guard.identity.accounts import (
     set_locked,
     set_password,
 )
+from discreet.guard.identity.authenticator import (
+    AuthenticationOk,
+    ClientInfo,
+    PasswordChallenge,
+    ScramChallenge,
+)
 from discreet.guard.identity.certificates import map_certificate
-from discreet.guard.identity.directory import Directory
-from discreet.guard.identity.door import Admitted, AskPassword, AskScram, Visitor
-from discreet.guard.identity.settings import Rule
+from discreet.guard.identity.directory import LdapDirectory
+from discreet.guard.identity.settings import AuthenticationRule
 from discreet.guard.identity.tokens import create_token, revoke_token
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.guard.control import Control
-    from discreet.guard.identity.doorkeeper import Doorkeeper
+    from discreet.guard.control import ControlStore
+    from discreet.guard.identity.rule_authenticator import RuleAuthenticator
 
 REFUSED = 'password authentication failed for user "{}"'
 
 
-def log_in(door: Doorkeeper, visitor: Visitor, password: str = PASSWORD) -> str:
+def log_in(door: RuleAuthenticator, visitor: ClientInfo, password: str = PASSWORD) -> str:
     """Prove a password by SCRAM."""
-    asked = door.knock(visitor)
-    assert isinstance(asked, AskScram)
+    asked = door.authenticate(visitor)
+    assert isinstance(asked, ScramChallenge)
     client = Client(password)
     answer = asked.exchange.first(scram.MECHANISM, client.first())
     assert client.is_server(asked.exchange.final(client.final(answer)))
@@ -101,7 +106,7 @@ def test_a_role_that_is_valid_until_later_comes_in(house: House):
 
 def test_the_wire_must_be_encrypted_unless_it_is_local(house: House):
     door = house.door()
-    state, said = refusal(door.knock, house.visitor(is_encrypted=False))
+    state, said = refusal(door.authenticate, house.visitor(is_encrypted=False))
     assert (state, "TLS" in said) == ("28000", True)
     refusal(door.check_password, house.visitor(is_encrypted=False), PASSWORD)
     refusal(door.check_token, house.visitor(is_encrypted=False), "any")
@@ -110,28 +115,30 @@ def test_the_wire_must_be_encrypted_unless_it_is_local(house: House):
 
 def test_the_first_rule_that_fits_decides_and_none_means_no(house: House):
     rules = (
-        Rule("reject", users=("bob",)),
-        Rule("scram", networks=("192.0.2.0/24", "2001:db8::/32"), protocols=("postgresql",)),
-        Rule("scram", networks=("local",)),
+        AuthenticationRule("reject", users=("bob",)),
+        AuthenticationRule(
+            "scram", networks=("192.0.2.0/24", "2001:db8::/32"), protocols=("postgresql",)
+        ),
+        AuthenticationRule("scram", networks=("local",)),
     )
     door = house.door(rules=rules)
-    assert refusal(door.knock, house.visitor("bob"))[0] == "28P01"
-    assert isinstance(door.knock(house.visitor()), AskScram)
-    assert isinstance(door.knock(house.visitor(address="::ffff:192.0.2.1")), AskScram)
-    assert isinstance(door.knock(house.visitor(address="", is_local=True)), AskScram)
-    refusal(door.knock, house.visitor(address="198.51.100.1"))
+    assert refusal(door.authenticate, house.visitor("bob"))[0] == "28P01"
+    assert isinstance(door.authenticate(house.visitor()), ScramChallenge)
+    assert isinstance(door.authenticate(house.visitor(address="::ffff:192.0.2.1")), ScramChallenge)
+    assert isinstance(door.authenticate(house.visitor(address="", is_local=True)), ScramChallenge)
+    refusal(door.authenticate, house.visitor(address="198.51.100.1"))
     refusal(door.check_password, house.visitor(protocol="http"), PASSWORD)
 
 
 def test_plus_is_offered_where_the_channel_has_a_name(house: House):
-    asked = house.door().knock(house.visitor(binding=b"b" * 32))
-    assert isinstance(asked, AskScram)
+    asked = house.door().authenticate(house.visitor(binding=b"b" * 32))
+    assert isinstance(asked, ScramChallenge)
     assert asked.exchange.mechanisms == (scram.MECHANISM_PLUS, scram.MECHANISM)
 
 
 def test_a_broken_exchange_is_told_to_the_journal(house: House):
-    asked = house.door().knock(house.visitor())
-    assert isinstance(asked, AskScram)
+    asked = house.door().authenticate(house.visitor())
+    assert isinstance(asked, ScramChallenge)
     assert refusal(asked.exchange.first, scram.MECHANISM, b"garbage")[0] == "08P01"
     assert [each.is_admitted for each in house.told] == [False]
 
@@ -149,8 +156,8 @@ def test_a_journal_that_fails_lets_nobody_in(house: House):
 
 
 def test_a_password_changed_during_the_exchange_is_wrong(house: House):
-    asked = house.door().knock(house.visitor())
-    assert isinstance(asked, AskScram)
+    asked = house.door().authenticate(house.visitor())
+    assert isinstance(asked, ScramChallenge)
     client = Client(PASSWORD)
     answer = asked.exchange.first(scram.MECHANISM, client.first())
     set_password(house.documents, "alice", "another one", now=START)
@@ -184,7 +191,7 @@ def test_a_user_who_was_removed_has_no_password_when_the_name_returns(house: Hou
 
 def test_a_renamed_user_keeps_the_password_and_the_old_name_has_none(house: House):
     house.roles["alicia"] = replace(house.roles["alice"], name="alicia", id="alice")
-    house.roles["alice"] = Role("alice", login=True, id="alice#2")
+    house.roles["alice"] = DatabaseRole("alice", login=True, id="alice#2")
     assert log_in(house.door(), house.visitor("alicia")) == "in"
     refusal(log_in, house.door(), house.visitor("alice"))
 
@@ -217,7 +224,9 @@ def test_no_form_of_a_password_shows_it(house: House):
 
 def test_a_certificate_of_the_user_needs_no_password(house: House, tmp_path: Path):
     alice = issue(tmp_path, "alice")
-    assert house.door().knock(house.visitor(certificate=alice.der)) == Admitted("certificate")
+    assert house.door().authenticate(house.visitor(certificate=alice.der)) == AuthenticationOk(
+        "certificate"
+    )
     assert house.told[-1].reason == "cn:alice"
 
 
@@ -226,29 +235,31 @@ def test_with_somebody_elses_certificate_a_password_is_asked_or_nothing(
 ):
     mallory = issue(tmp_path, "mallory")
     visitor = house.visitor(certificate=mallory.der)
-    assert isinstance(house.door().knock(visitor), AskScram)
-    strict = house.door(rules=(Rule("certificate"),))
-    assert refusal(strict.knock, visitor) == (
+    assert isinstance(house.door().authenticate(visitor), ScramChallenge)
+    strict = house.door(rules=(AuthenticationRule("certificate"),))
+    assert refusal(strict.authenticate, visitor) == (
         "28000",
         'certificate authentication failed for user "alice"',
     )
-    refusal(strict.knock, house.visitor())
+    refusal(strict.authenticate, house.visitor())
 
 
 def test_a_certificate_opens_for_those_who_may_log_in_only(house: House, tmp_path: Path):
     door = house.door()
     for name in ("staff", "nobody"):
-        refusal(door.knock, house.visitor(name, certificate=issue(tmp_path, name).der))
+        refusal(door.authenticate, house.visitor(name, certificate=issue(tmp_path, name).der))
     set_locked(house.documents, "alice", is_locked=True)
-    refusal(door.knock, house.visitor(certificate=issue(tmp_path, "alice").der))
+    refusal(door.authenticate, house.visitor(certificate=issue(tmp_path, "alice").der))
 
 
 def test_mapped_names_replace_the_common_name(house: House, tmp_path: Path):
     map_certificate(house.documents, "alice", "cn:al")
     door = house.door()
     short, long = issue(tmp_path, "al"), issue(tmp_path, "alice")
-    assert door.knock(house.visitor(certificate=short.der)) == Admitted("certificate")
-    assert isinstance(door.knock(house.visitor(certificate=long.der)), AskScram)
+    assert door.authenticate(house.visitor(certificate=short.der)) == AuthenticationOk(
+        "certificate"
+    )
+    assert isinstance(door.authenticate(house.visitor(certificate=long.der)), ScramChallenge)
 
 
 # Tokens
@@ -257,13 +268,15 @@ def test_mapped_names_replace_the_common_name(house: House, tmp_path: Path):
 @pytest.mark.parametrize(
     "rules",
     [
-        (Rule("reject", users=("alice",)), Rule("auto")),
-        (Rule("reject", protocols=("http",)), Rule("auto")),
-        (Rule("certificate", networks=("192.0.2.0/24",)), Rule("auto")),
-        (Rule("auto", users=("bob",)),),
+        (AuthenticationRule("reject", users=("alice",)), AuthenticationRule("auto")),
+        (AuthenticationRule("reject", protocols=("http",)), AuthenticationRule("auto")),
+        (AuthenticationRule("certificate", networks=("192.0.2.0/24",)), AuthenticationRule("auto")),
+        (AuthenticationRule("auto", users=("bob",)),),
     ],
 )
-def test_a_token_opens_no_door_that_the_rules_keep_shut(house: House, rules: tuple[Rule, ...]):
+def test_a_token_opens_no_door_that_the_rules_keep_shut(
+    house: House, rules: tuple[AuthenticationRule, ...]
+):
     text, _ = create_token(house.documents, "alice", now=START)
     visitor = house.visitor("", protocol="http")
     assert refusal(house.door(rules=rules).check_token, visitor, text)[0] == "28000"
@@ -316,8 +329,8 @@ def test_unknown_users_are_refused_as_slowly_as_wrong_passwords(house: House, wa
         house.wait(days=2)
         start = time.process_time()
         if way == "scram":
-            asked = door.knock(visitor)
-            assert isinstance(asked, AskScram)
+            asked = door.authenticate(visitor)
+            assert isinstance(asked, ScramChallenge)
             client = Client("wrong password")
             answer = asked.exchange.first(scram.MECHANISM, client.first())
             final = client.final(answer)
@@ -333,14 +346,14 @@ def test_unknown_users_are_refused_as_slowly_as_wrong_passwords(house: House, wa
 
 
 def test_how_unknown_users_are_asked_does_not_tell_that_they_are_unknown(house: House):
-    directory = Directory("ldaps://localhost:1", template="uid={user},dc=x")
+    directory = LdapDirectory("ldaps://localhost:1", template="uid={user},dc=x")
     door = house.door(directory=directory)
-    kinds = [type(door.knock(house.visitor(f"eve{number}"))) for number in range(60)]
-    assert set(kinds) == {AskScram, AskPassword}
-    again = [type(door.knock(house.visitor(f"eve{number}"))) for number in range(60)]
+    kinds = [type(door.authenticate(house.visitor(f"eve{number}"))) for number in range(60)]
+    assert set(kinds) == {ScramChallenge, PasswordChallenge}
+    again = [type(door.authenticate(house.visitor(f"eve{number}"))) for number in range(60)]
     assert again == kinds
 
 
-def test_the_secret_of_the_door_outlives_it(documents: Control, house: House):
+def test_the_secret_of_the_door_outlives_it(documents: ControlStore, house: House):
     first, second = (house.door().verifier("eve").salt for _ in range(2))
     assert first == second

@@ -10,35 +10,37 @@ import pytest
 from tests.guard.identity.conftest import PASSWORD, START, House
 
 from discreet.errors import LoginFailed
-from discreet.guard.control import Control
-from discreet.guard.identity.lockout import KIND, Limits, Lockout, Try
+from discreet.guard.control import ControlStore
+from discreet.guard.identity.lockout import KIND, Lockout, LockoutLimits, LoginAttempt
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 STRANGER = "198.51.100.66"
-LIMITS = Limits(free=3, most=6, lock=timedelta(minutes=15), shared=5)
+LIMITS = LockoutLimits(free=3, most=6, lock=timedelta(minutes=15), shared=5)
 
 
 class Gate:
     """A lockout whose clock tests move."""
 
-    def __init__(self, documents: Control, limits: Limits = LIMITS) -> None:
+    def __init__(self, documents: ControlStore, limits: LockoutLimits = LIMITS) -> None:
         self.lockout = Lockout(documents, secret=b"s" * 32, limits=limits)
         self.now: datetime = START
 
     def fail(self, user: str = "alice", address: str = STRANGER, **more: bool) -> bool:
-        return self.lockout.settle(Try(user, address, **more), is_right=False, now=self.now)
+        return self.lockout.settle(
+            LoginAttempt(user, address, **more), is_right=False, now=self.now
+        )
 
     def succeed(self, user: str = "alice", address: str = STRANGER, **more: bool) -> bool:
-        return self.lockout.settle(Try(user, address, **more), is_right=True, now=self.now)
+        return self.lockout.settle(LoginAttempt(user, address, **more), is_right=True, now=self.now)
 
     def wait(self, **time: float) -> None:
         self.now += timedelta(**time)
 
 
 @pytest.fixture
-def gate(documents: Control) -> Gate:
+def gate(documents: ControlStore) -> Gate:
     return Gate(documents)
 
 
@@ -54,7 +56,7 @@ def test_waits_double_and_then_lock_for_a_while(gate: Gate):
     for _ in range(6):
         gate.fail("alice", "203.0.113.1")
         start = gate.now
-        while gate.lockout.is_blocked(Try("alice", STRANGER), now=gate.now):
+        while gate.lockout.is_blocked(LoginAttempt("alice", STRANGER), now=gate.now):
             gate.wait(seconds=1)
         waits.append((gate.now - start).total_seconds())
     assert waits == [0, 0, 1, 2, 4, 900]
@@ -110,7 +112,7 @@ def test_after_a_lock_waits_begin_with_the_first_failure(gate: Gate):
         gate.wait(seconds=5)
     gate.wait(minutes=15)
     gate.fail(address="203.0.113.2")
-    assert gate.lockout.is_blocked(Try("alice", STRANGER), now=gate.now)
+    assert gate.lockout.is_blocked(LoginAttempt("alice", STRANGER), now=gate.now)
 
 
 def test_an_address_that_fails_with_many_users_must_wait(gate: Gate):
@@ -135,14 +137,14 @@ def test_neighbors_in_one_ipv6_network_are_one_address(gate: Gate):
     assert gate.succeed("bob", "2001:db8:0:2::1")
 
 
-def test_unknown_users_are_counted_alike_and_fill_no_store(gate: Gate, documents: Control):
+def test_unknown_users_are_counted_alike_and_fill_no_store(gate: Gate, documents: ControlStore):
     for _ in range(3):
         gate.fail("eve", is_known=False)
-    assert gate.lockout.is_blocked(Try("eve", "192.0.2.1", is_known=False), now=gate.now)
+    assert gate.lockout.is_blocked(LoginAttempt("eve", "192.0.2.1", is_known=False), now=gate.now)
     assert not any("eve" in name for name in documents.names(KIND))
 
 
-def test_what_is_old_is_swept(gate: Gate, documents: Control):
+def test_what_is_old_is_swept(gate: Gate, documents: ControlStore):
     gate.fail("bob")
     gate.succeed("alice", "192.0.2.7")
     gate.wait(days=2)
@@ -152,7 +154,7 @@ def test_what_is_old_is_swept(gate: Gate, documents: Control):
 
 def test_many_guesses_at_once_are_worth_no_more_than_in_turn(tmp_path: Path):
     """The right one among them counts only if it comes before the free failures are used up."""
-    control = Control(tmp_path / "control.sqlite")
+    control = ControlStore(tmp_path / "control.sqlite")
     gate = Gate(control)
     for _ in range(3):
         gate.fail("alice", "203.0.113.5")

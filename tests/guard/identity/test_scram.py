@@ -16,7 +16,7 @@ from tests.guard.identity.conftest import issue, server_context
 
 from discreet.errors import LoginFailed
 from discreet.guard.identity import scram
-from discreet.guard.identity.scram import Conversation, make_verifier
+from discreet.guard.identity.scram import ScramConversation, make_verifier
 
 if TYPE_CHECKING:
     import ssl
@@ -27,14 +27,14 @@ BINDING = hashlib.sha256(b"certificate").digest()
 VERIFIER = make_verifier("pencil", iterations=4096)
 
 
-def talk(client: Client, server: Conversation, mechanism: str = scram.MECHANISM):
+def talk(client: Client, server: ScramConversation, mechanism: str = scram.MECHANISM):
     answer = server.first(mechanism, client.first())
     return server.final(client.final(answer))
 
 
 def test_the_exchange_of_rfc_7677_is_reproduced():
     salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
-    server = Conversation(
+    server = ScramConversation(
         make_verifier("pencil", iterations=4096, salt=salt), nonce="%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
     )
     first = server.first(scram.MECHANISM, b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO")
@@ -70,34 +70,34 @@ def test_texts_are_prepared_as_rfc_4013_says(text: str, prepared: str | None):
 
 def test_the_right_password_is_proven_in_both_directions():
     client = Client("pencil")
-    is_right, signature = talk(client, Conversation(VERIFIER))
+    is_right, signature = talk(client, ScramConversation(VERIFIER))
     assert is_right
     assert client.is_server(signature)
 
 
 def test_a_wrong_password_gets_no_signature():
-    assert talk(Client("pencils"), Conversation(VERIFIER)) == (False, b"")
+    assert talk(Client("pencils"), ScramConversation(VERIFIER)) == (False, b"")
 
 
 def test_the_channel_is_bound_with_plus():
     client = Client("pencil", flag=PLUS, binding=BINDING)
-    is_right, _ = talk(client, Conversation(VERIFIER, binding=BINDING), scram.MECHANISM_PLUS)
+    is_right, _ = talk(client, ScramConversation(VERIFIER, binding=BINDING), scram.MECHANISM_PLUS)
     assert is_right
 
 
 def test_a_proof_for_another_channel_is_refused():
     client = Client("pencil", flag=PLUS, binding=hashlib.sha256(b"mallory").digest())
     with pytest.raises(LoginFailed, match="channel binding check failed"):
-        talk(client, Conversation(VERIFIER, binding=BINDING), scram.MECHANISM_PLUS)
+        talk(client, ScramConversation(VERIFIER, binding=BINDING), scram.MECHANISM_PLUS)
 
 
 def test_a_client_that_was_not_shown_plus_notices_and_is_refused():
     with pytest.raises(LoginFailed, match="negotiation"):
-        talk(Client("pencil", flag="y"), Conversation(VERIFIER, binding=BINDING))
+        talk(Client("pencil", flag="y"), ScramConversation(VERIFIER, binding=BINDING))
 
 
 def test_a_client_that_can_bind_meets_a_server_that_cannot():
-    assert talk(Client("pencil", flag="y"), Conversation(VERIFIER))[0]
+    assert talk(Client("pencil", flag="y"), ScramConversation(VERIFIER))[0]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_client_that_can_bind_meets_a_server_that_cannot():
 )
 def test_a_first_message_that_is_none_is_refused(mechanism: str, message: bytes):
     with pytest.raises(LoginFailed) as caught:
-        Conversation(VERIFIER).first(mechanism, message)
+        ScramConversation(VERIFIER).first(mechanism, message)
     assert caught.value.sqlstate == "08P01"
 
 
@@ -139,14 +139,14 @@ def test_a_first_message_that_is_none_is_refused(mechanism: str, message: bytes)
     ],
 )
 def test_a_last_message_that_is_none_is_refused(message: bytes):
-    server = Conversation(VERIFIER, nonce="xyz")
+    server = ScramConversation(VERIFIER, nonce="xyz")
     server.first(scram.MECHANISM, b"n,,n=,r=abc")
     with pytest.raises(LoginFailed):
         server.final(message.replace(b"NONCE", b"abcxyz"))
 
 
 def test_a_conversation_is_held_once():
-    client, server = Client("pencil"), Conversation(VERIFIER)
+    client, server = Client("pencil"), ScramConversation(VERIFIER)
     final = client.final(server.first(scram.MECHANISM, client.first()))
     assert server.final(final)[0]
     with pytest.raises(LoginFailed):
@@ -154,7 +154,7 @@ def test_a_conversation_is_held_once():
     with pytest.raises(LoginFailed):
         server.first(scram.MECHANISM, client.first())
     with pytest.raises(LoginFailed):
-        Conversation(VERIFIER).final(final)
+        ScramConversation(VERIFIER).final(final)
 
 
 def test_an_unknown_user_is_asked_with_the_same_salt_each_time():
@@ -187,7 +187,7 @@ def test_verifiers_of_libpq_are_read(postgres_url: str):
         made = connection.pgconn.encrypt_password(b"I\xc2\xadX", b"eve", b"scram-sha-256").decode()
         found = scram.read_verifier(made)
         assert found is not None
-        assert scram.is_password_of(found, "IX")
+        assert scram.matches_verifier(found, "IX")
         assert found.text() == made
         ours = make_verifier("pencil").text()
         connection.execute("DROP ROLE IF EXISTS taken_over")
@@ -202,7 +202,7 @@ def test_verifiers_of_libpq_are_read(postgres_url: str):
 class Server(threading.Thread):
     """As much of a PostgreSQL server as a login needs, for one visitor."""
 
-    def __init__(self, context: ssl.SSLContext, conversation: Conversation) -> None:
+    def __init__(self, context: ssl.SSLContext, conversation: ScramConversation) -> None:
         super().__init__(daemon=True)
         self.context, self.conversation = context, conversation
         self.listening = socket.create_server(("127.0.0.1", 0))
@@ -247,7 +247,7 @@ def test_libpq_logs_in_and_binds_the_channel(
 
     papers = issue(tmp_path, "server")
     shown = hashlib.sha256(papers.der).digest()
-    server = Server(server_context(papers), Conversation(VERIFIER, binding=shown))
+    server = Server(server_context(papers), ScramConversation(VERIFIER, binding=shown))
     server.start()
     with contextlib.suppress(psycopg.OperationalError):
         psycopg.connect(

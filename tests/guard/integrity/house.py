@@ -9,29 +9,29 @@ from sqlglot import parse_one
 
 from discreet.guard.access.authority import (
     PUBLIC,
+    AclEntry,
     Authority,
-    Column,
-    Entry,
+    DatabaseRole,
+    DatabaseSchema,
     Privilege,
     Relation,
-    Role,
-    Schema,
+    RelationColumn,
     Subject,
 )
-from discreet.guard.integrity.create import create_table
-from discreet.guard.integrity.write import Written, write
+from discreet.guard.integrity.create import build_create_table
+from discreet.guard.integrity.write import WriteResult, write
 from discreet.guard.rewrite.authorize import authorize_query
 from discreet.guard.rewrite.writes import authorize_write
 
 if TYPE_CHECKING:
-    from discreet.engines.databases.database import Connection
+    from discreet.engines.databases.database import DatabaseConnection
 
 OWNER = "boss"
 
 
 def relation(name: str, columns: dict[str, str], **more: Any) -> Relation:
     """Return a table of `boss`."""
-    made = tuple(Column(column, kind) for column, kind in columns.items())
+    made = tuple(RelationColumn(column, kind) for column, kind in columns.items())
     return Relation("public", name, "table", OWNER, made, **more)
 
 
@@ -40,10 +40,10 @@ class House:
 
     def __init__(self, database: Any, schema: str) -> None:
         self.database, self._schema = database, schema
-        owner = Role(OWNER, login=True)
-        usage = (Entry(PUBLIC, OWNER, Privilege.USAGE),)
+        owner = DatabaseRole(OWNER, login=True)
+        usage = (AclEntry(PUBLIC, OWNER, Privilege.USAGE),)
         self.authority = Authority(
-            roles={OWNER: owner}, schemas={"public": Schema("public", OWNER, usage)}
+            roles={OWNER: owner}, schemas={"public": DatabaseSchema("public", OWNER, usage)}
         )
 
     def add(self, made: Relation) -> None:
@@ -53,13 +53,13 @@ class House:
         targets = {key: each.physical for key, each in relations.items()}
         connection = self.database.connect()
         connection.execute(
-            create_table(made, self.database.dialect, targets), touches=[made.physical]
+            build_create_table(made, self.database.dialect, targets), touches=[made.physical]
         )
         connection.close()
 
     def add_role(self, name: str) -> None:
         self.authority = replace(
-            self.authority, roles={**self.authority.roles, name: Role(name, login=True)}
+            self.authority, roles={**self.authority.roles, name: DatabaseRole(name, login=True)}
         )
 
     def change(self, name: str, **more: Any) -> None:
@@ -76,10 +76,10 @@ class Guest:
     """A session of a role."""
 
     house: House
-    connection: Connection
+    connection: DatabaseConnection
     subject: Subject
 
-    def write(self, text: str) -> Written:
+    def write(self, text: str) -> WriteResult:
         tree = parse_one(text, dialect="postgres")
         dialect = self.house.database.dialect
         permitted = authorize_write(

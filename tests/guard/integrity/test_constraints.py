@@ -13,14 +13,14 @@ from tests.guard.integrity.house import relation
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import (
     TABLE_PRIVILEGES,
-    Check,
-    Column,
-    Entry,
+    AclEntry,
+    CheckConstraint,
     ForeignKey,
+    RelationColumn,
     RowPolicy,
     Trigger,
 )
-from discreet.guard.integrity.create import create_table
+from discreet.guard.integrity.create import build_create_table
 from discreet.guard.integrity.keys import require_unreferenced
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_constraints_hold_either_way(
         columns,
         primary_key=("id",),
         uniques=(("code",),),
-        checks=(Check("age < 150 AND item.age >= 0"),),
+        checks=(CheckConstraint("age < 150 AND item.age >= 0"),),
     )
     first, *rest = made.columns
     made = replace(made, columns=(first, replace(rest[0], not_null=True), *rest[1:]))
@@ -156,10 +156,10 @@ def test_keys_can_move_onto_keys_that_move_away(house: House, boss: Guest) -> No
 def test_defaults_are_there_either_way(house: House, boss: Guest) -> None:
     made = relation("item", {"id": "integer"}, primary_key=("id",))
     more = (
-        Column("state", "text", default="'new'"),
-        Column("n", "integer", default="1 + 1"),
-        Column("at", "timestamptz", default="now()"),
-        Column("free", "text"),
+        RelationColumn("state", "text", default="'new'"),
+        RelationColumn("n", "integer", default="1 + 1"),
+        RelationColumn("at", "timestamptz", default="now()"),
+        RelationColumn("free", "text"),
     )
     house.add(replace(made, columns=(*made.columns, *more)))
     for number, triggers in enumerate([(), (SILENT,)]):
@@ -207,7 +207,9 @@ def test_a_row_policy_holds_of_new_rows(house: House, boss: Guest) -> None:
     house.add(relation("note", {"id": "integer", "author": "text"}, primary_key=("id",)))
     boss.do("INSERT INTO note VALUES (1, 'ann'), (2, 'ben')")
     house.add_role("ann")
-    rights = tuple(Entry(who, "boss", each) for who in ("boss", "ann") for each in TABLE_PRIVILEGES)
+    rights = tuple(
+        AclEntry(who, "boss", each) for who in ("boss", "ann") for each in TABLE_PRIVILEGES
+    )
     own = RowPolicy("own", ("",), using="author = current_user")
     house.change("note", acl=rights, row_security=True, policies=(own,))
     ann = house.enter("ann")
@@ -229,15 +231,19 @@ def test_a_row_policy_holds_of_new_rows(house: House, boss: Guest) -> None:
 @pytest.mark.parametrize(
     ("column", "check"),
     [
-        (Column("a", "integer"), "(SELECT count(*) FROM item) > 1"),
-        (Column("a", "integer"), "pg_read_file('/etc/passwd') IS NULL"),
-        (Column("a", "integer", default="(SELECT 1)"), "TRUE"),
-        (Column("a", "nonsense"), "TRUE"),
-        (Column("a", "integer"), "b > 1"),
+        (RelationColumn("a", "integer"), "(SELECT count(*) FROM item) > 1"),
+        (RelationColumn("a", "integer"), "pg_read_file('/etc/passwd') IS NULL"),
+        (RelationColumn("a", "integer", default="(SELECT 1)"), "TRUE"),
+        (RelationColumn("a", "nonsense"), "TRUE"),
+        (RelationColumn("a", "integer"), "b > 1"),
     ],
 )
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
-def test_what_cannot_be_vetted_is_not_created(column: Column, check: str, dialect: str) -> None:
-    made = replace(relation("item", {}), columns=(column,), checks=(Check(check),), physical=("t",))
+def test_what_cannot_be_vetted_is_not_created(
+    column: RelationColumn, check: str, dialect: str
+) -> None:
+    made = replace(
+        relation("item", {}), columns=(column,), checks=(CheckConstraint(check),), physical=("t",)
+    )
     with pytest.raises(StatementFailed):
-        create_table(made, dialect, {})
+        build_create_table(made, dialect, {})

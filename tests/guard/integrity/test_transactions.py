@@ -10,7 +10,7 @@ from tests.engines.databases.place import failing
 from tests.guard.integrity.house import relation
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Check, Trigger
+from discreet.guard.access.authority import CheckConstraint, Trigger
 
 if TYPE_CHECKING:
     from tests.guard.integrity.house import Guest, House
@@ -21,7 +21,7 @@ CAP = Trigger("cap", "AFTER", ("UPDATE",), "ROW", "NEW.balance > 1000", "Too ric
 @pytest.fixture
 def bank(house: House, boss: Guest) -> Guest:
     columns = {"id": "integer", "balance": "integer"}
-    checks = (Check("balance >= 0"),)
+    checks = (CheckConstraint("balance >= 0"),)
     house.add(relation("account", columns, primary_key=("id",), checks=checks))
     boss.do("INSERT INTO account VALUES (1, 100), (2, 100), (3, 100)")
     house.change("account", triggers=(CAP,))

@@ -11,9 +11,9 @@ import pytest
 
 from discreet.errors import JournalBroken, OutputRefused
 from discreet.guard.journal import Event, Journal
-from discreet.guard.journal.archive import archive, is_archive, segments, verify_archive
+from discreet.guard.journal.archive import archive_journal, is_archive, segments, verify_archive
 from discreet.guard.journal.merkle import is_included, leaf_hash
-from discreet.guard.journal.verifying import verify
+from discreet.guard.journal.verifying import verify_journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 def archived(filled: Path, folder: Path, key: Ed25519PrivateKey, event: Callable[..., Event]):
     """A journal whose first 25 entries are in `folder` only, with 12 more after them."""
     journal = Journal(filled, signing_key=key, origin="test", every=5)
-    segment = archive(journal, folder)
+    segment = archive_journal(journal, folder)
     assert segment is not None
     journal.prune(segment.end)
     for number in range(12):
@@ -60,7 +60,7 @@ def test_an_archive_is_verified_without_the_journal(archived, folder: Path, key)
 
 def test_a_journal_still_verifies_after_its_beginning_was_archived(archived, key):
     outside = archived.checkpoints()
-    verdict = verify(archived, checkpoints=outside[-1:], public_key=key.public_key())
+    verdict = verify_journal(archived, checkpoints=outside[-1:], public_key=key.public_key())
     assert verdict.is_whole
     assert (verdict.first, verdict.entries, verdict.signed) == (26, 37, 37)
     assert [entry.sequence for entry in archived.entries()] == list(range(26, 38))
@@ -75,10 +75,10 @@ def test_later_entries_are_proven_although_the_first_are_gone(archived):
 
 
 def test_the_next_segment_follows_the_last(archived, folder: Path, key):
-    segment = archive(archived, folder)
+    segment = archive_journal(archived, folder)
     assert segment is not None
     assert (segment.start.size, segment.end.size) == (25, 37)
-    assert archive(archived, folder) is None
+    assert archive_journal(archived, folder) is None
     verdict = verify_archive(folder, public_key=key.public_key())
     assert (verdict.is_whole, verdict.entries) == (True, 37)
     assert len(segments(folder)) == 2
@@ -86,7 +86,7 @@ def test_the_next_segment_follows_the_last(archived, folder: Path, key):
 
 def test_entries_up_to_a_time_are_archived(filled: Path, folder: Path):
     early = datetime(2020, 1, 1, tzinfo=UTC)
-    assert archive(Journal(filled), folder, until=early) is None
+    assert archive_journal(Journal(filled), folder, until=early) is None
 
 
 def test_a_beginning_that_no_checkpoint_vouches_for_is_found(archived, key):
@@ -96,11 +96,11 @@ def test_a_beginning_that_no_checkpoint_vouches_for_is_found(archived, key):
 
     with archived._store.writing() as connection:
         connection.execute(delete(checkpoint).where(checkpoint.c.size == 25))
-    assert "no checkpoint says" in verify(archived, public_key=key.public_key()).faults[0]
+    assert "no checkpoint says" in verify_journal(archived, public_key=key.public_key()).faults[0]
     with archived._store.writing() as connection:
         connection.execute(update(head).values(first_sequence=32, first_peaks="0" * 64))
         connection.execute(delete(entry).where(entry.c.sequence <= 32))
-    assert not verify(archived, public_key=key.public_key()).is_whole
+    assert not verify_journal(archived, public_key=key.public_key()).is_whole
 
 
 def change(path: Path, old: bytes, new: bytes) -> None:
@@ -117,7 +117,7 @@ def test_a_changed_line_is_found(archived, folder: Path, key):
 
 
 def test_a_missing_segment_is_found(archived, folder: Path, key):
-    archive(archived, folder)
+    archive_journal(archived, folder)
     for path in folder.glob("journal-000000000001-*"):
         path.unlink()
     verdict = verify_archive(folder, public_key=key.public_key())
@@ -141,11 +141,11 @@ def test_a_manifest_that_was_changed_is_found(archived, folder: Path, key):
 def test_an_archive_that_does_not_reach_the_journal_is_refused(archived, tmp_path: Path):
     other = tmp_path / "other"
     other.mkdir()
-    segment = archive(archived, other)
+    segment = archive_journal(archived, other)
     assert segment is not None
     assert segment.start.size == 25
     with pytest.raises(OutputRefused, match="no folder"):
-        archive(archived, tmp_path / "nowhere")
+        archive_journal(archived, tmp_path / "nowhere")
 
 
 def test_what_was_changed_in_the_journal_is_not_archived(filled: Path, folder: Path):
@@ -154,5 +154,5 @@ def test_what_was_changed_in_the_journal_is_not_archived(filled: Path, folder: P
     with sqlite3.connect(filled) as raw:
         raw.execute("UPDATE discreet_event SET body = '{}' WHERE sequence = 9")
     with pytest.raises(JournalBroken, match="entry 9"):
-        archive(Journal(filled), folder)
+        archive_journal(Journal(filled), folder)
     assert not is_archive(folder)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.errors import StoreFailed, WrongUsage
-from discreet.guard.journal import Event, Journal, Wanted
+from discreet.guard.journal import EntryFilter, Event, Journal
 from discreet.guard.journal.checkpoints import is_signed, read_checkpoints
 from discreet.guard.journal.merkle import is_consistent, is_included, leaf_hash
-from discreet.guard.journal.verifying import verify
+from discreet.guard.journal.verifying import verify_journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,12 +43,12 @@ def test_entries_are_found_by_time_user_kind_and_decision(place: Path, event: Ca
     found = [
         [entry.sequence for entry in journal.entries(wanted)]
         for wanted in (
-            Wanted(since=NOON + timedelta(seconds=2)),
-            Wanted(until=NOON + timedelta(seconds=2)),
-            Wanted(user="bob"),
-            Wanted(kind="login"),
-            Wanted(decision="denied"),
-            Wanted(),
+            EntryFilter(since=NOON + timedelta(seconds=2)),
+            EntryFilter(until=NOON + timedelta(seconds=2)),
+            EntryFilter(user="bob"),
+            EntryFilter(kind="login"),
+            EntryFilter(decision="denied"),
+            EntryFilter(),
         )
     ]
     assert found == [[3, 4], [1, 2], [2], [3], [4], [1, 2, 3, 4]]
@@ -70,7 +70,7 @@ def test_threads_share_a_commit_and_get_numbers_of_their_own(
         thread.join()
     journal.close()
     assert sorted(numbers) == list(range(1, 321))
-    verdict = verify(journal, public_key=key.public_key())
+    verdict = verify_journal(journal, public_key=key.public_key())
     assert (verdict.is_whole, verdict.entries, verdict.signed) == (True, 320, 320)
 
 
@@ -92,7 +92,7 @@ def test_processes_append_to_one_chain(place: Path, event: Callable[..., Event])
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
     journal.record(event())
     assert journal.size() == 62
-    assert verify(journal).is_whole
+    assert verify_journal(journal).is_whole
 
 
 KILLED = """
@@ -130,7 +130,7 @@ def test_who_is_killed_loses_nothing_that_was_told(tmp_path: Path, place: Path):
         process.wait()
     journal = Journal(place, signing_key=key)
     assert told <= {entry.sequence for entry in journal.entries()}
-    assert verify(journal, public_key=key.public_key()).is_whole
+    assert verify_journal(journal, public_key=key.public_key()).is_whole
 
 
 def test_a_failure_is_told_to_everybody_who_waits(place: Path, event: Callable[..., Event]):
@@ -251,7 +251,7 @@ def test_two_gateways_append_to_one_chain_on_a_server(
         thread.join()
     for journal in gateways:
         journal.close()
-    verdict = verify(gateways[0], public_key=key.public_key())
+    verdict = verify_journal(gateways[0], public_key=key.public_key())
     assert (verdict.is_whole, verdict.entries, verdict.signed) == (True, 150, 150)
 
 
@@ -272,5 +272,5 @@ def test_an_append_that_nobody_heard_of_is_written_once(
         assert journal.record(event(2)) == before + 1
         assert journal.record(event(3)) == before + 2
         assert wire.cuts == 0
-        assert verify(journal).is_whole
+        assert verify_journal(journal).is_whole
         wire.close()

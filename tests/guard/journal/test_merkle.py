@@ -12,7 +12,7 @@ from pymerkle import InmemoryTree
 from discreet.guard.journal.merkle import (
     EMPTY,
     Frontier,
-    Tree,
+    MerkleTree,
     is_consistent,
     is_included,
     leaf_hash,
@@ -38,12 +38,12 @@ def oracle() -> InmemoryTree:
 
 
 def test_the_root_of_nothing_is_the_hash_of_nothing():
-    assert Tree([]).root() == Frontier().root() == EMPTY == hashlib.sha256(b"").digest()
+    assert MerkleTree([]).root() == Frontier().root() == EMPTY == hashlib.sha256(b"").digest()
 
 
 @pytest.mark.parametrize("size", range(1, 41))
 def test_roots_and_proofs_are_those_of_pymerkle(oracle: InmemoryTree, size: int):
-    tree = Tree(LEAVES)
+    tree = MerkleTree(LEAVES)
     root = oracle.get_root(size)
     assert tree.root(size) == frontier_of(LEAVES[:size]).root() == root
     for index in range(size):
@@ -54,7 +54,7 @@ def test_roots_and_proofs_are_those_of_pymerkle(oracle: InmemoryTree, size: int)
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 21, 32, 33, 40])
 def test_an_earlier_root_is_shown_to_be_a_beginning(size: int):
-    tree = Tree(LEAVES)
+    tree = MerkleTree(LEAVES)
     for first in range(1, size + 1):
         proof = tree.consistency(first, size)
         assert is_consistent(first, size, proof, tree.root(first), tree.root(size))
@@ -68,7 +68,7 @@ def oracle_path(proof) -> list[bytes]:
 
 @given(st.integers(1, 40), st.data())
 def test_a_proof_is_refused_for_anything_else(size: int, data: st.DataObject):
-    tree = Tree(LEAVES)
+    tree = MerkleTree(LEAVES)
     index = data.draw(st.integers(0, size - 1))
     proof, root = tree.inclusion(index, size), tree.root(size)
     other = data.draw(st.integers(0, 39))
@@ -82,7 +82,7 @@ def test_a_proof_is_refused_for_anything_else(size: int, data: st.DataObject):
 
 @given(st.integers(0, 40), st.integers(1, 40))
 def test_a_tree_whose_beginning_is_gone_proves_the_rest(gone: int, size: int):
-    whole, rest = Tree(LEAVES), Tree(LEAVES[gone:], frontier_of(LEAVES[:gone]))
+    whole, rest = MerkleTree(LEAVES), MerkleTree(LEAVES[gone:], frontier_of(LEAVES[:gone]))
     assert rest.root() == whole.root()
     for index in range(gone, size):
         assert rest.inclusion(index, size) == whole.inclusion(index, size)

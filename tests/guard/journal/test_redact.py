@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.guard.journal import AuditPolicy, AuditRule, Event, Journal
-from discreet.guard.journal.redact import redact, without_secrets
+from discreet.guard.journal.redact import redact_statement, without_secrets
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -33,11 +33,11 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
     ],
 )
 def test_literals_are_gone_and_the_rest_is_kept(statement: str, kept: str):
-    assert redact(statement) == kept
+    assert redact_statement(statement) == kept
 
 
 def test_where_double_quotes_may_hold_text_they_are_emptied():
-    assert redact('SELECT * FROM t WHERE d = "CS"', hide_quoted=True) == (
+    assert redact_statement('SELECT * FROM t WHERE d = "CS"', hide_quoted=True) == (
         "SELECT * FROM t WHERE d = ?"
     )
 
@@ -47,13 +47,13 @@ def test_where_double_quotes_may_hold_text_they_are_emptied():
 def test_no_text_in_quotes_survives(secret: str):
     quoted = "'" + ("geheim" + secret).replace("'", "''") + "'"
     for statement in (f"SELECT {quoted}", f"ALTER USER a PASSWORD {quoted}", f"x {quoted} '"):
-        assert "geheim" not in redact(statement)
+        assert "geheim" not in redact_statement(statement)
 
 
 @settings(max_examples=60)
 @given(st.text(max_size=30))
 def test_any_text_can_be_redacted(text: str):
-    redact(text)
+    redact_statement(text)
     without_secrets(text)
 
 

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.guard.journal import Event, Journal
-from discreet.guard.journal.verifying import Verdict, verify
+from discreet.guard.journal.verifying import JournalVerification, verify_journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,14 +97,14 @@ def outside(filled: Path):
     return Journal(filled).checkpoints()
 
 
-def checked(place: Path, key: Ed25519PrivateKey | None, outside=()) -> Verdict:
+def checked(place: Path, key: Ed25519PrivateKey | None, outside=()) -> JournalVerification:
     public = None if key is None else key.public_key()
-    return verify(Journal(place), checkpoints=outside, public_key=public)
+    return verify_journal(Journal(place), checkpoints=outside, public_key=public)
 
 
 def test_a_journal_that_nobody_touched_is_whole(filled: Path, key: Ed25519PrivateKey, outside):
     verdict = checked(filled, key, outside)
-    assert verdict == Verdict(
+    assert verdict == JournalVerification(
         is_whole=True,
         entries=25,
         first=1,
@@ -201,7 +201,7 @@ def test_what_is_not_signed_yet_is_told(place: Path, key, event: Callable[..., E
     journal = Journal(place, signing_key=key)
     for number in range(5):
         journal.record(event(number))
-    verdict = verify(journal, public_key=key.public_key())
+    verdict = verify_journal(journal, public_key=key.public_key())
     assert (verdict.is_whole, verdict.signed) == (True, 1)
     assert "The last 4 entries are not signed yet." in verdict.cautions
     journal.close()
@@ -212,4 +212,4 @@ def test_a_damaged_file_is_not_whole(filled: Path, key: Ed25519PrivateKey):
     content = bytearray(filled.read_bytes())
     content[8192:12288] = bytes(4096)
     filled.write_bytes(content)
-    assert not verify(journal, public_key=key.public_key()).is_whole
+    assert not verify_journal(journal, public_key=key.public_key()).is_whole

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.guard.levels import model
 
-from discreet.guard.levels.lattice import Lattice
+from discreet.guard.levels.lattice import LabelLattice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.guard.levels.model import State, Tuple
 
-LATTICE = Lattice.parse("U < C < S | nato, crypto")
+LATTICE = LabelLattice.parse("U < C < S | nato, crypto")
 # Low, middle and high, each side of an incomparable pair, and what dominates both.
 CLEARANCES = ("U", "C", "S", "C {nato}", "C {crypto}", "S {nato}", "S {crypto,nato}")
 CODES = {text: LATTICE.code(LATTICE.label(text)) for text in CLEARANCES}

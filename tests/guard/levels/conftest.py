@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.guard.levels.world import World
 
-from discreet.engines.databases.duckdb import Limits, ServedDuckDB
-from discreet.engines.databases.opening import open_database
-from discreet.guard.levels.lattice import Lattice
+from discreet.engines.databases.connect import open_database
+from discreet.engines.databases.duckdb import ResourceLimits, ServedDuckDB
+from discreet.guard.levels.lattice import LabelLattice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def memory() -> Iterator[Database]:
     """A DuckDB that all tests share."""
-    database = ServedDuckDB(None, limits=Limits(threads=1))
+    database = ServedDuckDB(None, limits=ResourceLimits(threads=1))
     yield database
     database.close()
 
@@ -39,7 +39,7 @@ def found(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
     made: list[World] = []
 
     def make(lattice: str = "U < C < S < TS") -> World:
-        made.append(World(request.getfixturevalue(request.param), Lattice.parse(lattice)))
+        made.append(World(request.getfixturevalue(request.param), LabelLattice.parse(lattice)))
         return made[-1]
 
     yield make

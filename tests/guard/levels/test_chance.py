@@ -11,9 +11,9 @@ from tests.guard.levels import model
 from tests.guard.levels.chance import CLEARANCES, CODES, LATTICE, acts, declassification, observed
 from tests.guard.levels.world import World, relation
 
-from discreet.engines.databases.duckdb import Limits, ServedDuckDB
-from discreet.engines.databases.opening import open_database
-from discreet.guard.access.authority import Check
+from discreet.engines.databases.connect import open_database
+from discreet.engines.databases.duckdb import ResourceLimits, ServedDuckDB
+from discreet.guard.access.authority import CheckConstraint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,7 +78,7 @@ def test_the_model_notices_a_writer_that_writes_down():
 @pytest.fixture(params=["clearance", "key"])
 def tables(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
     """Makes worlds on one DuckDB, for each label that NULL may show."""
-    database = ServedDuckDB(None, limits=Limits(threads=1))
+    database = ServedDuckDB(None, limits=ResourceLimits(threads=1))
     made: list[World] = []
 
     def make(**more: Any) -> World:
@@ -122,7 +122,7 @@ def test_purging_what_others_do_changes_nothing_that_anybody_sees_in_sql(
     tables: Callable[..., World],
 ):
     random = Random(13)
-    strict = {"uniques": (("d",),), "checks": (Check("a <> 2 OR b IS NULL"),)}
+    strict = {"uniques": (("d",),), "checks": (CheckConstraint("a <> 2 OR b IS NULL"),)}
     for _ in range(2 * SOAK):
         written = acts(random, 16)
         observer = random.choice(CLEARANCES[:-1])

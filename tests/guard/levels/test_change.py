@@ -8,12 +8,12 @@ import pytest
 from tests.guard.levels.world import employees, relation
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Authority, ForeignKey, Role
+from discreet.guard.access.authority import Authority, DatabaseRole, ForeignKey
 from discreet.guard.levels.change import check_labels
 
 KEY = ForeignKey(("name",), ("public", "employee"), ("name",))
 LABELED = replace(employees(), multilevel=True)
-BOB = Role("bob", clearance="S")
+BOB = DatabaseRole("bob", clearance="S")
 USED = Authority(lattice="U < C < S", relations={LABELED.key: LABELED}, roles={"bob": BOB})
 
 

@@ -7,18 +7,18 @@ from itertools import product
 import pytest
 
 from discreet.errors import StatementFailed
-from discreet.guard.levels.lattice import BOTTOM, Label, Lattice
+from discreet.guard.levels.lattice import BOTTOM, Label, LabelLattice
 
-LATTICE = Lattice.parse("U < C < S < TS | nato, crypto")
+LATTICE = LabelLattice.parse("U < C < S < TS | nato, crypto")
 LABELS = list(LATTICE.labels())
 
 
 def test_a_lattice_is_read_as_it_is_written():
-    assert str(Lattice.parse(str(LATTICE))) == "U < C < S < TS | nato, crypto"
+    assert str(LabelLattice.parse(str(LATTICE))) == "U < C < S < TS | nato, crypto"
 
 
 def test_levels_may_be_written_from_high_to_low():
-    written = Lattice.parse("Top Secret > Secret > Unclassified")
+    written = LabelLattice.parse("Top Secret > Secret > Unclassified")
     assert written.levels == ("Unclassified", "Secret", "Top Secret")
 
 
@@ -28,16 +28,16 @@ def test_levels_may_be_written_from_high_to_low():
 )
 def test_what_is_no_lattice_is_refused(text: str):
     with pytest.raises(StatementFailed) as caught:
-        Lattice.parse(text)
+        LabelLattice.parse(text)
     assert caught.value.sqlstate == "22023"
 
 
 def test_thirty_compartments_are_the_most():
     names = [f"c{i}" for i in range(30)]
-    wide = Lattice.parse(f"U < S | {', '.join(names)}")
+    wide = LabelLattice.parse(f"U < S | {', '.join(names)}")
     assert wide.decode(wide.code(wide.top)) == wide.top
     with pytest.raises(StatementFailed, match="at most 30 compartments"):
-        Lattice.parse(f"U < S | {', '.join([*names, 'more'])}")
+        LabelLattice.parse(f"U < S | {', '.join([*names, 'more'])}")
 
 
 @pytest.mark.parametrize("text", ["S {crypto,nato}", "s{NATO , crypto}", " S  { nato,crypto } "])
@@ -94,7 +94,7 @@ def test_different_compartments_are_incomparable():
 
 
 def test_only_a_lattice_that_was_appended_to_keeps_the_meaning_of_labels():
-    assert Lattice.parse("U < C < S < TS < X | nato, crypto, moon").extends(LATTICE)
-    assert not Lattice.parse("U < R < C < S < TS | nato, crypto").extends(LATTICE)
-    assert not Lattice.parse("U < C < S < TS | crypto, nato").extends(LATTICE)
-    assert not Lattice.parse("U < C < S | nato, crypto").extends(LATTICE)
+    assert LabelLattice.parse("U < C < S < TS < X | nato, crypto, moon").extends(LATTICE)
+    assert not LabelLattice.parse("U < R < C < S < TS | nato, crypto").extends(LATTICE)
+    assert not LabelLattice.parse("U < C < S < TS | crypto, nato").extends(LATTICE)
+    assert not LabelLattice.parse("U < C < S | nato, crypto").extends(LATTICE)

@@ -10,13 +10,13 @@ from sqlglot import exp
 from tests.guard.levels.world import employees, relation
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Column
+from discreet.guard.access.authority import RelationColumn
 from discreet.guard.levels.physical import (
-    columns,
-    convert,
-    converted,
-    create,
-    index,
+    convert_to_multilevel,
+    create_entity_index,
+    create_physical_table,
+    multilevel_relation,
+    physical_columns,
     system_columns,
 )
 from discreet.sql import build
@@ -30,7 +30,15 @@ PLAIN = replace(employees(), physical=("guarded", "public", "employee"))
 
 
 def test_every_column_has_a_label_and_the_key_has_one():
-    assert columns(PLAIN) == ["_tid", "name", "_key_l", "salary", "salary_l", "perf", "perf_l"]
+    assert physical_columns(PLAIN) == [
+        "_tid",
+        "name",
+        "_key_l",
+        "salary",
+        "salary_l",
+        "perf",
+        "perf_l",
+    ]
 
 
 def test_labels_and_tuple_class_are_shown_beside_the_columns():
@@ -38,30 +46,32 @@ def test_labels_and_tuple_class_are_shown_beside_the_columns():
 
 
 def test_the_physical_table_has_another_name():
-    made = converted(PLAIN)
+    made = multilevel_relation(PLAIN)
     assert made.multilevel
     assert made.physical == ("guarded", "public", "_mls_employee")
 
 
 def test_a_table_without_a_key_cannot_be_multi_level():
     with pytest.raises(StatementFailed) as caught:
-        converted(replace(PLAIN, primary_key=()))
+        multilevel_relation(replace(PLAIN, primary_key=()))
     assert caught.value.sqlstate == "42P16"
 
 
 @pytest.mark.parametrize("name", ["salary_l", "SALARY_L", "_key_l", "_tid", "perf_label", "tc"])
 def test_a_name_that_labels_need_is_refused(name: str):
     with pytest.raises(StatementFailed) as caught:
-        converted(replace(PLAIN, columns=(*PLAIN.columns, Column(name, "bigint"))))
+        multilevel_relation(
+            replace(PLAIN, columns=(*PLAIN.columns, RelationColumn(name, "bigint")))
+        )
     assert caught.value.sqlstate == "42701"
 
 
 @pytest.mark.parametrize(
-    "column", [Column("n", "serial"), Column("n", "bigint", default="nextval('s')")]
+    "column", [RelationColumn("n", "serial"), RelationColumn("n", "bigint", default="nextval('s')")]
 )
-def test_a_column_that_numbers_itself_is_refused_since_gaps_would_tell(column: Column):
+def test_a_column_that_numbers_itself_is_refused_since_gaps_would_tell(column: RelationColumn):
     with pytest.raises(StatementFailed) as caught:
-        convert(replace(PLAIN, columns=(*PLAIN.columns, column)))
+        convert_to_multilevel(replace(PLAIN, columns=(*PLAIN.columns, column)))
     assert caught.value.sqlstate == "0A000"
 
 
@@ -71,9 +81,9 @@ def test_rows_of_a_plain_table_are_at_the_bottom(found: Callable[..., World]):
     world.connection.execute(
         exp.insert("SELECT 'Smith', 40000, NULL", build.table(*plain.physical), dialect="postgres")
     )
-    for statement in convert(plain):
+    for statement in convert_to_multilevel(plain):
         world.connection.execute(statement)
-    world.relations[plain.key] = converted(plain)
+    world.relations[plain.key] = multilevel_relation(plain)
     assert world.show("S") == {"Smith U | 40000 U | - S | S"}
     assert world.stored() == {("Smith", 0, 40000, 0, None, 0)}
 
@@ -82,9 +92,9 @@ def test_a_table_can_be_made_empty(found: Callable[..., World]):
     world = found()
     plain = relation("staff", {"id": "integer", "pay": "numeric(8,2)", "born": "date"})
     outer = ("guarded",) if world.database.name == "duckdb" else ()
-    made = converted(replace(plain, physical=(*outer, "public", "staff")))
-    world.connection.execute(create(made, dialect=world.connection.dialect))
-    world.connection.execute(index(made))
+    made = multilevel_relation(replace(plain, physical=(*outer, "public", "staff")))
+    world.connection.execute(create_physical_table(made, dialect=world.connection.dialect))
+    world.connection.execute(create_entity_index(made))
     world.relations[made.key] = made
     assert world.run("C", "INSERT INTO staff VALUES (1, 10.50, '2000-01-02')") == 1
     assert world.show("C", "staff") == {"1 C | 10.50 C | 2000-01-02 C | C"}

@@ -9,7 +9,7 @@ from sqlglot import exp, parse_one
 from tests.guard.levels.world import employees, relation
 
 from discreet.errors import StatementFailed
-from discreet.guard.levels.read import read
+from discreet.guard.levels.read import read_at_clearance
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_a_row_that_says_less_is_dropped(smith: World):
 )
 def test_no_error_comes_from_a_row_or_cell_that_is_not_seen(smith: World, condition: str):
     seen = smith.relations["public", "employee"]
-    query = read(seen, smith.lattice, smith.lattice.label("C"))
+    query = read_at_clearance(seen, smith.lattice, smith.lattice.label("C"))
     asked = exp.select(exp.Star()).from_(build.subquery(query, "employee"))
     wanted = parse_one(condition, dialect="postgres")
     assert smith.connection.query(asked.where(wanted)).num_rows == 1
@@ -73,7 +73,7 @@ def test_an_error_of_a_row_that_is_seen_is_an_error(smith: World):
 
 def test_only_the_wanted_labels_are_shown(smith: World):
     seen = smith.relations["public", "employee"]
-    query = read(seen, smith.lattice, smith.lattice.label("C"), system=["perf_label"])
+    query = read_at_clearance(seen, smith.lattice, smith.lattice.label("C"), system=["perf_label"])
     assert smith.connection.query(query).column_names == ["name", "salary", "perf", "perf_label"]
 
 

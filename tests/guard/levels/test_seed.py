@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.guard.levels.world import employees
 
-from discreet.guard.levels.lattice import Lattice
+from discreet.guard.levels.lattice import LabelLattice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,7 @@ def test_declassification_merges_what_a_high_update_made(smith_and_brown: World)
 def test_bell_lapadula_says_who_may_read_and_who_may_write(
     label: str, readers: set[str], writers: set[str]
 ):
-    lattice = Lattice.parse("Top Secret > Secret > Classified > Unclassified")
+    lattice = LabelLattice.parse("Top Secret > Secret > Classified > Unclassified")
     people = {"Alice": "Secret", "Trent": "Top Secret", "Bob": "Classified"}
     cleared = {name: lattice.label(clearance) for name, clearance in people.items()}
     of = lattice.label(label)

@@ -9,7 +9,7 @@ from sqlglot import exp, parse_one
 from tests.guard.levels.world import employees, relation
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Check, ForeignKey
+from discreet.guard.access.authority import CheckConstraint, ForeignKey
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def bound(found: Callable[..., World]) -> World:
             {"name": "text", "age": "integer", "mail": "varchar(8)", "dept": "integer"},
             required=("age",),
             uniques=(("mail",),),
-            checks=(Check("age >= 0 AND age < 150", "age_check"),),
+            checks=(CheckConstraint("age >= 0 AND age < 150", "age_check"),),
             foreign_keys=(ForeignKey(("dept",), ("public", "dept"), ("id",)),),
         )
     )

@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp, parse_one
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Check, Column, ForeignKey, Relation
-from discreet.guard.levels.declassify import declassify
-from discreet.guard.levels.physical import columns, convert, converted, table
-from discreet.guard.levels.read import read
-from discreet.guard.levels.write import Terms, delete, insert, update
+from discreet.guard.access.authority import CheckConstraint, ForeignKey, Relation, RelationColumn
+from discreet.guard.levels.declassify import declassify_cells
+from discreet.guard.levels.physical import (
+    convert_to_multilevel,
+    multilevel_relation,
+    physical_columns,
+    physical_table,
+)
+from discreet.guard.levels.read import read_at_clearance
+from discreet.guard.levels.write import WriteTerms, delete, insert, update
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.engines.databases.database import Connection, Database
-    from discreet.guard.levels.lattice import Label, Lattice
+    from discreet.engines.databases.database import Database, DatabaseConnection
+    from discreet.guard.levels.lattice import Label, LabelLattice
     from discreet.guard.levels.read import NullLabel
 
 EMPLOYEE = "employee"
@@ -29,7 +34,7 @@ def relation(name: str, types: dict[str, str], **more: Any) -> Relation:
     """Return a plain relation whose key is its first column, unless said otherwise."""
     given = {"primary_key": (next(iter(types)),), **more}
     required = given.pop("required", ())
-    listed = tuple(Column(n, kind, not_null=n in required) for n, kind in types.items())
+    listed = tuple(RelationColumn(n, kind, not_null=n in required) for n, kind in types.items())
     return Relation("public", name, "table", "owner", listed, **given)
 
 
@@ -43,16 +48,16 @@ class World:
     """One database with multi-level relations, and a connection to it."""
 
     database: Database
-    lattice: Lattice
+    lattice: LabelLattice
     null_label: NullLabel = "clearance"
     relations: dict[tuple[str, str], Relation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.connection: Connection = self.database.connect()
+        self.connection: DatabaseConnection = self.database.connect()
 
     def close(self) -> None:
         for each in self.relations.values():
-            self.connection.execute(exp.Drop(tables=[table(each)], kind="TABLE"))
+            self.connection.execute(exp.Drop(tables=[physical_table(each)], kind="TABLE"))
         self.connection.close()
 
     def add(
@@ -71,19 +76,19 @@ class World:
         schema = exp.Schema(this=build.table(*plain.physical), expressions=definitions)
         self.connection.execute(exp.Create(this=schema, kind="TABLE"))
         if multilevel:
-            for statement in convert(plain):
+            for statement in convert_to_multilevel(plain):
                 self.connection.execute(statement)
-            plain = converted(plain)
+            plain = multilevel_relation(plain)
         plain = replace(plain, name=alias or plain.name)
         self.relations[plain.key] = plain
         return plain
 
-    def at(self, clearance: str, name: str) -> tuple[Relation, Lattice, Label]:
+    def at(self, clearance: str, name: str) -> tuple[Relation, LabelLattice, Label]:
         return self.relations["public", name], self.lattice, self.lattice.label(clearance)
 
     def see(self, clearance: str, name: str = EMPLOYEE) -> list[tuple[Any, ...]]:
         """Return all that a clearance sees: values, labels and tuple class, in order."""
-        query = read(*self.at(clearance, name), null_label=self.null_label)
+        query = read_at_clearance(*self.at(clearance, name), null_label=self.null_label)
         return _sorted(self.connection.query(query))
 
     def show(self, clearance: str, name: str = EMPLOYEE) -> set[str]:
@@ -100,7 +105,9 @@ class World:
     def stored(self, name: str = EMPLOYEE) -> set[tuple[Any, ...]]:
         """Return the physical tuples without their numbers."""
         kept = self.relations["public", name]
-        query = build.select(*map(build.column, columns(kept)[1:]), source=table(kept))
+        query = build.select(
+            *map(build.column, physical_columns(kept)[1:]), source=physical_table(kept)
+        )
         rows = [tuple(row.values()) for row in self.connection.query(query).to_pylist()]
         assert len(rows) == len(set(rows)), "a tuple is stored twice"
         return set(rows)
@@ -117,7 +124,7 @@ class World:
         target = tree.find(exp.Table)
         assert target is not None
         place = (self.connection, *self.at(clearance, target.name))
-        held = Terms(self.relations, null_label=self.null_label, **terms)
+        held = WriteTerms(self.relations, null_label=self.null_label, **terms)
         where = tree.args["where"].this if tree.args.get("where") else None
         if isinstance(tree, exp.Insert):
             listed = [column.name for column in tree.this.expressions]
@@ -142,7 +149,7 @@ class World:
         label = self.lattice.label
         try:
             return self.transact(
-                lambda: declassify(
+                lambda: declassify_cells(
                     self.connection,
                     self.relations["public", name],
                     self.lattice,
@@ -176,4 +183,4 @@ def _dash(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-__all__ = ["EMPLOYEE", "Check", "ForeignKey", "World", "employees", "relation"]
+__all__ = ["EMPLOYEE", "CheckConstraint", "ForeignKey", "World", "employees", "relation"]

@@ -10,8 +10,8 @@ from sqlglot import exp, parse_one
 from tests.guard.rewrite.world import OnDuckDB, authority
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import Column, Relation, RowPolicy, Subject
-from discreet.guard.rewrite import Touched, authorize_query, plain_source, relations_of
+from discreet.guard.access.authority import Relation, RelationColumn, RowPolicy, Subject
+from discreet.guard.rewrite import TouchedRelation, authorize_query, plain_source, relations_of
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def test_it_tells_what_is_read_and_as_whom():
         ),
     )
     assert found.reads == (
-        Touched(("public", "rich"), frozenset({"name"}), "bob"),
-        Touched(("public", "dep"), frozenset({"dept"}), "bob"),
-        Touched(("public", "emp"), frozenset({"name", "sal"}), "owner"),
+        TouchedRelation(("public", "rich"), frozenset({"name"}), "bob"),
+        TouchedRelation(("public", "dep"), frozenset({"dept"}), "bob"),
+        TouchedRelation(("public", "emp"), frozenset({"name", "sal"}), "owner"),
     )
     assert found.physical == {("public", "emp"), ("public", "dep")}
     assert found.is_filtered
@@ -195,7 +195,7 @@ def test_labels_of_cells_can_be_named_and_are_not_part_of_a_star():
         if not relation.multilevel or not isinstance(query, exp.Select):
             return query
         labels = [f"{column.name}_label" for column in relation.columns]
-        return query.select(*(build.named(build.text("S"), name) for name in [*labels, "tc"]))
+        return query.select(*(build.alias_as(build.text("S"), name) for name in [*labels, "tc"]))
 
     found = permit("bob", "SELECT name, name_label, tc FROM emp", rights=rights, source=labeled)
     assert found.names == ("name", "name_label", "tc")
@@ -224,7 +224,7 @@ def test_an_anonymized_view_is_a_view_that_is_read_like_a_table():
         "release",
         "anonymized",
         "owner",
-        (Column("age", "text"),),
+        (RelationColumn("age", "text"),),
         acl=RIGHTS.relations["public", "rich"].acl,
         physical=("anonymized", "release"),
     )

@@ -12,7 +12,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 from discreet.errors import StatementFailed
-from discreet.guard.rewrite import bind, parameter_types
+from discreet.guard.rewrite import bind_query, infer_parameter_types
 from discreet.guard.rewrite.bind import literal
 
 VALUES: list[tuple[str, Any]] = [
@@ -59,15 +59,15 @@ def test_what_is_no_value_is_refused():
         with pytest.raises(StatementFailed):
             literal(value, kind)
     with pytest.raises(StatementFailed, match="supplies 0 parameters"):
-        bind(parse_one("SELECT $1", dialect="postgres"), ["int4"], [])
+        bind_query(parse_one("SELECT $1", dialect="postgres"), ["int4"], [])
 
 
 def test_the_tree_itself_keeps_its_parameters():
     tree = parse_one("SELECT $1, $2", dialect="postgres")
-    assert bind(tree, ["int4", "text"], [1, "a"]).find(exp.Parameter) is None
+    assert bind_query(tree, ["int4", "text"], [1, "a"]).find(exp.Parameter) is None
     assert tree.find(exp.Parameter) is not None
 
 
 def test_types_of_parameters_of_other_queries_are_those_of_casts():
     tree = parse_one("SELECT $1::oid, CAST($2 AS int), $4 FROM x LIMIT $5", dialect="postgres")
-    assert parameter_types(tree, ["bigint"]) == ("int8", "int4", "text", "text", "int8")
+    assert infer_parameter_types(tree, ["bigint"]) == ("int8", "int4", "text", "text", "int8")

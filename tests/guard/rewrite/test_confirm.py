@@ -6,7 +6,7 @@ import pytest
 from sqlglot import parse_one
 
 from discreet.errors import StatementFailed
-from discreet.guard.rewrite import confirm
+from discreet.guard.rewrite import confirm_query
 
 T = frozenset({("g", "s", "t")})
 
@@ -20,8 +20,8 @@ T = frozenset({("g", "s", "t")})
     ],
 )
 def test_exactly_the_expected_tables_are_confirmed(sql: str):
-    confirm(sql, T)
-    confirm(parse_one(sql, dialect="duckdb"), T, dialect="duckdb")
+    confirm_query(sql, T)
+    confirm_query(parse_one(sql, dialect="duckdb"), T, dialect="duckdb")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_exactly_the_expected_tables_are_confirmed(sql: str):
 )
 def test_anything_else_is_not(sql: str):
     with pytest.raises(StatementFailed, match="was not confirmed") as caught:
-        confirm(sql, T)
+        confirm_query(sql, T)
     assert caught.value.sqlstate == "XX000"
 
 
@@ -56,4 +56,4 @@ def test_no_file_is_looked_at(tmp_path):
     place = tmp_path / "x.csv"
     place.write_text("a\n1\n")
     with pytest.raises(StatementFailed, match="was not confirmed"):
-        confirm(f"SELECT * FROM '{place}'", T)
+        confirm_query(f"SELECT * FROM '{place}'", T)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.guard.rewrite.world import Answer, OnDuckDB, OnPostgres, authority
 
-from discreet.guard.access.authority import PUBLIC, Mask
+from discreet.guard.access.authority import PUBLIC, ColumnMask
 
 # Each fails for the note `secret` of bob, the body `shut` of eve, or the mark 9, if it sees them.
 PROBES = (
@@ -60,8 +60,8 @@ def test_a_view_of_somebody_else_hides_what_it_leaves_out(on_duckdb: OnDuckDB):
 def masked(place_authority: Any, uniques: tuple[tuple[str, ...], ...] = ()) -> Any:
     note = place_authority.relations["public", "emp"]
     masks = (
-        Mask("round", "sal", ("ann",), "round(sal, -2)"),
-        Mask("initial", "name", (PUBLIC,), "left(name, 1) || '.'"),
+        ColumnMask("round", "sal", ("ann",), "round(sal, -2)"),
+        ColumnMask("initial", "name", (PUBLIC,), "left(name, 1) || '.'"),
     )
     relations = {**place_authority.relations, note.key: replace(note, masks=masks, uniques=uniques)}
     return replace(place_authority, relations=relations)

@@ -18,14 +18,14 @@ from tests.guard.rewrite.world import Answer, Guarded, OnPostgres, answer
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import (
     PUBLIC,
+    AclEntry,
     Authority,
-    Column,
-    Entry,
+    DatabaseRole,
+    DatabaseSchema,
     Privilege,
     Relation,
-    Role,
+    RelationColumn,
     RowPolicy,
-    Schema,
 )
 
 COUNT = int(os.environ.get("DISCREET_QUERIES", "60"))
@@ -39,10 +39,10 @@ TYPES = {"a": "integer", "b": "integer", "c": "text", "h": "integer", "k": "text
 
 def rights(schema: str, *, reduced: bool) -> Authority:
     """Return what `user` may see of `t`: all of a reduced copy, or a part of the whole table."""
-    seen = (Entry("user", "owner", Privilege.SELECT),)
+    seen = (AclEntry("user", "owner", Privilege.SELECT),)
     shown = ("a", "b", "c")
     columns = tuple(
-        Column(name, kind, acl=seen if name in shown else ())
+        RelationColumn(name, kind, acl=seen if name in shown else ())
         for name, kind in TYPES.items()
         if name in shown or not reduced
     )
@@ -52,15 +52,15 @@ def rights(schema: str, *, reduced: bool) -> Authority:
         "table",
         "owner",
         columns,
-        acl=(Entry("owner", "owner", Privilege.SELECT),),
+        acl=(AclEntry("owner", "owner", Privilege.SELECT),),
         row_security=not reduced,
         policies=(RowPolicy("low", (PUBLIC,), "SELECT", "a < 3"),),
         physical=(schema, "t"),
     )
-    usage = (Entry(PUBLIC, "owner", Privilege.USAGE),)
+    usage = (AclEntry(PUBLIC, "owner", Privilege.USAGE),)
     return Authority(
-        roles={name: Role(name) for name in ("owner", "user")},
-        schemas={"public": Schema("public", "owner", usage)},
+        roles={name: DatabaseRole(name) for name in ("owner", "user")},
+        schemas={"public": DatabaseSchema("public", "owner", usage)},
         relations={table.key: table},
     )
 

@@ -11,7 +11,7 @@ from tests.guard.rewrite.world import OnDuckDB, authority
 
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import RowPolicy, Subject
-from discreet.guard.rewrite import Touched, authorize_condition, authorize_write, bind_write
+from discreet.guard.rewrite import TouchedRelation, authorize_condition, authorize_write, bind_write
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite import PermittedWrite
@@ -45,7 +45,7 @@ def test_an_update_names_the_row_by_the_relation():
     assert found.condition is not None
     assert found.condition.sql(dialect="duckdb") == '"emp"."id" = 1'
     assert [item.sql(dialect="duckdb") for item in found.returning or ()] == ['"emp"."id" AS "n"']
-    assert found.reads == (Touched(("public", "emp"), frozenset({"id", "name"}), "owner"),)
+    assert found.reads == (TouchedRelation(("public", "emp"), frozenset({"id", "name"}), "owner"),)
 
 
 def test_policies_are_part_of_the_condition_and_of_the_check():

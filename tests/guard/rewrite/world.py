@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from sqlglot import exp
 
-from discreet.engines.databases.texts import statement_text
+from discreet.engines.databases.sql_text import statement_text
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
-from discreet.guard.access.authority import Authority, Column, Subject
+from discreet.guard.access.authority import Authority, RelationColumn, Subject
 from discreet.guard.access.initial import initial_authority
-from discreet.guard.rewrite import authorize_query, authorize_write, bind, bind_write, confirm
-from discreet.guard.statements.parse import parse
+from discreet.guard.rewrite import (
+    authorize_query,
+    authorize_write,
+    bind_query,
+    bind_write,
+    confirm_query,
+)
+from discreet.guard.statements.parse import parse_statements
 from discreet.guard.statements.statement import Query, Write
 from discreet.sql import build
 
@@ -81,7 +87,7 @@ def authority() -> Authority:
     for who, text in script:
         found = _applied(found, who, text)
     for name, query, columns in VIEWS:
-        made = tuple(Column(*column.split(" ", 1)) for column in columns.split(", "))
+        made = tuple(RelationColumn(*column.split(" ", 1)) for column in columns.split(", "))
         found = _applied(found, "owner", f"CREATE VIEW {name} AS {query}", made)
     for text in GRANTS:
         found = _applied(found, ADMIN if "staff TO" in text else "owner", text)
@@ -94,8 +100,10 @@ def authority() -> Authority:
     return replace(found, relations=relations)
 
 
-def _applied(found: Authority, who: str, text: str, columns: tuple[Column, ...] = ()) -> Authority:
-    (statement,) = parse(text)
+def _applied(
+    found: Authority, who: str, text: str, columns: tuple[RelationColumn, ...] = ()
+) -> Authority:
+    (statement,) = parse_statements(text)
     applied = apply(found, statement, Subject(who, who), revoke_scope="grantor", columns=columns)
     return applied.authority
 
@@ -141,7 +149,7 @@ class Guarded:
         settings: dict[str, str] | None = None,
     ) -> Answer:
         try:
-            (statement,) = parse(text)
+            (statement,) = parse_statements(text)
             subject = Subject(who, who, None, settings or {})
             if isinstance(statement, Query):
                 permitted = authorize_query(
@@ -155,8 +163,8 @@ class Guarded:
             return Answer(failed.sqlstate)
 
     def text(self, permitted: PermittedQuery, values: Sequence[object] = ()) -> str:
-        tree = bind(permitted.tree, permitted.parameters, values)
-        confirm(tree, permitted.physical, dialect=self.dialect)
+        tree = bind_query(permitted.tree, permitted.parameters, values)
+        confirm_query(tree, permitted.physical, dialect=self.dialect)
         return statement_text(tree, dialect=self.dialect)
 
     def write(self, permitted: PermittedWrite) -> Answer:
@@ -235,13 +243,13 @@ def rows_refused(permitted: PermittedWrite) -> exp.Expr | None:
             )
             for column in permitted.relation.columns
         }
-    new = exp.select(*(build.named(value.copy(), name) for name, value in cells.items())).from_(
+    new = exp.select(*(build.alias_as(value.copy(), name) for name, value in cells.items())).from_(
         start
     )
     if permitted.condition is not None:
         new = new.where(permitted.condition.copy())
     allowed = exp.Is(this=exp.Paren(this=permitted.with_check.copy()), expression=exp.true())
-    return build.select(build.count_rows(), source=build.subquery(new, "new")).where(
+    return build.select(build.count_star(), source=build.subquery(new, "new")).where(
         exp.not_(allowed)
     )
 

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import PUBLIC, Allowance, Check, Column, Control, Privilege
+from discreet.guard.access.authority import (
+    PUBLIC,
+    Allowance,
+    CheckConstraint,
+    InferenceControl,
+    Privilege,
+    RelationColumn,
+)
 from discreet.guard.statements import objects, rights
 from discreet.guard.statements.definitions import parse_definition
 from discreet.guard.statements.rights import CURRENT_USER, SESSION_USER, Right
@@ -222,17 +229,20 @@ def test_a_table_is_read_with_all_its_constraints():
     assert found.relation == ("lab", "visits")
     assert found.if_not_exists
     assert found.columns == (
-        Column("id", "integer"),
-        Column("patient", "bigint", not_null=True),
-        Column("cost", "numeric(10,2)", default="(1 + 2) * 3"),
-        Column("at", "timestamptz", not_null=True, default="CURRENT_TIMESTAMP"),
-        Column("note", "character varying(20)", default="'a, b)'"),
-        Column("ok", "boolean", default="NULL"),
-        Column("w", "double precision"),
+        RelationColumn("id", "integer"),
+        RelationColumn("patient", "bigint", not_null=True),
+        RelationColumn("cost", "numeric(10,2)", default="(1 + 2) * 3"),
+        RelationColumn("at", "timestamptz", not_null=True, default="CURRENT_TIMESTAMP"),
+        RelationColumn("note", "character varying(20)", default="'a, b)'"),
+        RelationColumn("ok", "boolean", default="NULL"),
+        RelationColumn("w", "double precision"),
     )
     assert found.primary_key == ("id",)
     assert found.uniques == (("note",), ("patient", "at"))
-    assert found.checks == (Check("cost >= 0"), Check("cost < 100 OR ok", "dear"))
+    assert found.checks == (
+        CheckConstraint("cost >= 0"),
+        CheckConstraint("cost < 100 OR ok", "dear"),
+    )
     targets = [(key.columns, key.target_columns, written) for key, written in found.foreign_keys]
     assert targets == [
         (("patient",), ("id",), (None, "patients")),
@@ -256,7 +266,7 @@ def test_a_table_is_read_with_all_its_constraints():
 def test_a_type_has_one_name(written: str, type_: str):
     found = read(f"CREATE TABLE t (a {written})")
     assert isinstance(found, objects.CreateTable)
-    assert found.columns == (Column("a", type_),)
+    assert found.columns == (RelationColumn("a", type_),)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +357,7 @@ def test_a_control_is_read():
     found = read(text)
     assert isinstance(found, objects.CreateControl)
     assert found.relation == ("lab", "t")
-    assert found.control == Control("c", ("clerks", PUBLIC), 5, 10, audit=True)
+    assert found.control == InferenceControl("c", ("clerks", PUBLIC), 5, 10, audit=True)
 
 
 @pytest.mark.parametrize(

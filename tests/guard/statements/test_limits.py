@@ -11,10 +11,10 @@ from sqlglot.errors import TokenError
 from tests.guard.rewrite import corpus
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements.limits import Bounds, check_text
-from discreet.guard.statements.parse import parse
+from discreet.guard.statements.limits import StatementBounds, check_text
+from discreet.guard.statements.parse import parse_statements
 from discreet.guard.statements.placeholders import set_apart
-from discreet.guard.statements.trees import read_tree, read_write
+from discreet.guard.statements.trees import parse_tree, parse_write
 
 CELLS = "(1, -2.5, 'a''b;(', NULL, true, DEFAULT, $1, 1e5, .5, FALSE)"
 
@@ -22,7 +22,7 @@ CELLS = "(1, -2.5, 'a''b;(', NULL, true, DEFAULT, $1, 1e5, .5, FALSE)"
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_refused_before_the_parser(name: str):
     with counted() as given, pytest.raises(StatementFailed) as failed:
-        parse(BOMBS[name](200_000))
+        parse_statements(BOMBS[name](200_000))
     assert failed.value.sqlstate == "54000"
     assert given == []
 
@@ -35,7 +35,7 @@ pieces = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(pieces, max_size=60))
 def test_no_quoting_hides_tokens_from_the_count(found: list[str]):
-    text, bounds = "".join(found), Bounds(tokens=8)
+    text, bounds = "".join(found), StatementBounds(tokens=8)
     try:
         check_text(text, bounds)
         tokens = len(Postgres().tokenize(text))
@@ -48,9 +48,9 @@ def test_rows_of_plain_values_are_read_as_a_parser_reads_them():
     head, rest = 'INSERT INTO s.t (a, "values") VALUES ', " ON CONFLICT DO NOTHING RETURNING a"
     text = head + ",\n".join([CELLS] * 60) + rest
     with counted() as given:
-        (found,) = parse(text)
+        (found,) = parse_statements(text)
     assert sum(given) < 300
-    assert found.tree == read_write(set_apart(text))
+    assert found.tree == parse_write(set_apart(text))
     assert found.text == text
 
 
@@ -64,32 +64,32 @@ def test_rows_of_plain_values_are_read_as_a_parser_reads_them():
     ids=["expression", "comment", "query"],
 )
 def test_other_rows_are_read_by_the_parser(text: str):
-    (found,) = parse(text)
-    assert found.tree == read_write(text)
+    (found,) = parse_statements(text)
+    assert found.tree == parse_write(text)
 
 
 def test_many_rows_and_another_statement_are_read_by_the_parser():
     text = "INSERT INTO t VALUES " + ", ".join(["(1)"] * 60)
-    first, second = parse(f"{text}; SELECT 1")
-    assert first.tree == read_write(text)
+    first, second = parse_statements(f"{text}; SELECT 1")
+    assert first.tree == parse_write(text)
     assert second.text == "SELECT 1"
 
 
 def test_five_thousand_rows_of_ten_values_and_as_many_parameters_as_a_driver_may_send_are_read():
     row = "(" + ", ".join(["'text'"] * 10) + ")"
-    (found,) = parse("INSERT INTO t VALUES " + ",".join([row] * 5000))
+    (found,) = parse_statements("INSERT INTO t VALUES " + ",".join([row] * 5000))
     assert len(found.tree.expression.expressions) == 5000
     rows = (
         f"(${5 * n + 1},${5 * n + 2},${5 * n + 3},${5 * n + 4},${5 * n + 5})" for n in range(13107)
     )
-    (found,) = parse("INSERT INTO t VALUES " + ",".join(rows))
+    (found,) = parse_statements("INSERT INTO t VALUES " + ",".join(rows))
     assert len(found.tree.expression.expressions) == 13107
 
 
 def test_more_values_than_allowed_are_refused():
     text = "INSERT INTO t VALUES " + ",".join(["(1)"] * 101)
     with pytest.raises(StatementFailed, match="more than 100 values") as failed:
-        parse(text, bounds=Bounds(values=100))
+        parse_statements(text, bounds=StatementBounds(values=100))
     assert failed.value.sqlstate == "54000"
 
 
@@ -107,7 +107,7 @@ def nested(bracket: str, depth: int) -> str:
 @pytest.mark.parametrize("bracket", BRACKETS)
 def test_nested_names_of_types_are_read_in_a_bounded_number_of_steps(bracket: str):
     with pytest.raises(StatementFailed) as failed:
-        parse(f"SELECT {nested(bracket, 40)}")
+        parse_statements(f"SELECT {nested(bracket, 40)}")
     assert failed.value.sqlstate == "54001"
 
 
@@ -126,15 +126,15 @@ def test_nested_names_of_types_are_read_in_a_bounded_number_of_steps(bracket: st
 )
 def test_so_are_they_in_every_other_statement(text: str):
     with pytest.raises(StatementFailed) as failed:
-        parse(text.replace("{}", nested("date(", 40)))
+        parse_statements(text.replace("{}", nested("date(", 40)))
     assert failed.value.sqlstate == "54001"
 
 
 @pytest.mark.parametrize("bracket", ["date(", "decimal(", "array["])
 def test_names_of_types_nested_as_people_do_are_read(bracket: str, monkeypatch: pytest.MonkeyPatch):
-    assert parse(f"SELECT {nested(bracket, 8)}")
+    assert parse_statements(f"SELECT {nested(bracket, 8)}")
     monkeypatch.setattr("discreet.sql.steps.STEPS", 20)
-    (found,) = parse("SELECT " + ", ".join([nested(bracket, 2)] * 100))
+    (found,) = parse_statements("SELECT " + ", ".join([nested(bracket, 2)] * 100))
     assert len(found.tree.expressions) == 100
 
 
@@ -143,12 +143,12 @@ def test_the_steps_of_every_ordinary_statement_are_few(monkeypatch: pytest.Monke
     queries = corpus.QUERIES.strip().splitlines()
     expressions = (corpus.EXPRESSIONS + corpus.AGGREGATES).strip().splitlines()
     for text in (*queries, *(f"SELECT {text}" for text in expressions if text)):
-        read_tree(text)
+        parse_tree(text)
 
 
 def test_a_quoted_name_of_a_type_is_not_read_as_sql():
     with pytest.raises(StatementFailed, match="syntax error") as failed:
-        parse(f'SELECT 1::"{nested("int(", 3000)}"')
+        parse_statements(f'SELECT 1::"{nested("int(", 3000)}"')
     assert len(str(failed.value)) < 200
 
 
@@ -169,17 +169,17 @@ def test_a_quoted_name_of_a_type_is_not_read_as_sql():
 )
 def test_a_number_of_thousands_of_digits_is_out_of_range(text: str):
     with pytest.raises(StatementFailed) as failed:
-        parse(text.replace("{}", "9" * 5000))
+        parse_statements(text.replace("{}", "9" * 5000))
     assert failed.value.sqlstate == "22003"
 
 
 def test_an_option_of_thousands_of_digits_is_out_of_range():
     with pytest.raises(StatementFailed, match="whole number of people"):
-        parse(f"CREATE CONTROL c ON t TO a WITH (size = {'9' * 5000})")
+        parse_statements(f"CREATE CONTROL c ON t TO a WITH (size = {'9' * 5000})")
 
 
 def test_a_long_text_in_quotes_counts_as_one():
     words = "it''s (a [word " * 30_000
-    assert len(parse(f"SELECT '{words}'")) == 1
+    assert len(parse_statements(f"SELECT '{words}'")) == 1
     with pytest.raises(StatementFailed):
-        parse(f"SELECT {words}")
+        parse_statements(f"SELECT {words}")

@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.errors import StatementFailed
 from discreet.guard.statements import statement as kinds
 from discreet.guard.statements.objects import CreateView
-from discreet.guard.statements.parse import parse
+from discreet.guard.statements.parse import parse_statements
 from discreet.guard.statements.rights import Grant
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def one(text: str) -> Statement:
-    (found,) = parse(text)
+    (found,) = parse_statements(text)
     return found
 
 
@@ -137,7 +137,7 @@ def test_copy_goes_to_the_client_only():
         "COPY t FROM 'x'",
     ):
         with pytest.raises(StatementFailed) as caught:
-            parse(text)
+            parse_statements(text)
         assert caught.value.sqlstate == "0A000"
 
 
@@ -180,7 +180,7 @@ def test_copy_goes_to_the_client_only():
 )
 def test_everything_else_is_refused(text: str, sqlstate: str):
     with pytest.raises(StatementFailed) as caught:
-        parse(text)
+        parse_statements(text)
     assert caught.value.sqlstate == sqlstate
 
 
@@ -198,7 +198,7 @@ def test_everything_else_is_refused(text: str, sqlstate: str):
     ],
 )
 def test_semicolons_in_quotes_and_comments_end_nothing(text: str, expected: list[str]):
-    assert [found.text for found in parse(text)] == expected
+    assert [found.text for found in parse_statements(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -233,5 +233,5 @@ def test_quoted_dollars_stay_as_they_are(text: str):
 @pytest.mark.parametrize("text", ["SELECT $1,'$2", "SELECT $1,$a$ $2", "SELECT $1,/* $2"])
 def test_parameters_close_no_quote(text: str):
     with pytest.raises(StatementFailed) as failed:
-        parse(text)
+        parse_statements(text)
     assert failed.value.sqlstate == "42601"

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from discreet.guard.control import Control
-from discreet.guard.vault.keys import Act, create_key, open_key
+from discreet.guard.control import ControlStore
+from discreet.guard.vault.keys import KeyAction, create_key, open_key
 from discreet.guard.vault.wrapping import WrappingKey, new_wrapping_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from discreet.guard.vault.opened import OpenKey
+    from discreet.guard.vault.open_key import OpenKey
 
-ACT = Act("officer", datetime(2026, 5, 1, tzinfo=UTC))
+ACT = KeyAction("officer", datetime(2026, 5, 1, tzinfo=UTC))
 SIN = "employee.sin"
 
 
@@ -27,9 +27,9 @@ def raw_bytes(folder: Path) -> bytes:
 
 
 @pytest.fixture
-def documents(tmp_path: Path) -> Iterator[Control]:
+def documents(tmp_path: Path) -> Iterator[ControlStore]:
     (tmp_path / "data").mkdir(mode=0o700)
-    control = Control(tmp_path / "data" / "control.sqlite")
+    control = ControlStore(tmp_path / "data" / "control.sqlite")
     yield control
     control.close()
 
@@ -40,6 +40,6 @@ def server(tmp_path: Path) -> WrappingKey:
 
 
 @pytest.fixture
-def key(documents: Control, server: WrappingKey) -> OpenKey:
+def key(documents: ControlStore, server: WrappingKey) -> OpenKey:
     create_key(documents, SIN, server, act=ACT)
     return open_key(documents, SIN, server)

@@ -16,26 +16,26 @@ from tests.guard.vault.conftest import ACT, SIN, raw_bytes
 
 from discreet.errors import StatementFailed
 from discreet.guard.vault.columns import (
-    Place,
+    ColumnLocation,
     blind_index,
     blind_indexes,
     decrypt,
     encrypt,
     is_current,
-    renew,
+    reencrypt_cells,
 )
-from discreet.guard.vault.functions import Functions
+from discreet.guard.vault.functions import EncryptionFunctions
 from discreet.guard.vault.keys import create_key, destroy_key, open_key, rotate_key
-from discreet.guard.vault.opened import OpenKey
-from discreet.guard.vault.session_keys import locked
+from discreet.guard.vault.open_key import OpenKey
+from discreet.guard.vault.session_keys import locked_key_failure
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.guard.control import Control
+    from discreet.guard.control import ControlStore
     from discreet.guard.vault.wrapping import WrappingKey
 
-PLACE = Place("public.employee", "sin")
+PLACE = ColumnLocation("public.employee", "sin")
 VALUES = pa.array(["046-454-286", None, "", "Zoë\0\x80", "046-454-286"])
 IDS = pa.array([1, 2, 3, 4, 5])
 KEY = OpenKey(SIN, {1: bytes(range(32))}, active=1)
@@ -117,15 +117,17 @@ def test_swapped_cells_are_noticed():
     refused(pa.array([cells[4], *cells[1:4], cells[0]]))
 
 
-@pytest.mark.parametrize("place", [Place("public.other", "sin"), Place("public.employee", "name")])
-def test_cells_of_another_column_or_table_are_noticed(place: Place):
+@pytest.mark.parametrize(
+    "place", [ColumnLocation("public.other", "sin"), ColumnLocation("public.employee", "name")]
+)
+def test_cells_of_another_column_or_table_are_noticed(place: ColumnLocation):
     cells = encrypt(VALUES, key=KEY, place=place, rows=[IDS])
     refused(cells)
 
 
 def test_places_whose_names_run_together_are_apart():
-    cells = encrypt(VALUES, key=KEY, place=Place("a", "bc"), rows=[IDS])
-    refused(cells, place=Place("ab", "c"))
+    cells = encrypt(VALUES, key=KEY, place=ColumnLocation("a", "bc"), rows=[IDS])
+    refused(cells, place=ColumnLocation("ab", "c"))
 
 
 def test_every_bit_of_a_cell_counts():
@@ -191,13 +193,13 @@ def test_a_row_without_a_key_cannot_hold_cells():
 
 
 def test_after_a_rotation_old_cells_open_until_they_are_encrypted_anew(
-    documents: Control, server: WrappingKey, key: OpenKey
+    documents: ControlStore, server: WrappingKey, key: OpenKey
 ):
     old = encrypt(VALUES, key=key, place=PLACE, rows=[IDS])
     rotate_key(documents, SIN, server, act=ACT)
     both = open_key(documents, SIN, server)
     assert is_current(old, key=both) == [False, None, False, False, False]
-    again = renew(old, key=both, place=PLACE, rows=[IDS])
+    again = reencrypt_cells(old, key=both, place=PLACE, rows=[IDS])
     assert is_current(again, key=both) == [True, None, True, True, True]
     assert opened(again, key=both).equals(VALUES)
     refused(again, key=key)
@@ -207,10 +209,15 @@ def test_cells_follow_a_row_whose_key_changes_and_a_table_that_is_renamed():
     values = pa.array([Decimal("1.50"), None], pa.decimal128(6, 2))
     old, new = [pa.array([1, 2])], [pa.array([11, 12])]
     cells = encrypt(values, key=KEY, place=PLACE, rows=old)
-    moved = renew(
-        cells, key=KEY, place=PLACE, rows=old, new_rows=new, new_place=Place("public.staff", "sin")
+    moved = reencrypt_cells(
+        cells,
+        key=KEY,
+        place=PLACE,
+        rows=old,
+        new_rows=new,
+        new_place=ColumnLocation("public.staff", "sin"),
     )
-    place = Place("public.staff", "sin")
+    place = ColumnLocation("public.staff", "sin")
     assert opened(moved, rows=new, place=place, returns=values.type).equals(values)
     refused(moved, rows=old, place=place, returns=values.type)
 
@@ -231,7 +238,7 @@ def test_indexes_of_other_columns_and_keys_are_unlike():
     other = OpenKey("other", {1: bytes(range(32))}, active=1)
     made = [
         blind_index(values, key=KEY, place=PLACE),
-        blind_index(values, key=KEY, place=Place("public.employee", "name")),
+        blind_index(values, key=KEY, place=ColumnLocation("public.employee", "name")),
         blind_index(values, key=other, place=PLACE),
     ]
     assert max(Counter(each[0].as_py() for each in made).values()) == 1
@@ -261,8 +268,8 @@ def employees(tmp_path: Path):
 
 
 @pytest.fixture
-def functions(employees) -> Functions:
-    made = Functions()
+def functions(employees) -> EncryptionFunctions:
+    made = EncryptionFunctions()
 
     def create(name, function, *, returns, is_pure):
         function.__annotations__ = {}
@@ -289,7 +296,7 @@ def test_a_query_opens_cells_by_a_function_nobody_can_guess(employees, functions
     ).fetchall()
     assert found == [("", 1), ("046-454-286", 2), ("Zoë\0\x80", 1), (None, 1)]
     assert len(functions.open_text) >= 32
-    assert Functions().open_text != functions.open_text
+    assert EncryptionFunctions().open_text != functions.open_text
     employees.execute("CHECKPOINT")
     assert b"046-454" not in raw_bytes(tmp_path)
 
@@ -304,7 +311,7 @@ def test_a_slot_that_was_removed_opens_nothing(employees, functions):
 
 
 def test_a_locked_slot_says_how_to_unlock_it(employees, functions):
-    slot = functions.add(locked(SIN), place=PLACE, kind=pa.string())
+    slot = functions.add(locked_key_failure(SIN), place=PLACE, kind=pa.string())
     with pytest.raises(duckdb.Error):
         employees.execute(
             f"SELECT {functions.open_text}({slot.number}, sin, sin_index, id) FROM employee"
@@ -355,7 +362,7 @@ def test_a_query_locks_values_and_finds_them_by_their_index(employees, functions
 
 
 def test_with_the_key_everything_it_locked_is_gone(
-    documents: Control, server: WrappingKey, tmp_path: Path
+    documents: ControlStore, server: WrappingKey, tmp_path: Path
 ):
     create_key(documents, "pay", server, act=ACT)
     key = open_key(documents, "pay", server)

@@ -21,10 +21,10 @@ from discreet.guard.vault.keys import (
     rewrap_keys,
     rotate_key,
 )
-from discreet.guard.vault.session_keys import Unlocked, opened_keys
+from discreet.guard.vault.session_keys import UnlockedKeys, opened_keys
 from discreet.guard.vault.wrapping import (
     WrappingKey,
-    derive,
+    derive_subkey,
     new_wrapping_key,
     parse_wrapping_key,
     read_wrapping_key,
@@ -33,13 +33,13 @@ from discreet.guard.vault.wrapping import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.guard.control import Control
-    from discreet.guard.vault.opened import OpenKey
+    from discreet.guard.control import ControlStore
+    from discreet.guard.vault.open_key import OpenKey
 
 OWN = bytes(range(32))  # a client's key
 
 
-def wrapped(documents: Control, key_id: str = SIN) -> list[str]:
+def wrapped(documents: ControlStore, key_id: str = SIN) -> list[str]:
     body = documents.get(KIND, key_id)
     assert body is not None
     return [item["wrapped"] for item in body["versions"]]
@@ -89,7 +89,7 @@ def test_no_text_of_a_key_shows_it(server: WrappingKey, key: OpenKey):
 
 def test_sub_keys_are_apart():
     made = {
-        derive(OWN, purpose, domain)
+        derive_subkey(OWN, purpose, domain)
         for purpose, domain in [("a", ""), ("a", "b"), ("ab", ""), ("", "ab"), ("b", "a")]
     }
     assert len(made) == 5
@@ -110,7 +110,7 @@ def test_hkdf_is_that_of_rfc_5869():
 # Life of a key
 
 
-def test_a_key_is_made_once(documents: Control, server: WrappingKey, key: OpenKey):
+def test_a_key_is_made_once(documents: ControlStore, server: WrappingKey, key: OpenKey):
     with pytest.raises(WrongUsage, match="already"):
         create_key(documents, SIN, server, act=ACT)
     record = get_key(documents, SIN)
@@ -122,18 +122,18 @@ def test_a_key_is_made_once(documents: Control, server: WrappingKey, key: OpenKe
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "x" * 300])
-def test_a_key_needs_a_name(documents: Control, server: WrappingKey, name: str):
+def test_a_key_needs_a_name(documents: ControlStore, server: WrappingKey, name: str):
     with pytest.raises(WrongUsage):
         create_key(documents, name, server, act=ACT)
 
 
-def test_another_wrapping_key_opens_nothing(documents: Control, key: OpenKey, tmp_path: Path):
+def test_another_wrapping_key_opens_nothing(documents: ControlStore, key: OpenKey, tmp_path: Path):
     with pytest.raises(InvalidKey):
         open_key(documents, SIN, new_wrapping_key(tmp_path / "other"))
 
 
 def test_a_wrapped_key_does_not_open_under_another_name(
-    documents: Control, server: WrappingKey, key: OpenKey
+    documents: ControlStore, server: WrappingKey, key: OpenKey
 ):
     body = documents.get(KIND, SIN)
     assert body is not None
@@ -142,7 +142,9 @@ def test_a_wrapped_key_does_not_open_under_another_name(
         open_key(documents, "employee.salary", server)
 
 
-def test_a_changed_wrapped_key_does_not_open(documents: Control, server: WrappingKey, key: OpenKey):
+def test_a_changed_wrapped_key_does_not_open(
+    documents: ControlStore, server: WrappingKey, key: OpenKey
+):
     body = dict(documents.get(KIND, SIN) or {})
     broken = bytearray(base64.b64decode(body["versions"][0]["wrapped"]))
     for content in (bytes(broken[:5]), bytes([broken[0] ^ 1]) + bytes(broken[1:]), b""):
@@ -153,7 +155,7 @@ def test_a_changed_wrapped_key_does_not_open(documents: Control, server: Wrappin
 
 
 def test_rotation_keeps_old_versions_until_it_ends(
-    documents: Control, server: WrappingKey, key: OpenKey
+    documents: ControlStore, server: WrappingKey, key: OpenKey
 ):
     record = rotate_key(documents, SIN, server, act=ACT)
     assert [(v.number, v.state) for v in record.versions] == [(1, "retired"), (2, "active")]
@@ -166,21 +168,21 @@ def test_rotation_keeps_old_versions_until_it_ends(
 
 
 def test_a_key_is_not_rotated_with_another_wrapping_key(
-    documents: Control, key: OpenKey, tmp_path: Path
+    documents: ControlStore, key: OpenKey, tmp_path: Path
 ):
     with pytest.raises(InvalidKey):
         rotate_key(documents, SIN, new_wrapping_key(tmp_path / "other"), act=ACT)
     assert len(get_key(documents, SIN).versions) == 1
 
 
-def test_the_servers_own_keys_are_not_rotated(documents: Control, server: WrappingKey):
+def test_the_servers_own_keys_are_not_rotated(documents: ControlStore, server: WrappingKey):
     create_key(documents, "discreet/file", server, act=ACT)
     with pytest.raises(WrongUsage, match="rewrap"):
         rotate_key(documents, "discreet/file", server, act=ACT)
 
 
 def test_a_new_wrapping_key_replaces_the_old_one_for_the_servers_keys(
-    documents: Control, server: WrappingKey, key: OpenKey, tmp_path: Path
+    documents: ControlStore, server: WrappingKey, key: OpenKey, tmp_path: Path
 ):
     rotate_key(documents, SIN, server, act=ACT)
     create_key(documents, "own", WrappingKey(OWN), act=ACT, custody="client")
@@ -194,14 +196,16 @@ def test_a_new_wrapping_key_replaces_the_old_one_for_the_servers_keys(
     open_key(documents, "own", WrappingKey(OWN))
 
 
-def test_a_wrong_old_key_rewraps_nothing(documents: Control, server: WrappingKey, key: OpenKey):
+def test_a_wrong_old_key_rewraps_nothing(
+    documents: ControlStore, server: WrappingKey, key: OpenKey
+):
     with pytest.raises(InvalidKey):
         rewrap_key(documents, SIN, WrappingKey(OWN), WrappingKey(bytes(range(32, 64))))
     open_key(documents, SIN, server)
 
 
 def test_of_a_destroyed_key_only_the_tombstone_is_left(
-    documents: Control, server: WrappingKey, key: OpenKey, tmp_path: Path
+    documents: ControlStore, server: WrappingKey, key: OpenKey, tmp_path: Path
 ):
     for number in range(40):  # so that pages are split, moved and freed
         create_key(documents, f"filler{number}", server, act=ACT)
@@ -224,7 +228,7 @@ def test_of_a_destroyed_key_only_the_tombstone_is_left(
 
 
 def test_rewrapping_leaves_no_copy_that_the_old_key_opens(
-    documents: Control, server: WrappingKey, key: OpenKey, tmp_path: Path
+    documents: ControlStore, server: WrappingKey, key: OpenKey, tmp_path: Path
 ):
     (old,) = wrapped(documents)
     rewrap_keys(documents, server, new_wrapping_key(tmp_path / "new"))
@@ -232,7 +236,7 @@ def test_rewrapping_leaves_no_copy_that_the_old_key_opens(
 
 
 def test_the_bytes_of_a_key_are_nowhere_in_the_store(
-    documents: Control, server: WrappingKey, key: OpenKey, tmp_path: Path
+    documents: ControlStore, server: WrappingKey, key: OpenKey, tmp_path: Path
 ):
     secret = bytes(key._secrets[1])
     documents.close()
@@ -241,7 +245,9 @@ def test_the_bytes_of_a_key_are_nowhere_in_the_store(
         assert form not in left
 
 
-def test_keys_are_listed_without_their_bytes(documents: Control, server: WrappingKey, key: OpenKey):
+def test_keys_are_listed_without_their_bytes(
+    documents: ControlStore, server: WrappingKey, key: OpenKey
+):
     (record,) = list_keys(documents)
     assert record.id == SIN
     assert wrapped(documents)[0] not in repr(record)
@@ -255,9 +261,9 @@ def test_keys_are_listed_without_their_bytes(documents: Control, server: Wrappin
 
 
 @pytest.mark.parametrize("form", [OWN, OWN.hex(), OWN.hex().upper().encode()])
-def test_a_client_unlocks_a_key_by_a_parameter(documents: Control, form: str | bytes):
+def test_a_client_unlocks_a_key_by_a_parameter(documents: ControlStore, form: str | bytes):
     create_key(documents, SIN, WrappingKey(OWN), act=ACT, custody="client")
-    with Unlocked(documents) as session:
+    with UnlockedKeys(documents) as session:
         with pytest.raises(StatementFailed) as caught:
             session.require(SIN)
         assert (caught.value.sqlstate, "discreet_unlock" in str(caught.value.hint)) == (
@@ -274,10 +280,10 @@ def test_a_client_unlocks_a_key_by_a_parameter(documents: Control, form: str | b
 
 @pytest.mark.parametrize("secret", ["", "no key", b"", bytes(32), bytes(range(1, 33)), "ü" * 16])
 def test_what_does_not_fit_unlocks_nothing_and_tells_nothing(
-    documents: Control, secret: str | bytes
+    documents: ControlStore, secret: str | bytes
 ):
     create_key(documents, SIN, WrappingKey(OWN), act=ACT, custody="client")
-    session = Unlocked(documents)
+    session = UnlockedKeys(documents)
     said = set()
     for name in (SIN, "there is none"):
         with pytest.raises(StatementFailed) as caught:
@@ -287,15 +293,15 @@ def test_what_does_not_fit_unlocks_nothing_and_tells_nothing(
 
 
 def test_a_key_of_the_server_opens_by_itself_and_closes_when_it_is_destroyed(
-    documents: Control, server: WrappingKey, key: OpenKey
+    documents: ControlStore, server: WrappingKey, key: OpenKey
 ):
-    session = Unlocked(documents, server)
+    session = UnlockedKeys(documents, server)
     assert opened_keys(session, {"sin": SIN})["sin"].is_open
     destroy_key(documents, SIN, act=ACT)
     session.refresh()
     with pytest.raises(StatementFailed):
         session.require(SIN)
-    assert Unlocked(documents).get(SIN) is None
+    assert UnlockedKeys(documents).get(SIN) is None
 
 
 def test_a_closed_key_is_overwritten_and_of_no_use(key: OpenKey):

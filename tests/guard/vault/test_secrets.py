@@ -8,10 +8,10 @@ import pytest
 from tests.guard.vault.conftest import ACT, raw_bytes
 
 from discreet.errors import InvalidKey, StoreFailed
-from discreet.guard.access.authority import Authority, Role
+from discreet.guard.access.authority import Authority, DatabaseRole
 from discreet.guard.identity.accounts import get_account, set_password
-from discreet.guard.identity.door import Visitor
-from discreet.guard.identity.doorkeeper import Doorkeeper
+from discreet.guard.identity.authenticator import ClientInfo
+from discreet.guard.identity.rule_authenticator import RuleAuthenticator
 from discreet.guard.identity.tokens import create_token, find_token
 from discreet.guard.vault.keys import destroy_key, rewrap_keys
 from discreet.guard.vault.secrets import FILE_KEY, database_key, open_secrets
@@ -20,16 +20,16 @@ from discreet.guard.vault.wrapping import WrappingKey, new_wrapping_key
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.guard.control import Control, Documents
+    from discreet.guard.control import ControlStore, Documents
 
 
 @pytest.fixture
-def sealed(documents: Control, server: WrappingKey) -> Documents:
+def sealed(documents: ControlStore, server: WrappingKey) -> Documents:
     return open_secrets(documents, server, act=ACT)
 
 
 def test_a_document_comes_back_and_its_body_is_not_in_the_file(
-    sealed: Documents, documents: Control, tmp_path: Path
+    sealed: Documents, documents: ControlStore, tmp_path: Path
 ):
     sealed.put("credential", "alice", {"word": "xylophone"})
     sealed.put("other", "alice", {"word": "glockenspiel"})
@@ -55,7 +55,9 @@ def test_an_update_sees_the_body_and_may_delete(sealed: Documents):
     assert sealed.get("secret", "n") is None
 
 
-def test_whoever_writes_to_the_store_cannot_put_a_secret_in(sealed: Documents, documents: Control):
+def test_whoever_writes_to_the_store_cannot_put_a_secret_in(
+    sealed: Documents, documents: ControlStore
+):
     sealed.put("credential", "alice", {"a": 1})
     sealed.put("credential", "bob", {"b": 2})
     alices = documents.get("credential", "alice")
@@ -69,18 +71,20 @@ def test_whoever_writes_to_the_store_cannot_put_a_secret_in(sealed: Documents, d
             sealed.update("credential", "bob", lambda old: old)
 
 
-def test_another_key_file_opens_no_secrets(sealed: Documents, documents: Control):
+def test_another_key_file_opens_no_secrets(sealed: Documents, documents: ControlStore):
     with pytest.raises(InvalidKey):
         open_secrets(documents, WrappingKey(bytes(range(32))), act=ACT)
 
 
-def test_without_the_key_file_sealed_secrets_are_not_touched(sealed: Documents, documents: Control):
+def test_without_the_key_file_sealed_secrets_are_not_touched(
+    sealed: Documents, documents: ControlStore
+):
     with pytest.raises(InvalidKey, match="key file"):
         open_secrets(documents, None, act=ACT)
 
 
 def test_secrets_from_before_there_was_a_key_are_sealed_with_the_first_use(
-    documents: Control, server: WrappingKey, tmp_path: Path
+    documents: ControlStore, server: WrappingKey, tmp_path: Path
 ):
     assert open_secrets(documents, None, act=ACT) is documents
     documents.put("credential", "alice", {"word": "xylophone"})
@@ -90,15 +94,17 @@ def test_secrets_from_before_there_was_a_key_are_sealed_with_the_first_use(
 
 
 def test_passwords_tokens_and_the_door_work_on_sealed_documents(
-    sealed: Documents, documents: Control, tmp_path: Path
+    sealed: Documents, documents: ControlStore, tmp_path: Path
 ):
     set_password(sealed, "alice", "correct horse", now=ACT.at)
     text, _token = create_token(sealed, "alice", now=ACT.at)
     assert find_token(sealed, text, now=ACT.at) is not None
-    door = Doorkeeper(
-        sealed, lambda: Authority(roles={"alice": Role("alice", login=True)}), journal=[].append
+    door = RuleAuthenticator(
+        sealed,
+        lambda: Authority(roles={"alice": DatabaseRole("alice", login=True)}),
+        journal=[].append,
     )
-    visitor = Visitor("alice", "192.0.2.1", is_encrypted=True)
+    visitor = ClientInfo("alice", "192.0.2.1", is_encrypted=True)
     assert door.check_password(visitor, "correct horse") == "password"
     account = get_account(sealed, "alice")
     documents.close()
@@ -109,7 +115,7 @@ def test_passwords_tokens_and_the_door_work_on_sealed_documents(
 
 
 def test_secrets_and_the_databases_key_survive_a_new_server_key(
-    sealed: Documents, documents: Control, server: WrappingKey, tmp_path: Path
+    sealed: Documents, documents: ControlStore, server: WrappingKey, tmp_path: Path
 ):
     sealed.put("secret", "x", {"a": 1})
     before = database_key(documents, server, act=ACT)
@@ -120,7 +126,7 @@ def test_secrets_and_the_databases_key_survive_a_new_server_key(
     assert len(bytes.fromhex(before)) == 32
 
 
-def test_a_database_is_destroyed_with_its_key(documents: Control, server: WrappingKey):
+def test_a_database_is_destroyed_with_its_key(documents: ControlStore, server: WrappingKey):
     database_key(documents, server, act=ACT)
     destroy_key(documents, FILE_KEY, act=ACT)
     with pytest.raises(InvalidKey):
@@ -128,7 +134,7 @@ def test_a_database_is_destroyed_with_its_key(documents: Control, server: Wrappi
 
 
 def test_the_file_of_an_encrypted_database_holds_no_plaintext(
-    documents: Control, server: WrappingKey, tmp_path: Path
+    documents: ControlStore, server: WrappingKey, tmp_path: Path
 ):
     """DuckDB writes encrypted files with the module of its httpfs extension only."""
     import duckdb

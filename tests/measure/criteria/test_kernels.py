@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 
 from discreet.measure.classes import histogram
 from discreet.measure.criteria import l_diversity, likeness, t_closeness
-from discreet.measure.criteria.evaluate import evaluate
+from discreet.measure.criteria.evaluate import evaluate_column
 from discreet.measure.criteria.t_closeness import Overall
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.measure.classes import Cells, Groups
+    from discreet.measure.classes import Cells, ClassHistograms
 
 # Rows of (quasi-identifier, quasi-identifier, sensitive value); None is a missing value.
 rows = st.lists(
@@ -81,7 +81,7 @@ def overall_of(data) -> Overall:
 
 
 def scores_of(
-    cells: Cells, kernels: dict[str, Callable[[Groups], NDArray[np.float64]]]
+    cells: Cells, kernels: dict[str, Callable[[ClassHistograms], NDArray[np.float64]]]
 ) -> dict[str, dict[tuple, float]]:
     """Return each kernel's number of each class by its quasi-identifiers."""
     engine = cells.subject.table.engine
@@ -145,7 +145,7 @@ def test_every_diversity_is_its_definition(cells_of, data, l):
         {
             "distinct": l_diversity.distinct,
             "probabilistic": l_diversity.probabilistic,
-            "confidence": l_diversity.confidence,
+            "confidence": l_diversity.guessing_confidence,
             "entropy": l_diversity.entropy,
             "recursive": lambda groups: l_diversity.recursive(groups, l),
         },
@@ -245,7 +245,7 @@ def test_every_likeness_is_its_definition(cells_of, data):
 def levels_of(cells: Cells, overall: Overall) -> dict[str, float]:
     return {
         name: tally.level
-        for name, tally in evaluate(histogram(cells, 0), overall, ()).tallies.items()
+        for name, tally in evaluate_column(histogram(cells, 0), overall, ()).tallies.items()
     }
 
 

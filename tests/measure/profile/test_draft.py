@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.profile import Draft, draft_policy
+from discreet.measure.profile import PolicyDraft, draft_policy
 from discreet.policy.load import parse_policy
-from discreet.policy.model import KAnonymity, LDiversity, Role
+from discreet.policy.model import ColumnRole, KAnonymity, LDiversity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from discreet.engines.engine import Engine
 
 
-def draft(data: pa.Table, label: str = "people") -> Draft:
+def draft(data: pa.Table, label: str = "people") -> PolicyDraft:
     found = open_table(data)
     return draft_policy([Table(found.engine, found.relation, found.columns, label)])
 
 
-def roles(found: Draft) -> dict[str, Role]:
+def roles(found: PolicyDraft) -> dict[str, ColumnRole]:
     return {column.guess.column: column.guess.role for column in found.tables[0].columns}
 
 
@@ -121,7 +121,7 @@ COLORS = draft(pa.table({"color": ["red", "blue"] * 20}))
 def test_any_column_name_survives(name: str) -> None:
     table = COLORS.tables[0]
     column = replace(table.columns[0], guess=replace(table.columns[0].guess, column=name))
-    text = Draft((replace(table, columns=(column,)),)).to_yaml()
+    text = PolicyDraft((replace(table, columns=(column,)),)).to_yaml()
     assert [column.name for column in parse_policy(text).tables["people"].columns] == [name]
 
 
@@ -193,23 +193,23 @@ def test_the_safe_harbor_list_shows_found_and_missing_kinds() -> None:
 
 def test_the_adult_table_gets_sensible_roles(shared_data: Path) -> None:
     found = roles(draft_policy([open_table(str(shared_data / "adult" / "adult.csv"))]))
-    assert found.pop("salary-class") is Role.SENSITIVE
-    assert set(found.values()) == {Role.QUASI_IDENTIFIER}
+    assert found.pop("salary-class") is ColumnRole.SENSITIVE
+    assert set(found.values()) == {ColumnRole.QUASI_IDENTIFIER}
 
 
 def test_the_adult_table_with_names_gets_sensible_roles(shared_data: Path) -> None:
     source = shared_data / "adult_with_pii" / "adult_with_pii.csv"
     drafted = draft_policy([open_table(str(source))])
     found = roles(drafted)
-    assert found["Name"] is Role.IDENTIFIER
+    assert found["Name"] is ColumnRole.IDENTIFIER
     quasi = ("DOB", "Zip", "Age", "Sex", "Race", "Occupation", "Marital Status", "Country")
-    assert {found[name] for name in quasi} == {Role.QUASI_IDENTIFIER}
+    assert {found[name] for name in quasi} == {ColumnRole.QUASI_IDENTIFIER}
     sensitive = ("Target", "Capital Gain", "Capital Loss")
-    assert {found[name] for name in sensitive} == {Role.SENSITIVE}
+    assert {found[name] for name in sensitive} == {ColumnRole.SENSITIVE}
     assert "7,847 of 32,563 people are unique on it" in drafted.to_yaml()
-    assert parse_policy(drafted.to_yaml()).tables["adult_with_pii"].with_role(Role.IDENTIFIER) == (
-        "Name",
-    )
+    assert parse_policy(drafted.to_yaml()).tables["adult_with_pii"].with_role(
+        ColumnRole.IDENTIFIER
+    ) == ("Name",)
 
 
 def test_names_are_found_when_the_header_says_nothing(shared_data: Path) -> None:
@@ -218,5 +218,5 @@ def test_names_are_found_when_the_header_says_nothing(shared_data: Path) -> None
     data = csv.read_csv(shared_data / "adult_with_pii" / "adult_with_pii.csv")
     nameless = data.rename_columns([f"c{number}" for number in range(data.num_columns)])
     found = roles(draft(nameless))
-    assert found["c0"] is Role.IDENTIFIER
-    assert {found[f"c{number}"] for number in (1, 2, 10, 14)} == {Role.QUASI_IDENTIFIER}
+    assert found["c0"] is ColumnRole.IDENTIFIER
+    assert {found[f"c{number}"] for number in (1, 2, 10, 14)} == {ColumnRole.QUASI_IDENTIFIER}

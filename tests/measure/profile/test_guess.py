@@ -11,15 +11,15 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.connect import open_table
-from discreet.measure.profile import Guess, guess_roles
+from discreet.measure.profile import RoleGuess, guess_roles
 from discreet.measure.profile.checksums import passes_bsn, passes_luhn
-from discreet.policy.model import Role
+from discreet.policy.model import ColumnRole
 
 RANDOM = random.Random(7)
 ROWS = 400
 
 
-def guess(name: str, values: list[Any]) -> Guess:
+def guess(name: str, values: list[Any]) -> RoleGuess:
     return guess_roles(open_table(pa.table({name: values})))[name]
 
 
@@ -59,29 +59,29 @@ def test_an_identifier_is_found_under_a_name_without_meaning(
     meaning: str, values: list[Any]
 ) -> None:
     found = guess("c1", values)
-    assert (found.role, found.meaning) == (Role.IDENTIFIER, meaning)
+    assert (found.role, found.meaning) == (ColumnRole.IDENTIFIER, meaning)
 
 
 def test_e_mails_behind_thousands_of_innocent_rows_are_found() -> None:
     found = guess("remark", ["ok", "late", "paid"] * 1000 + ["anna@example.org"])
-    assert (found.role, found.meaning) == (Role.IDENTIFIER, "e-mail address")
+    assert (found.role, found.meaning) == (ColumnRole.IDENTIFIER, "e-mail address")
     assert "1 of 3,001" in found.reason
 
 
 @pytest.mark.parametrize(
     ("name", "role"),
     [
-        ("name", Role.IDENTIFIER),
-        ("street", Role.IDENTIFIER),
-        ("passport_number", Role.IDENTIFIER),
-        ("age", Role.QUASI_IDENTIFIER),
-        ("nationality", Role.QUASI_IDENTIFIER),
-        ("diagnosis", Role.SENSITIVE),
-        ("religion", Role.SENSITIVE),
-        ("income", Role.SENSITIVE),
+        ("name", ColumnRole.IDENTIFIER),
+        ("street", ColumnRole.IDENTIFIER),
+        ("passport_number", ColumnRole.IDENTIFIER),
+        ("age", ColumnRole.QUASI_IDENTIFIER),
+        ("nationality", ColumnRole.QUASI_IDENTIFIER),
+        ("diagnosis", ColumnRole.SENSITIVE),
+        ("religion", ColumnRole.SENSITIVE),
+        ("income", ColumnRole.SENSITIVE),
     ],
 )
-def test_a_name_decides_where_content_says_nothing(name: str, role: Role) -> None:
+def test_a_name_decides_where_content_says_nothing(name: str, role: ColumnRole) -> None:
     values = [f"v{number}" for number in range(30)] * 20
     assert guess(name, values).role is role
 
@@ -92,11 +92,11 @@ def test_an_empty_column_keeps_the_role_of_its_name() -> None:
         pa.table({"email": pa.array(nothing, pa.string()), "c1": pa.array(nothing, pa.string())})
     )
     roles = {name: found.role for name, found in guess_roles(table).items()}
-    assert roles == {"email": Role.IDENTIFIER, "c1": Role.INSENSITIVE}
+    assert roles == {"email": ColumnRole.IDENTIFIER, "c1": ColumnRole.INSENSITIVE}
 
 
 def test_whether_somebody_has_a_phone_names_nobody() -> None:
-    assert guess("phone", [True, False] * 200).role is not Role.IDENTIFIER
+    assert guess("phone", [True, False] * 200).role is not ColumnRole.IDENTIFIER
 
 
 @pytest.mark.parametrize(
@@ -113,38 +113,38 @@ def test_whether_somebody_has_a_phone_names_nobody() -> None:
 )
 def test_what_outsiders_know_is_found_by_content(values: list[Any], meaning: str) -> None:
     found = guess("c1", values)
-    assert (found.role, found.meaning) == (Role.QUASI_IDENTIFIER, meaning)
+    assert (found.role, found.meaning) == (ColumnRole.QUASI_IDENTIFIER, meaning)
 
 
 def test_diagnoses_are_found_by_content() -> None:
     codes = [f"{letter}{number}.{number % 9}" for letter in "EIJ" for number in range(10, 40)]
-    assert guess("c1", codes * 5).role is Role.SENSITIVE
+    assert guess("c1", codes * 5).role is ColumnRole.SENSITIVE
 
 
 def test_a_date_beats_a_sensitive_word() -> None:
     values = [dt.date(2020, 1, 1) + dt.timedelta(days=n % 50) for n in range(ROWS)]
-    assert guess("diagnosis_date", values).role is Role.QUASI_IDENTIFIER
+    assert guess("diagnosis_date", values).role is ColumnRole.QUASI_IDENTIFIER
 
 
 def test_an_unknown_column_that_sets_people_apart_is_a_quasi_identifier() -> None:
     found = guess("zork", [1.5] * 300 + [2.25])
-    assert (found.role, found.confidence) == (Role.QUASI_IDENTIFIER, "low")
+    assert (found.role, found.confidence) == (ColumnRole.QUASI_IDENTIFIER, "low")
     assert "1 of 301 people is unique on it" in found.reason
 
 
 def test_an_unknown_column_on_which_nobody_stands_out_is_insensitive() -> None:
     found = guess("zork", ["red", "green"] * 100)
-    assert (found.role, found.confidence) == (Role.INSENSITIVE, "low")
+    assert (found.role, found.confidence) == (ColumnRole.INSENSITIVE, "low")
 
 
 def test_random_numbers_are_not_taken_for_national_numbers() -> None:
     found = guess("c1", [RANDOM.uniform(0, 1e10) for _ in range(ROWS)])
-    assert found.role is Role.QUASI_IDENTIFIER
+    assert found.role is ColumnRole.QUASI_IDENTIFIER
 
 
 def test_the_key_of_a_person_that_repeats_is_an_identifier() -> None:
     found = guess("patient_id", [f"P{n % 90}" for n in range(ROWS)])
-    assert (found.role, found.meaning) == (Role.IDENTIFIER, "person key")
+    assert (found.role, found.meaning) == (ColumnRole.IDENTIFIER, "person key")
 
 
 def test_a_reason_quotes_no_cell() -> None:

@@ -15,7 +15,7 @@ from discreet.measure.profile.identifiers import (
     PATTERN,
     PATTERNS,
     SAFE_HARBOR,
-    Pattern,
+    IdentifierPattern,
     chance_of,
     recognize_number,
 )
@@ -89,7 +89,7 @@ def test_a_pattern_leaves_a_near_miss_alone(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
-def test_a_pattern_has_no_backslash_and_no_special_group(pattern: Pattern) -> None:
+def test_a_pattern_has_no_backslash_and_no_special_group(pattern: IdentifierPattern) -> None:
     assert "\\" not in pattern.regex
     assert "(?" not in pattern.regex
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from discreet.engines.connect import open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
-from discreet.measure.profile import Draft, draft_policy
+from discreet.measure.profile import PolicyDraft, draft_policy
 
 PATIENTS = pa.table({"id": [f"P{n}" for n in range(100)], "age": [n % 80 for n in range(100)]})
 VISITS = pa.table({"visit_id": list(range(300)), "patient_id": [f"P{n % 90}" for n in range(300)]})
@@ -18,12 +18,12 @@ def named(data: pa.Table, label: str, engine: DuckDB | None = None) -> Table:
     return Table(found.engine, found.relation, found.columns, label)
 
 
-def draft(*, together: bool, visits: pa.Table = VISITS) -> Draft:
+def draft(*, together: bool, visits: pa.Table = VISITS) -> PolicyDraft:
     home = DuckDB() if together else None
     return draft_policy([named(PATIENTS, "patients", home), named(visits, "visits", home)])
 
 
-def references(found: Draft) -> dict[str, tuple[str, str]]:
+def references(found: PolicyDraft) -> dict[str, tuple[str, str]]:
     return {
         f"{table.name}.{column.guess.column}": column.references
         for table in found.tables

@@ -9,10 +9,10 @@ from discreet.measure.profile.vocabulary import (
     is_id_name,
     is_key_of,
     is_person_id_name,
-    recognize,
-    words,
+    recognize_concept,
+    split_words,
 )
-from discreet.policy.model import Role
+from discreet.policy.model import ColumnRole
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ from discreet.policy.model import Role
     ],
 )
 def test_a_name_is_understood(name: str, concept: str) -> None:
-    found = recognize(name)
+    found = recognize_concept(name)
     assert found is not None
     assert found.name == concept
 
@@ -70,15 +70,15 @@ def test_a_name_is_understood(name: str, concept: str) -> None:
     "name", ["c1", "x", "product_name", "file_name", "fnlwgt", "Q1A", "", "🙂"]
 )
 def test_a_name_without_meaning_is_not_understood(name: str) -> None:
-    assert recognize(name) is None
+    assert recognize_concept(name) is None
 
 
 def test_every_role_has_words() -> None:
-    assert {concept.role for concept in CONCEPTS} == set(Role)
+    assert {concept.role for concept in CONCEPTS} == set(ColumnRole)
 
 
 def test_words_are_split_at_capitals_signs_and_digits() -> None:
-    assert words("HTTPServerId_2") == ("http", "server", "id", "2")
+    assert split_words("HTTPServerId_2") == ("http", "server", "id", "2")
 
 
 @pytest.mark.parametrize("name", ["id", "patient_id", "KundenNr", "id_cliente", "visitId"])

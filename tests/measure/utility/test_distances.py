@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from discreet.measure.utility.distances import (
     Labeled,
+    label_unchanged,
     marginal_distance,
     pairwise_distance,
-    unchanged,
 )
 
 ROWS = st.lists(st.integers(0, 20), min_size=6, max_size=6).map(np.array)
@@ -24,7 +24,7 @@ def hidden(values: np.ndarray, size: int, *, domain: int | None = None) -> Label
 
 
 def test_a_column_that_stays_is_told_exactly():
-    column = unchanged(np.array([0, 1, 2]), 3)
+    column = label_unchanged(np.array([0, 1, 2]), 3)
     assert marginal_distance(column, np.array([5, 1, 3])) == 0
     assert pairwise_distance(column, column, np.array([5, 1, 3])) == 0
 
@@ -42,7 +42,7 @@ def test_values_that_the_table_lacks_take_their_part():
 
 def test_pairs_tell_apart_what_marginals_do_not():
     # x and y always agree; each by itself is even, so that hiding one loses no marginal.
-    x, y = unchanged(np.array([0, 1]), 2), hidden(np.array([0, 1]), 2)
+    x, y = label_unchanged(np.array([0, 1]), 2), hidden(np.array([0, 1]), 2)
     rows = np.array([5, 5])
     assert marginal_distance(y, rows) == 0
     assert pairwise_distance(x, y, rows) == pytest.approx(0.5)
@@ -50,7 +50,7 @@ def test_pairs_tell_apart_what_marginals_do_not():
 
 @given(rows=ROWS)
 def test_a_pair_is_at_least_as_far_as_either_of_its_columns(rows):
-    x, y = unchanged(np.array([0, 0, 1, 1, 2, 2]), 3), hidden(np.array([0, 1, 0, 1, 0, 1]), 2)
+    x, y = label_unchanged(np.array([0, 0, 1, 1, 2, 2]), 3), hidden(np.array([0, 1, 0, 1, 0, 1]), 2)
     together = pairwise_distance(x, y, rows)
     assert 0 <= together <= 1
     assert together >= marginal_distance(y, rows) - 1e-12

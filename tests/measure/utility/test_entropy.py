@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.measure.utility.entropy import bits, lost_by_levels, lost_by_ranges
+from discreet.measure.utility.entropy import entropy_bits, lost_by_levels, lost_by_ranges
 
 GROUPS = (np.arange(4), np.array([0, 0, 1, 1]), np.zeros(4, dtype=np.int64))
 COUNTS = st.lists(st.integers(0, 30), min_size=12, max_size=12).map(
@@ -16,15 +16,15 @@ COUNTS = st.lists(st.integers(0, 30), min_size=12, max_size=12).map(
 
 
 def test_a_column_holds_the_entropy_of_its_values():
-    assert bits(np.array([0, 1, 2, 3]), np.array([5, 5, 5, 5])) == pytest.approx(20 * 2)
-    assert bits(np.array([0]), np.array([7])) == 0
-    assert bits(np.array([], dtype=np.int64), np.array([], dtype=np.int64)) == 0
+    assert entropy_bits(np.array([0, 1, 2, 3]), np.array([5, 5, 5, 5])) == pytest.approx(20 * 2)
+    assert entropy_bits(np.array([0]), np.array([7])) == 0
+    assert entropy_bits(np.array([], dtype=np.int64), np.array([], dtype=np.int64)) == 0
 
 
 def test_values_that_stay_lose_nothing_and_hidden_ones_lose_all():
     rows = np.array([1, 2, 3, 4])
     nothing = np.zeros(4, dtype=np.int64)
-    whole = bits(np.arange(4), rows)
+    whole = entropy_bits(np.arange(4), rows)
     assert lost_by_levels(np.stack([rows, nothing, nothing]), GROUPS) == 0
     assert lost_by_levels(np.stack([nothing, nothing, rows]), GROUPS) == pytest.approx(whole)
 
@@ -39,7 +39,7 @@ def test_half_way_up_costs_the_bit_that_tells_two_values_apart():
 def test_levels_lose_between_nothing_and_all(counts):
     rows = counts.sum(axis=0)
     lost = lost_by_levels(counts, GROUPS)
-    assert -1e-6 <= lost <= bits(np.arange(4), rows) + 1e-6
+    assert -1e-6 <= lost <= entropy_bits(np.arange(4), rows) + 1e-6
 
 
 @given(counts=COUNTS)
@@ -59,4 +59,4 @@ def test_the_range_of_everything_loses_all(rows):
     values = np.arange(len(rows))
     lows, highs = np.zeros_like(values), np.full_like(values, len(rows) - 1)
     lost = lost_by_ranges(values, lows, highs, rows, len(rows))
-    assert lost == pytest.approx(bits(values, rows))
+    assert lost == pytest.approx(entropy_bits(values, rows))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import UnknownColumn
-from discreet.measure.utility.tasks import UNKNOWN, cross_validate, split, table_accuracy
+from discreet.measure.utility.tasks import UNKNOWN, cross_validate, split_folds, table_accuracy
 
 ENTRIES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30)), min_size=1, max_size=20).map(
     np.array
@@ -19,16 +19,16 @@ ENTRIES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30)), min_size=1,
 @given(entries=ENTRIES)
 def test_folds_hold_every_row_once_and_every_value_alike(entries):
     target, rows = entries[:, 0], entries[:, 1]
-    folds = split(target, rows)
+    folds = split_folds(target, rows)
     assert (folds.sum(axis=1) == rows).all()
     by_value = np.stack([folds[target == value].sum(axis=0) for value in np.unique(target)])
     assert (by_value.max(axis=1) - by_value.min(axis=1) <= 1).all()
-    assert (split(target, rows) == folds).all()
+    assert (split_folds(target, rows) == folds).all()
 
 
 def test_many_rows_are_drawn_from_in_their_proportions():
     rows = np.array([3_000_000_000, 1_000_000_000])
-    drawn = split(np.array([0, 1]), rows, most=10_000).sum(axis=1)
+    drawn = split_folds(np.array([0, 1]), rows, most=10_000).sum(axis=1)
     # Binomial: six standard deviations are below 600 rows.
     assert abs(drawn.sum() - 10_000) < 600
     assert abs(drawn[0] - 3 * drawn[1]) < 1_200
@@ -58,7 +58,7 @@ def test_merged_entries_and_single_rows_are_judged_alike():
     chance = np.random.default_rng(5)
     features = chance.integers(0, 3, size=(300, 2))
     target = (features[:, 0] + chance.integers(0, 2, size=300)) % 3
-    folds = split(target, np.ones(300, dtype=np.int64))
+    folds = split_folds(target, np.ones(300, dtype=np.int64))
     keys, places = np.unique(np.column_stack([features, target]), axis=0, return_inverse=True)
     merged = np.stack([np.bincount(places, folds[:, f], len(keys)) for f in range(5)], axis=1)
     alone = cross_validate(features, target, folds)
@@ -70,7 +70,7 @@ def test_merged_entries_and_single_rows_are_judged_alike():
 def test_what_the_trainer_is_not_told_is_predicted_from_the_rest():
     features = np.array([[0], [1]] * 30)
     target = features[:, 0]
-    folds = split(target, np.ones(60, dtype=np.int64))
+    folds = split_folds(target, np.ones(60, dtype=np.int64))
     told = np.where(np.arange(60) < 20, target, UNKNOWN)
     assert cross_validate(features, target, folds, told=told) == 1
     nothing = np.full(60, UNKNOWN)

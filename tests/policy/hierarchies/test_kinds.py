@@ -16,7 +16,7 @@ from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.numbers import read_numbers
 from discreet.policy.hierarchies.prefix import Prefix
-from discreet.policy.hierarchies.tree import tree_of
+from discreet.policy.hierarchies.tree import build_taxonomy
 from discreet.policy.hierarchies.values import positions, text_of
 
 if TYPE_CHECKING:
@@ -207,18 +207,18 @@ WORLD = {
     ],
 )
 def test_a_short_branch_waits_with_the_label_of_its_group(value: str, expected: list[str]) -> None:
-    assert labels(tree_of(WORLD), value)[1:] == expected
+    assert labels(build_taxonomy(WORLD), value)[1:] == expected
 
 
 def test_a_tree_covers_its_leaves_only() -> None:
-    assert tree_of(WORLD).misses(pa.array(["Japan", "Asia", "japan", None])).to_pylist() == [
+    assert build_taxonomy(WORLD).misses(pa.array(["Japan", "Asia", "japan", None])).to_pylist() == [
         "Asia",
         "japan",
     ]
 
 
 def test_a_tree_finds_numbers_and_booleans_by_value() -> None:
-    tree = tree_of({"low": ["01", "2.0"], "yes": ["TRUE"]})
+    tree = build_taxonomy({"low": ["01", "2.0"], "yes": ["TRUE"]})
     assert labels(tree, 1)[1] == labels(tree, 2.0)[1] == labels(tree, Decimal("2.00"))[1] == "low"
     assert labels(tree, True)[1] == "yes"
 
@@ -242,7 +242,7 @@ def test_a_tree_finds_numbers_and_booleans_by_value() -> None:
     ],
 )
 def test_a_number_finds_the_leaf_that_writes_it_another_way(key: str, number: float) -> None:
-    assert labels(tree_of({"a": [key, "n/a"]}), number)[1] == "a"
+    assert labels(build_taxonomy({"a": [key, "n/a"]}), number)[1] == "a"
 
 
 @given(st.lists(st.integers(-(10**6), 10**6), unique=True, min_size=1), st.integers(0, 3))
@@ -252,8 +252,8 @@ def test_padded_numbers_are_found_where_they_are(found: list[int], zeros: int) -
 
 
 def test_a_number_that_two_leaves_claim_is_missed() -> None:
-    assert len(tree_of({"a": ["01"], "b": ["001"]}).misses(pa.array([1]))) == 1
-    assert labels(tree_of({"a": ["01"], "b": ["1"]}), 1)[1] == "b"
+    assert len(build_taxonomy({"a": ["01"], "b": ["001"]}).misses(pa.array([1]))) == 1
+    assert labels(build_taxonomy({"a": ["01"], "b": ["1"]}), 1)[1] == "b"
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_a_number_that_two_leaves_claim_is_missed() -> None:
 )
 def test_trees_with_empty_or_repeated_places_are_refused(written: dict[str, Any]) -> None:
     with pytest.raises(InvalidHierarchy):
-        tree_of(written)
+        build_taxonomy(written)
 
 
 def test_texts_of_values_have_one_form() -> None:

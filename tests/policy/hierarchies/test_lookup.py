@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import InvalidHierarchy, SourceNotFound
 from discreet.policy.hierarchies.lookup import Lookup, read_lookup
-from discreet.policy.hierarchy import check_nesting, codes
+from discreet.policy.hierarchy import codes, find_nesting_fault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,5 +97,5 @@ def test_every_hierarchy_of_the_benchmark_data_loads_covers_and_nests(shared_dat
     for path in paths:
         hierarchy = read_lookup(path)
         levels = codes(hierarchy, hierarchy.columns[0])
-        assert check_nesting(levels) is None, path
+        assert find_nesting_fault(levels) is None, path
         assert [len(set(level.tolist())) for level in levels][-1] == 1, path

@@ -14,13 +14,19 @@ from hypothesis import strategies as st
 from discreet.errors import CriteriaUnreachable, WrongUsage
 from discreet.measure.criteria.t_closeness import Overall
 from discreet.policy import model
-from discreet.release.anonymize.attribute import Attribute
+from discreet.release.anonymize.attribute import CodedAttribute
 from discreet.release.anonymize.cells import keep_or_hide, suppress_cells_greedily
-from discreet.release.anonymize.frequencies import Frequencies, Histogram, label
+from discreet.release.anonymize.frequencies import Frequencies, Histogram, label_rows
 from discreet.release.anonymize.judge import Judge
 from discreet.release.anonymize.optimal_cells import suppress_cells_optimally
 from discreet.release.anonymize.problem import Problem
-from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, loss, suppressed_rows, tighten
+from discreet.release.anonymize.recoding import (
+    SUPPRESSED,
+    Recoding,
+    loss,
+    suppressed_rows,
+    tighten_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +59,7 @@ def build(
         histograms=(Histogram(each, cells[:, 3], one, units),),
         people=None if units is None else (each, units),
     )
-    table = loose.merge(*label([(cells[:, j], 3) for j in range(3)]))
+    table = loose.merge(*label_rows([(cells[:, j], 3) for j in range(3)]))
     values, top = np.arange(3), np.zeros(3, dtype=np.int64)
     kinds = [
         ((values, top), True),
@@ -61,7 +67,7 @@ def build(
         ((values, top), False),
     ]
     attributes = tuple(
-        Attribute(
+        CodedAttribute(
             name,
             groups,
             tuple(np.bincount(level) / 3 for level in groups),
@@ -108,7 +114,7 @@ def least_hidden(problem: Problem) -> float | None:
         gone = given_classes == SUPPRESSED
         if problem.table.rows[gone].sum() > problem.limit:
             continue
-        found = tighten(choices, given_classes)
+        found = tighten_labels(choices, given_classes)
         kept = problem.table.take(~gone)
         if len(kept) and not problem.judge.holds(kept, found.classes[~gone], len(found)).all():
             continue

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.release.anonymize.frequencies import Frequencies, Histogram, label, number
+from discreet.release.anonymize.frequencies import Frequencies, Histogram, label_rows, renumber_keys
 
 CODES = st.integers(0, 3)
 # combination, sensitive value, person
@@ -31,7 +31,7 @@ def frequencies(rows: list[tuple[int, int, int]], *, has_units: bool) -> Frequen
 
 
 def relabelled(labels: tuple[int, ...]) -> tuple[np.ndarray, int]:
-    return number(np.array(labels, dtype=np.int64), 4)
+    return renumber_keys(np.array(labels, dtype=np.int64), 4)
 
 
 @given(ROWS, LABELS)
@@ -88,7 +88,7 @@ def test_what_is_taken_is_what_is_left_of_the_rows(rows, chosen, has_units):
 def test_labels_follow_the_order_of_the_codes_and_tell_them_apart(pairs):
     """Cardinalities whose product is beyond 64 bits are numbered on the way."""
     first, second = (np.array(column) for column in zip(*pairs, strict=True))
-    labels, count = label([(first, 10), (second, 2**41), (second, 2**41)])
+    labels, count = label_rows([(first, 10), (second, 2**41), (second, 2**41)])
     ranked = {pair: rank for rank, pair in enumerate(sorted(set(pairs)))}
     assert labels.tolist() == [ranked[pair] for pair in pairs]
     assert count == len(ranked)
@@ -96,6 +96,6 @@ def test_labels_follow_the_order_of_the_codes_and_tell_them_apart(pairs):
 
 @pytest.mark.parametrize("bound", [1, 1024, 1025, 2**40, 2**61])
 def test_no_keys_have_no_numbers_whatever_bounds_them(bound):
-    numbers, count = number(np.array([], dtype=np.int64), bound)
+    numbers, count = renumber_keys(np.array([], dtype=np.int64), bound)
     assert (numbers.tolist(), count) == ([], 0)
-    assert label([(np.array([], dtype=np.int32), bound)])[1] == 0
+    assert label_rows([(np.array([], dtype=np.int32), bound)])[1] == 0

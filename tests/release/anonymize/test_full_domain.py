@@ -14,8 +14,8 @@ from discreet.errors import CriteriaUnreachable, WrongUsage
 from discreet.measure.criteria.t_closeness import Overall
 from discreet.policy import model
 from discreet.release.anonymize import full_domain, metrics, recoding
-from discreet.release.anonymize.attribute import Attribute
-from discreet.release.anonymize.frequencies import Frequencies, Histogram, label
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import Frequencies, Histogram, label_rows
 from discreet.release.anonymize.judge import Judge
 from discreet.release.anonymize.minimal import minimal_nodes
 from discreet.release.anonymize.problem import Population, Problem
@@ -23,11 +23,11 @@ from discreet.release.anonymize.problem import Population, Problem
 METRICS = [*metrics.METRICS.values(), metrics.classification(0)]
 
 
-def attribute(name: str, levels: list[list[int]], weight: float = 1.0) -> Attribute:
+def attribute(name: str, levels: list[list[int]], weight: float = 1.0) -> CodedAttribute:
     groups = tuple(np.array(level, dtype=np.int64) for level in levels)
     size = len(groups[0])
     shares = tuple(np.bincount(level) / size for level in groups)
-    return Attribute(name, groups, shares, 1 / size, weight)
+    return CodedAttribute(name, groups, shares, 1 / size, weight)
 
 
 def nested(size: int, cuts: list[int]) -> list[list[int]]:
@@ -286,7 +286,7 @@ def _with_population(
     table, people = problem.table, problem.population
     assert people is not None
     codes = np.concatenate([table.codes, people.codes])
-    labels, count = label(
+    labels, count = label_rows(
         [
             (attribute.groups[level][codes[:, j]], attribute.cardinalities[level])
             for j, (attribute, level) in enumerate(zip(problem.attributes, node, strict=True))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.engines.connect import open_table
-from discreet.measure.classes import group
-from discreet.measure.subject import bind
+from discreet.measure.classes import group_cells
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import read_lookup
 from discreet.release.anonymize import metrics, recoding
@@ -67,13 +67,13 @@ def adult(folder: Path, criteria: tuple[model.Criterion, ...], suppress: float) 
         for name in COLUMNS
     }
     columns = tuple(
-        model.Column(name, model.Role.QUASI_IDENTIFIER, hierarchy=hierarchies[name])
+        model.ColumnPolicy(name, model.ColumnRole.QUASI_IDENTIFIER, hierarchy=hierarchies[name])
         for name in COLUMNS
     )
-    occupation = model.Column("occupation", model.Role.SENSITIVE)
-    policy = model.Table("adult", (*columns, occupation), criteria=criteria)
-    bound = bind(open_table(str(folder / "adult.csv"), delimiter=";"), policy=policy)
-    return read_problem(group(bound.subject), bound, criteria, suppress=suppress).problem
+    occupation = model.ColumnPolicy("occupation", model.ColumnRole.SENSITIVE)
+    policy = model.TablePolicy("adult", (*columns, occupation), criteria=criteria)
+    bound = bind_roles(open_table(str(folder / "adult.csv"), delimiter=";"), policy=policy)
+    return read_problem(group_cells(bound.subject), bound, criteria, suppress=suppress).problem
 
 
 def golden(folder: Path, file: str) -> dict[tuple[str, str, str], dict[str, str]]:

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from discreet.cli.anonymize import HELP
 from discreet.engines.connect import open_table
 from discreet.errors import CriteriaUnreachable, WrongUsage
-from discreet.measure.classes import group
+from discreet.measure.classes import group_cells
 from discreet.measure.criteria.t_closeness import Overall
-from discreet.measure.subject import bind
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import read_lookup
 from discreet.release.anonymize import local
-from discreet.release.anonymize.attribute import Attribute
-from discreet.release.anonymize.frequencies import Frequencies, Histogram, label
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import Frequencies, Histogram, label_rows
 from discreet.release.anonymize.judge import Judge, holds_as_one
 from discreet.release.anonymize.local import recode_locally
 from discreet.release.anonymize.problem import Problem
@@ -33,7 +33,7 @@ from discreet.release.anonymize.recoding import (
     generalize,
     loss,
     suppressed_rows,
-    tighten,
+    tighten_labels,
 )
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ CRITERIA = [
 ]
 
 
-def attribute(name: str, *levels: np.ndarray, **kind: bool) -> Attribute:
+def attribute(name: str, *levels: np.ndarray, **kind: bool) -> CodedAttribute:
     size = len(levels[0])
     groups = (*levels, np.zeros(size, dtype=np.int64))
     known = size - kind.get("has_missing", False)
     shares = tuple(np.bincount(level) / known for level in groups[:-1])
-    return Attribute(name, groups, (*shares, np.ones(1)), 1 / known, **kind)
+    return CodedAttribute(name, groups, (*shares, np.ones(1)), 1 / known, **kind)
 
 
 def build(
@@ -83,7 +83,7 @@ def build(
         people=None if units is None else (each, units),
     )
     sizes = (AGES + 1, ZIPS, SEXES)
-    table = loose.merge(*label([(cells[:, j], size) for j, size in enumerate(sizes)]))
+    table = loose.merge(*label_rows([(cells[:, j], size) for j, size in enumerate(sizes)]))
     attributes = (
         attribute("age", np.arange(AGES + 1), is_range=True, has_missing=True),
         attribute("zip", np.arange(ZIPS), np.arange(ZIPS) // 2),
@@ -220,7 +220,7 @@ def test_gathering_where_the_lattice_is_too_large_meets_the_criteria(rows, crite
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "MOST_NODES", 0)
         patch.setattr(local, "LEAST_BLOCK", 4)
-        patch.setattr(local, "WORK", 1)
+        patch.setattr(local, "REFINEMENT_WORK", 1)
         try:
             recoding = recode_locally(problem)
         except CriteriaUnreachable:
@@ -281,17 +281,17 @@ def adult(shared_data, *criteria: model.Criterion) -> Problem:
         "workclass",
     ]
     columns = [
-        model.Column(
+        model.ColumnPolicy(
             name,
-            model.Role.QUASI_IDENTIFIER,
+            model.ColumnRole.QUASI_IDENTIFIER,
             hierarchy=read_lookup(folder / "hierarchies" / f"adult_hierarchy_{name}.csv"),
         )
         for name in names
     ]
-    columns.append(model.Column("occupation", model.Role.SENSITIVE))
-    policy = model.Table("adult", tuple(columns), criteria=criteria)
-    bound = bind(open_table(str(folder / "adult.csv"), delimiter=";"), policy=policy)
-    return read_problem(group(bound.subject), bound, criteria).problem
+    columns.append(model.ColumnPolicy("occupation", model.ColumnRole.SENSITIVE))
+    policy = model.TablePolicy("adult", tuple(columns), criteria=criteria)
+    bound = bind_roles(open_table(str(folder / "adult.csv"), delimiter=";"), policy=policy)
+    return read_problem(group_cells(bound.subject), bound, criteria).problem
 
 
 @pytest.mark.parametrize(("k", "most"), [(5, 0.0275), (10, 0.0428)])
@@ -325,7 +325,7 @@ def test_little_is_lost_and_not_always_the_least_so_that_nothing_promises_it():
         classes = np.empty(7, dtype=np.int64)
         for number, part in enumerate(parts):
             classes[part] = number
-        least = min(least, loss(problem, tighten(problem, classes)))
+        least = min(least, loss(problem, tighten_labels(problem, classes)))
     found = loss(problem, recode_locally(problem))
     assert 0.33 < least < found <= best_single_node(problem)
     assert "least loss" not in HELP

@@ -13,11 +13,11 @@ from pyarrow import csv
 
 from discreet.engines.connect import open_table
 from discreet.errors import CriteriaUnreachable
-from discreet.measure.classes import group
-from discreet.measure.subject import bind
+from discreet.measure.classes import group_cells
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import read_lookup
-from discreet.release.anonymize.methods import solve
+from discreet.release.anonymize.methods import solve_problem
 from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED, suppressed_rows
 
@@ -51,24 +51,29 @@ def read(path: Path, delimiter: str) -> pa.Table:
     return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=delimiter))
 
 
-def columns_of(path: Path, quasi: Sequence[str], sensitive: str | None) -> list[model.Column]:
+def columns_of(path: Path, quasi: Sequence[str], sensitive: str | None) -> list[model.ColumnPolicy]:
     """Return columns with the hierarchies that lie beside the table, or those that are drafted."""
     columns = []
     for name in quasi:
         files = [*(path.parent / "hierarchies").glob(f"*_hierarchy_{name}.csv")]
         hierarchy = read_lookup(files[0]) if files else None
-        columns.append(model.Column(name, model.Role.QUASI_IDENTIFIER, hierarchy=hierarchy))
+        columns.append(
+            model.ColumnPolicy(name, model.ColumnRole.QUASI_IDENTIFIER, hierarchy=hierarchy)
+        )
     if sensitive is not None:
-        columns.append(model.Column(sensitive, model.Role.SENSITIVE))
+        columns.append(model.ColumnPolicy(sensitive, model.ColumnRole.SENSITIVE))
     return columns
 
 
 def make_problem(
-    table: pa.Table, columns: Sequence[model.Column], *criteria: model.Criterion, suppress: float
+    table: pa.Table,
+    columns: Sequence[model.ColumnPolicy],
+    *criteria: model.Criterion,
+    suppress: float,
 ) -> Problem:
-    policy = model.Table("people", tuple(columns), criteria=criteria)
-    bound = bind(open_table(table), policy=policy)
-    return read_problem(group(bound.subject), bound, criteria, suppress=suppress).problem
+    policy = model.TablePolicy("people", tuple(columns), criteria=criteria)
+    bound = bind_roles(open_table(table), policy=policy)
+    return read_problem(group_cells(bound.subject), bound, criteria, suppress=suppress).problem
 
 
 def require_sound(problem: Problem, recoding: Recoding) -> None:
@@ -119,9 +124,9 @@ def solve_at_random(folder: Path, seed: int) -> None:
         *criteria,
         suppress=float(chance.choice([0, 0, 0.01, 0.05, 1])),
     )
-    release = model.Release(method=METHODS[seed % len(METHODS)])
+    release = model.ReleasePolicy(method=METHODS[seed % len(METHODS)])
     try:
-        recoding = solve(problem, release, seconds=2)
+        recoding = solve_problem(problem, release, seconds=2)
     except CriteriaUnreachable:
         return
     require_sound(problem, recoding)
@@ -135,7 +140,7 @@ def test_the_default_method_recodes_the_accidents_at_k_2(shared_data, has_hierar
     table = read(path, ";")
     columns = columns_of(path if has_hierarchies else Path("nowhere"), table.column_names, None)
     problem = make_problem(table, columns, model.KAnonymity(2), suppress=0)
-    recoding = solve(problem, model.Release(), seconds=1)
+    recoding = solve_problem(problem, model.ReleasePolicy(), seconds=1)
     require_sound(problem, recoding)
 
 
@@ -149,7 +154,7 @@ def test_the_default_method_recodes_samples_of_adult_at_k_2(shared_data, seed):
     problem = make_problem(
         table, columns_of(path, table.column_names, None), model.KAnonymity(2), suppress=0
     )
-    require_sound(problem, solve(problem, model.Release(), seconds=1))
+    require_sound(problem, solve_problem(problem, model.ReleasePolicy(), seconds=1))
 
 
 @pytest.mark.parametrize("seed", SHORT)

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 
 from discreet.engines.connect import open_table
 from discreet.errors import CriteriaUnreachable, WrongUsage
-from discreet.measure.classes import group
+from discreet.measure.classes import group_cells
 from discreet.measure.criteria.t_closeness import Overall
-from discreet.measure.subject import bind
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import read_lookup
 from discreet.policy.hierarchies.prefix import Prefix
-from discreet.release.anonymize.attribute import Attribute
-from discreet.release.anonymize.frequencies import Frequencies, Histogram, label
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import Frequencies, Histogram, label_rows
 from discreet.release.anonymize.judge import Judge
 from discreet.release.anonymize.mondrian import partition_loosely, partition_strictly
 from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, class_losses, loss
 
-QUASI = model.Role.QUASI_IDENTIFIER
+QUASI = model.ColumnRole.QUASI_IDENTIFIER
 METHODS = [partition_strictly, partition_loosely]
 
 CRITERIA = [
@@ -46,13 +46,13 @@ AGES, ZIPS, SEXES, DISEASES = 9, 6, 2, 3
 def read(frame: pd.DataFrame, *criteria: model.Criterion) -> Problem:
     """Age is a range, zip has a hierarchy of three levels, the table is read from an engine."""
     known = {
-        "age": model.Column("age", QUASI),
-        "zip": model.Column("zip", QUASI, hierarchy=Prefix((1,))),
-        "sex": model.Column("sex", QUASI),
+        "age": model.ColumnPolicy("age", QUASI),
+        "zip": model.ColumnPolicy("zip", QUASI, hierarchy=Prefix((1,))),
+        "sex": model.ColumnPolicy("sex", QUASI),
     }
     columns = tuple(known[name] for name in frame.columns)
-    bound = bind(open_table(frame), policy=model.Table("people", columns))
-    return read_problem(group(bound.subject), bound, criteria).problem
+    bound = bind_roles(open_table(frame), policy=model.TablePolicy("people", columns))
+    return read_problem(group_cells(bound.subject), bound, criteria).problem
 
 
 def build(
@@ -72,7 +72,7 @@ def build(
         people=None if units is None else (each, units),
     )
     sizes = (AGES + 1, ZIPS, SEXES)
-    table = loose.merge(*label([(cells[:, j], size) for j, size in enumerate(sizes)]))
+    table = loose.merge(*label_rows([(cells[:, j], size) for j, size in enumerate(sizes)]))
     attributes = (
         attribute("age", np.arange(AGES + 1), is_range=True, has_missing=True),
         attribute("zip", np.arange(ZIPS), np.arange(ZIPS) // 2),
@@ -83,12 +83,12 @@ def build(
     return Problem(table, attributes, judge)
 
 
-def attribute(name: str, *levels: np.ndarray, **kind: bool) -> Attribute:
+def attribute(name: str, *levels: np.ndarray, **kind: bool) -> CodedAttribute:
     size = len(levels[0])
     groups = (*levels, np.zeros(size, dtype=np.int64))
     known = size - kind.get("has_missing", False)
     shares = tuple(np.bincount(level) / known for level in groups[:-1])
-    return Attribute(name, groups, (*shares, np.ones(1)), 1 / known, **kind)
+    return CodedAttribute(name, groups, (*shares, np.ones(1)), 1 / known, **kind)
 
 
 tables = st.lists(
@@ -175,8 +175,8 @@ def test_relaxed_parts_are_strict_parts_cut_further(rows, criteria):
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=4, max_size=40), st.integers(1, 4))
 def test_strict_classes_of_ranges_do_not_overlap(points, k):
     frame = pd.DataFrame(points, columns=["age", "height"])
-    bound = bind(open_table(frame), quasi=["age", "height"])
-    problem = read_problem(group(bound.subject), bound, [model.KAnonymity(k)]).problem
+    bound = bind_roles(open_table(frame), quasi=["age", "height"])
+    problem = read_problem(group_cells(bound.subject), bound, [model.KAnonymity(k)]).problem
     found = partition_strictly(problem)
     low, high = found.lows, found.highs
     meets = (low[:, None] <= high[None]) & (low[None] <= high[:, None])
@@ -262,7 +262,7 @@ def test_adult_loses_less_than_half_of_what_others_lose(shared_data, partition, 
     # The best Mondrian we know of (kaylode, with hierarchies) loses 0.1045 (k=5) and 0.1704 (k=10).
     folder = shared_data / "adult"
     columns = tuple(
-        model.Column(
+        model.ColumnPolicy(
             name,
             QUASI,
             hierarchy=read_lookup(folder / "hierarchies" / f"adult_hierarchy_{name}.csv"),
@@ -270,8 +270,8 @@ def test_adult_loses_less_than_half_of_what_others_lose(shared_data, partition, 
         for name in ADULT
     )
     table = open_table(str(folder / "adult.csv"), delimiter=";")
-    bound = bind(table, policy=model.Table("adult", columns))
-    problem = read_problem(group(bound.subject), bound, [model.KAnonymity(k)]).problem
+    bound = bind_roles(table, policy=model.TablePolicy("adult", columns))
+    problem = read_problem(group_cells(bound.subject), bound, [model.KAnonymity(k)]).problem
     found = partition(problem)
     assert is_reached(problem, found)
     assert loss(problem, found) < most

@@ -9,18 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.policy import model
-from discreet.release.anonymize.attribute import Attribute
-from discreet.release.anonymize.frequencies import Frequencies, label
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import Frequencies, label_rows
 from discreet.release.anonymize.judge import Judge
-from discreet.release.anonymize.peel import best_node, make_walk, peel
+from discreet.release.anonymize.lattice_search import best_node, make_walk, search_lattice
 from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.recoding import at_node, generalize, loss
 
 
-def attribute(name: str, *levels: np.ndarray) -> Attribute:
+def attribute(name: str, *levels: np.ndarray) -> CodedAttribute:
     size = len(levels[0])
     groups = (*levels, np.zeros(size, dtype=np.int64))
-    return Attribute(name, groups, tuple(np.bincount(level) / size for level in groups), 1 / size)
+    return CodedAttribute(
+        name, groups, tuple(np.bincount(level) / size for level in groups), 1 / size
+    )
 
 
 def build(rows: list[tuple[int, int]], *, k: int) -> Problem:
@@ -30,7 +32,7 @@ def build(rows: list[tuple[int, int]], *, k: int) -> Problem:
     )
     cells = np.array(rows, dtype=np.int64)
     loose = Frequencies(cells.astype(np.int32), np.ones(len(rows), dtype=np.int64))
-    table = loose.merge(*label([(cells[:, 0], 8), (cells[:, 1], 6)]))
+    table = loose.merge(*label_rows([(cells[:, 0], 8), (cells[:, 1], 6)]))
     return Problem(table, attributes, Judge((model.KAnonymity(k),)))
 
 
@@ -41,7 +43,7 @@ tables = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5)), min_size=1, m
 @given(rows=tables, k=st.integers(1, 5))
 def test_classes_hold_and_fewer_than_k_rows_are_left(rows, k):
     problem = build(rows, k=k)
-    classes = peel(problem, make_walk(problem))
+    classes = search_lattice(problem, make_walk(problem))
     kept = classes >= 0
     sizes = np.bincount(classes[kept], weights=problem.table.rows[kept])
     assert (sizes >= k).all()
@@ -52,7 +54,7 @@ def test_classes_hold_and_fewer_than_k_rows_are_left(rows, k):
 @given(rows=tables, k=st.integers(1, 5))
 def test_combinations_with_enough_rows_keep_their_values(rows, k):
     problem = build(rows, k=k)
-    classes = peel(problem, make_walk(problem))
+    classes = search_lattice(problem, make_walk(problem))
     members = np.bincount(classes[classes >= 0])
     for place in np.flatnonzero(problem.table.rows >= k):
         assert members[classes[place]] == 1

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.policy import model
-from discreet.release.anonymize.attribute import Attribute
-from discreet.release.anonymize.frequencies import Frequencies, label
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import Frequencies, label_rows
 from discreet.release.anonymize.judge import Judge
 from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.ranges import best_ranges
@@ -26,11 +26,11 @@ def build(rows: list[tuple[int, int]], *, has_missing: bool = False) -> Problem:
     """Ages are all there in some row, or the last one is a missing value."""
     cells = np.array(rows, dtype=np.int32)
     loose = Frequencies(cells, np.ones(len(cells), dtype=np.int64))
-    table = loose.merge(*label([(cells[:, 0], AGES), (cells[:, 1], PROVINCES)]))
+    table = loose.merge(*label_rows([(cells[:, 0], AGES), (cells[:, 1], PROVINCES)]))
     known = AGES - has_missing
     age, province = np.arange(AGES), np.arange(PROVINCES)
     attributes = (
-        Attribute(
+        CodedAttribute(
             "age",
             (age, age * 0),
             (np.full(AGES, 1 / known), np.ones(1)),
@@ -38,7 +38,7 @@ def build(rows: list[tuple[int, int]], *, has_missing: bool = False) -> Problem:
             is_range=True,
             has_missing=has_missing,
         ),
-        Attribute(
+        CodedAttribute(
             "province",
             (province, province * 0),
             (np.full(PROVINCES, 1 / PROVINCES), np.ones(1)),

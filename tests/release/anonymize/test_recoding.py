@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.engines.duckdb import DuckDB
-from discreet.measure.classes import group
-from discreet.measure.subject import bind
+from discreet.measure.classes import group_cells
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
-from discreet.policy.hierarchies.tree import tree_of
-from discreet.policy.model import Column, Role
+from discreet.policy.hierarchies.tree import build_taxonomy
+from discreet.policy.model import ColumnPolicy, ColumnRole
 from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import (
     SUPPRESSED,
@@ -22,10 +22,10 @@ from discreet.release.anonymize.recoding import (
     generalize,
     loss,
     suppressed_rows,
-    tighten,
+    tighten_labels,
 )
 
-TREE = tree_of({"cold": ["ice", "snow"], "warm": {"dry": ["sand"], "wet": ["rain", "mud"]}})
+TREE = build_taxonomy({"cold": ["ice", "snow"], "warm": {"dry": ["sand"], "wet": ["rain", "mud"]}})
 VALUES = ("ice", "snow", "sand", "rain", "mud")
 ROWS = [(value, pay) for value in VALUES for pay in (1, 2, 4, 9, None)]
 
@@ -37,12 +37,12 @@ def problem():
     rows = pa.table({"soil": [row[0] for row in ROWS], "pay": [row[1] for row in ROWS]})
     table = engine.table(engine.load(rows.to_reader()), label="rows")
     columns = (
-        Column("soil", Role.QUASI_IDENTIFIER, hierarchy=TREE),
-        Column("pay", Role.QUASI_IDENTIFIER),
+        ColumnPolicy("soil", ColumnRole.QUASI_IDENTIFIER, hierarchy=TREE),
+        ColumnPolicy("pay", ColumnRole.QUASI_IDENTIFIER),
     )
-    policy = model.Table("rows", columns)
-    bound = bind(table, policy=policy)
-    reading = read_problem(group(bound.subject), bound, [model.KAnonymity(1)])
+    policy = model.TablePolicy("rows", columns)
+    bound = bind_roles(table, policy=policy)
+    reading = read_problem(group_cells(bound.subject), bound, [model.KAnonymity(1)])
     yield reading.problem
     engine.close()
 
@@ -52,7 +52,7 @@ CLASSES = st.lists(st.integers(-1, 4), min_size=len(ROWS), max_size=len(ROWS)).m
 
 @given(CLASSES)
 def test_a_class_covers_its_members_and_no_lower_label_does(problem, classes):
-    recoding = tighten(problem, classes)
+    recoding = tighten_labels(problem, classes)
     soil, pay = problem.attributes
     for index in range(len(recoding)):
         codes = problem.table.codes[recoding.classes == index]
@@ -69,7 +69,7 @@ def test_a_class_covers_its_members_and_no_lower_label_does(problem, classes):
 
 @given(CLASSES)
 def test_loss_is_the_mean_share_of_the_domain(problem, classes):
-    recoding = tighten(problem, classes)
+    recoding = tighten_labels(problem, classes)
     expected = []
     for row, own in enumerate(recoding.classes):
         if own == SUPPRESSED:
@@ -90,7 +90,7 @@ def test_loss_is_the_mean_share_of_the_domain(problem, classes):
 @given(CLASSES, st.permutations(range(5)))
 def test_the_numbers_of_classes_do_not_matter(problem, classes, renumbered):
     other = np.where(classes < 0, classes, np.array(renumbered)[classes])
-    first, second = tighten(problem, classes), tighten(problem, other)
+    first, second = tighten_labels(problem, classes), tighten_labels(problem, other)
     assert np.array_equal(first.classes, second.classes)
     assert np.array_equal(first.lows, second.lows)
 

@@ -13,11 +13,11 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Table
 from discreet.errors import UnsuitableValues, WrongUsage
 from discreet.release.deidentify.date_shifts import shifts_of
-from discreet.release.deidentify.keys import Key
+from discreet.release.deidentify.keys import SecretKey
 from discreet.release.deidentify.kinds import DateShift, Reversible
 from discreet.release.deidentify.pseudonyms import pseudonymize, reidentify
 
-KEY, OTHER = Key(bytes(range(32))), Key(bytes(range(1, 33)))
+KEY, OTHER = SecretKey(bytes(range(32))), SecretKey(bytes(range(1, 33)))
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def opened(engine: Engine, table: pa.Table) -> Table:
     return Table(engine, relation, engine.columns(relation), "visits")
 
 
-def shifted(engine: Engine, table: pa.Table, *names: str, key: Key = KEY, days: int = 365):
+def shifted(engine: Engine, table: pa.Table, *names: str, key: SecretKey = KEY, days: int = 365):
     kinds = dict.fromkeys(names, DateShift(days=days))
     done = pseudonymize(opened(engine, table), kinds, key=key, unit="person")
     return engine.run(done.query)

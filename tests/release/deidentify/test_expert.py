@@ -9,7 +9,7 @@ import pytest
 
 from discreet.engines.connect import open_table
 from discreet.errors import WrongUsage
-from discreet.policy.model import Column, Policy, Role, Table
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy, TablePolicy
 from discreet.release.deidentify.deidentify import determine_source
 from discreet.release.deidentify.expert import THRESHOLD, Determination, ExpertChoices
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 POLICY = Policy(
     {
-        "people": Table(
+        "people": TablePolicy(
             "people",
             (
-                Column("id", Role.IDENTIFIER),
-                Column("sex", Role.QUASI_IDENTIFIER),
-                Column("ill", Role.SENSITIVE),
+                ColumnPolicy("id", ColumnRole.IDENTIFIER),
+                ColumnPolicy("sex", ColumnRole.QUASI_IDENTIFIER),
+                ColumnPolicy("ill", ColumnRole.SENSITIVE),
             ),
             unit="id",
         )

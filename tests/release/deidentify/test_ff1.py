@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import WrongUsage
-from discreet.release.deidentify.ff1 import FF1, LEAST_DOMAIN, Domain
+from discreet.release.deidentify.ff1 import FF1, LEAST_DOMAIN, NumeralDomain
 
 NUMERALS = "0123456789abcdefghijklmnopqrstuvwxyz"
 AES_128 = "2B7E151628AED2A6ABF7158809CF4F3C"
@@ -47,14 +47,14 @@ def test_the_published_samples_hold_both_ways(
     key: str, radix: int, tweak: str, plain: str, cipher: str
 ):
     ff1 = FF1(bytes.fromhex(key))
-    domain = Domain(radix, len(plain), bytes.fromhex(tweak))
+    domain = NumeralDomain(radix, len(plain), bytes.fromhex(tweak))
     encrypted = int(ff1.encrypt(one(int(plain, radix)), domain)[0])
     assert written(encrypted, radix, len(plain)) == cipher
     assert int(ff1.decrypt(one(int(cipher, radix)), domain)[0]) == int(plain, radix)
 
 
 def test_all_million_numbers_of_six_digits_are_permuted():
-    ff1, domain = FF1(bytes(range(32))), Domain(10, 6)
+    ff1, domain = FF1(bytes(range(32))), NumeralDomain(10, 6)
     numbers = np.arange(LEAST_DOMAIN)
     found = ff1.encrypt(numbers, domain)
     assert len(np.unique(found)) == LEAST_DOMAIN
@@ -63,16 +63,16 @@ def test_all_million_numbers_of_six_digits_are_permuted():
 
 
 @st.composite
-def domains(draw: st.DrawFn) -> Domain:
+def domains(draw: st.DrawFn) -> NumeralDomain:
     radix = draw(st.sampled_from([2, 3, 10, 26, 36, 62, 256, 65536]))
     least = next(n for n in range(2, 32) if radix**n >= LEAST_DOMAIN)
-    return Domain(radix, draw(st.integers(least, least + 60)), draw(st.binary(max_size=40)))
+    return NumeralDomain(radix, draw(st.integers(least, least + 60)), draw(st.binary(max_size=40)))
 
 
 @settings(max_examples=60)
 @given(domains(), st.binary(min_size=32, max_size=32), st.data())
 def test_what_is_encrypted_is_decrypted_and_stays_in_the_domain(
-    domain: Domain, key: bytes, data: st.DataObject
+    domain: NumeralDomain, key: bytes, data: st.DataObject
 ):
     size = domain.radix**domain.length
     numbers = data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=5, unique=True))
@@ -85,7 +85,7 @@ def test_what_is_encrypted_is_decrypted_and_stays_in_the_domain(
 
 @given(st.integers(0, 10**12 - 1))
 def test_many_numbers_at_once_are_encrypted_like_one(number: int):
-    ff1, domain = FF1(bytes(range(16))), Domain(10, 12, b"t")
+    ff1, domain = FF1(bytes(range(16))), NumeralDomain(10, 12, b"t")
     together = ff1.encrypt(np.array([number, 0, 1]), domain)
     assert together[0] == ff1.encrypt(np.array([number]), domain)[0]
 
@@ -93,7 +93,7 @@ def test_many_numbers_at_once_are_encrypted_like_one(number: int):
 def test_both_ways_of_computing_agree(monkeypatch: pytest.MonkeyPatch):
     from discreet.release.deidentify import ff1 as module
 
-    cipher, domain = FF1(bytes(range(16))), Domain(10, 17, b"tweak")
+    cipher, domain = FF1(bytes(range(16))), NumeralDomain(10, 17, b"tweak")
     numbers = np.arange(0, 10**17, 10**15 + 7)
     quick = cipher.encrypt(numbers, domain)
     monkeypatch.setattr(module, "_FAST_HALF", 0)
@@ -103,10 +103,10 @@ def test_both_ways_of_computing_agree(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(("radix", "length"), [(10, 5), (2, 19), (26, 4), (65536, 1), (10, 0)])
 def test_fewer_than_a_million_values_are_refused(radix: int, length: int):
     with pytest.raises(WrongUsage, match="fewer than a million"):
-        Domain(radix, length)
+        NumeralDomain(radix, length)
 
 
 @pytest.mark.parametrize("radix", [-1, 0, 1, 65537])
 def test_a_radix_outside_the_standard_is_refused(radix: int):
     with pytest.raises(WrongUsage, match="radix"):
-        Domain(radix, 30)
+        NumeralDomain(radix, 30)

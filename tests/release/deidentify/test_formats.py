@@ -11,18 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import UnsuitableValues
-from discreet.measure.profile.forms import Form, forms_of
+from discreet.measure.profile.forms import ValueForm, forms_of
 from discreet.release.deidentify.formats import decrypt_formats, encrypt_formats
-from discreet.release.deidentify.keys import Key
+from discreet.release.deidentify.keys import SecretKey
 
-KEY, OTHER = Key(bytes(range(32))), Key(bytes(range(1, 33)))
+KEY, OTHER = SecretKey(bytes(range(32))), SecretKey(bytes(range(1, 33)))
 
 
-def encrypted(values: list, key: Key = KEY, domain: str = "", kind: pa.DataType | None = None):
+def encrypted(
+    values: list, key: SecretKey = KEY, domain: str = "", kind: pa.DataType | None = None
+):
     return encrypt_formats(pa.array(values, kind), key=key, domain=domain, column="id")
 
 
-def decrypted(values: pa.Array, key: Key = KEY, domain: str = "") -> list:
+def decrypted(values: pa.Array, key: SecretKey = KEY, domain: str = "") -> list:
     return decrypt_formats(values, key=key, domain=domain, column="id").to_pylist()
 
 
@@ -107,7 +109,7 @@ def test_an_empty_column_stays_empty():
 
 @given(st.from_regex(r"[0-9][A-Z][a-z][0-9]{1,30}-?[A-Z]?", fullmatch=True))
 def test_a_form_counts_its_values(text: str):
-    form = Form(forms_of(pa.array([text])).to_pylist()[0])
+    form = ValueForm(forms_of(pa.array([text])).to_pylist()[0])
     numbers = form.numbers([text])
     assert 0 <= int(numbers[0]) < form.size
     assert form.texts(numbers) == [text]

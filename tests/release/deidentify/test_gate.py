@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import RiskNotTolerated
-from discreet.policy.model import Column, Policy, Role, Table
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy, TablePolicy
 from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
 from discreet.release.deidentify.deidentify import pseudonymize_source, safe_harbor
-from discreet.release.deidentify.keys import Key
-from discreet.release.deidentify.kinds import Keyed
+from discreet.release.deidentify.keys import SecretKey
+from discreet.release.deidentify.kinds import KeyedHash
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +25,12 @@ PEOPLE = pa.table(
         "age": list(range(20, 50)),
     }
 )
-TABLE = Table(
+TABLE = TablePolicy(
     "people",
     (
-        Column("name", Role.IDENTIFIER),
-        Column("sex", Role.QUASI_IDENTIFIER),
-        Column("age", Role.QUASI_IDENTIFIER),
+        ColumnPolicy("name", ColumnRole.IDENTIFIER),
+        ColumnPolicy("sex", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),
     ),
 )
 
@@ -60,7 +60,7 @@ def test_a_dry_run_tells_what_would_be_kept_back():
 
 
 def test_keyed_pseudonyms_are_not_undone(tmp_path: Path):
-    choices = PseudonymChoices(columns={"name": Keyed()}, key=Key(bytes(range(32))))
+    choices = PseudonymChoices(columns={"name": KeyedHash()}, key=SecretKey(bytes(range(32))))
     found = pseudonymize_source(PEOPLE, tmp_path / "out.csv", choices=choices)
     undone = [one for one in found.findings if one.attack == "dictionary"]
     assert undone

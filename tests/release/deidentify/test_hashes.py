@@ -12,7 +12,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.errors import UnkeyedHash, WrongUsage
 from discreet.release.deidentify.hashes import refuse_unkeyed_hash
-from discreet.release.deidentify.kinds import KINDS, Keyed, read_pseudonym
+from discreet.release.deidentify.kinds import KINDS, KeyedHash, read_pseudonym
 
 
 def test_medallions_and_licences_take_as_many_guesses_as_the_seeds_say():
@@ -40,7 +40,7 @@ def test_no_kind_of_pseudonym_is_taken_for_a_hash(name: str):
 def test_a_kind_that_does_not_exist_is_refused_with_a_guess():
     with pytest.raises(WrongUsage, match="Did you mean 'token'"):
         read_pseudonym("tokens")
-    assert read_pseudonym("keyed") == Keyed()
+    assert read_pseudonym("keyed") == KeyedHash()
 
 
 def test_the_refusal_names_the_column_and_how_many_guesses_undo_it():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidKey, OutputRefused
 from discreet.release.deidentify.keys import (
-    Key,
+    SecretKey,
     hkdf,
     new_key_file,
     read_key_file,
@@ -69,7 +69,7 @@ def test_the_derivation_is_that_of_rfc_5869(secret: str, salt: str, info: str, e
     ids=["raw", "hexadecimal", "capitals", "base64", "base64 of the web"],
 )
 def test_a_key_may_be_raw_hexadecimal_or_base64(tmp_path: Path, content: bytes):
-    assert read_key_file(written(tmp_path, content)) == Key(SECRET)
+    assert read_key_file(written(tmp_path, content)) == SecretKey(SECRET)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_key_file_that_everyone_can_read_or_change_is_refused(tmp_path: Path, 
 
 
 def test_a_key_file_of_a_group_is_accepted(tmp_path: Path):
-    assert read_key_file(written(tmp_path, SECRET, 0o640)) == Key(SECRET)
+    assert read_key_file(written(tmp_path, SECRET, 0o640)) == SecretKey(SECRET)
 
 
 def test_a_missing_key_file_or_variable_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -122,7 +122,7 @@ def test_a_missing_key_file_or_variable_is_told(tmp_path: Path, monkeypatch: pyt
 
 def test_a_key_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CLINIC_KEY", SECRET.hex())
-    assert read_key_variable("CLINIC_KEY") == Key(SECRET)
+    assert read_key_variable("CLINIC_KEY") == SecretKey(SECRET)
 
 
 def test_a_new_key_is_private_and_replaces_nothing(tmp_path: Path):
@@ -142,7 +142,7 @@ def test_two_new_keys_differ(tmp_path: Path):
 
 
 def test_neither_text_nor_fingerprint_shows_the_key():
-    key = Key(SECRET)
+    key = SecretKey(SECRET)
     assert repr(key) == "Key()"
     assert key.fingerprint not in SECRET.hex()
     assert len(key.fingerprint) == 16
@@ -153,9 +153,9 @@ parts = st.text(max_size=8)
 
 @given(parts, parts, parts, parts)
 def test_each_purpose_and_domain_has_a_key_of_its_own(p1: str, d1: str, p2: str, d2: str):
-    key = Key(SECRET)
+    key = SecretKey(SECRET)
     assert (key.derive(p1, d1) == key.derive(p2, d2)) == ((p1, d1) == (p2, d2))
 
 
 def test_another_key_has_another_fingerprint():
-    assert Key(SECRET).fingerprint != Key(SECRET[::-1]).fingerprint
+    assert SecretKey(SECRET).fingerprint != SecretKey(SECRET[::-1]).fingerprint

@@ -17,18 +17,18 @@ from sqlglot import exp
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Table
-from discreet.engines.scratch import Scratch
+from discreet.engines.scratch import ScratchEngine
 from discreet.errors import InvalidKey, UnknownColumn, UnsuitableValues, WrongUsage
 from discreet.release.deidentify import pseudonyms
 from discreet.release.deidentify.base32 import read_base32, write_base32
-from discreet.release.deidentify.keys import Key
+from discreet.release.deidentify.keys import SecretKey
 from discreet.release.deidentify.kinds import (
     DateShift,
     FormatPreserving,
-    Keyed,
+    KeyedHash,
     Pseudonym,
+    RandomToken,
     Reversible,
-    Token,
 )
 from discreet.release.deidentify.pseudonyms import pseudonymize, pseudonyms_of, reidentify
 from discreet.sql import build
@@ -36,8 +36,8 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEY, OTHER = Key(bytes(range(32))), Key(bytes(range(1, 33)))
-VALUE_KINDS = [Keyed(), Reversible()]
+KEY, OTHER = SecretKey(bytes(range(32))), SecretKey(bytes(range(1, 33)))
+VALUE_KINDS = [KeyedHash(), Reversible()]
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +52,11 @@ def opened(engine: Engine, **columns: object) -> Table:
     return Table(engine, relation, engine.columns(relation), "people")
 
 
-def released(table: Table, columns: dict[str, Pseudonym], key: Key | None = KEY, **options):
+def released(table: Table, columns: dict[str, Pseudonym], key: SecretKey | None = KEY, **options):
     return table.engine.run(pseudonymize(table, columns, key=key, **options).query)
 
 
-def of(values: list, kind: Pseudonym, key: Key = KEY) -> list[str]:
+def of(values: list, kind: Pseudonym, key: SecretKey = KEY) -> list[str]:
     return pseudonyms_of(pa.array(values), kind, key=key, column="id").to_pylist()
 
 
@@ -108,7 +108,7 @@ def test_a_number_has_one_pseudonym_whatever_its_type(kind: Pseudonym, values: p
 
 def test_a_pseudonym_never_changes_between_versions():
     """A change here breaks the joins of everyone who has published pseudonyms."""
-    assert of(["Ann", "1"], Keyed()) == [
+    assert of(["Ann", "1"], KeyedHash()) == [
         "nurwdnezp62fysgntgari5tzmu",
         "t7zhodkdoird62ygslwdpta2o4",
     ]
@@ -120,15 +120,15 @@ def test_a_pseudonym_never_changes_between_versions():
 def test_values_that_share_a_pseudonym_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pseudonyms.hmac, "digest", lambda *_: bytes(32))
     with pytest.raises(UnsuitableValues, match="share a pseudonym of 128 bits"):
-        of(["Ann", "Bob"], Keyed())
+        of(["Ann", "Bob"], KeyedHash())
 
 
 @pytest.mark.parametrize("bits", [0, 56, 63, 65, 264])
 def test_too_few_or_too_many_bits_are_refused(bits: int):
     with pytest.raises(WrongUsage, match="bits"):
-        Keyed(bits=bits)
+        KeyedHash(bits=bits)
     with pytest.raises(WrongUsage, match="bits"):
-        Token(bits=bits)
+        RandomToken(bits=bits)
 
 
 @settings(max_examples=20)
@@ -136,7 +136,7 @@ def test_too_few_or_too_many_bits_are_refused(bits: int):
     patients=st.lists(st.integers(0, 30), unique=True, min_size=1),
     visits=st.lists(st.none() | st.integers(0, 30), min_size=1),
 )
-@pytest.mark.parametrize("kind", [*VALUE_KINDS, Token()], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [*VALUE_KINDS, RandomToken()], ids=lambda kind: kind.name)
 def test_joins_between_tables_survive(
     engine: DuckDB, kind: Pseudonym, patients: list[int], visits: list[int | None]
 ):
@@ -153,15 +153,15 @@ def test_joins_between_tables_survive(
 
 def test_columns_of_different_domains_do_not_join(engine: DuckDB):
     table = opened(engine, a=["x", "y"], b=["x", "y"])
-    found = released(table, {"a": Keyed("patients"), "b": Keyed("doctors")})
+    found = released(table, {"a": KeyedHash("patients"), "b": KeyedHash("doctors")})
     assert not set(found["a"].to_pylist()) & set(found["b"].to_pylist())
-    same = released(table, {"a": Keyed(), "b": Keyed()})
+    same = released(table, {"a": KeyedHash(), "b": KeyedHash()})
     assert same["a"] == same["b"]
 
 
 def test_tokens_agree_within_a_table_and_need_no_key(engine: DuckDB):
     table = opened(engine, a=["x", "y", None], b=["y", "x", None])
-    done = pseudonymize(table, {"a": Token(), "b": Token()})
+    done = pseudonymize(table, {"a": RandomToken(), "b": RandomToken()})
     rows = engine.run(done.query).to_pylist()
     assert {row["a"] for row in rows} == {row["b"] for row in rows}
     assert done.to_dict()["key"] is None
@@ -170,7 +170,7 @@ def test_tokens_agree_within_a_table_and_need_no_key(engine: DuckDB):
 
 def test_order_and_other_columns_stay_and_dropped_ones_go(engine: DuckDB):
     table = opened(engine, age=[30, 40], name=["Ann", "Bob"], mail=["a@b", "c@d"], city=["X", None])
-    found = released(table, {"name": Keyed()}, drop=["mail"]).sort_by("age")
+    found = released(table, {"name": KeyedHash()}, drop=["mail"]).sort_by("age")
     assert found.column_names == ["age", "name", "city"]
     assert found["age"].to_pylist() == [30, 40]
     assert found["city"].to_pylist() == ["X", None]
@@ -179,7 +179,7 @@ def test_order_and_other_columns_stay_and_dropped_ones_go(engine: DuckDB):
 def test_neither_key_nor_value_is_in_what_is_published(engine: DuckDB):
     values = ["Ann Lee-Meier", "Bob Ray 1234567", "Charlotte 99"]
     table = opened(engine, a=values, b=values, c=values, d=values)
-    kinds = {"a": Keyed(), "b": Reversible(), "c": FormatPreserving(), "d": Token()}
+    kinds = {"a": KeyedHash(), "b": Reversible(), "c": FormatPreserving(), "d": RandomToken()}
     done = pseudonymize(table, kinds, key=KEY)
     published = f"{engine.run(done.query).to_pylist()} {json.dumps(done.to_dict())}"
     for secret in (*values, "Ann", "1234567", KEY.secret.hex(), str(KEY.secret)):
@@ -189,7 +189,7 @@ def test_neither_key_nor_value_is_in_what_is_published(engine: DuckDB):
 
 def test_a_manifest_tells_kind_domain_and_unit(engine: DuckDB):
     table = opened(engine, id=["a"], day=[dt.date(2024, 1, 1)])
-    kinds = {"id": Keyed("people", bits=96), "day": DateShift(days=30)}
+    kinds = {"id": KeyedHash("people", bits=96), "day": DateShift(days=30)}
     assert pseudonymize(table, kinds, key=KEY, unit="id").to_dict() == {
         "key": KEY.fingerprint,
         "unit": "id",
@@ -203,19 +203,19 @@ def test_a_manifest_tells_kind_domain_and_unit(engine: DuckDB):
 def test_a_missing_key_and_a_missing_column_are_told(engine: DuckDB):
     table = opened(engine, name=["a"])
     with pytest.raises(InvalidKey, match="need a key"):
-        pseudonymize(table, {"name": Keyed()})
+        pseudonymize(table, {"name": KeyedHash()})
     with pytest.raises(UnknownColumn, match="Did you mean 'name'"):
-        pseudonymize(table, {"nam": Keyed()}, key=KEY)
+        pseudonymize(table, {"nam": KeyedHash()}, key=KEY)
     with pytest.raises(UnknownColumn, match="'id' is not in people"):
         pseudonymize(table, {"name": DateShift()}, key=KEY, unit="id")
 
 
 def test_what_nobody_can_undo_is_not_undone(engine: DuckDB):
     with pytest.raises(WrongUsage, match="nobody can undo"):
-        reidentify(opened(engine, name=["a"]), {"name": Keyed()}, key=KEY)
+        reidentify(opened(engine, name=["a"]), {"name": KeyedHash()}, key=KEY)
 
 
-@pytest.mark.parametrize("kind", [Reversible(), Token()], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [Reversible(), RandomToken()], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("text", ["Ann", "", "a" * 52, "hvxphae52cux4425kxxusud7rzapaqxx"])
 def test_what_is_no_pseudonym_of_this_key_is_refused(engine: DuckDB, kind: Pseudonym, text: str):
     with pytest.raises(UnsuitableValues, match="1 of 1 values of column 'name' are no pseudonyms"):
@@ -232,14 +232,14 @@ sys.modules["cryptography"] = None  # as if it were not installed
 import pyarrow as pa
 from discreet.errors import MissingExtra
 from discreet.release.deidentify import kinds, tokens
-from discreet.release.deidentify.keys import Key
+from discreet.release.deidentify.keys import SecretKey
 from discreet.release.deidentify.pseudonyms import pseudonyms_of
-key, values = Key(bytes(range(32))), pa.array(["1234567"])
-pseudonyms_of(values, kinds.Keyed(), key=key, column="id")
+key, values = SecretKey(bytes(range(32))), pa.array(["1234567"])
+pseudonyms_of(values, kinds.KeyedHash(), key=key, column="id")
 for fail in (
     lambda: pseudonyms_of(values, kinds.Reversible(), key=key, column="id"),
     lambda: pseudonyms_of(values, kinds.FormatPreserving(), key=key, column="id"),
-    lambda: tokens.seal_tokens(tokens.Tokens(), "mapping", key=key),
+    lambda: tokens.seal_tokens(tokens.TokenMapping(), "mapping", key=key),
     lambda: tokens.open_tokens("mapping", key=key),
 ):
     try:
@@ -278,24 +278,24 @@ KINDS: dict[str, Pseudonym] = {
     "id": FormatPreserving(),
     "code": FormatPreserving("codes"),
     "name": Reversible(),
-    "height": Keyed(),
-    "paid": Keyed(bits=64),
-    "person": Keyed(),
+    "height": KeyedHash(),
+    "paid": KeyedHash(bits=64),
+    "person": KeyedHash(),
     **dict.fromkeys(("day", "clock", "instant", "text"), DateShift(days=100)),
 }
 
 
 def test_every_engine_gives_the_same_pseudonyms_and_dates(any_engine: Engine, engine: DuckDB):
     wanted = released(opened(engine, **PEOPLE), KINDS, unit="person").sort_by("n").to_pylist()
-    with Scratch(any_engine) as scratch:
+    with ScratchEngine(any_engine) as scratch:
         table = opened(scratch, **PEOPLE)
         found = released(table, KINDS, unit="person").sort_by("n").to_pylist()
     assert found == wanted
 
 
 def test_every_engine_undoes_them(any_engine: Engine):
-    kinds = {name: kind for name, kind in KINDS.items() if not isinstance(kind, Keyed)}
-    with Scratch(any_engine) as scratch:
+    kinds = {name: kind for name, kind in KINDS.items() if not isinstance(kind, KeyedHash)}
+    with ScratchEngine(any_engine) as scratch:
         table = opened(scratch, **PEOPLE)
         kept = scratch.keep(pseudonymize(table, kinds, key=KEY, unit="person").query)
         again = Table(scratch, kept, scratch.columns(kept), "release")

@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidKey, OutputRefused
-from discreet.release.deidentify.keys import Key
-from discreet.release.deidentify.tokens import Tokens, open_tokens, seal_tokens
+from discreet.release.deidentify.keys import SecretKey
+from discreet.release.deidentify.tokens import TokenMapping, open_tokens, seal_tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEY, OTHER = Key(bytes(range(32))), Key(bytes(range(1, 33)))
+KEY, OTHER = SecretKey(bytes(range(32))), SecretKey(bytes(range(1, 33)))
 texts = st.lists(st.text(), unique=True)
 
 
 @given(texts, texts)
 def test_known_values_keep_their_token_and_new_ones_get_a_new_one(old: list[str], new: list[str]):
-    before = Tokens().draw(old, domain="", bits=64)
+    before = TokenMapping().draw(old, domain="", bits=64)
     after = before.draw(new, domain="", bits=64)
     found = after.by_domain[""]
     assert {text: found[text] for text in old} == before.by_domain[""]
@@ -33,13 +33,17 @@ def test_known_values_keep_their_token_and_new_ones_get_a_new_one(old: list[str]
 
 
 def test_tokens_are_drawn_anew_each_time():
-    drawn = [Tokens().draw(["Ann"], domain="", bits=128).by_domain[""]["Ann"] for _ in range(5)]
+    drawn = [
+        TokenMapping().draw(["Ann"], domain="", bits=128).by_domain[""]["Ann"] for _ in range(5)
+    ]
     assert len(set(drawn)) == 5
 
 
 def test_domains_have_tokens_of_their_own():
     tokens = (
-        Tokens().draw(["1"], domain="patients", bits=128).draw(["1"], domain="visits", bits=128)
+        TokenMapping()
+        .draw(["1"], domain="patients", bits=128)
+        .draw(["1"], domain="visits", bits=128)
     )
     token = tokens.by_domain["patients"]["1"]
     assert token != tokens.by_domain["visits"]["1"]
@@ -51,13 +55,13 @@ def test_what_is_sealed_opens_with_its_key(
     tmp_path_factory: pytest.TempPathFactory, entries: dict[str, dict[str, str]]
 ):
     path = tmp_path_factory.mktemp("sealed") / "mapping"
-    seal_tokens(Tokens(entries), path, key=KEY)
-    assert open_tokens(path, key=KEY) == Tokens(entries)
+    seal_tokens(TokenMapping(entries), path, key=KEY)
+    assert open_tokens(path, key=KEY) == TokenMapping(entries)
 
 
 def test_a_sealed_mapping_is_private_and_shows_neither_value_nor_key(tmp_path: Path):
     path = tmp_path / "mapping"
-    tokens = Tokens().draw(["Ann Lee"], domain="names", bits=128)
+    tokens = TokenMapping().draw(["Ann Lee"], domain="names", bits=128)
     seal_tokens(tokens, path, key=KEY)
     content = path.read_bytes()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -69,7 +73,7 @@ def test_a_sealed_mapping_is_private_and_shows_neither_value_nor_key(tmp_path: P
 
 def test_a_mapping_does_not_open_with_another_key_or_after_a_change(tmp_path: Path):
     path = tmp_path / "mapping"
-    seal_tokens(Tokens({"": {"a": "b"}}), path, key=KEY)
+    seal_tokens(TokenMapping({"": {"a": "b"}}), path, key=KEY)
     with pytest.raises(InvalidKey, match="another key"):
         open_tokens(path, key=OTHER)
     content = path.read_bytes()
@@ -83,9 +87,9 @@ def test_a_mapping_does_not_open_with_another_key_or_after_a_change(tmp_path: Pa
 
 
 def test_no_mapping_yet_means_no_tokens_yet(tmp_path: Path):
-    assert open_tokens(tmp_path / "mapping", key=KEY) == Tokens()
+    assert open_tokens(tmp_path / "mapping", key=KEY) == TokenMapping()
 
 
 def test_a_mapping_that_cannot_be_written_leaves_the_old_one(tmp_path: Path):
     with pytest.raises(OutputRefused):
-        seal_tokens(Tokens(), tmp_path / "nowhere" / "mapping", key=KEY)
+        seal_tokens(TokenMapping(), tmp_path / "nowhere" / "mapping", key=KEY)

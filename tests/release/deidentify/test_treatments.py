@@ -12,7 +12,7 @@ from discreet.engines.connect import open_table
 from discreet.errors import ConflictingRoles, UnknownColumn, WrongUsage
 from discreet.measure.profile import guess_roles
 from discreet.policy import model
-from discreet.policy.model import Role
+from discreet.policy.model import ColumnRole
 from discreet.release.deidentify.treatments import Action, Treatment, treat_columns
 
 ROWS = 60
@@ -151,8 +151,14 @@ def test_whole_numbers_of_a_stated_class_are_not_taken_for_zip_codes_or_ages():
 
 def test_the_policy_has_a_say_but_not_against_the_rule():
     values = {"q1": ["yes", "no"] * 30, "q2": codes("{}%"), "email": codes("p{}@example.org")}
-    roles = {"q1": Role.IDENTIFIER, "q2": Role.SENSITIVE, "email": Role.INSENSITIVE}
-    policy = model.Table("t", tuple(model.Column(name, role) for name, role in roles.items()))
+    roles = {
+        "q1": ColumnRole.IDENTIFIER,
+        "q2": ColumnRole.SENSITIVE,
+        "email": ColumnRole.INSENSITIVE,
+    }
+    policy = model.TablePolicy(
+        "t", tuple(model.ColumnPolicy(name, role) for name, role in roles.items())
+    )
     found = treated(values, policy=policy)
     assert found["q1"].action is Action.REMOVE
     assert found["q2"].action is Action.REDACT

@@ -12,9 +12,9 @@ from discreet.measure.profile import guess_roles
 from discreet.policy import model
 from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
 from discreet.release.deidentify.deidentify import pseudonymize_source
-from discreet.release.deidentify.kinds import Token
+from discreet.release.deidentify.kinds import RandomToken
 from discreet.release.deidentify.treatments import Action, treat_columns
-from discreet.release.deidentify.unrecognized import Seen, see_class
+from discreet.release.deidentify.unrecognized import DetectedClass, detect_class
 from discreet.release.unlisted import unlisted_columns
 
 ROWS_OF_A_PERSON = 4
@@ -98,17 +98,21 @@ def test_a_name_among_other_words_is_taken_out_of_the_column():
 
 def test_a_code_that_many_people_share_stays():
     codes = [str(30042490 + n) for n in range(30)]
-    assert see_class(dict.fromkeys(codes, 3_000), is_number=True) is None
-    assert see_class(dict.fromkeys(codes, 10), is_number=True) == Seen("R", is_whole=True)
+    assert detect_class(dict.fromkeys(codes, 3_000), is_number=True) is None
+    assert detect_class(dict.fromkeys(codes, 10), is_number=True) == DetectedClass(
+        "R", is_whole=True
+    )
 
 
 def test_pseudonyms_and_classes_do_not_publish_what_only_its_values_tell():
     visits = [f"(202) 555-{n // 4:04d} x{n // 4}" for n in range(160)]
     table = pa.table({"patient_id": [f"P{n // 4}" for n in range(160)], "x7": visits})
-    found = pseudonymize_source(table, choices=PseudonymChoices({"patient_id": Token()}))
+    found = pseudonymize_source(table, choices=PseudonymChoices({"patient_id": RandomToken()}))
     assert found.column("x7").action == "removed"
     opened = open_table(table)
-    policy = model.Table("t", (model.Column("patient_id", model.Role.IDENTIFIER),))
+    policy = model.TablePolicy(
+        "t", (model.ColumnPolicy("patient_id", model.ColumnRole.IDENTIFIER),)
+    )
     try:
         assert unlisted_columns(opened, policy).left_out == ("x7",)
     finally:

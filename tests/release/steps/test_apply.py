@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
-from discreet.engines.scratch import Scratch
+from discreet.engines.scratch import ScratchEngine
 from discreet.errors import InvalidStep, UnknownColumn, WrongUsage
 from discreet.policy.model import (
+    AddNoise,
     BottomCode,
     Clip,
     Microaggregate,
-    Noise,
     Pram,
     RankSwap,
-    Round,
+    RoundNumbers,
     Step,
     Swap,
     TopCode,
@@ -72,10 +72,10 @@ def rows(table: Table) -> list[tuple[Any, ...]]:
 
 def column_of(data: pa.Table, name: str, step: Step) -> list[Any]:
     """One column after `step` on DuckDB, by the names of the people."""
-    with Scratch(DuckDB()) as engine:
+    with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, data)
         after = apply_steps(table, [step], generator=secret_generator(KEY))
-        query = build.ordered(
+        query = build.order_nulls_last(
             build.select(build.column(name), source=after.relation), [build.column("id")]
         )
         return after.engine.run(query)[name].to_pylist()
@@ -93,19 +93,19 @@ STEPS: dict[str, list[Step]] = {
     "top-code": [TopCode("money", Decimal("4.5")), TopCode("real", Decimal("0.3"))],
     "bottom-code": [BottomCode("money", Decimal(-1)), BottomCode("number", Decimal(-7))],
     "round": [
-        Round("number", Decimal(100)),
-        Round("money", Decimal("0.1")),
-        Round("real", Decimal("0.1")),
+        RoundNumbers("number", Decimal(100)),
+        RoundNumbers("money", Decimal("0.1")),
+        RoundNumbers("real", Decimal("0.1")),
     ],
     "mdav": [Clip("real", (Decimal(-9), Decimal(9))), Microaggregate(("number", "real"), 2)],
     "univariate": [Microaggregate(("money",), 3, "univariate")],
     "pram": [Pram("name", 0.3), Pram("flag", 0.5), Pram("day", 0.2), Pram("money", 0.2)],
     "swap": [Swap(("name", "day"), 0.9, ("flag",)), Swap(("real",), 0.5)],
     "rank-swap": [RankSwap("day", 0.4), RankSwap("money", 0.3), RankSwap("real", 0.3)],
-    "noise": [Noise("number", 0.5), Noise("real", 0.1), Noise("money", 0.2)],
+    "noise": [AddNoise("number", 0.5), AddNoise("real", 0.1), AddNoise("money", 0.2)],
     "all of them": [
-        Round("money", Decimal(1)),
-        Noise("number", 1),
+        RoundNumbers("money", Decimal(1)),
+        AddNoise("number", 1),
         Swap(("name",), 1.0),
         TopCode("number", Decimal(60)),
         RankSwap("number", 0.5),
@@ -115,7 +115,7 @@ STEPS: dict[str, list[Step]] = {
 
 @pytest.fixture(scope="module")
 def on_duckdb() -> Iterator[dict[str, list[tuple[Any, ...]]]]:
-    with Scratch(DuckDB()) as engine:
+    with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE)
         yield {
             name: rows(apply_steps(table, steps, generator=secret_generator(KEY)))
@@ -137,7 +137,7 @@ def test_every_engine_gives_the_same_rows_whatever_their_order(
 @pytest.mark.parametrize("name", STEPS)
 def test_columns_that_no_step_names_stay(name: str) -> None:
     touched = {column for step in STEPS[name] for column in _named(step)}
-    with Scratch(DuckDB()) as engine:
+    with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE)
         after = apply_steps(table, STEPS[name], generator=secret_generator(KEY))
         kept = [i for i, column in enumerate(table.columns) if column.name not in touched]
@@ -158,13 +158,17 @@ def _named(step: Step) -> tuple[str, ...]:
         (Clip("x", (Decimal("0.1"), Decimal("0.2"))), [0.05, 0.15, 0.5], [0.1, 0.15, 0.2]),
         (Clip("x", (Decimal(0), Decimal(1))), [-math.inf, math.inf], [0.0, 1.0]),
         (
-            Round("x", Decimal(100)),
+            RoundNumbers("x", Decimal(100)),
             [149, 150, -149, -150, 0, None, 49, -50],
             [100, 200, -100, -200, 0, None, 0, -100],
         ),
-        (Round("x", Decimal(3)), [1, 2, 4, 5, -1, -2], [0, 3, 3, 6, 0, -3]),
-        (Round("x", Decimal("0.1")), [0.349, 0.25, -0.26, 0.3], [0.3, 0.3, -0.3, 0.3]),
-        (Round("x", Decimal("2.5")), [1.25, 1.2, 1e300, math.inf], [2.5, 0.0, 1e300, math.inf]),
+        (RoundNumbers("x", Decimal(3)), [1, 2, 4, 5, -1, -2], [0, 3, 3, 6, 0, -3]),
+        (RoundNumbers("x", Decimal("0.1")), [0.349, 0.25, -0.26, 0.3], [0.3, 0.3, -0.3, 0.3]),
+        (
+            RoundNumbers("x", Decimal("2.5")),
+            [1.25, 1.2, 1e300, math.inf],
+            [2.5, 0.0, 1e300, math.inf],
+        ),
     ],
 )
 def test_numbers_are_coded(step: Step, before: list[Any], after: list[Any]) -> None:
@@ -180,7 +184,10 @@ def test_nan_is_no_number_to_clip() -> None:
 
 def test_decimals_stay_exact() -> None:
     data = numbers(Decimal("10.05"), Decimal("-10.04"), kind=pa.decimal128(12, 2))
-    assert column_of(data, "x", Round("x", Decimal("0.1"))) == [Decimal("10.1"), Decimal("-10")]
+    assert column_of(data, "x", RoundNumbers("x", Decimal("0.1"))) == [
+        Decimal("10.1"),
+        Decimal("-10"),
+    ]
 
 
 def test_microaggregated_whole_numbers_become_real_means() -> None:
@@ -189,7 +196,7 @@ def test_microaggregated_whole_numbers_become_real_means() -> None:
 
 
 def test_too_few_numbers_for_a_group_are_emptied() -> None:
-    with Scratch(DuckDB()) as engine:
+    with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, numbers(1, 2, None))
         done = perform_steps(table, [Microaggregate(("x",), 3)], generator=None).done
         assert done[0].details == {"emptied_rows": 2}
@@ -197,7 +204,7 @@ def test_too_few_numbers_for_a_group_are_emptied() -> None:
 
 
 def test_noise_keeps_whole_numbers_whole_and_missing_ones_missing() -> None:
-    found = column_of(numbers(*range(100), None), "x", Noise("x", 0.5))
+    found = column_of(numbers(*range(100), None), "x", AddNoise("x", 0.5))
     assert {type(value) for value in found[:-1]} == {int}
     assert found[-1] is None
     assert found[:-1] != list(range(100))
@@ -207,7 +214,7 @@ def test_noise_keeps_whole_numbers_whole_and_missing_ones_missing() -> None:
 def test_noise_has_the_scale_it_says() -> None:
     """20,000 draws, seeded: the standard error of the deviation is 0.5 %, the mean's 0.7 %."""
     values = np.random.default_rng(2).normal(50, 10, 20_000)
-    noise = np.array(column_of(numbers(*values), "x", Noise("x", 0.1))) - values
+    noise = np.array(column_of(numbers(*values), "x", AddNoise("x", 0.1))) - values
     assert np.std(noise) == pytest.approx(0.1 * values.std(), rel=0.02)
     assert abs(np.mean(noise)) < 0.03 * np.std(noise)
 
@@ -217,7 +224,7 @@ def test_noise_has_the_scale_it_says() -> None:
 def test_swapping_keeps_the_counts_within_strata(people: list[tuple[int, str | None]]) -> None:
     region, sex = ([row[i] for row in people] for i in (0, 1))
     data = pa.table({"region": pa.array(region, pa.int64()), "sex": pa.array(sex, pa.string())})
-    with Scratch(DuckDB()) as engine:
+    with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, data)
         step = Swap(("region",), 1.0, ("sex",))
         after = apply_steps(table, [step], generator=secret_generator(None))
@@ -233,7 +240,7 @@ def test_rank_swapping_keeps_every_value() -> None:
 
 
 def test_the_matrix_of_pram_is_told_with_its_values() -> None:
-    with Scratch(DuckDB()) as engine:
+    with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE)
         stepped = perform_steps(table, [Pram("flag", 0.6)], generator=secret_generator(KEY))
     (told,) = (done.to_dict() for done in stepped.done)
@@ -259,37 +266,40 @@ def test_pram_of_nearly_unique_values_is_refused() -> None:
     ("step", "message"),
     [
         (Clip("name", (Decimal(0), Decimal(1))), "clip needs numbers, but column 'name' of people"),
-        (Noise("day", 0.1), "noise needs numbers, but column 'day' of people holds date values"),
+        (AddNoise("day", 0.1), "noise needs numbers, but column 'day' of people holds date values"),
         (RankSwap("name", 0.1), "needs numbers, dates or times, but column 'name'"),
-        (Round("number", Decimal("0.5")), "Column 'number' holds whole numbers"),
+        (RoundNumbers("number", Decimal("0.5")), "Column 'number' holds whole numbers"),
         (Microaggregate(("real",), 2), "Infinite numbers in 'real' have no mean"),
     ],
 )
 def test_a_step_that_does_not_fit_its_column_is_refused(step: Step, message: str) -> None:
-    with Scratch(DuckDB()) as engine, pytest.raises(InvalidStep, match=message):
+    with ScratchEngine(DuckDB()) as engine, pytest.raises(InvalidStep, match=message):
         apply_steps(loaded(engine.engine, PEOPLE), [step], generator=secret_generator(KEY))
 
 
 def test_a_step_on_a_column_that_is_not_there_names_the_near_one() -> None:
-    with Scratch(DuckDB()) as engine, pytest.raises(UnknownColumn, match="Did you mean 'money'"):
-        apply_steps(loaded(engine.engine, PEOPLE), [Noise("mony", 1)], generator=None)
+    with (
+        ScratchEngine(DuckDB()) as engine,
+        pytest.raises(UnknownColumn, match="Did you mean 'money'"),
+    ):
+        apply_steps(loaded(engine.engine, PEOPLE), [AddNoise("mony", 1)], generator=None)
 
 
 def test_chance_is_never_taken_from_nowhere() -> None:
-    with Scratch(DuckDB()) as engine, pytest.raises(WrongUsage, match="Give it a generator"):
-        apply_steps(loaded(engine.engine, PEOPLE), [Noise("money", 1)], generator=None)
+    with ScratchEngine(DuckDB()) as engine, pytest.raises(WrongUsage, match="Give it a generator"):
+        apply_steps(loaded(engine.engine, PEOPLE), [AddNoise("money", 1)], generator=None)
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_a_table_without_rows_stays_one(steps: Sequence[Step]) -> None:
-    with Scratch(DuckDB()) as engine:
+    with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE.slice(0, 0))
         assert rows(apply_steps(table, steps, generator=secret_generator(KEY))) == []
 
 
 def test_nothing_but_the_result_is_left_on_the_engine() -> None:
     engine = DuckDB()
-    scratch = Scratch(engine)
+    scratch = ScratchEngine(engine)
     data = loaded(engine, PEOPLE)
     table = type(data)(scratch, data.relation, data.columns, data.label)
     after = apply_steps(table, STEPS["all of them"], generator=secret_generator(KEY))
@@ -298,6 +308,6 @@ def test_nothing_but_the_result_is_left_on_the_engine() -> None:
 
 
 def test_no_steps_leave_the_table_itself() -> None:
-    with Scratch(DuckDB()) as engine:
+    with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE)
         assert apply_steps(table, [], generator=None) is table

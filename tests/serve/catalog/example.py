@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.guard.access.acl import schema_default, table_default
 from discreet.guard.access.authority import (
+    AclEntry,
     Authority,
-    Check,
-    Column,
-    Entry,
+    CheckConstraint,
+    ColumnMask,
+    DatabaseRole,
+    DatabaseSchema,
     ForeignKey,
-    Mask,
-    Membership,
     Privilege,
     Relation,
-    Role,
+    RelationColumn,
+    RoleMembership,
     RowPolicy,
-    Schema,
     Subject,
     Trigger,
 )
-from discreet.guard.statements.trees import read_query
-from discreet.serve.catalog import Catalog
+from discreet.guard.statements.trees import parse_query
+from discreet.serve.catalog import SystemCatalog
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from discreet.engines.databases.database import Field
+    from discreet.engines.databases.database import ResultField
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "catalog"
 VERSION = "PostgreSQL 16.4 (discreet)"
@@ -68,19 +68,19 @@ GRANT SELECT ON old_patients TO PUBLIC;
 """
 
 
-def granted(owner: str, *entries: Entry) -> tuple[Entry, ...]:
+def granted(owner: str, *entries: AclEntry) -> tuple[AclEntry, ...]:
     """Return the owner's rights and those that were granted."""
     return (*table_default(owner), *entries)
 
 
 def _relations() -> list[Relation]:
-    to_bob = (Entry("bob", "alice", Privilege.SELECT),)
+    to_bob = (AclEntry("bob", "alice", Privilege.SELECT),)
     departments = Relation(
         "public",
         "departments",
         "table",
         "alice",
-        (Column("id", "integer"), Column("name", "varchar(40)", not_null=True)),
+        (RelationColumn("id", "integer"), RelationColumn("name", "varchar(40)", not_null=True)),
         acl=granted("alice", *to_bob),
         primary_key=("id",),
         uniques=(("name",),),
@@ -91,19 +91,19 @@ def _relations() -> list[Relation]:
         "table",
         "alice",
         (
-            Column("id", "integer"),
-            Column("name", "text", not_null=True),
-            Column("born", "date"),
-            Column("weight", "numeric(5,2)", default="70.5"),
-            Column("department", "integer"),
-            Column("admitted", "timestamp with time zone"),
+            RelationColumn("id", "integer"),
+            RelationColumn("name", "text", not_null=True),
+            RelationColumn("born", "date"),
+            RelationColumn("weight", "numeric(5,2)", default="70.5"),
+            RelationColumn("department", "integer"),
+            RelationColumn("admitted", "timestamp with time zone"),
         ),
-        acl=granted("alice", Entry("staff", "alice", Privilege.SELECT)),
+        acl=granted("alice", AclEntry("staff", "alice", Privilege.SELECT)),
         primary_key=("id",),
         foreign_keys=(ForeignKey(("department",), ("public", "departments"), ("id",)),),
-        checks=(Check("weight > 0"),),
+        checks=(CheckConstraint("weight > 0"),),
         policies=(RowPolicy("own_rows", ("staff",), using="name = current_user"),),
-        masks=(Mask("blur", "born", ("staff",), "date_trunc('year', born)"),),
+        masks=(ColumnMask("blur", "born", ("staff",), "date_trunc('year', born)"),),
         triggers=(Trigger("heavy", "BEFORE", ("INSERT",), "ROW", "NEW.weight > 500", "Too much"),),
         row_security=True,
     )
@@ -113,11 +113,11 @@ def _relations() -> list[Relation]:
         "table",
         "alice",
         (
-            Column("patient", "integer", acl=to_bob),
-            Column("number", "smallint", acl=to_bob),
-            Column("note", "text"),
-            Column("cost", "double precision"),
-            Column("paid", "boolean", not_null=True, default="false"),
+            RelationColumn("patient", "integer", acl=to_bob),
+            RelationColumn("number", "smallint", acl=to_bob),
+            RelationColumn("note", "text"),
+            RelationColumn("cost", "double precision"),
+            RelationColumn("paid", "boolean", not_null=True, default="false"),
         ),
         primary_key=("patient", "number"),
         uniques=(("note", "cost"),),
@@ -128,8 +128,8 @@ def _relations() -> list[Relation]:
         "old_patients",
         "view",
         "alice",
-        (Column("id", "integer"), Column("name", "text")),
-        acl=granted("alice", Entry("", "alice", Privilege.SELECT)),
+        (RelationColumn("id", "integer"), RelationColumn("name", "text")),
+        acl=granted("alice", AclEntry("", "alice", Privilege.SELECT)),
         query="SELECT id, name FROM patients WHERE born < '1950-01-01'",
     )
     return [departments, patients, visits, old]
@@ -138,18 +138,18 @@ def _relations() -> list[Relation]:
 def hospital(version: int = 1) -> Authority:
     """Return who may do what: alice owns all, bob is staff, carol is nobody in particular."""
     roles = {
-        "discreet": Role("discreet", superuser=True, login=True),
-        "alice": Role("alice", login=True),
-        "bob": Role("bob", login=True, clearance="S {nato}"),
-        "carol": Role("carol", login=True),
-        "staff": Role("staff"),
+        "discreet": DatabaseRole("discreet", superuser=True, login=True),
+        "alice": DatabaseRole("alice", login=True),
+        "bob": DatabaseRole("bob", login=True, clearance="S {nato}"),
+        "carol": DatabaseRole("carol", login=True),
+        "staff": DatabaseRole("staff"),
     }
-    everybody = Entry("", "discreet", Privilege.USAGE)
-    public = Schema("public", "discreet", (*schema_default("discreet"), everybody))
+    everybody = AclEntry("", "discreet", Privilege.USAGE)
+    public = DatabaseSchema("public", "discreet", (*schema_default("discreet"), everybody))
     return Authority(
         version,
         roles,
-        (Membership("staff", "bob", "discreet"),),
+        (RoleMembership("staff", "bob", "discreet"),),
         {"public": public},
         {relation.key: relation for relation in _relations()},
     )
@@ -160,21 +160,21 @@ AUTHORITY = hospital()
 
 def parsed(text: str) -> exp.Query:
     """Return a query as the gateway hands it over."""
-    return read_query(text)
+    return parse_query(text)
 
 
 @dataclass(frozen=True)
 class Client:
     """Somebody who asks the catalog."""
 
-    catalog: Catalog
+    catalog: SystemCatalog
 
     def ask(self, text: str) -> list[tuple[Any, ...]]:
         """Return the rows of an answer."""
         table = self.catalog.run(parsed(text))
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
-    def fields(self, text: str) -> tuple[Field, ...]:
+    def fields(self, text: str) -> tuple[ResultField, ...]:
         """Return the columns of an answer."""
         return self.catalog.describe(parsed(text))
 
@@ -183,7 +183,7 @@ def client(role: str, authority: Authority = AUTHORITY, **settings: str) -> Clie
     """Return somebody who asks the catalog as `role`."""
     subject = Subject(role, role, settings=settings)
     return Client(
-        Catalog(authority, subject, database="postgres", version=VERSION, settings=SETTINGS)
+        SystemCatalog(authority, subject, database="postgres", version=VERSION, settings=SETTINGS)
     )
 
 

@@ -11,13 +11,13 @@ from tests.insisting import insisting
 from tests.serve.catalog.example import AUTHORITY, client, hospital, parsed
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Role
+from discreet.guard.access.authority import DatabaseRole
 from discreet.serve.catalog import store as stores
-from discreet.serve.catalog.rows.produce import DENIED, columns_of, rows_of
-from discreet.serve.catalog.snapshot import Snapshot
+from discreet.serve.catalog.rows.produce import DENIED, catalog_columns, catalog_rows
+from discreet.serve.catalog.snapshot import CatalogSnapshot
 from discreet.serve.catalog.standard import system_relations
 from discreet.serve.catalog.store import store_for
-from discreet.serve.catalog.visible import Visible
+from discreet.serve.catalog.visibility import RoleVisibility
 
 
 def test_sessions_of_a_role_share_a_store_also_when_each_has_read_the_authority_itself():
@@ -27,8 +27,10 @@ def test_sessions_of_a_role_share_a_store_also_when_each_has_read_the_authority_
 
 
 def test_two_changes_of_the_same_number_are_two_catalogs():
-    one = replace(AUTHORITY, version=7, roles={**AUTHORITY.roles, "eve": Role("eve")})
-    other = replace(AUTHORITY, version=7, roles={**AUTHORITY.roles, "mallory": Role("mallory")})
+    one = replace(AUTHORITY, version=7, roles={**AUTHORITY.roles, "eve": DatabaseRole("eve")})
+    other = replace(
+        AUTHORITY, version=7, roles={**AUTHORITY.roles, "mallory": DatabaseRole("mallory")}
+    )
     asked = "SELECT rolname FROM pg_roles WHERE rolname IN ('eve', 'mallory')"
     assert client("bob", one).ask(asked) == [("eve",)]
     assert client("bob", other).ask(asked) == [("mallory",)]
@@ -36,9 +38,9 @@ def test_two_changes_of_the_same_number_are_two_catalogs():
 
 
 def test_only_the_last_stores_are_kept():
-    for version in range(100, 100 + stores.KEPT + 3):
+    for version in range(100, 100 + stores.STORES_CACHED + 3):
         store_for(hospital(version), "bob", "postgres")
-    assert len(stores._stores) == stores.KEPT
+    assert len(stores._stores) == stores.STORES_CACHED
 
 
 @pytest.mark.parametrize(
@@ -80,10 +82,10 @@ def test_a_long_question_can_be_interrupted():
 
 
 def test_every_row_has_columns_that_its_relation_has():
-    snapshot = Snapshot(Visible(AUTHORITY, "alice"), "postgres")
+    snapshot = CatalogSnapshot(RoleVisibility(AUTHORITY, "alice"), "postgres")
     for key in system_relations():
-        names = {column.name for column in columns_of(key) or ()}
-        for row in rows_of(snapshot, key):
+        names = {column.name for column in catalog_columns(key) or ()}
+        for row in catalog_rows(snapshot, key):
             assert row.keys() == names, key
 
 

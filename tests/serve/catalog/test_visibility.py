@@ -9,36 +9,36 @@ from tests.serve.catalog.example import client, granted
 from discreet.guard.access.authority import (
     COLUMN_PRIVILEGES,
     TABLE_PRIVILEGES,
+    AclEntry,
     Authority,
-    Check,
-    Column,
-    Entry,
+    CheckConstraint,
+    DatabaseRole,
+    DatabaseSchema,
     ForeignKey,
-    Membership,
     Privilege,
     Relation,
-    Role,
+    RelationColumn,
+    RoleMembership,
     RowPolicy,
-    Schema,
     Trigger,
 )
 from discreet.guard.access.decide import owns, privilege_on
-from discreet.serve.catalog.rows.produce import rows_of
-from discreet.serve.catalog.snapshot import Snapshot
+from discreet.serve.catalog.rows.produce import catalog_rows
+from discreet.serve.catalog.snapshot import CatalogSnapshot
 from discreet.serve.catalog.standard import system_relations
-from discreet.serve.catalog.visible import Visible
+from discreet.serve.catalog.visibility import RoleVisibility
 
 ROLES = ("root", "owner", "reader", "group")
 
 
 @st.composite
-def _column(draw: st.DrawFn, name: str) -> Column:
+def _column(draw: st.DrawFn, name: str) -> RelationColumn:
     grantees = draw(st.lists(st.sampled_from(["reader", "group", ""]), max_size=1))
     acl = tuple(
-        Entry(grantee, "owner", draw(st.sampled_from(COLUMN_PRIVILEGES))) for grantee in grantees
+        AclEntry(grantee, "owner", draw(st.sampled_from(COLUMN_PRIVILEGES))) for grantee in grantees
     )
     default = draw(st.sampled_from([None, "7"]))
-    return Column(name, "integer", default=default, acl=acl)
+    return RelationColumn(name, "integer", default=default, acl=acl)
 
 
 @st.composite
@@ -50,7 +50,7 @@ def _relation(draw: st.DrawFn, number: int) -> Relation:
             max_size=1,
         )
     )
-    entries = [Entry(grantee, "owner", privilege) for grantee, privilege in grants]
+    entries = [AclEntry(grantee, "owner", privilege) for grantee, privilege in grants]
     kind = draw(st.sampled_from(["table", "view"]))
     target = ("public", f"rel{(number + 1) % 4}qq")
     return Relation(
@@ -65,7 +65,10 @@ def _relation(draw: st.DrawFn, number: int) -> Relation:
         foreign_keys=(ForeignKey((names[2],), target, (f"col{(number + 1) % 4}aqq",)),)
         if kind == "table" and number != 2
         else (),
-        checks=(Check(f"{names[0]} < {names[1]}"), Check(f"rel{number}qq IS NOT NULL")),
+        checks=(
+            CheckConstraint(f"{names[0]} < {names[1]}"),
+            CheckConstraint(f"rel{number}qq IS NOT NULL"),
+        ),
         policies=(RowPolicy(f"pol{number}qq", ("",), using=f"{names[1]} = 1"),),
         triggers=(
             Trigger(f"tri{number}qq", "AFTER", ("UPDATE",), "ROW", f"NEW.{names[2]} > 1", "no"),
@@ -79,11 +82,13 @@ def _relation(draw: st.DrawFn, number: int) -> Relation:
 def authorities(draw: st.DrawFn) -> Authority:
     """Return an authority with four relations, some of which are hidden from some."""
     relations = [draw(_relation(number)) for number in range(4)]
-    roles = {name: Role(name, superuser=name == "root") for name in ROLES}
+    roles = {name: DatabaseRole(name, superuser=name == "root") for name in ROLES}
     joined = draw(st.booleans())
-    edges = (Membership("group", "reader", "root", inherit=draw(st.booleans())),) if joined else ()
+    edges = (
+        (RoleMembership("group", "reader", "root", inherit=draw(st.booleans())),) if joined else ()
+    )
     names = {"public", *(relation.schema for relation in relations)}
-    schemas = {name: Schema(name, "root") for name in names}
+    schemas = {name: DatabaseSchema(name, "root") for name in names}
     return Authority(1, roles, edges, schemas, {each.key: each for each in relations})
 
 
@@ -118,9 +123,9 @@ def _hidden(authority: Authority, role: str) -> set[str]:
 
 
 def _mentioned(authority: Authority, role: str) -> str:
-    snapshot = Snapshot(Visible(authority, role), "postgres")
+    snapshot = CatalogSnapshot(RoleVisibility(authority, role), "postgres")
     return "\n".join(
-        str(list(row.values())) for key in system_relations() for row in rows_of(snapshot, key)
+        str(list(row.values())) for key in system_relations() for row in catalog_rows(snapshot, key)
     )
 
 
@@ -134,7 +139,7 @@ def test_no_row_mentions_what_a_role_may_not_know_of(authority: Authority, role:
 @settings(max_examples=25)
 @given(authority=authorities(), role=st.sampled_from(ROLES))
 def test_what_is_told_is_what_the_decisions_allow(authority: Authority, role: str):
-    visible = Visible(authority, role)
+    visible = RoleVisibility(authority, role)
     for key, relation in authority.relations.items():
         seen = visible.relations.get(key)
         for column in relation.columns:
@@ -197,9 +202,11 @@ def test_a_right_to_ask_in_private_makes_a_table_known():
         "t",
         "table",
         "owner",
-        (Column("a", "integer"),),
-        acl=granted("owner", Entry("reader", "owner", Privilege.AGGREGATE)),
+        (RelationColumn("a", "integer"),),
+        acl=granted("owner", AclEntry("reader", "owner", Privilege.AGGREGATE)),
     )
-    authority = Authority(1, {name: Role(name) for name in ROLES}, (), {}, {relation.key: relation})
+    authority = Authority(
+        1, {name: DatabaseRole(name) for name in ROLES}, (), {}, {relation.key: relation}
+    )
     rows = client("reader", authority).ask("SELECT relname, relacl FROM pg_class WHERE oid > 16384")
     assert rows == [("t", ["owner=arwdDxt/owner", "reader=g/owner"])]

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from tests.serve.pg.served import Served, serving
 
-from discreet.serve.pg.tls import load, make_certificate
+from discreet.serve.pg.tls import load_tls, make_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ ROWS = 500
 def bare(folder: Path) -> Iterator[Served]:
     """The protocol over DuckDB, with nothing guarded."""
     certificate, key = make_certificate(folder, names=["localhost", "127.0.0.1"])
-    with serving(tls=load(certificate, key), authority=certificate, require_tls=True) as served:
+    with serving(tls=load_tls(certificate, key), authority=certificate, require_tls=True) as served:
         yield served
 
 

@@ -141,6 +141,6 @@ class Watch:
 
     def tidy(self, session: GatewaySession) -> None:
         """Undo what was done, and go back to the start."""
-        if session.transaction != "I":
+        if session.transaction_status != "I":
             do(session, "ROLLBACK")
         do(session, "DISCARD ALL; SET discreet.epsilon = 0.5")

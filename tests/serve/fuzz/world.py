@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from tests.serve.fuzz.canaries import Canaries
 
-from discreet.guard.identity.door import Visitor
-from discreet.serve.settings import Limits, read_settings
-from discreet.serve.starting import open_house
+from discreet.guard.identity.authenticator import ClientInfo
+from discreet.serve.settings import ServerLimits, read_settings
+from discreet.serve.startup import open_server
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.serve.gateway.session import GatewaySession
-    from discreet.serve.starting import Opened
+    from discreet.serve.startup import OpenedServer
 
 STAFF = 40
 POLICY = """
@@ -80,16 +80,16 @@ _SEES: dict[str, Sees] = {
 class World:
     """The server, and what is in it."""
 
-    opened: Opened
+    opened: OpenedServer
     canaries: Canaries
     sessions: dict[str, GatewaySession] = field(default_factory=dict[str, "GatewaySession"])
 
     def session(self, user: str) -> GatewaySession:
         """Return the session of a user."""
         if user not in self.sessions:
-            visitor = Visitor(user, "127.0.0.1", is_local=True, is_encrypted=True)
+            visitor = ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)
             given = {"discreet.epsilon": "0.5"}
-            self.sessions[user] = self.opened.house.open(visitor, given, "test")
+            self.sessions[user] = self.opened.server.open_session(visitor, given, "test")
         return self.sessions[user]
 
     def leaked(self, user: str, told: str) -> set[str]:
@@ -134,9 +134,9 @@ def make_world(folder: Path, seed: int = 6) -> World:
         control=":memory:",
         ledger=":memory:",
         journal=":memory:",
-        limits=Limits(rows=2000, statement_seconds=30),
+        limits=ServerLimits(rows=2000, statement_seconds=30),
     )
-    world = World(open_house(settings), canaries)
+    world = World(open_server(settings), canaries)
     admin = world.session("admin")
     for user in USERS:
         do(admin, f"CREATE USER {user}")

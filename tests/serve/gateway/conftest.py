@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.serve.settings import read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.startup import open_server as start_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from discreet.serve.gateway.session import GatewaySession
     from discreet.serve.session import Outcome
-    from discreet.serve.starting import Opened
+    from discreet.serve.startup import OpenedServer
 
 HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
 
@@ -47,26 +47,28 @@ class Client:
 
 
 @pytest.fixture
-def open_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Opened]]:
+def open_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., OpenedServer]]:
     """Open servers; they are closed at the end."""
     monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
-    opened: list[Opened] = []
+    opened: list[OpenedServer] = []
 
-    def start(**settings: Any) -> Opened:
+    def start(**settings: Any) -> OpenedServer:
         settings.setdefault("port", 0)
-        found = open_house(read_settings(settings.pop("data", tmp_path / "data"), **settings))
+        found = start_server(read_settings(settings.pop("data", tmp_path / "data"), **settings))
         opened.append(found)
         return found
 
     yield start
     for item in opened:
-        item.house.close()
+        item.server.close()
 
 
 @pytest.fixture
 def server(
-    first_start: Callable[..., Path], open_server: Callable[..., Opened], tmp_path: Path
-) -> Opened:
+    first_start: Callable[..., Path], open_server: Callable[..., OpenedServer], tmp_path: Path
+) -> OpenedServer:
     """An empty server."""
     shutil.copytree(first_start(None), tmp_path / "data")
     return open_server()
@@ -74,8 +76,8 @@ def server(
 
 @pytest.fixture
 def hospital(
-    first_start: Callable[..., Path], open_server: Callable[..., Opened], tmp_path: Path
-) -> Opened:
+    first_start: Callable[..., Path], open_server: Callable[..., OpenedServer], tmp_path: Path
+) -> OpenedServer:
     """A server with the tables of the made-up hospital."""
     policy = HOSPITAL / "policy.yaml"
     shutil.copytree(first_start(policy), tmp_path / "data")
@@ -86,8 +88,8 @@ def hospital(
 def connect() -> Callable[..., Client]:
     """Return how somebody who was let in gets a session."""
 
-    def enter(opened: Opened, user: str = "admin", **parameters: str) -> Client:
-        visitor = Visitor(user, "127.0.0.1", is_local=True, is_encrypted=True)
-        return Client(opened.house.open(visitor, parameters, "test"))
+    def enter(opened: OpenedServer, user: str = "admin", **parameters: str) -> Client:
+        visitor = ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)
+        return Client(opened.server.open_session(visitor, parameters, "test"))
 
     return enter

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from discreet.errors import AccessDenied, DiscreetError
-from discreet.serve.gateway import withdrawn
+from discreet.serve.gateway import shown_views
 from discreet.serve.pg.failures import as_statement_failed
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def test_the_same_comes_of_it_as_on_postgresql_16(oracle, server, connect, name:
             return admin.run(text).tag
         except DiscreetError as error:
             if admin.session.transaction == "I":
-                admin.session.work.rollback()
+                admin.session.transaction.rollback()
             return as_statement_failed(error).sqlstate
 
     lines = [line.strip() for line in SCRIPTS[name].format(role=role).split(";")]
@@ -163,14 +163,16 @@ def test_an_anonymized_view_that_was_read_and_rolled_back_is_an_earlier_release(
     shown = admin.rows("SELECT sex, diagnosis FROM one")
     admin.run("ROLLBACK")
     session, base = admin.session, {("public", "patients")}
-    (found,) = withdrawn.undone(session, base)
+    (found,) = shown_views.rolled_back_views(session, base)
     assert sorted(zip(*(column.to_pylist() for column in found.columns), strict=True)) == sorted(
         shown
     )
-    assert list(withdrawn.earlier(session, base)) == []
+    assert list(shown_views.earlier_views(session, base)) == []
     admin.run("CREATE ANONYMIZED VIEW two WITH (k = 5) AS SELECT sex, diagnosis FROM patients")
-    assert len(list(withdrawn.undone(session, base))) == 1  # the kept one is read where it is
-    assert len(list(withdrawn.earlier(session, base))) == 1
+    assert (
+        len(list(shown_views.rolled_back_views(session, base))) == 1
+    )  # the kept one is read where it is
+    assert len(list(shown_views.earlier_views(session, base))) == 1
 
 
 def test_quantiles_are_answered_to_those_who_may_only_ask(hospital, connect):

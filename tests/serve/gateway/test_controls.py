@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.errors import AccessDenied, DiscreetError, StatementFailed
-from discreet.serve.gateway import answered
+from discreet.serve.gateway import answer_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.serve.gateway.conftest import Client
 
-    from discreet.serve.starting import Opened
+    from discreet.serve.startup import OpenedServer
 
 PEOPLE = [("Alice", 32, "N2L 0G7", 55_000), ("Bob", 34, "N2L 3E4", 65_000)] + [
     (f"P{i:02}", 21 + i % 18, f"N2L {i % 5}A1", 35_000 + 997 * i) for i in range(38)
@@ -28,7 +28,7 @@ REST = f"{SUM} WHERE name = 'Alice' OR NOT age < 30"
 
 
 @pytest.fixture
-def admin(server: Opened, connect: Callable[..., Client]) -> Client:
+def admin(server: OpenedServer, connect: Callable[..., Client]) -> Client:
     client = connect(server)
     client.run("CREATE TABLE employee (name text PRIMARY KEY, age int, zip text, salary int)")
     rows = ", ".join(f"('{n}', {a}, '{z}', {s})" for n, a, z, s in PEOPLE)
@@ -39,7 +39,9 @@ def admin(server: Opened, connect: Callable[..., Client]) -> Client:
 
 
 @pytest.fixture
-def eve(admin: Client, server: Opened, connect: Callable[..., Client]) -> Callable[[str], Client]:
+def eve(
+    admin: Client, server: OpenedServer, connect: Callable[..., Client]
+) -> Callable[[str], Client]:
     """Return the seed's adversary under a control."""
 
     def under(rules: str, user: str = "eve") -> Client:
@@ -140,7 +142,10 @@ def test_the_audit_lets_through_what_determines_nobody(eve: Callable[..., Client
     assert value(adversary, SUM) == TOTAL
     young = value(adversary, f"{SUM} WHERE age < 30")
     assert value(adversary, f"{SUM} WHERE age >= 30") == TOTAL - young
-    assert str(refusal(adversary, f"{SUM} WHERE age < 30 OR name = 'Alice'")) == answered.CLOSE
+    assert (
+        str(refusal(adversary, f"{SUM} WHERE age < 30 OR name = 'Alice'"))
+        == answer_history.TOO_CLOSE
+    )
     # Values of another column are other unknowns.
     assert value(adversary, "SELECT sum(age) FROM employee WHERE age < 30 OR name = 'Alice'")
 
@@ -171,7 +176,7 @@ def test_the_same_question_again_is_answered_however_it_is_written(
 
 
 def test_members_of_a_role_share_what_was_answered(
-    eve: Callable[..., Client], connect: Callable[..., Client], server: Opened
+    eve: Callable[..., Client], connect: Callable[..., Client], server: OpenedServer
 ) -> None:
     adversary = eve("size = 4, audit = on")
     value(adversary, CROWD)
@@ -192,7 +197,7 @@ def test_another_role_does_not_hide_who_asks(admin: Client, eve: Callable[..., C
 
 
 def test_a_new_name_does_not_hide_who_asked(
-    admin: Client, server: Opened, connect: Callable[..., Client]
+    admin: Client, server: OpenedServer, connect: Callable[..., Client]
 ) -> None:
     admin.run("CREATE CONTROL own ON employee TO zoe WITH (size = 4, audit = on)")
     value(connect(server, "zoe"), CROWD)
@@ -201,7 +206,7 @@ def test_a_new_name_does_not_hide_who_asked(
 
 
 def test_who_has_no_control_or_no_longer_is_denied_as_before(
-    admin: Client, eve: Callable[..., Client], connect: Callable[..., Client], server: Opened
+    admin: Client, eve: Callable[..., Client], connect: Callable[..., Client], server: OpenedServer
 ) -> None:
     adversary = eve("size = 4")
     admin.run("CREATE USER mallory")
@@ -286,14 +291,14 @@ def test_people_without_a_value_do_not_fill_up_a_crowd(
 
 
 def test_a_table_without_people_is_not_asked_about(
-    admin: Client, server: Opened, connect: Callable[..., Client]
+    admin: Client, server: OpenedServer, connect: Callable[..., Client]
 ) -> None:
     admin.run("CREATE TABLE loose (x int); CREATE CONTROL c ON loose TO PUBLIC WITH (size = 2)")
     assert refusal(connect(server, "eve"), "SELECT sum(x) FROM loose").sqlstate == "55000"
 
 
 def test_a_person_of_the_policy_has_many_rows(
-    hospital: Opened, connect: Callable[..., Client]
+    hospital: OpenedServer, connect: Callable[..., Client]
 ) -> None:
     admin = connect(hospital)
     admin.run("CREATE USER eve; CREATE CONTROL c ON visits TO eve WITH (size = 50)")
@@ -305,7 +310,7 @@ def test_a_person_of_the_policy_has_many_rows(
     text = "SELECT count(*) FROM visits WHERE patient_id <= 'P01000'"
     value(adversary, text)
     # How many rows somebody has is a value, too.
-    assert str(refusal(adversary, f"{text} AND patient_id <> 'P00500'")) == answered.CLOSE
+    assert str(refusal(adversary, f"{text} AND patient_id <> 'P00500'")) == answer_history.TOO_CLOSE
     some = refusal(adversary, "SELECT count(*) FROM visits WHERE ward = 'pulmonology'")
     assert "some rows of a person" in str(some)
 
@@ -313,7 +318,7 @@ def test_a_person_of_the_policy_has_many_rows(
 # What is kept, and when
 
 
-def test_describing_counts_as_no_answer(eve: Callable[..., Client], server: Opened) -> None:
+def test_describing_counts_as_no_answer(eve: Callable[..., Client], server: OpenedServer) -> None:
     adversary = eve("size = 4, audit = on")
     (statement,) = adversary.session.split(CROWD)
     prepared = adversary.session.prepare(statement)
@@ -321,7 +326,7 @@ def test_describing_counts_as_no_answer(eve: Callable[..., Client], server: Open
     assert [(one.name, one.type) for one in prepared.fields] == [("sum", "int8")]
     lines = adversary.rows(f"EXPLAIN {CROWD}")
     assert "control seed" in lines[0][0]
-    assert server.house.control.documents(answered.KIND) == {}
+    assert server.server.control.documents(answer_history.KIND) == {}
     value(adversary, f"{SUM} WHERE age < 30")
     with pytest.raises(AccessDenied):
         adversary.session.run(prepared)
@@ -337,12 +342,12 @@ def test_an_answer_is_given_even_if_the_transaction_is_undone(eve: Callable[...,
 
 def test_a_restart_forgets_no_answer(
     eve: Callable[..., Client],
-    server: Opened,
-    open_server: Callable[..., Opened],
+    server: OpenedServer,
+    open_server: Callable[..., OpenedServer],
     connect: Callable[..., Client],
 ) -> None:
     value(eve("size = 4, audit = on"), CROWD)
-    server.house.close()
+    server.server.close()
     again = connect(open_server(), "eve")
     refusal(again, f"{SUM} WHERE age < 30")
     value(again, CROWD)
@@ -360,7 +365,7 @@ def test_people_are_known_again_whatever_happens_to_rows(
 
 
 def test_of_two_halves_of_an_attack_at_once_one_is_answered(
-    eve: Callable[..., Client], server: Opened, connect: Callable[..., Client]
+    eve: Callable[..., Client], server: OpenedServer, connect: Callable[..., Client]
 ) -> None:
     eve("size = 4, audit = on")
     for crowd in range(22, 30):
@@ -392,7 +397,7 @@ def test_of_two_halves_of_an_attack_at_once_one_is_answered(
 def test_no_more_is_answered_than_can_be_kept(
     eve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answered, "MOST", 2)
+    monkeypatch.setattr(answer_history, "MOST_ANSWERS", 2)
     adversary = eve("size = 4")
     value(adversary, f"{SUM} WHERE age < 30")
     value(adversary, f"{SUM} WHERE age < 31")
@@ -401,7 +406,7 @@ def test_no_more_is_answered_than_can_be_kept(
 
 
 def test_the_journal_names_the_control_and_the_rule(
-    eve: Callable[..., Client], server: Opened
+    eve: Callable[..., Client], server: OpenedServer
 ) -> None:
     adversary = eve("size = 4, everybody = on, audit = on")
     value(adversary, SUM)
@@ -410,7 +415,7 @@ def test_the_journal_names_the_control_and_the_rule(
     refusal(adversary, f"{SUM} WHERE age < 30 OR name = 'Alice'")
     told = [
         (event.decision, event.reason)
-        for event in (entry.event for entry in server.house.journal.entries())
+        for event in (entry.event for entry in server.server.journal.entries())
         if event.user == "eve" and event.kind == "question"
     ]
     assert told == [

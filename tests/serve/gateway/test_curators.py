@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from discreet.serve.gateway.curators import Curators
+from discreet.serve.gateway.curator_pool import CuratorPool
 
 
 class Stand:
@@ -23,10 +23,10 @@ class Stand:
 
 
 def test_one_that_is_pushed_out_is_closed_when_the_last_user_is_done():
-    curators, first, second = Curators(1), Stand(), Stand()
-    with curators.lend("a", lambda: first):
-        with curators.lend("a", Stand) as same:
-            with curators.lend("b", lambda: second):
+    curators, first, second = CuratorPool(1), Stand(), Stand()
+    with curators.borrow("a", lambda: first):
+        with curators.borrow("a", Stand) as same:
+            with curators.borrow("b", lambda: second):
                 assert same is first
             assert first.closed == 0
         assert first.closed == 0
@@ -34,20 +34,20 @@ def test_one_that_is_pushed_out_is_closed_when_the_last_user_is_done():
 
 
 def test_one_whose_database_is_lost_is_not_lent_again_and_closed_after_use():
-    curators, first, second = Curators(2), Stand(), Stand()
-    with curators.lend("a", lambda: first):
+    curators, first, second = CuratorPool(2), Stand(), Stand()
+    with curators.borrow("a", lambda: first):
         first.engine.is_lost = True
-        with curators.lend("a", lambda: second) as other:
+        with curators.borrow("a", lambda: second) as other:
             assert other is second
         assert first.closed == 0
     assert (first.closed, second.closed) == (1, 0)
 
 
 def test_closing_closes_each_once_and_those_in_use_later():
-    curators, first, second = Curators(2), Stand(), Stand()
-    with curators.lend("a", lambda: first), curators.lend("b", lambda: second):
+    curators, first, second = CuratorPool(2), Stand(), Stand()
+    with curators.borrow("a", lambda: first), curators.borrow("b", lambda: second):
         pass
-    with curators.lend("a", Stand):
+    with curators.borrow("a", Stand):
         curators.close()
         assert (first.closed, second.closed) == (0, 1)
     curators.close()
@@ -55,15 +55,15 @@ def test_closing_closes_each_once_and_those_in_use_later():
 
 
 def test_what_fails_to_open_leaves_nothing_behind():
-    curators = Curators(1)
-    with pytest.raises(ZeroDivisionError), curators.lend("a", lambda: 1 / 0):
+    curators = CuratorPool(1)
+    with pytest.raises(ZeroDivisionError), curators.borrow("a", lambda: 1 / 0):
         pass
-    with curators.lend("a", Stand) as found:
+    with curators.borrow("a", Stand) as found:
         assert found.closed == 0
 
 
 def test_many_threads_with_few_places_never_meet_a_closed_one():
-    curators, made, lock = Curators(2), [], threading.Lock()
+    curators, made, lock = CuratorPool(2), [], threading.Lock()
 
     def make() -> Stand:
         with lock:
@@ -71,7 +71,7 @@ def test_many_threads_with_few_places_never_meet_a_closed_one():
             return made[-1]
 
     def use(number: int) -> int:
-        with curators.lend(number % 5, make) as found:
+        with curators.borrow(number % 5, make) as found:
             before = found.closed
             threading.Event().wait(0.0005)
             return before + found.closed
@@ -83,7 +83,7 @@ def test_many_threads_with_few_places_never_meet_a_closed_one():
 
 
 def test_askers_who_push_out_each_others_curators_are_all_answered(hospital, connect, monkeypatch):
-    monkeypatch.setattr(hospital.house.questions, "_curators", Curators(1))
+    monkeypatch.setattr(hospital.server.private_answers, "_curators", CuratorPool(1))
     admin = connect(hospital)
     names = ["ann", "ben", "cem", "dot"]
     for name in names:

@@ -10,7 +10,7 @@ from tests.guard.access.test_differential import Postgres, like
 from tests.guard.differential import Steps
 
 from discreet.errors import DiscreetError
-from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.serve.gateway.session import GatewaySession
 from discreet.serve.pg.failures import as_statement_failed
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.guard.differential import Step
 
-    from discreet.serve.starting import Opened
+    from discreet.serve.startup import OpenedServer
 
 SOAK = int(os.environ.get("DISCREET_SOAK", "0"))
 LENGTH = 250
@@ -38,14 +38,14 @@ def oracle(
 class Served:
     """The server, to which everybody in a sequence may connect."""
 
-    def __init__(self, opened: Opened) -> None:
-        self.house = opened.house
+    def __init__(self, opened: OpenedServer) -> None:
+        self.server = opened.server
         self.sessions: dict[str, GatewaySession] = {}
 
     def run(self, step: Step) -> str:
         if step.user not in self.sessions:
-            visitor = Visitor(step.user, "127.0.0.1", is_local=True)
-            self.sessions[step.user] = self.house.open(visitor, {}, "test")
+            visitor = ClientInfo(step.user, "127.0.0.1", is_local=True)
+            self.sessions[step.user] = self.server.open_session(visitor, {}, "test")
         session = self.sessions[step.user]
         texts = ["BEGIN", *([f"SET ROLE {step.role}"] if step.role else []), step.sql]
         texts += ["ROLLBACK" if step.relation is not None else "COMMIT"]
@@ -56,7 +56,7 @@ class Served:
         except DiscreetError as error:
             return as_statement_failed(error).sqlstate
         finally:
-            session.work.rollback()
+            session.transaction.rollback()
             session.role = step.user
         return "00000"
 
@@ -65,7 +65,7 @@ def test_postgresql_16_and_the_server_agree_on_every_statement(
     oracle: tuple[Postgres, str, int], open_server, monkeypatch: pytest.MonkeyPatch
 ):
     # Whether somebody may log in is another question: here everybody is inside.
-    monkeypatch.setattr(GatewaySession, "_require_welcome", lambda *_: None)
+    monkeypatch.setattr(GatewaySession, "_require_runnable", lambda *_: None)
     postgres, prefix, seed = oracle
     opened = open_server(
         admin=postgres.admin,
@@ -82,7 +82,7 @@ def test_postgresql_16_and_the_server_agree_on_every_statement(
         ours = served.run(step)
         done.append(f"{step.user}/{step.role}: {step.sql} -> {theirs}, {ours}")
         if "00000" not in (ours, theirs) and (
-            "ALL TABLES" in step.sql or step.user not in opened.house.control.authority().roles
+            "ALL TABLES" in step.sql or step.user not in opened.server.control.authority().roles
         ):
             continue  # which relation is refused first is chance there; who was dropped is nobody
         assert ours == theirs, "\n".join(done[-15:])

@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from discreet.errors import AccessDenied, InvalidKey, StatementFailed
-from discreet.guard.control import Control
-from discreet.guard.vault.keys import Act, create_key, destroy_key, end_rotation, rotate_key
+from discreet.guard.control import ControlStore
+from discreet.guard.vault.keys import KeyAction, create_key, destroy_key, end_rotation, rotate_key
 from discreet.guard.vault.wrapping import new_wrapping_key, parse_wrapping_key
 from discreet.writing import make_private_folder
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SIN = "046-454-286"
 KEY = "employee.sin"
-ACT = Act("test", dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+ACT = KeyAction("test", dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
 CLIENT = secrets.token_bytes(32)
 UNREADABLE = "an encrypted value cannot be read with this key"
 
@@ -53,7 +53,7 @@ def served(open_server, tmp_path):
     make_private_folder(tmp_path / "data" / "keys")
     wrapping = new_wrapping_key(tmp_path / "data" / "keys" / "master.key")
     opened = open_server()
-    create_key(opened.house.control, KEY, wrapping, act=ACT)
+    create_key(opened.server.control, KEY, wrapping, act=ACT)
     return opened, wrapping
 
 
@@ -68,7 +68,7 @@ def admin(served, connect):
 def lent(open_server, connect, tmp_path):
     """A server without a key, and one who lends the key of a column to the session."""
     (tmp_path / "data").mkdir(mode=0o700)
-    control = Control(tmp_path / "data" / "control.sqlite")
+    control = ControlStore(tmp_path / "data" / "control.sqlite")
     wrapping = parse_wrapping_key(CLIENT, where="The test")
     create_key(control, KEY, wrapping, act=ACT, custody="client")
     control.close()
@@ -129,10 +129,10 @@ def test_the_primary_key_of_encrypted_values_stays(admin):
 def test_transactions_and_savepoints_keep_cells(admin):
     admin.run("BEGIN")
     admin.run("UPDATE employee SET sin = 'kept' WHERE id = 1")
-    admin.session.work.savepoint("s")
+    admin.session.transaction.savepoint("s")
     admin.run("UPDATE employee SET sin = 'gone'")
     assert admin.rows("SELECT DISTINCT sin FROM employee") == [("gone",)]
-    admin.session.work.rollback_to("s")
+    admin.session.transaction.rollback_to("s")
     admin.run("COMMIT")
     assert admin.rows("SELECT sin FROM employee WHERE id = 1") == [("kept",)]
     admin.run("BEGIN; UPDATE employee SET sin = 'gone'; ROLLBACK")
@@ -273,7 +273,7 @@ def test_a_value_is_looked_up_without_opening_other_cells(admin):
         r.physical for r in admin.session.authority.relations.values() if r.name == "employee"
     )
     table = ".".join(physical)
-    connection = admin.session.work.write()
+    connection = admin.session.transaction.write()
     connection._cursor.execute(f"UPDATE {table} SET sin = 'spoiled'::BLOB WHERE id = 3")
     connection.commit()
     for condition in (
@@ -354,7 +354,7 @@ def test_a_column_with_rows_is_encrypted_with_a_warning_and_opened_again(served,
     assert client.rows("SELECT * FROM t ORDER BY b") == before
     client.run("ALTER TABLE t ALTER COLUMN c DROP ENCRYPTED")
     assert client.rows("SELECT * FROM t ORDER BY b") == before
-    names = [names[-1].partition("__")[0] for names in client.session.house.database.tables()]
+    names = [names[-1].partition("__")[0] for names in client.session.server.database.tables()]
     assert names == ["discreet_pending", "t"]
     client.run(
         "BEGIN; ALTER TABLE t ALTER COLUMN c SET ENCRYPTED WITH KEY 'employee.sin'; ROLLBACK"
@@ -364,7 +364,7 @@ def test_a_column_with_rows_is_encrypted_with_a_warning_and_opened_again(served,
 
 def test_a_rotated_key_encrypts_anew_and_the_old_version_can_go(admin, served, connect):
     opened, wrapping = served
-    control = opened.house.control
+    control = opened.server.control
     rotate_key(control, KEY, wrapping, act=ACT)
     admin.run("INSERT INTO employee (id, sin) VALUES (4, 'after')")
     assert admin.rows("SELECT id FROM employee WHERE sin IN ('x', 'after') ORDER BY id") == [
@@ -384,7 +384,7 @@ def test_a_rotated_key_encrypts_anew_and_the_old_version_can_go(admin, served, c
 
 def test_what_a_destroyed_key_locked_is_gone(admin, served, connect):
     opened, _ = served
-    destroy_key(opened.house.control, KEY, act=ACT)
+    destroy_key(opened.server.control, KEY, act=ACT)
     for client in (admin, connect(opened)):
         failure = refused(client, "SELECT sin FROM employee")
         assert (failure.sqlstate, str(failure)) == ("22000", UNREADABLE)
@@ -394,7 +394,7 @@ def test_what_a_destroyed_key_locked_is_gone(admin, served, connect):
 def test_a_cell_that_was_moved_on_the_disk_is_noticed(lent, open_server, connect, tmp_path):
     opened, client = lent
     (physical,) = (r.physical for r in client.session.authority.relations.values())
-    opened.house.close()
+    opened.server.close()
     with duckdb.connect(str(tmp_path / "data" / "data.duckdb")) as thief:
         name = ".".join(physical[1:])
         cells = thief.execute(f"SELECT sin, sin__index FROM {name} ORDER BY id").fetchall()
@@ -413,7 +413,7 @@ def test_a_cell_that_was_moved_on_the_disk_is_noticed(lent, open_server, connect
 def test_an_index_that_was_copied_from_another_row_is_noticed(lent, open_server, connect, tmp_path):
     opened, client = lent
     (physical,) = (r.physical for r in client.session.authority.relations.values())
-    opened.house.close()
+    opened.server.close()
     with duckdb.connect(str(tmp_path / "data" / "data.duckdb")) as thief:
         name = ".".join(physical[1:])
         copied = thief.execute(f"SELECT sin__index FROM {name} WHERE id = 3").fetchone()
@@ -436,13 +436,13 @@ def test_an_index_that_was_copied_from_another_row_is_noticed(lent, open_server,
 def test_a_server_that_may_spill_values_encrypts_no_column(open_server, connect, tmp_path):
     opened = open_server()
     wrapping = parse_wrapping_key(CLIENT, where="here")
-    create_key(opened.house.control, KEY, wrapping, act=ACT, custody="client")
+    create_key(opened.server.control, KEY, wrapping, act=ACT, custody="client")
     client = connect(opened)
     client.run("CREATE TABLE employee (id integer PRIMARY KEY, sin text)")
     encrypt = "ALTER TABLE employee ALTER COLUMN sin SET ENCRYPTED WITH KEY 'employee.sin'"
     client.run("SELECT discreet_unlock('employee.sin', $1)", CLIENT)
     assert refused(client, encrypt).sqlstate == "55000"
-    opened.house.close()
+    opened.server.close()
     client = connect(open_server())
     client.run("SELECT discreet_unlock('employee.sin', $1)", CLIENT)
     client.run(encrypt)
@@ -454,7 +454,7 @@ def test_the_disk_holds_no_value_of_an_encrypted_column_and_no_key(lent, tmp_pat
     client.rows("SELECT sin FROM employee WHERE sin = '130-692-544'")
     refused(client, "INSERT INTO employee (id, sin) VALUES (1, '130-692-544')")
     running = files(tmp_path / "data")
-    opened.house.close()
+    opened.server.close()
     for content in (running, files(tmp_path / "data")):
         assert b"Ann" in content
         for value in (b"046-454", b"130-692", CLIENT, CLIENT.hex().encode()):
@@ -466,7 +466,7 @@ def test_with_a_key_file_the_database_holds_nothing_in_plain(admin, served, tmp_
     database = tmp_path / "data" / "data.duckdb"
     log = database.with_name("data.duckdb.wal")
     running = database.read_bytes() + (log.read_bytes() if log.exists() else b"")
-    served[0].house.close()
+    served[0].server.close()
     for content in (running, database.read_bytes()):
         for word in (b"Marguerite", b"employee", SIN.encode()):
             assert word not in content
@@ -474,7 +474,7 @@ def test_with_a_key_file_the_database_holds_nothing_in_plain(admin, served, tmp_
 
 
 def test_a_sealed_store_does_not_open_without_its_key(served, open_server, tmp_path):
-    served[0].house.close()
+    served[0].server.close()
     (tmp_path / "data" / "keys" / "master.key").rename(tmp_path / "elsewhere.key")
     with pytest.raises(InvalidKey):
         open_server()
@@ -485,16 +485,16 @@ def test_the_journal_tells_who_used_a_key_and_not_the_key(lent):
     opened, client = lent
     client.rows("SELECT sin FROM employee WHERE id = 1")
     client.rows("SELECT name FROM employee WHERE id = 1")
-    *_, used, unused = (item.event for item in opened.house.journal.entries())
+    *_, used, unused = (item.event for item in opened.server.journal.entries())
     assert (used.reason, unused.reason) == (f"key {KEY}", None)
-    (event,) = (item.event for item in opened.house.journal.entries() if item.event.kind == "key")
+    (event,) = (item.event for item in opened.server.journal.entries() if item.event.kind == "key")
     assert (event.user, event.reason, event.decision) == ("admin", f"key {KEY}", "allowed")
 
 
 def test_a_key_in_the_place_of_its_name_does_not_enter_the_journal(lent):
     opened, client = lent
     refused(client, "SELECT discreet_unlock($1, $2)", CLIENT.hex(), KEY)
-    *_, failed = (item.event for item in opened.house.journal.entries())
+    *_, failed = (item.event for item in opened.server.journal.entries())
     assert (failed.kind, failed.decision) == ("key", "failed")
     assert CLIENT.hex() not in str(failed)
 

@@ -39,7 +39,7 @@ def served(open_server, postgres_url, database):
     base, _, rest = postgres_url.partition("?")
     url = f"{base.rpartition('/')[0]}/{name}" + (f"?{rest}" if rest else "")
     opened = open_server(database=url)
-    create_key(opened.house.control, KEY, WRAPPING, act=ACT, custody="client")
+    create_key(opened.server.control, KEY, WRAPPING, act=ACT, custody="client")
     return opened
 
 
@@ -164,11 +164,11 @@ def test_every_type_comes_back_and_is_found(served, connect):
 
 
 def test_a_rotated_key_encrypts_anew_and_moved_cells_are_noticed(served, admin, database):
-    rotate_key(served.house.control, KEY, WRAPPING, act=ACT)
+    rotate_key(served.server.control, KEY, WRAPPING, act=ACT)
     assert refused(admin, "SELECT sin FROM employee").sqlstate == "42501"
     admin.run("SELECT discreet_unlock('employee.sin', $1)", CLIENT)
     admin.run("ALTER TABLE employee ALTER COLUMN sin SET ENCRYPTED WITH KEY 'employee.sin'")
-    end_rotation(served.house.control, KEY, act=ACT)
+    end_rotation(served.server.control, KEY, act=ACT)
     admin.run("SELECT discreet_unlock('employee.sin', $1)", CLIENT)
     assert admin.rows("SELECT id FROM employee WHERE sin = 'x'") == [(3,)]
     (relation,) = (r for r in admin.session.authority.relations.values() if r.name == "employee")

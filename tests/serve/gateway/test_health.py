@@ -9,15 +9,15 @@ import pytest
 from fastapi.testclient import TestClient
 
 from discreet.errors import StoreFailed
-from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.serve.gateway import health
 from discreet.serve.http.app import make_app
 
 
 @pytest.fixture
 def web(server, monkeypatch) -> TestClient:
-    monkeypatch.setattr(health, "WITHIN", 60.0)  # a busy machine is no failing part
-    return TestClient(make_app(server.house, server.keeper, is_encrypted=False))
+    monkeypatch.setattr(health, "PROBE_TIMEOUT", 60.0)  # a busy machine is no failing part
+    return TestClient(make_app(server.server, server.authenticator, is_encrypted=False))
 
 
 def test_a_server_that_works_says_so_part_by_part(web: TestClient):
@@ -35,7 +35,7 @@ def test_a_part_that_fails_makes_it_503_without_words(server, web: TestClient, p
     def fail() -> None:
         raise StoreFailed("The store in /srv/secret/place cannot be read.")
 
-    server.house.pulse._looks[part] = fail
+    server.server.health_monitor._looks[part] = fail
     told = web.get("/healthz")
     assert told.status_code == 503
     assert told.json()["parts"][part] == "failing"
@@ -43,15 +43,15 @@ def test_a_part_that_fails_makes_it_503_without_words(server, web: TestClient, p
 
 
 def test_a_part_that_hangs_is_down_and_is_asked_once(server, web: TestClient, monkeypatch):
-    monkeypatch.setattr(health, "WITHIN", 0.1)
-    monkeypatch.setattr(health, "FRESH", 0.0)
+    monkeypatch.setattr(health, "PROBE_TIMEOUT", 0.1)
+    monkeypatch.setattr(health, "HEALTH_TTL", 0.0)
     asked, go_on = [], threading.Event()
 
     def hang() -> None:
         asked.append(1)
         go_on.wait(120)
 
-    server.house.pulse._looks["ledger"] = hang
+    server.server.health_monitor._looks["ledger"] = hang
     assert [web.get("/healthz").status_code for _ in range(3)] == [503, 503, 503]
     assert asked == [1]
     go_on.set()
@@ -60,8 +60,8 @@ def test_a_part_that_hangs_is_down_and_is_asked_once(server, web: TestClient, mo
 def test_checkpoints_without_a_witness_are_counted(open_server, tmp_path):
     missing = tmp_path / "unplugged" / "witness.txt"
     opened = open_server(audit={"witness": [str(missing)], "checkpoint_entries": 1})
-    web = TestClient(make_app(opened.house, opened.keeper, is_encrypted=True))
-    opened.house.open(Visitor("admin", "127.0.0.1", is_local=True), {}, "test").close()
+    web = TestClient(make_app(opened.server, opened.authenticator, is_encrypted=True))
+    opened.server.open_session(ClientInfo("admin", "127.0.0.1", is_local=True), {}, "test").close()
     assert web.get("/healthz").json()["unwitnessed"] > 0
     told = web.get("/metrics", auth=("admin", "a long password")).text
     assert re.search(r"discreet_unwitnessed_checkpoints [1-9]", told)

@@ -93,7 +93,7 @@ def test_everything_is_in_the_journal(people, hospital):
     admin, clerk, _ = people
     with pytest.raises(AccessDenied):
         clerk.run("SELECT diagnosis FROM patients WHERE name = 'Alice Meier'")
-    entries = [entry.event for entry in hospital.house.journal.entries()]
+    entries = [entry.event for entry in hospital.server.journal.entries()]
     denied = [event for event in entries if event.decision == "denied"]
     assert denied[-1].user == "clerk"
     assert "Meier" not in denied[-1].statement

@@ -50,9 +50,9 @@ def test_rights_to_the_relations_of_a_large_statement_come_before_the_walk(
     def walk(*_: object) -> None:
         raise AssertionError("the statement was walked")
 
-    monkeypatch.setattr(authorize, "check", walk)
-    monkeypatch.setattr(writes, "read_rows", walk)
-    monkeypatch.setattr(writes, "condition", walk)
+    monkeypatch.setattr(authorize, "check_allowed", walk)
+    monkeypatch.setattr(writes, "read_insert_rows", walk)
+    monkeypatch.setattr(writes, "check_condition", walk)
     with pytest.raises(AccessDenied, match="permission denied for table emp"):
         connect(server, "reader").run(statement)
 

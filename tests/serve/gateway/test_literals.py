@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from discreet.errors import StatementFailed
-from discreet.serve.pg.parameters import decode
+from discreet.serve.pg.parameters import decode_parameter
 
 NOON = datetime(2024, 7, 1, 12, tzinfo=UTC)
 
@@ -54,7 +54,7 @@ def test_a_time_zone_moves_neither_policies_nor_views(server, connect):
 
 
 def test_the_time_is_the_same_in_every_zone(server, connect, monkeypatch):
-    monkeypatch.setattr(server.house, "clock", lambda: NOON)
+    monkeypatch.setattr(server.server, "clock", lambda: NOON)
     admin = connect(server, TimeZone="Asia/Tokyo")
     asked = "SELECT now() = '2024-07-01 12:00:00+00', now() FROM (SELECT now() AS a) s GROUP BY a"
     assert admin.rows(asked) == [(True, NOON)]
@@ -62,7 +62,9 @@ def test_the_time_is_the_same_in_every_zone(server, connect, monkeypatch):
 
 def test_intervals_may_have_signs_and_commas(server, connect):
     asked = "SELECT timestamp '2024-01-02' + '-1 day, 23:00'::interval, timestamp '2024-01-02' + $1"
-    (found,) = connect(server).rows(asked, decode(b"-1 day +23:00:00", "interval", binary=False))
+    (found,) = connect(server).rows(
+        asked, decode_parameter(b"-1 day +23:00:00", "interval", binary=False)
+    )
     assert found == (datetime(2024, 1, 1, 23),) * 2  # noqa: DTZ001 - no zone
 
 

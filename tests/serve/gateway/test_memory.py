@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from discreet.engines.databases.duckdb_connection import DuckDBConnection
 from discreet.errors import StatementFailed
-from discreet.serve.gateway import pressure
+from discreet.serve.gateway import memory_monitor
 from discreet.serve.http import routes
 from discreet.serve.http.app import make_app
 
@@ -76,8 +76,10 @@ def test_statements_end_before_the_memory_does(open_server, connect, monkeypatch
         return read(self, *args, **options)
 
     monkeypatch.setattr(DuckDBConnection, "query", query)
-    monkeypatch.setattr(pressure, "taken", lambda: next(grown) if is_short.is_set() else 0)
-    monkeypatch.setattr(pressure, "_PATIENCE", 0.1)
+    monkeypatch.setattr(
+        memory_monitor, "used_memory", lambda: next(grown) if is_short.is_set() else 0
+    )
+    monkeypatch.setattr(memory_monitor, "_PATIENCE", 0.1)
     with pytest.raises(StatementFailed) as ended:
         admin.run("SELECT count(*) FROM n a, n b, n c, n d WHERE a.x < b.x + c.x + d.x")
     assert ended.value.sqlstate == "53200"
@@ -85,7 +87,7 @@ def test_statements_end_before_the_memory_does(open_server, connect, monkeypatch
 
 def test_less_goes_over_http(server, monkeypatch):
     monkeypatch.setattr(routes, "LARGEST", 1 << 16)
-    app = make_app(server.house, server.keeper, is_encrypted=False)
+    app = make_app(server.server, server.authenticator, is_encrypted=False)
     with TestClient(app, client=("127.0.0.1", 1)) as client:
         client.auth = ("admin", "a long password")
         statement = f"UPDATE t SET s = '{LONG}' WHERE id < 3 RETURNING s"

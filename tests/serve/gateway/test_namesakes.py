@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import AccessDenied, LoginFailed, StatementFailed
-from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.identity.tokens import create_token
 
 PASSWORD = "a long password"
@@ -13,8 +13,8 @@ AGAIN = "DROP ROLE alice; CREATE USER alice"
 QUESTION = "SET discreet.epsilon = 0.5; SELECT count(*) FROM patients"
 
 
-def _visitor(user: str) -> Visitor:
-    return Visitor(user, "127.0.0.1", is_local=True, is_encrypted=True)
+def _visitor(user: str) -> ClientInfo:
+    return ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)
 
 
 def _left(outcome) -> str:
@@ -65,39 +65,39 @@ def test_a_session_does_not_go_on_as_another_role_of_the_name_that_it_set(admin,
 
 
 def test_a_login_that_was_under_way_is_not_one_of_the_new_user(admin, server):
-    visitor = server.keeper.recognize(_visitor("alice"))
+    visitor = server.authenticator.recognize(_visitor("alice"))
     admin.run(f"{AGAIN}; GRANT SELECT ON t TO alice")
-    session = server.house.open(visitor, {}, "test")
+    session = server.server.open_session(visitor, {}, "test")
     with pytest.raises(AccessDenied):
         session.prepare(session.split("SELECT id FROM t")[0])
 
 
 def test_a_password_and_tokens_are_not_those_of_the_next_user_of_the_name(admin, server):
-    documents, clock = server.house.vault.documents, server.house.clock
+    documents, clock = server.server.vault.documents, server.server.clock
     admin.run(f"ALTER ROLE alice PASSWORD '{PASSWORD}'")
     token, _ = create_token(documents, "alice", now=clock())
-    assert server.keeper.check_password(_visitor("alice"), PASSWORD) == "password"
+    assert server.authenticator.check_password(_visitor("alice"), PASSWORD) == "password"
     kept = [(kind, "alice", documents.get(kind, "alice")) for kind in ("credential",)]
     kept += [("token", name, documents.get("token", name)) for name in documents.names("token")]
     admin.run(AGAIN)
     for kind, name, body in kept:  # as a crash between the two commits would leave them
         documents.put(kind, name, body)
     with pytest.raises(LoginFailed):
-        server.keeper.check_password(_visitor("alice"), PASSWORD)
+        server.authenticator.check_password(_visitor("alice"), PASSWORD)
     with pytest.raises(LoginFailed):
-        server.keeper.check_token(_visitor(""), token)
+        server.authenticator.check_token(_visitor(""), token)
     admin.run("ALTER ROLE alice PASSWORD 'another long one'")
-    assert server.keeper.check_password(_visitor("alice"), "another long one") == "password"
+    assert server.authenticator.check_password(_visitor("alice"), "another long one") == "password"
 
 
 def test_a_renamed_user_keeps_the_password_and_tokens(admin, server):
     admin.run(f"ALTER ROLE alice PASSWORD '{PASSWORD}'")
-    token, _ = create_token(server.house.vault.documents, "alice", now=server.house.clock())
+    token, _ = create_token(server.server.vault.documents, "alice", now=server.server.clock())
     admin.run("ALTER ROLE alice RENAME TO bob; CREATE USER alice")
-    assert server.keeper.check_password(_visitor("bob"), PASSWORD) == "password"
-    assert server.keeper.check_token(_visitor(""), token).user == "bob"
+    assert server.authenticator.check_password(_visitor("bob"), PASSWORD) == "password"
+    assert server.authenticator.check_token(_visitor(""), token).user == "bob"
     with pytest.raises(LoginFailed):
-        server.keeper.check_password(_visitor("alice"), PASSWORD)
+        server.authenticator.check_password(_visitor("alice"), PASSWORD)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_renamed_user_keeps_the_password_and_tokens(admin, server):
 def test_what_a_savepoint_undoes_leaves_passwords_alone(admin, server, undone, is_kept):
     admin.run(f"ALTER ROLE alice PASSWORD '{PASSWORD}'")
     admin.run(f"BEGIN; SAVEPOINT s; {undone}; ROLLBACK TO s; COMMIT")
-    assert server.keeper.check_password(_visitor("alice"), PASSWORD) == "password"
+    assert server.authenticator.check_password(_visitor("alice"), PASSWORD) == "password"
 
 
 @pytest.fixture

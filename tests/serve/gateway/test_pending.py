@@ -32,7 +32,7 @@ def crashing(house):
 
 
 def crash(opened, client, text: str) -> None:
-    with crashing(opened.house), pytest.raises(Crash):
+    with crashing(opened.server), pytest.raises(Crash):
         client.run(text)
 
 
@@ -48,7 +48,7 @@ def test_a_table_made_before_a_crash_is_known_after_the_next_start(
     with pytest.raises(StatementFailed) as unknown:
         admin.run("SELECT * FROM made")
     assert unknown.value.sqlstate == "42P01"
-    opened.house.close()
+    opened.server.close()
     admin = connect(open_server(**where))
     admin.run("INSERT INTO made VALUES (1)")
     assert admin.rows("SELECT a FROM made") == [(1,)]
@@ -60,7 +60,7 @@ def test_a_table_dropped_before_a_crash_is_gone_after_it(open_server, connect):
     admin = connect(opened)
     admin.run("CREATE TABLE t (a int)")
     crash(opened, admin, "DROP TABLE t")
-    opened.house.close()
+    opened.server.close()
     admin = connect(open_server())
     admin.run("CREATE TABLE t (b text)")
     assert admin.rows("SELECT b FROM t") == []
@@ -77,9 +77,9 @@ def test_a_gateway_that_lives_on_makes_up_for_one_that_crashed(server, connect):
 def test_a_gateway_that_defines_nothing_makes_up_for_one_that_crashed(server, connect):
     admin, other = connect(server), connect(server)
     crash(server, admin, "CREATE TABLE a (x int)")
-    assert server.house.recover()
+    assert server.server.recover()
     assert other.rows("SELECT x FROM a") == []
-    assert not server.house.recover()
+    assert not server.server.recover()
 
 
 def test_rows_and_rights_of_one_transaction_survive_together(open_server, connect):
@@ -88,7 +88,7 @@ def test_rows_and_rights_of_one_transaction_survive_together(open_server, connec
     admin.run("CREATE TABLE t (a int); CREATE USER clerk")
     admin.run("BEGIN; INSERT INTO t VALUES (1); GRANT SELECT ON t TO clerk")
     crash(opened, admin, "COMMIT")
-    opened.house.close()
+    opened.server.close()
     again = open_server()
     assert connect(again, "clerk").rows("SELECT a FROM t") == [(1,)]
 
@@ -96,11 +96,11 @@ def test_rows_and_rights_of_one_transaction_survive_together(open_server, connec
 def test_a_control_store_older_than_its_data_is_refused(open_server, connect, tmp_path):
     opened = open_server()
     admin = connect(opened)
-    opened.house.control.close()
+    opened.server.control.close()
     older = (tmp_path / "data" / "control.sqlite").read_bytes()
     admin.run("CREATE TABLE t (a int); CREATE TABLE u (a int)")
     admin.run("CREATE TABLE v (a int)")
-    opened.house.close()
+    opened.server.close()
     (tmp_path / "data" / "control.sqlite").write_bytes(older)
     for path in (tmp_path / "data").glob("journal.sqlite*"):
         path.unlink()  # which would know it, too
@@ -111,17 +111,17 @@ def test_a_control_store_older_than_its_data_is_refused(open_server, connect, tm
 def test_an_import_that_was_cut_off_is_finished(open_server, connect, monkeypatch):
     from tests.serve.gateway.conftest import HOSPITAL
 
-    from discreet.serve import starting
+    from discreet.serve import startup
 
-    real = starting._import_table
+    real = startup._import_table
 
     def cut_off(house, table):
         real(house, table)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(starting, "_import_table", cut_off)
+    monkeypatch.setattr(startup, "_import_table", cut_off)
     with pytest.raises(KeyboardInterrupt):
         open_server(policy=HOSPITAL / "policy.yaml")
-    monkeypatch.setattr(starting, "_import_table", real)
+    monkeypatch.setattr(startup, "_import_table", real)
     admin = connect(open_server(policy=HOSPITAL / "policy.yaml"))
     assert admin.rows("SELECT count(*) FROM patients") == [(2000,)]

@@ -10,8 +10,8 @@ import pytest
 from tests.insisting import insisting
 
 from discreet.errors import AccessDenied, BudgetExceeded, DiscreetError, StatementFailed
-from discreet.guard.control import Control
-from discreet.guard.vault.keys import Act, create_key
+from discreet.guard.control import ControlStore
+from discreet.guard.vault.keys import KeyAction, create_key
 from discreet.guard.vault.wrapping import parse_wrapping_key
 
 POLICY = """
@@ -113,8 +113,8 @@ def key(tmp_path):
     """The key of a column, made before the server is started."""
     made = secrets.token_bytes(32)
     (tmp_path / "data").mkdir(mode=0o700)
-    with closing(Control(tmp_path / "data" / "control.sqlite")) as control:
-        act = Act(by="admin", at=datetime(2026, 1, 1, tzinfo=UTC))
+    with closing(ControlStore(tmp_path / "data" / "control.sqlite")) as control:
+        act = KeyAction(by="admin", at=datetime(2026, 1, 1, tzinfo=UTC))
         wrapping = parse_wrapping_key(made, where="The test")
         create_key(control, "k", wrapping, act=act, custody="client")
     return made
@@ -141,7 +141,7 @@ def test_a_question_is_ended_by_a_cancel_or_by_its_time_limit(small, ann):
     ann.run("SET discreet.epsilon = 0.1")
 
     def cancel() -> None:
-        if small.house.ledger.accounts():  # it is charged
+        if small.server.ledger.accounts():  # it is charged
             ann.session.cancel()
 
     with pytest.raises(StatementFailed, match="due to user request"), insisting(cancel):
@@ -202,7 +202,7 @@ def test_a_copy_of_a_table_has_no_new_budget_under_its_id(open_server, connect, 
     admin.run("GRANT AGGREGATE ON stays TO ann WITH BUDGET (EPSILON 1)")
     with pytest.raises(StatementFailed, match="does not say whose rows"):
         ann.run("SELECT count(*) FROM stays WHERE ward = 'a'")
-    server.house.close()
+    server.server.close()
     (tmp_path / "policy.yaml").write_text(table.replace("  visits:", "  stays:"))
     ann = connect(open_server(policy=tmp_path / "policy.yaml", epsilon="1"), "ann")
     with pytest.raises(BudgetExceeded, match="visits-1234"):

@@ -69,7 +69,7 @@ def test_time_goes_on_in_policies_and_views(server, connect, monkeypatch):
     seen = []
     for year in (2029, 2031):
         monkeypatch.setattr(
-            server.house, "clock", lambda year=year: datetime(year, 1, 1, tzinfo=UTC)
+            server.server, "clock", lambda year=year: datetime(year, 1, 1, tzinfo=UTC)
         )
         ((moment,),) = user.rows("SELECT y FROM v")
         seen += [user.rows("SELECT id FROM t"), moment.year]
@@ -167,7 +167,7 @@ def test_a_view_does_not_list_columns_that_its_maker_may_not_know(server, connec
 
 
 def test_a_body_without_a_length_is_not_read(server):
-    client = TestClient(make_app(server.house, server.keeper, is_encrypted=True))
+    client = TestClient(make_app(server.server, server.authenticator, is_encrypted=True))
     assert client.post("/v1/query", content=iter([b"{", b"}"])).status_code == 413
     assert client.post("/v1/query", content=b"{}").status_code in (401, 422)
 

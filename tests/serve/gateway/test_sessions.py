@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import StatementFailed, StoreFailed
 from discreet.serve.settings import read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.startup import open_server
 
 
 def fail(_: object) -> None:
@@ -27,13 +27,13 @@ def admin(server, connect):
 def test_two_who_come_at_once_do_not_both_get_the_last_place(
     admin, server, connect, monkeypatch: pytest.MonkeyPatch
 ):
-    both, opened = threading.Barrier(2, timeout=10), server.house.database.connect
+    both, opened = threading.Barrier(2, timeout=10), server.server.database.connect
 
     def wait_for_the_other():
         both.wait()
         return opened()
 
-    monkeypatch.setattr(server.house.database, "connect", wait_for_the_other)
+    monkeypatch.setattr(server.server.database, "connect", wait_for_the_other)
     with ThreadPoolExecutor(2) as pool:
         entering = [pool.submit(connect, server, "one") for _ in range(2)]
         failures = [each.exception() for each in entering]
@@ -52,20 +52,20 @@ def test_a_session_that_the_journal_cannot_take_is_not_open(
     admin, server, connect, monkeypatch: pytest.MonkeyPatch
 ):
     with monkeypatch.context() as broken:
-        broken.setattr(server.house.journal, "record", fail)
+        broken.setattr(server.server.journal, "record", fail)
         with pytest.raises(StoreFailed):
             connect(server, "one")
-    assert server.house.sessions == 1
+    assert server.server.sessions == 1
     connect(server, "one")
 
 
 def test_a_server_that_ends_without_its_journal_lets_go_of_its_data(tmp_path, connect, monkeypatch):
     settings = read_settings(tmp_path / "data", port=0)
-    first = open_house(settings)
+    first = open_server(settings)
     connect(first)
     connect(first)
-    monkeypatch.setattr(first.house.journal, "record", fail)
+    monkeypatch.setattr(first.server.journal, "record", fail)
     with pytest.raises(StoreFailed):
-        first.house.close()
-    assert first.house.sessions == 0
-    open_house(settings).house.close()
+        first.server.close()
+    assert first.server.sessions == 0
+    open_server(settings).server.close()

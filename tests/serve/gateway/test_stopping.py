@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from discreet.engines.databases.duckdb_reader import DuckDBReader
-from discreet.engines.duckdb import withheld
+from discreet.engines.duckdb import call_duckdb
 from discreet.errors import StatementFailed
 
 QUESTION = "SELECT count(*) FROM patients"
@@ -31,7 +31,7 @@ def slow(monkeypatch):
     def slowly(self, query):
         if is_slow[0]:
             started.set()
-            withheld(lambda: self._connection.execute(LONG).fetchall())
+            call_duckdb(lambda: self._connection.execute(LONG).fetchall())
         return run(self, query)
 
     monkeypatch.setattr(DuckDBReader, "run", slowly)

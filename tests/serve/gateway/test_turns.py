@@ -9,7 +9,7 @@ import pytest
 from bench.verify.parse_bombs import BOMBS, World
 
 from discreet.errors import StatementFailed
-from discreet.serve.gateway.turns import LARGE, Turns
+from discreet.serve.gateway.parse_queue import LARGE, ParseQueue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def go_on() -> None:
 
 def test_a_user_rests_as_long_as_a_turn_took_and_others_need_not():
     clock = Clock()
-    turns = Turns(clock)
+    turns = ParseQueue(clock)
     with turns.turn("bomber", seconds=60, check=go_on):
         clock.now += 8
 
@@ -44,7 +44,7 @@ def test_a_user_rests_as_long_as_a_turn_took_and_others_need_not():
 
 def test_waiting_for_a_turn_ends_with_the_limit_or_when_canceled():
     clock = Clock()
-    turns = Turns(clock)
+    turns = ParseQueue(clock)
     with turns.turn("bomber", seconds=60, check=go_on):
         clock.now += 50
 
@@ -69,7 +69,7 @@ def test_waiting_for_a_turn_ends_with_the_limit_or_when_canceled():
 
 
 def test_large_statements_are_read_one_at_a_time():
-    turns, inside, most = Turns(), [], []
+    turns, inside, most = ParseQueue(), [], []
 
     def take(user: str) -> None:
         with turns.turn(user, seconds=60, check=go_on):
@@ -92,7 +92,7 @@ def test_another_user_gets_on_while_bombs_are_read(tmp_path: Path, monkeypatch):
         bombs = [BOMBS[name](LARGE * 2) for name in ("rows", "list", "sum", "in")]
         sent, answered = world.progress(bombs, sessions=3, seconds=1.5)
     finally:
-        world.house.close()
+        world.server.close()
     assert sent >= 3
     assert answered >= 3
 

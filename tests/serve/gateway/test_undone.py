@@ -58,7 +58,7 @@ def test_a_local_setting_of_a_statement_alone_ends_with_it(high):
 
 
 def test_a_password_that_was_undone_is_not_kept(server, connect):
-    admin, documents = connect(server), server.house.vault.documents
+    admin, documents = connect(server), server.server.vault.documents
     admin.run("CREATE USER bob PASSWORD 'the first password'")
     before = accounts.get_account(documents, "bob")
     admin.run("BEGIN; SAVEPOINT s; ALTER ROLE bob PASSWORD 'another password'; ROLLBACK TO s")
@@ -72,9 +72,9 @@ def test_a_backup_that_the_journal_cannot_take_leaves_no_file(server, connect, m
     def fail(_: object) -> None:
         raise StoreFailed("The journal is full.")
 
-    admin, backups = connect(server), server.house.settings.place("backups")
+    admin, backups = connect(server), server.server.settings.place("backups")
     with monkeypatch.context() as broken:
-        broken.setattr(server.house.journal, "record", fail)
+        broken.setattr(server.server.journal, "record", fail)
         with pytest.raises(StoreFailed):
             admin.run("SELECT discreet_backup('one')")
     assert not list(backups.iterdir())

@@ -14,17 +14,17 @@ import httpx
 import pytest
 
 from discreet.guard.identity.accounts import set_password
-from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.identity.tokens import create_token
 from discreet.serve.gateway import health
-from discreet.serve.listening import listen
-from discreet.serve.settings import Limits, read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.listener import serve_until_stopped
+from discreet.serve.settings import ServerLimits, read_settings
+from discreet.serve.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from discreet.serve.starting import Opened
+    from discreet.serve.startup import OpenedServer
 
 PASSWORD = "correct horse battery"
 PATIENCE = 60.0  # seconds that only a broken server takes, however busy the machine is
@@ -41,7 +41,7 @@ GRANT CREATE ON SCHEMA public TO staff
 class Web:
     """A server and its address."""
 
-    opened: Opened
+    opened: OpenedServer
     port: int
 
     @property
@@ -50,7 +50,7 @@ class Web:
 
     def token(self, user: str, *scopes: str) -> str:
         """Return a new token of a user."""
-        house = self.opened.house
+        house = self.opened.server
         text, _ = create_token(
             house.vault.documents, user, now=house.clock(), scopes=scopes or ("query",)
         )
@@ -76,8 +76,8 @@ def web(
     shutil.copytree(first_start(POLICY), data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
-        patch.setattr(health, "WITHIN", PATIENCE)
-        limits = Limits(requests_per_minute=100_000, connections=40, connections_per_user=30)
+        patch.setattr(health, "PROBE_TIMEOUT", PATIENCE)
+        limits = ServerLimits(requests_per_minute=100_000, connections=40, connections_per_user=30)
         settings = read_settings(
             data,
             policy=POLICY,
@@ -86,16 +86,18 @@ def web(
             plain=True,
             limits=limits,
         )
-        yield from served(open_house(settings))
+        yield from served(open_server(settings))
 
 
-def served(opened: Opened) -> Iterator[Web]:
+def served(opened: OpenedServer) -> Iterator[Web]:
     """Give a server that listens until it is not needed any more."""
-    session = opened.house.open(Visitor("admin", "127.0.0.1", is_local=True), {}, "test")
+    session = opened.server.open_session(
+        ClientInfo("admin", "127.0.0.1", is_local=True), {}, "test"
+    )
     for statement in session.split(RIGHTS):
         session.run(session.prepare(statement))
     session.close()
-    house = opened.house
+    house = opened.server
     set_password(house.vault.documents, "clerk", PASSWORD, now=house.clock())
     ports: list[int] = []
     loop, is_open = asyncio.new_event_loop(), threading.Event()
@@ -106,7 +108,9 @@ def served(opened: Opened) -> Iterator[Web]:
         is_open.set()
 
     thread = threading.Thread(
-        target=lambda: loop.run_until_complete(listen(opened, None, ready=ready, stop=stop))
+        target=lambda: loop.run_until_complete(
+            serve_until_stopped(opened, None, ready=ready, stop=stop)
+        )
     )
     thread.start()
     assert is_open.wait(PATIENCE)

@@ -14,9 +14,9 @@ import pytest
 from tests.serve.http.conftest import PATIENCE, POLICY, Web, served
 
 from discreet.serve.gateway import health
-from discreet.serve.http import patience
-from discreet.serve.settings import Limits, read_settings
-from discreet.serve.starting import open_house
+from discreet.serve.http import timeouts
+from discreet.serve.settings import ServerLimits, read_settings
+from discreet.serve.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,16 +30,16 @@ def small(
     """A server with little patience and few places."""
     shutil.copytree(first_start(POLICY), tmp_path / "data")
     monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
-    monkeypatch.setattr(patience, "IDLE", 1.0)
-    monkeypatch.setattr(patience, "BODY", 1.0)
-    monkeypatch.setattr(health, "WITHIN", PATIENCE)
-    limits = Limits(
+    monkeypatch.setattr(timeouts, "IDLE_TIMEOUT", 1.0)
+    monkeypatch.setattr(timeouts, "BODY_TIMEOUT", 1.0)
+    monkeypatch.setattr(health, "PROBE_TIMEOUT", PATIENCE)
+    limits = ServerLimits(
         requests_per_minute=60, connections=20, connections_per_user=12, statement_seconds=5
     )
     settings = read_settings(
         tmp_path / "data", policy=POLICY, port=0, http_port=0, plain=True, limits=limits
     )
-    yield from served(open_house(settings))
+    yield from served(open_server(settings))
 
 
 def connected(web: Web) -> socket.socket:
@@ -65,7 +65,9 @@ def test_connections_that_say_nothing_are_ended(small: Web):
 
 
 def test_one_address_does_not_get_all_places(small: Web, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(patience, "IDLE", 2 * PATIENCE)  # nobody is sent away for saying nothing
+    monkeypatch.setattr(
+        timeouts, "IDLE_TIMEOUT", 2 * PATIENCE
+    )  # nobody is sent away for saying nothing
     many = [connected(small) for _ in range(40)]
     assert wait_for(lambda: len(select.select(many, [], [], 0)[0]) >= 28)
     for place in many:
@@ -129,17 +131,17 @@ def test_slow_statements_of_one_user_leave_places_for_others(web: Web):
 def test_slow_statements_of_many_users_leave_threads_for_others(first_start, tmp_path, monkeypatch):
     shutil.copytree(first_start(POLICY), tmp_path / "data")
     monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "a long password")
-    monkeypatch.setattr(health, "WITHIN", PATIENCE)
-    limits = Limits(requests_per_minute=10_000, connections=100, connections_per_user=100)
+    monkeypatch.setattr(health, "PROBE_TIMEOUT", PATIENCE)
+    limits = ServerLimits(requests_per_minute=10_000, connections=100, connections_per_user=100)
     settings = read_settings(
         tmp_path / "data", policy=POLICY, port=0, http_port=0, plain=True, limits=limits
     )
-    starting = served(open_house(settings))
+    starting = served(open_server(settings))
     web = next(starting)
-    house, is_over = web.opened.house, threading.Event()
+    house, is_over = web.opened.server, threading.Event()
     users = [f"u{number}" for number in range(6)]
     assert web.ask("; ".join(f"CREATE USER {user}" for user in users), "admin").status_code == 200
-    opening = house.open
+    opening = house.open_session
 
     def slowly(visitor, *rest):
         if visitor.user in users:

@@ -9,7 +9,7 @@ import pytest
 from tests.serve.http.conftest import PASSWORD, PATIENCE
 
 from discreet.errors import StoreFailed
-from discreet.guard.journal.reading import Wanted
+from discreet.guard.journal.search import EntryFilter
 
 if TYPE_CHECKING:
     from tests.serve.http.conftest import Web
@@ -170,16 +170,16 @@ def test_tokens_are_made_listed_and_ended(web: Web):
 
 
 def test_tokens_are_in_the_journal_before_they_are_good_and_their_secrets_are_not(web: Web):
-    journal = web.opened.house.journal
+    journal = web.opened.server.journal
     with web.client("clerk", "admin") as client:
         made = client.post("/v1/tokens", json={"label": "mine", "days": 3}).json()
         client.delete(f"/v1/tokens/{made['id']}")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(journal, "record", _full)
-            patch.setattr(web.opened.house, "record_login", lambda _: None)
+            patch.setattr(web.opened.server, "record_login", lambda _: None)
             assert client.post("/v1/tokens", json={"label": "lost"}).status_code == 503
         labels = [token["label"] for token in client.get("/v1/tokens").json()]
-    told = [entry.event for entry in journal.entries(Wanted(kind="setting"))]
+    told = [entry.event for entry in journal.entries(EntryFilter(kind="setting"))]
     assert [
         (each.user, each.protocol, (each.reason or "").partition(" (")[0]) for each in told[-2:]
     ] == [
@@ -212,7 +212,7 @@ def test_who_was_refused_without_a_statement_is_in_the_journal_too(web: Web):
         client.get("/v1/checkpoint")
     with web.client("clerk", "admin") as client:
         client.get("/v1/checkpoint")
-    refused = web.opened.house.journal.entries(Wanted(kind="setting", decision="denied"))
+    refused = web.opened.server.journal.entries(EntryFilter(kind="setting", decision="denied"))
     assert [(entry.event.user, entry.event.reason) for entry in refused][-2:] == [
         ("clerk", "this token has no scope 'admin'"),
         ("clerk", "only superusers may know what everybody does"),
@@ -258,4 +258,4 @@ def test_sessions_end_with_their_requests(web: Web):
     for _ in range(5):
         web.ask("SELECT 1")
         web.ask("SELEC")
-    assert web.opened.house.sessions == 0
+    assert web.opened.server.sessions == 0

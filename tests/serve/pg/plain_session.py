@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.databases.database import Field
+from discreet.engines.databases.database import ResultField
 from discreet.errors import StatementFailed
 from discreet.guard.statements.statement import CopyOut, Discard, Fetch, Statement
-from discreet.serve.session import Notice, Outcome, Prepared
+from discreet.serve.session import Notice, Outcome, PreparedStatement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,18 +82,18 @@ class Said(Statement):
 
 @dataclass
 class Cursor:
-    fields: tuple[Field, ...]
+    fields: tuple[ResultField, ...]
     table: pa.Table
     place: int = 0
 
 
-def field_of(name: str, kind: str) -> Field:
+def field_of(name: str, kind: str) -> ResultField:
     if kind.startswith("DECIMAL"):
         precision, scale = map(int, re.findall(r"\d+", kind))
-        return Field(name, "numeric", precision, scale)
+        return ResultField(name, "numeric", precision, scale)
     if kind.endswith("[]"):
-        return Field(name, TYPES.get(kind[:-2], "text") + "[]")
-    return Field(name, TYPES.get(kind, "text"))
+        return ResultField(name, TYPES.get(kind[:-2], "text") + "[]")
+    return ResultField(name, TYPES.get(kind, "text"))
 
 
 def literal(value: object, kind: str) -> str:
@@ -155,28 +155,32 @@ class PlainSession:
             raise StatementFailed("42601", "unterminated quoted string")
         return found
 
-    def prepare(self, statement: Statement, declared: Sequence[str | None] = ()) -> Prepared:
+    def prepare(
+        self, statement: Statement, declared: Sequence[str | None] = ()
+    ) -> PreparedStatement:
         if isinstance(statement, Fetch):
-            return Prepared(statement, (), self._cursor(statement.name).fields)
+            return PreparedStatement(statement, (), self._cursor(statement.name).fields)
         self._require_usable(statement)
         types = self._types(statement.text, declared)
         word = getattr(statement, "word", "")
         if word in ("SELECT", "VALUES", "WITH", "TABLE", "FROM"):
             sql = self._filled(statement.text, [None] * len(types), types)
-            return Prepared(statement, types, self._describe(sql))
+            return PreparedStatement(statement, types, self._describe(sql))
         if word in ("INSERT", "UPDATE", "DELETE") and "RETURNING" in statement.text.upper():
             returned = re.split("RETURNING", statement.text, flags=re.IGNORECASE)[1]
             table = re.findall(r"(?:INTO|UPDATE|FROM)\s+([\w.]+)", statement.text, re.IGNORECASE)[0]
-            return Prepared(statement, types, self._describe(f"SELECT {returned} FROM {table}"))
+            return PreparedStatement(
+                statement, types, self._describe(f"SELECT {returned} FROM {table}")
+            )
         if word == "FETCH":
             name = statement.text.split()[-1].strip('"')
-            return Prepared(statement, types, self._cursor(name).fields)
+            return PreparedStatement(statement, types, self._cursor(name).fields)
         if word == "SHOW":
             name = statement.text.split()[-1]
-            return Prepared(statement, (), (Field(name.lower(), "text"),))
-        return Prepared(statement, types, None)
+            return PreparedStatement(statement, (), (ResultField(name.lower(), "text"),))
+        return PreparedStatement(statement, types, None)
 
-    def run(self, prepared: Prepared, values: Sequence[object] = ()) -> Outcome:
+    def run(self, prepared: PreparedStatement, values: Sequence[object] = ()) -> Outcome:
         assert not self.is_closed
         assert self._lock.acquire(blocking=False), "one call at a time"
         try:
@@ -198,7 +202,7 @@ class PlainSession:
         finally:
             self._lock.release()
 
-    def check(self, prepared: Prepared) -> None:
+    def check(self, prepared: PreparedStatement) -> None:
         self._require_usable(prepared.statement)
 
     def start_block(self) -> None:
@@ -246,7 +250,7 @@ class PlainSession:
 
         return re.sub(r"('(?:[^']|'')*')|\$(\d+)", fill, text)
 
-    def _describe(self, sql: str) -> tuple[Field, ...]:
+    def _describe(self, sql: str) -> tuple[ResultField, ...]:
         rows = self._execute(f"DESCRIBE {sql}").fetchall()
         return tuple(field_of(row[0], row[1]) for row in rows)
 
@@ -261,7 +265,7 @@ class PlainSession:
                     raise StatementFailed(sqlstate, text) from None
             raise
 
-    def _ran(self, word: str, sql: str, prepared: Prepared) -> Outcome:
+    def _ran(self, word: str, sql: str, prepared: PreparedStatement) -> Outcome:
         fields = prepared.fields
         if fields is not None:
             table = self._execute(sql).to_arrow_table()
@@ -334,7 +338,7 @@ class PlainSession:
         }
         name = statement.text.split(None, 1)[1].lower()
         value = pa.table({"setting": [known.get(name, "")]})
-        return Outcome("SHOW", (Field(name, "text"),), value)
+        return Outcome("SHOW", (ResultField(name, "text"),), value)
 
     def _raise(self, statement: Statement) -> Outcome:
         return Outcome("DO", notices=(Notice("NOTICE", statement.text[6:], detail="aside"),))

@@ -12,22 +12,27 @@ import duckdb
 from tests.serve.pg.plain_session import PlainSession
 
 from discreet.errors import LoginFailed
-from discreet.guard.identity.door import Admitted, AskPassword, AskScram, Visitor
-from discreet.guard.identity.scram import Conversation, make_verifier
+from discreet.guard.identity.authenticator import (
+    AuthenticationOk,
+    ClientInfo,
+    PasswordChallenge,
+    ScramChallenge,
+)
+from discreet.guard.identity.scram import ScramConversation, make_verifier
 from discreet.serve.pg.server import PgServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from discreet.serve.pg.limits import Limits
+    from discreet.serve.pg.limits import ProtocolLimits
     from discreet.serve.pg.tls import Tls
 
 PASSWORD = "pencil"
 VERIFIER = make_verifier(PASSWORD, iterations=4096)
 
 
-class OneExchange(Conversation):
+class OneExchange(ScramConversation):
     """A SCRAM conversation about the one password."""
 
     def final(self, message: bytes) -> bytes:  # type: ignore[override]
@@ -40,17 +45,17 @@ class OneExchange(Conversation):
 class SimpleDoor:
     """Everybody's password is the same; `clear` is asked in clear, `trusted` is not asked, `banned` not let in."""
 
-    def recognize(self, visitor: Visitor) -> Visitor:
+    def recognize(self, visitor: ClientInfo) -> ClientInfo:
         return visitor
 
-    def knock(self, visitor: Visitor) -> Admitted | AskScram | AskPassword:
+    def knock(self, visitor: ClientInfo) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
         if visitor.user == "banned":
             raise LoginFailed("no way in", sqlstate="28000")
         if visitor.user == "trusted" or visitor.certificate is not None:
-            return Admitted("certificate" if visitor.certificate else "trust")
+            return AuthenticationOk("certificate" if visitor.certificate else "trust")
         if visitor.user == "clear":
-            return AskPassword(self._check)
-        return AskScram(OneExchange(VERIFIER, binding=visitor.binding))
+            return PasswordChallenge(self._check)
+        return ScramChallenge(OneExchange(VERIFIER, binding=visitor.binding))
 
     def _check(self, password: str) -> str:
         if password != PASSWORD:
@@ -69,7 +74,7 @@ class Served:
     database: str = "hospital"
     authority: Path | None = None  # who signed the server's certificate
     sessions: list[PlainSession] = field(default_factory=list)
-    visitors: list[tuple[Visitor, dict[str, str], str]] = field(default_factory=list)
+    visitors: list[tuple[ClientInfo, dict[str, str], str]] = field(default_factory=list)
     server: Any = None
     loop: Any = None
 
@@ -88,7 +93,7 @@ def serving(
     tls: Tls | None = None,
     authority: Path | None = None,
     require_tls: bool = False,
-    limits: Limits | None = None,
+    limits: ProtocolLimits | None = None,
     folder: Path | None = None,
     host: str = "127.0.0.1",
 ) -> Iterator[Served]:
@@ -96,7 +101,9 @@ def serving(
     database = duckdb.connect(":memory:", config={"threads": 1})
     served = Served(host="", port=0, authority=authority)
 
-    def open_session(visitor: Visitor, parameters: Mapping[str, str], method: str) -> PlainSession:
+    def open_session(
+        visitor: ClientInfo, parameters: Mapping[str, str], method: str
+    ) -> PlainSession:
         served.visitors.append((visitor, dict(parameters), method))
         own = {"TimeZone": parameters.get("TimeZone", "UTC")}
         name = parameters.get("application_name", "")

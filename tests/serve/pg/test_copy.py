@@ -11,9 +11,9 @@ import pytest
 from sqlglot import exp
 from tests.serve.pg.raw import SYNC, Raw, bind, describe, execute, failure, kinds, parse, query
 
-from discreet.engines.databases.database import Field
+from discreet.engines.databases.database import ResultField
 from discreet.guard.statements.statement import CopyOut
-from discreet.serve.pg.copying import copy_out
+from discreet.serve.pg.copy_format import copy_out
 
 if TYPE_CHECKING:
     from tests.serve.pg.served import Served
@@ -32,7 +32,7 @@ NASTY = [
     "\b\f\v",
     "\\.",
 ]
-FIELDS = (Field("t", "text"), Field("n", "int4"))
+FIELDS = (ResultField("t", "text"), ResultField("n", "int4"))
 TABLE = pa.table({"t": NASTY, "n": pa.array(range(len(NASTY)), pa.int32())})
 
 

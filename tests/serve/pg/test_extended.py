@@ -26,8 +26,8 @@ from tests.serve.pg.raw import (
 )
 from tests.serve.pg.served import Served, serving
 
-from discreet.engines.databases.database import Field
-from discreet.serve.pg.limits import Limits
+from discreet.engines.databases.database import ResultField
+from discreet.serve.pg.limits import ProtocolLimits
 from discreet.serve.pg.messages import row_description
 from discreet.serve.pg.portals import Portal
 from discreet.serve.session import Outcome
@@ -279,7 +279,10 @@ def test_sql_lets_go_of_prepared_statements(raw: Raw, word: str):
 
 
 def test_statements_and_portals_are_bounded():
-    with serving(limits=Limits(max_statements=3, max_portals=2)) as served, inside(served) as raw:
+    with (
+        serving(limits=ProtocolLimits(max_statements=3, max_portals=2)) as served,
+        inside(served) as raw,
+    ):
         for name in "abc":
             assert kinds(raw.ask(parse("select 1", name), SYNC)) == "1Z"
         assert failure(raw.ask(parse("select 1", "d"), SYNC)) == "53400"
@@ -288,7 +291,7 @@ def test_statements_and_portals_are_bounded():
 
 
 def test_portals_that_hold_much_are_refused_another():
-    with serving(limits=Limits(max_held=1000)) as served, inside(served) as raw:
+    with serving(limits=ProtocolLimits(max_held=1000)) as served, inside(served) as raw:
         raw.ask(query("begin"))
         for name in "ab":
             text = f"select 'a long enough text for {name}' from generate_series(1, 100)"
@@ -339,5 +342,5 @@ def test_the_tag_of_create_table_as_keeps_its_count():
 
 
 def test_a_column_tells_the_table_that_it_is_of():
-    told = row_description([Field("a", "int4", table=20_000, place=3)], [0])
+    told = row_description([ResultField("a", "int4", table=20_000, place=3)], [0])
     assert struct.unpack("!IhIhih", told[-18:])[:3] == (20_000, 3, 23)

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.engines.databases.database import Field
+from discreet.engines.databases.database import ResultField
 from discreet.errors import StatementFailed
 from discreet.serve.pg import rows, temporal
-from discreet.serve.pg.binaries import column_binary
-from discreet.serve.pg.parameters import decode
-from discreet.serve.pg.texts import column_text
+from discreet.serve.pg.binary_format import column_binary
+from discreet.serve.pg.parameters import decode_parameter
+from discreet.serve.pg.text_format import column_text
 from discreet.serve.pg.types import BY_NAME
 
 if TYPE_CHECKING:
@@ -186,8 +186,8 @@ def test_a_value_that_postgresql_sends_is_read_the_same_in_both_forms(
     postgres: psycopg.Connection, name: str, literal: str, column: pa.Array
 ):
     zone = temporal.zone_named(ZONE)
-    by_text = decode(asked(postgres, name, literal, 0), name, binary=False, zone=zone)
-    by_binary = decode(asked(postgres, name, literal, 1), name, binary=True, zone=zone)
+    by_text = decode_parameter(asked(postgres, name, literal, 0), name, binary=False, zone=zone)
+    by_binary = decode_parameter(asked(postgres, name, literal, 1), name, binary=True, zone=zone)
     if name in ("float4", "numeric", "float8"):
         assert repr(by_text) == repr(by_binary) or by_text == pytest.approx(by_binary)
     else:
@@ -229,7 +229,7 @@ def test_null_stays_null_in_every_type():
     ],
 )  # fmt: skip
 def test_a_parameter_in_text_is_read(data: bytes, name: str, value: object):
-    assert decode(data, name, binary=False) == value
+    assert decode_parameter(data, name, binary=False) == value
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_parameter_in_text_that_is_none_is_refused_without_its_words(
     data: bytes, name: str, sqlstate: str
 ):
     with pytest.raises(StatementFailed) as caught:
-        decode(data, name, binary=False)
+        decode_parameter(data, name, binary=False)
     assert caught.value.sqlstate == sqlstate
     assert data.decode() not in str(caught.value) or len(data) < 2
 
@@ -301,14 +301,14 @@ def test_a_parameter_in_text_that_is_none_is_refused_without_its_words(
 )
 def test_a_parameter_in_binary_that_is_none_is_22p03(data: bytes, name: str):
     with pytest.raises(StatementFailed) as caught:
-        decode(data, name, binary=True)
+        decode_parameter(data, name, binary=True)
     assert caught.value.sqlstate == "22P03"
 
 
 @given(st.binary(max_size=40), st.sampled_from(sorted(BY_NAME)), st.booleans())
 def test_whatever_is_bound_is_read_or_refused(data: bytes, name: str, binary: bool):
     with contextlib.suppress(StatementFailed):
-        decode(data, name, binary=binary)
+        decode_parameter(data, name, binary=binary)
 
 
 @given(
@@ -319,13 +319,13 @@ def test_whatever_is_bound_is_read_or_refused(data: bytes, name: str, binary: bo
 def test_a_number_in_binary_reads_back(number: Decimal):
     column = pa.array([number], pa.decimal128(38, 9))
     (binary,) = column_binary(column, "numeric").to_pylist()
-    assert decode(binary, "numeric", binary=True) == number
+    assert decode_parameter(binary, "numeric", binary=True) == number
 
 
 @given(st.floats())
 def test_a_float_in_text_reads_back(number: float):
     (text,) = column_text(pa.array([number]), "float8").to_pylist()
-    assert decode(text.encode(), "float8", binary=False) == pytest.approx(
+    assert decode_parameter(text.encode(), "float8", binary=False) == pytest.approx(
         number, rel=0, nan_ok=True
     )
 
@@ -337,8 +337,8 @@ def test_moments_read_back_in_both_forms(day: dt.date, moment: dt.datetime, time
         column = pa.array([value])
         (text,) = column_text(column, name).to_pylist()
         (binary,) = column_binary(column, name).to_pylist()
-        assert decode(text.encode(), name, binary=False) == value
-        assert decode(binary, name, binary=True) == value
+        assert decode_parameter(text.encode(), name, binary=False) == value
+        assert decode_parameter(binary, name, binary=True) == value
 
 
 @pytest.mark.parametrize("count", [0, 1, rows.FEW_ROWS - 1, rows.FEW_ROWS, 100, 20_000])
@@ -346,7 +346,7 @@ def test_rows_are_the_same_whether_few_or_many(count: int):
     numbers = [None if n % 7 == 0 else n for n in range(count)]
     texts = [None if n % 5 == 0 else "x" * (n % 11) for n in range(count)]
     table = pa.table({"n": pa.array(numbers, pa.int64()), "t": pa.array(texts, pa.string())})
-    fields = (Field("n", "int8"), Field("t", "text"))
+    fields = (ResultField("n", "int8"), ResultField("t", "text"))
     made = b"".join(rows.data_rows(table, fields, [1, 0]))
     expected = b""
     for number, text in zip(numbers, texts, strict=True):
@@ -360,14 +360,14 @@ def test_rows_are_the_same_whether_few_or_many(count: int):
 def test_slices_and_chunks_are_written_from_their_own_start():
     whole = pa.chunked_array([pa.array(["a", None, "b"]), pa.array(["c", "d"])])
     table = pa.table({"t": whole}).slice(1, 3)
-    made = b"".join(rows.data_rows(table, (Field("t", "text"),), [0]))
+    made = b"".join(rows.data_rows(table, (ResultField("t", "text"),), [0]))
     assert made.count(b"D") == 3
     assert made.endswith(b"c")
 
 
 def test_a_large_table_is_written_in_parts():
     table = pa.table({"t": ["x" * 1000] * 2000})
-    parts = list(rows.data_rows(table, (Field("t", "text"),), [0]))
+    parts = list(rows.data_rows(table, (ResultField("t", "text"),), [0]))
     assert len(parts) > 5
     assert max(map(len, parts)) < 2 * rows.BLOCK_BYTES
 

@@ -33,7 +33,7 @@ from tests.serve.pg.raw import (
 )
 from tests.serve.pg.served import serving
 
-from discreet.serve.pg.limits import Limits
+from discreet.serve.pg.limits import ProtocolLimits
 
 if TYPE_CHECKING:
     import pytest
@@ -113,7 +113,7 @@ def connect(served: Served, chance: random.Random) -> Raw:
 
 def test_nothing_that_is_sent_brings_the_server_down(caplog: pytest.LogCaptureFixture):
     chance = random.Random(6)
-    limits = Limits(message_timeout=1, max_waiting=50)
+    limits = ProtocolLimits(message_timeout=1, max_waiting=50)
     with serving(limits=limits) as served, inside(served) as witness:
         raw: Raw | None = None
         for case in range(CASES):

@@ -30,8 +30,8 @@ from tests.serve.pg.raw import (
 )
 from tests.serve.pg.served import Served, serving
 
-from discreet.serve.pg.cancel import Cancels
-from discreet.serve.pg.limits import Limits
+from discreet.serve.pg.cancel import CancelRegistry
+from discreet.serve.pg.limits import ProtocolLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,13 +91,13 @@ def test_canceling_who_is_idle_does_nothing(served: Served, raw: Raw):
 
 
 def test_keys_of_connections_differ_and_end_with_them():
-    cancels, heard = Cancels(), list[int]()
-    first = cancels.enter(lambda: heard.append(1))
-    second = cancels.enter(lambda: heard.append(2))
+    cancels, heard = CancelRegistry(), list[int]()
+    first = cancels.register(lambda: heard.append(1))
+    second = cancels.register(lambda: heard.append(2))
     assert first[0] != second[0]
     assert not cancels.request(first[0], second[1]) or first[1] == second[1]
     assert cancels.request(*second)
-    cancels.leave(second[0])
+    cancels.unregister(second[0])
     assert not cancels.request(*second)
     assert not cancels.request(second[0], b"\0\0\0\0")
     assert not cancels.request(first[0], b"")
@@ -114,7 +114,10 @@ def test_what_a_client_runs_is_canceled_when_it_is_gone(served: Served):
 
 
 def test_more_clients_than_seats_are_told_so():
-    with serving(limits=Limits(max_connections=3)) as served, contextlib.ExitStack() as stack:
+    with (
+        serving(limits=ProtocolLimits(max_connections=3)) as served,
+        contextlib.ExitStack() as stack,
+    ):
         for _ in range(3):
             stack.enter_context(inside(served))
         with knocking(served) as raw:
@@ -128,7 +131,7 @@ def test_more_clients_than_seats_are_told_so():
 
 
 def test_one_user_cannot_take_all_seats():
-    limits = Limits(max_connections=10, max_connections_per_user=2)
+    limits = ProtocolLimits(max_connections=10, max_connections_per_user=2)
     with serving(limits=limits) as served, contextlib.ExitStack() as stack:
         for _ in range(2):
             stack.enter_context(inside(served))
@@ -139,7 +142,7 @@ def test_one_user_cannot_take_all_seats():
 
 
 def test_who_waits_at_the_door_in_crowds_pushes_out_their_own():
-    with serving(limits=Limits(max_waiting=20)) as served, contextlib.ExitStack() as stack:
+    with serving(limits=ProtocolLimits(max_waiting=20)) as served, contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(knocking(served)) for _ in range(60)]
         with inside(served) as raw:
             assert rows(raw.ask(query("select 1"))) == [[b"1"]]
@@ -148,13 +151,16 @@ def test_who_waits_at_the_door_in_crowds_pushes_out_their_own():
 
 
 def test_who_says_nothing_for_too_long_is_sent_away():
-    with serving(limits=Limits(idle_timeout=0.3)) as served, inside(served) as raw:
+    with serving(limits=ProtocolLimits(idle_timeout=0.3)) as served, inside(served) as raw:
         assert raw.until("E")[-1].fields["C"] == "57P05"
         assert raw.is_closed()
 
 
 def test_who_holds_a_transaction_open_and_says_nothing_is_sent_away():
-    with serving(limits=Limits(idle_transaction_timeout=0.2)) as served, inside(served) as raw:
+    with (
+        serving(limits=ProtocolLimits(idle_transaction_timeout=0.2)) as served,
+        inside(served) as raw,
+    ):
         raw.ask(query("create table held (a int)"))
         for start in (query("begin"), parse("insert into held values (1)") + bind() + execute()):
             with inside(served) as other:
@@ -165,14 +171,14 @@ def test_who_holds_a_transaction_open_and_says_nothing_is_sent_away():
 
 
 def test_a_message_that_never_ends_is_not_waited_for():
-    with serving(limits=Limits(message_timeout=0.3)) as served, inside(served) as raw:
+    with serving(limits=ProtocolLimits(message_timeout=0.3)) as served, inside(served) as raw:
         raw.send(query("select 1")[:3])
         assert raw.until("E")[-1].fields["C"] == "08P01"
         assert raw.is_closed()
 
 
 def test_drops_of_bytes_do_not_hold_a_message_open():
-    with serving(limits=Limits(message_timeout=0.4)) as served, inside(served) as raw:
+    with serving(limits=ProtocolLimits(message_timeout=0.4)) as served, inside(served) as raw:
         raw.send(b"Q" + struct.pack("!i", 1000))
         assert wait_for(lambda: hangs_up_on(raw, b"x"))
 
@@ -182,13 +188,16 @@ def test_memory_is_not_taken_for_a_message_that_is_only_announced(served: Served
     with contextlib.ExitStack() as stack:
         for _ in range(20):
             raw = stack.enter_context(inside(served))
-            raw.send(b"Q" + struct.pack("!i", Limits().max_message) + b"x" * 1000)
+            raw.send(b"Q" + struct.pack("!i", ProtocolLimits().max_message) + b"x" * 1000)
         time.sleep(0.2)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000
 
 
 def test_a_slow_reader_holds_no_worker_and_little_memory():
-    with serving(limits=Limits(max_connections=4)) as served, contextlib.ExitStack() as stack:
+    with (
+        serving(limits=ProtocolLimits(max_connections=4)) as served,
+        contextlib.ExitStack() as stack,
+    ):
         slow = [stack.enter_context(inside(served)) for _ in range(3)]
         for raw in slow:
             raw.send(query("select repeat('x', 1000) from range(20000)"))
@@ -196,7 +205,7 @@ def test_a_slow_reader_holds_no_worker_and_little_memory():
         with inside(served) as quick:
             assert rows(quick.ask(query("select 1"))) == [[b"1"]]
         buffered = [
-            connection._wire.transport.get_write_buffer_size()
+            connection._make_wire.transport.get_write_buffer_size()
             for connection in served.server._connections
         ]
         assert max(buffered) < 1_000_000
@@ -205,13 +214,13 @@ def test_a_slow_reader_holds_no_worker_and_little_memory():
 
 def test_who_does_not_read_at_all_is_sent_away(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("discreet.serve.pg.wire.LINGER", 0.2)
-    with serving(limits=Limits(write_timeout=0.3)) as served, inside(served) as raw:
+    with serving(limits=ProtocolLimits(write_timeout=0.3)) as served, inside(served) as raw:
         session = served.sessions[-1]
         raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         (connection, *_) = served.server._connections
         raw.send(query("select repeat('x', 1000) from range(50000)"))
         assert wait_for(lambda: session.is_closed)
-        assert wait_for(lambda: connection._wire.transport.get_write_buffer_size() == 0)
+        assert wait_for(lambda: connection._make_wire.transport.get_write_buffer_size() == 0)
 
 
 def test_answers_that_nobody_reads_stop_what_is_read():
@@ -225,11 +234,14 @@ def test_answers_that_nobody_reads_stop_what_is_read():
                 sent += raw.socket.send(asked * 1000)
         assert sent < 50_000_000
         (connection, *_) = served.server._connections
-        assert len(connection._wire._buffer) < 2_000_000
+        assert len(connection._make_wire._buffer) < 2_000_000
 
 
 def test_statements_of_others_do_not_wait_for_a_long_one():
-    with serving(limits=Limits(max_connections=3)) as served, contextlib.ExitStack() as stack:
+    with (
+        serving(limits=ProtocolLimits(max_connections=3)) as served,
+        contextlib.ExitStack() as stack,
+    ):
         busy = [stack.enter_context(inside(served)) for _ in range(2)]
         for raw in busy:
             raw.send(query("sleep"))
@@ -241,7 +253,7 @@ def test_statements_of_others_do_not_wait_for_a_long_one():
 
 
 def test_many_clients_at_once_each_get_their_own_answer():
-    with serving(limits=Limits(max_connections=50, max_connections_per_user=50)) as served:
+    with serving(limits=ProtocolLimits(max_connections=50, max_connections_per_user=50)) as served:
         found: list[bytes | None] = []
 
         def ask(number: int) -> None:
@@ -275,7 +287,7 @@ def test_a_server_that_stops_tells_who_is_idle_and_ends_what_runs():
 
 @pytest.mark.parametrize("user", ["trusted", "ann"])  # who is let in at once, and who is asked
 def test_of_500_logins_at_once_each_gets_in_or_is_told_why(user: str):
-    limits = Limits(max_connections=40, max_connections_per_user=40, max_waiting=60)
+    limits = ProtocolLimits(max_connections=40, max_connections_per_user=40, max_waiting=60)
     with serving(limits=limits) as served, contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(knocking(served)) for _ in range(500)]
         for raw in crowd:

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from tests.serve.pg.raw import Raw, failure, inside, kinds, packet, query, rows
 
-from discreet.serve.pg.limits import Limits
+from discreet.serve.pg.limits import ProtocolLimits
 
 if TYPE_CHECKING:
     from tests.serve.pg.served import Served
@@ -131,7 +131,7 @@ def test_a_message_of_no_known_kind_ends_the_connection(served: Served, kind: by
         assert raw.is_closed()
 
 
-@pytest.mark.parametrize("length", [0, 3, -1, 2**31 - 1, Limits().max_message + 1])
+@pytest.mark.parametrize("length", [0, 3, -1, 2**31 - 1, ProtocolLimits().max_message + 1])
 def test_a_length_that_cannot_be_ends_the_connection(served: Served, length: int):
     with inside(served) as raw:
         raw.send(b"Q" + (length & 0xFFFFFFFF).to_bytes(4, "big"))

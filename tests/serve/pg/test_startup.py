@@ -20,8 +20,8 @@ from tests.serve.pg.raw import (
 from tests.serve.pg.served import Served, serving
 
 from discreet.errors import StatementFailed
-from discreet.serve.pg.limits import Limits
-from discreet.serve.pg.startup import options_of
+from discreet.serve.pg.limits import ProtocolLimits
+from discreet.serve.pg.startup import parse_startup_options
 
 
 def refusal(served: Served, *parts: bytes) -> dict[str, str]:
@@ -154,7 +154,7 @@ def test_options_of_the_start_reach_the_session(served: Served):
 @pytest.mark.parametrize("options", ["-c", "x", "-c novalue", "--", "-c =1", "\\"])
 def test_options_that_are_none_are_refused(options: str):
     with pytest.raises(StatementFailed, match="options"):
-        options_of(options)
+        parse_startup_options(options)
 
 
 @pytest.mark.parametrize("kind", [b"Q", b"P", b"S", b"X", b"d", b"\0", b"\xff"])
@@ -243,7 +243,7 @@ def test_a_password_in_clear_is_fine_on_this_machine(served: Served):
 
 
 def test_a_login_takes_no_longer_than_its_time():
-    with serving(limits=Limits(auth_timeout=0.2)) as served:
+    with serving(limits=ProtocolLimits(auth_timeout=0.2)) as served:
         for start in (b"", b"\0", startup(user="trusted")[:9], SSL_REQUEST, startup(user="alice")):
             with knocking(served) as raw:
                 raw.send(start)
@@ -269,5 +269,5 @@ def test_connections_are_kept_alive(served: Served):
     with knocking(served) as raw:
         raw.login()
         (connection, *_) = served.server._connections
-        sock = connection._wire.transport.get_extra_info("socket")
+        sock = connection._make_wire.transport.get_extra_info("socket")
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1

@@ -15,7 +15,7 @@ from tests.serve.pg.raw import SSL_REQUEST, knocking, startup
 from tests.serve.pg.served import Served, serving
 
 from discreet.errors import InvalidKey
-from discreet.serve.pg.tls import end_point, load, make_certificate
+from discreet.serve.pg.tls import end_point, load_tls, make_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def secure(authority: Path) -> Iterator[Served]:
     certificate, key = authority / "server.crt", authority / "server.key"
-    tls = load(certificate, key, client_authorities=authority / "ca.crt")
+    tls = load_tls(certificate, key, client_authorities=authority / "ca.crt")
     with serving(tls=tls, authority=certificate, require_tls=True) as served:
         yield served
 
@@ -150,9 +150,9 @@ def test_a_key_of_ones_own_is_for_ones_own_eyes(authority: Path):
 
 def test_files_that_do_not_belong_together_are_refused(authority: Path, tmp_path: Path):
     with pytest.raises(InvalidKey):
-        load(authority / "server.crt", authority / "bob.key")
+        load_tls(authority / "server.crt", authority / "bob.key")
     with pytest.raises(InvalidKey):
-        load(tmp_path / "none.crt", tmp_path / "none.key")
+        load_tls(tmp_path / "none.crt", tmp_path / "none.key")
 
 
 @pytest.mark.parametrize(

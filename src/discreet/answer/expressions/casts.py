@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.answer.expressions import dates
-from discreet.answer.expressions.functions import rounded
-from discreet.answer.expressions.numbers import interval, real, whole
-from discreet.answer.expressions.texts import lower, trim
+from discreet.answer.expressions.functions import round_number
+from discreet.answer.expressions.numbers import number_range, to_integer, to_real
+from discreet.answer.expressions.texts import lower_case, trim_text
 from discreet.answer.expressions.typed import (
     NULL,
-    Typed,
-    boolean,
-    domain,
-    inner,
-    mapped,
+    TypedExpression,
+    boolean_expression,
+    make_refusal,
+    map_domain,
+    parenthesize,
     real_literal,
-    refused,
+    value_domain,
     whole_literal,
 )
 from discreet.engines.engine import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _Type = exp.DataType.Type
 _WHOLE = r"^[+-]?[0-9]{1,15}$"
@@ -49,18 +46,18 @@ _BITS: Mapping[_Type, int] = {
 }
 
 
-def cast(typed: Typed, to: exp.DataType) -> Typed:
+def cast_expression(typed: TypedExpression, to: exp.DataType) -> TypedExpression:
     """Return `typed` as another kind."""
     change = _CASTS.get(to.this)
     if change is None:
-        raise refused(
+        raise make_refusal(
             f"CAST to {to.sql('duckdb')} is not answered.",
             "Cast to INTEGER, BIGINT, DOUBLE, DECIMAL, TEXT, DATE, TIMESTAMP or BOOLEAN.",
         )
     return NULL if typed.is_null else change(typed, to)
 
 
-def _integer(typed: Typed, to: exp.DataType) -> Typed:
+def _cast_to_integer(typed: TypedExpression, to: exp.DataType) -> TypedExpression:
     bits = _BITS[to.this]
     if typed.kind is Kind.BOOLEAN:
         return _truth_as_number(typed)
@@ -69,24 +66,24 @@ def _integer(typed: Typed, to: exp.DataType) -> Typed:
         found = replace(found, most=Fraction(10**15), least=Fraction(1), step=Fraction(1))
     else:
         _need_number(typed, to)
-        found = rounded(typed)
+        found = round_number(typed)
     if bits == 64 and found.kind is Kind.INTEGER:
         return found
     return _within_bits(found, bits)
 
 
-def _within_bits(found: Typed, bits: int) -> Typed:
+def _within_bits(found: TypedExpression, bits: int) -> TypedExpression:
     """Return a whole number that fits, NULL where it does not."""
     limit = Fraction(2 ** (bits - 1))
-    low, high = interval(found)
+    low, high = number_range(found)
     tree, nullable = found.tree, found.nullable
     if low < -limit or high > limit - 1:
         literal = (
             real_literal if found.kind is Kind.REAL else lambda value: whole_literal(int(value))
         )
         fits = exp.and_(
-            exp.GTE(this=inner(tree), expression=literal(float(-limit))),
-            exp.LT(this=inner(tree), expression=literal(float(limit))),
+            exp.GTE(this=parenthesize(tree), expression=literal(float(-limit))),
+            exp.LT(this=parenthesize(tree), expression=literal(float(limit))),
         )
         tree, nullable = exp.Case(ifs=[exp.If(this=fits, true=tree.copy())]), True
     return replace(
@@ -101,30 +98,30 @@ def _within_bits(found: Typed, bits: int) -> Typed:
     )
 
 
-def _double(typed: Typed, to: exp.DataType) -> Typed:
+def _cast_to_double(typed: TypedExpression, to: exp.DataType) -> TypedExpression:
     if typed.kind is Kind.BOOLEAN:
-        return real(_truth_as_number(typed))
+        return to_real(_truth_as_number(typed))
     if typed.kind is Kind.TEXT:
         # Not marked as clean: real() takes what is too large or too small.
-        return real(_from_text(typed, _REAL, "0-9+.eE-", "DOUBLE", Kind.REAL))
+        return to_real(_from_text(typed, _REAL, "0-9+.eE-", "DOUBLE", Kind.REAL))
     _need_number(typed, to)
-    return real(typed)
+    return to_real(typed)
 
 
-def _decimal(typed: Typed, to: exp.DataType) -> Typed:
+def _cast_to_decimal(typed: TypedExpression, to: exp.DataType) -> TypedExpression:
     sizes = [int(item.name) for item in to.expressions] or [18, 3]
     precision, scale = sizes[0], sizes[1] if len(sizes) > 1 else 0
     if not 0 <= scale <= min(15, precision):
-        raise refused("This DECIMAL has too many digits.", "Use at most 15 after the point.")
-    found = rounded(_double(typed, to), scale)
-    low, high = interval(found)
+        raise make_refusal("This DECIMAL has too many digits.", "Use at most 15 after the point.")
+    found = round_number(_cast_to_double(typed, to), scale)
+    low, high = number_range(found)
     limit = Fraction(10 ** (precision - scale))
     if -limit < low and high < limit:
         return found
-    held = real(found)
+    held = to_real(found)
     fits = exp.and_(
-        exp.GT(this=inner(held.tree), expression=real_literal(float(-limit))),
-        exp.LT(this=inner(held.tree), expression=real_literal(float(limit))),
+        exp.GT(this=parenthesize(held.tree), expression=real_literal(float(-limit))),
+        exp.LT(this=parenthesize(held.tree), expression=real_literal(float(limit))),
     )
     return replace(
         held,
@@ -134,84 +131,86 @@ def _decimal(typed: Typed, to: exp.DataType) -> Typed:
     )
 
 
-def _text(typed: Typed, to: exp.DataType) -> Typed:
+def _cast_to_text(typed: TypedExpression, to: exp.DataType) -> TypedExpression:
     del to
     if typed.kind is Kind.TEXT:
         return typed
-    held: Mapping[Kind, tuple[Callable[[Typed], Typed], int]] = {
-        Kind.INTEGER: (whole, 20),
+    held: Mapping[Kind, tuple[Callable[[TypedExpression], TypedExpression], int]] = {
+        Kind.INTEGER: (to_integer, 20),
         Kind.BOOLEAN: (lambda item: item, 5),
-        Kind.DATE: (dates.day, 10),
-        Kind.TIMESTAMP: (dates.moment, 26),
+        Kind.DATE: (dates.to_date, 10),
+        Kind.TIMESTAMP: (dates.to_timestamp, 26),
     }
     if typed.kind not in held:
-        raise refused(
+        raise make_refusal(
             f"Engines write {typed.kind.value} values differently, so CAST to TEXT is refused.",
             "Make it a whole number first: CAST(ROUND(x) AS BIGINT).",
         )
     hold, longest = held[typed.kind]
     item = hold(typed)
-    return Typed(
+    return TypedExpression(
         tree=exp.cast(item.tree.copy(), "TEXT"),
         kind=Kind.TEXT,
-        values=None if domain(item) is None else mapped(item, _written),
+        values=None if value_domain(item) is None else map_domain(item, _format_value),
         nullable=typed.nullable,
         longest=longest,
     )
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return value.isoformat() if isinstance(value, dt.date) else str(value)
 
 
-def _date(typed: Typed, to: exp.DataType) -> Typed:
+def _cast_to_date(typed: TypedExpression, to: exp.DataType) -> TypedExpression:
     del to
     if typed.kind is not Kind.TEXT:
-        return dates.day(typed)
+        return dates.to_date(typed)
     if isinstance(typed.constant, str):
-        return dates.day(dates.read(typed.constant, "DATE"))
+        return dates.to_date(dates.parse_date_literal(typed.constant, "DATE"))
     found = _from_text(typed, f"^{_DATE}$", "0-9-", "DATE", Kind.DATE)
     return replace(found, most=Fraction(dt.date.max.toordinal()))
 
 
-def _timestamp(typed: Typed, to: exp.DataType) -> Typed:
+def _cast_to_timestamp(typed: TypedExpression, to: exp.DataType) -> TypedExpression:
     del to
     if typed.kind is not Kind.TEXT:
-        return dates.moment(typed)
+        return dates.to_timestamp(typed)
     if isinstance(typed.constant, str):
-        return dates.moment(dates.read(typed.constant, "TIMESTAMP"))
+        return dates.to_timestamp(dates.parse_date_literal(typed.constant, "TIMESTAMP"))
     pattern = f"^{_DATE}([ T]{_TIME})?$"
     found = _from_text(typed, pattern, "0-9T:. -", _Type.TIMESTAMPNTZ, Kind.TIMESTAMP)
     return replace(found, most=Fraction(1))
 
 
-def _boolean(typed: Typed, to: exp.DataType) -> Typed:
+def _cast_to_boolean(typed: TypedExpression, to: exp.DataType) -> TypedExpression:
     if typed.kind is Kind.BOOLEAN:
         return typed
     if typed.kind is Kind.TEXT:
-        tested = inner(lower(trim(typed, "BOTH")).tree)
+        tested = parenthesize(lower_case(trim_text(typed, "BOTH")).tree)
         ifs = [
-            exp.If(this=exp.In(this=tested.copy(), expressions=_words(words)), true=truth)
+            exp.If(this=exp.In(this=tested.copy(), expressions=_text_literals(words)), true=truth)
             for words, truth in ((_TRUE, exp.true()), (_FALSE, exp.false()))
         ]
-        return replace(boolean(exp.Case(ifs=ifs), typed), nullable=True)
+        return replace(boolean_expression(exp.Case(ifs=ifs), typed), nullable=True)
     _need_number(typed, to)
-    held = real(typed)
-    return boolean(exp.NEQ(this=inner(held.tree), expression=real_literal(0.0)), held)
+    held = to_real(typed)
+    return boolean_expression(
+        exp.NEQ(this=parenthesize(held.tree), expression=real_literal(0.0)), held
+    )
 
 
-def _words(words: tuple[str, ...]) -> list[exp.Expr]:
+def _text_literals(words: tuple[str, ...]) -> list[exp.Expr]:
     return [exp.Literal.string(word) for word in words]
 
 
-def _truth_as_number(typed: Typed) -> Typed:
+def _truth_as_number(typed: TypedExpression) -> TypedExpression:
     ifs = [
         exp.If(this=exp.true(), true=whole_literal(1)),
         exp.If(this=exp.false(), true=whole_literal(0)),
     ]
-    return Typed(
+    return TypedExpression(
         tree=exp.Case(this=typed.tree.copy(), ifs=ifs),
         kind=Kind.INTEGER,
         low=Fraction(0),
@@ -224,33 +223,39 @@ def _truth_as_number(typed: Typed) -> Typed:
     )
 
 
-def _from_text(typed: Typed, pattern: str, letters: str, to: str | _Type, kind: Kind) -> Typed:
+def _from_text(
+    typed: TypedExpression, pattern: str, letters: str, to: str | _Type, kind: Kind
+) -> TypedExpression:
     """Return what a text says if it has the form of its kind; every engine can read such a text."""
-    trimmed = trim(typed, "BOTH").tree
-    fits = exp.RegexpLike(this=inner(trimmed), expression=exp.Literal.string(pattern))
-    other = exp.RegexpLike(this=inner(trimmed), expression=exp.Literal.string(f"[^{letters}]"))
+    trimmed = trim_text(typed, "BOTH").tree
+    fits = exp.RegexpLike(this=parenthesize(trimmed), expression=exp.Literal.string(pattern))
+    other = exp.RegexpLike(
+        this=parenthesize(trimmed), expression=exp.Literal.string(f"[^{letters}]")
+    )
     valid = exp.and_(exp.Paren(this=fits), exp.Not(this=exp.Paren(this=other)))
     if kind in (Kind.DATE, Kind.TIMESTAMP):
-        no_year = exp.Like(this=inner(trimmed), expression=exp.Literal.string("0000%"))
+        no_year = exp.Like(this=parenthesize(trimmed), expression=exp.Literal.string("0000%"))
         valid = exp.and_(valid, exp.Not(this=exp.Paren(this=no_year)))
     guarded = exp.Case(ifs=[exp.If(this=valid, true=trimmed.copy())])
-    return Typed(exp.cast(guarded, to), kind)
+    return TypedExpression(exp.cast(guarded, to), kind)
 
 
-def _need_number(typed: Typed, to: exp.DataType) -> None:
+def _need_number(typed: TypedExpression, to: exp.DataType) -> None:
     if not typed.is_number:
-        raise refused(
+        raise make_refusal(
             f"CAST of {typed.kind.value} values to {to.sql('duckdb')} is not answered.",
             "Use EXTRACT for parts of dates.",
         )
 
 
-_CASTS: Mapping[_Type, Callable[[Typed, exp.DataType], Typed]] = {
-    **dict.fromkeys(_BITS, _integer),
-    **dict.fromkeys((_Type.DOUBLE, _Type.FLOAT), _double),
-    _Type.DECIMAL: _decimal,
-    **dict.fromkeys((_Type.TEXT, _Type.VARCHAR, _Type.CHAR, _Type.NCHAR, _Type.NVARCHAR), _text),
-    _Type.DATE: _date,
-    **dict.fromkeys((_Type.TIMESTAMP, _Type.TIMESTAMPNTZ), _timestamp),
-    _Type.BOOLEAN: _boolean,
+_CASTS: Mapping[_Type, Callable[[TypedExpression, exp.DataType], TypedExpression]] = {
+    **dict.fromkeys(_BITS, _cast_to_integer),
+    **dict.fromkeys((_Type.DOUBLE, _Type.FLOAT), _cast_to_double),
+    _Type.DECIMAL: _cast_to_decimal,
+    **dict.fromkeys(
+        (_Type.TEXT, _Type.VARCHAR, _Type.CHAR, _Type.NCHAR, _Type.NVARCHAR), _cast_to_text
+    ),
+    _Type.DATE: _cast_to_date,
+    **dict.fromkeys((_Type.TIMESTAMP, _Type.TIMESTAMPNTZ), _cast_to_timestamp),
+    _Type.BOOLEAN: _cast_to_boolean,
 }

@@ -8,43 +8,39 @@ grouped by them would count a person in one group several times.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.answer.expressions import dates
-from discreet.answer.expressions.numbers import real, whole
-from discreet.answer.expressions.typed import real_literal
+from discreet.answer.expressions.numbers import to_integer, to_real
+from discreet.answer.expressions.typed import TypedExpression, real_literal
 from discreet.engines.engine import Kind
 
-if TYPE_CHECKING:
-    from discreet.answer.expressions.typed import Typed
 
-
-def label(typed: Typed) -> Typed:
+def normalize_group_value(typed: TypedExpression) -> TypedExpression:
     """Return a value in the one form in which a group is called by it."""
     if typed.kind is Kind.INTEGER:
-        return whole(typed)
+        return to_integer(typed)
     if typed.kind in (Kind.DECIMAL, Kind.REAL):
         return _with_one_zero(typed)
     if typed.kind is Kind.DATE:
-        return dates.day(typed)
+        return dates.to_date(typed)
     if typed.kind is Kind.TIMESTAMP:
-        return dates.moment(typed)
+        return dates.to_timestamp(typed)
     if typed.kind is Kind.TIME:
         return _before_midnight(typed)
     return typed
 
 
-def _with_one_zero(typed: Typed) -> Typed:
+def _with_one_zero(typed: TypedExpression) -> TypedExpression:
     """Return a double without NaN and without a negative zero, which equals the positive one."""
-    held = real(typed)
+    held = to_real(typed)
     is_zero = exp.EQ(this=held.tree.copy(), expression=real_literal(0.0))
     tree = exp.Case(ifs=[exp.If(this=is_zero, true=real_literal(0.0))], default=held.tree.copy())
     return replace(held, tree=tree)
 
 
-def _before_midnight(typed: Typed) -> Typed:
+def _before_midnight(typed: TypedExpression) -> TypedExpression:
     """Return a time of the day; 24:00, which some engines have, is no time elsewhere."""
     ends = [exp.cast(exp.Literal.string(end), "TIME") for end in ("00:00:00", "23:59:59.999999")]
-    return replace(typed, tree=dates.within(typed.tree, *ends))
+    return replace(typed, tree=dates.null_outside(typed.tree, *ends))

@@ -14,10 +14,10 @@ from discreet.answer.expressions.typed import (
     LARGEST,
     NEAREST,
     SMALLEST,
-    Typed,
+    TypedExpression,
     bare_literal,
+    make_refusal,
     real_literal,
-    refused,
 )
 from discreet.engines.engine import Kind
 from discreet.engines.render import TOTAL
@@ -27,12 +27,12 @@ _DOUBLES = 10**305
 _HUGE = Fraction(2**128)  # DuckDB's widest whole numbers
 
 
-def whole(typed: Typed) -> Typed:
+def to_integer(typed: TypedExpression) -> TypedExpression:
     """Return an integer in 64 bits; wider ones, which DuckDB has, become NULL."""
     if typed.most is not None:
         return typed
     tree = typed.tree.copy()
-    bounds = _known(typed)
+    bounds = _largest_magnitude(typed)
     step = typed.step or Fraction(1)
     if bounds is not None and bounds <= EXACT:
         held = exp.cast(tree, "BIGINT")
@@ -42,22 +42,22 @@ def whole(typed: Typed) -> Typed:
     return replace(typed, tree=cast, most=_WIDE, least=Fraction(1), step=step)
 
 
-def real(typed: Typed) -> Typed:
+def to_real(typed: TypedExpression) -> TypedExpression:
     """Return a number as a finite double, NULL for what is none; tiny ones may be left."""
     if typed.kind is Kind.INTEGER:
         return _integer_as_real(typed)
     if typed.most is not None:
         return typed
-    bounds = _known(typed)
+    bounds = _largest_magnitude(typed)
     if typed.kind is Kind.REAL and bounds is not None and bounds <= LARGEST:
         tree = exp.cast(typed.tree.copy(), "DOUBLE")
         return replace(typed, tree=tree, most=bounds, least=typed.step)
-    return _cleaned(typed)
+    return _clean_double(typed)
 
 
-def _integer_as_real(typed: Typed) -> Typed:
+def _integer_as_real(typed: TypedExpression) -> TypedExpression:
     step = typed.step or Fraction(1)
-    most = _known(typed) if typed.most is None else typed.most
+    most = _largest_magnitude(typed) if typed.most is None else typed.most
     value = typed.constant
     is_known = isinstance(value, int)
     tree = real_literal(float(value)) if is_known else exp.cast(typed.tree.copy(), "DOUBLE")
@@ -68,8 +68,8 @@ def _integer_as_real(typed: Typed) -> Typed:
         typed,
         tree=tree,
         kind=Kind.REAL,
-        low=None if typed.low is None else nearest(typed.low),
-        high=None if typed.high is None else nearest(typed.high),
+        low=None if typed.low is None else nearest_double(typed.low),
+        high=None if typed.high is None else nearest_double(typed.high),
         step=step,
         values=None,
         most=_HUGE if most is None else most,
@@ -77,7 +77,7 @@ def _integer_as_real(typed: Typed) -> Typed:
     )
 
 
-def _cleaned(typed: Typed) -> Typed:
+def _clean_double(typed: TypedExpression) -> TypedExpression:
     """Return a double without NaN (NULL), infinities (clamped) and tiny numbers (zero).
 
     Numbers with an exponent compare with decimals of any size on every engine; a cast of such a
@@ -103,15 +103,17 @@ def _cleaned(typed: Typed) -> Typed:
         typed,
         tree=exp.Case(ifs=ifs),
         kind=Kind.REAL,
-        low=None if typed.low is None else nearest(max(-LARGEST, min(LARGEST, typed.low))),
-        high=None if typed.high is None else nearest(max(-LARGEST, min(LARGEST, typed.high))),
+        low=None if typed.low is None else nearest_double(max(-LARGEST, min(LARGEST, typed.low))),
+        high=None
+        if typed.high is None
+        else nearest_double(max(-LARGEST, min(LARGEST, typed.high))),
         nullable=True,
         most=LARGEST,
         least=SMALLEST if typed.step is None else max(SMALLEST, typed.step / 2),
     )
 
 
-def without_nan(typed: Typed) -> Typed:
+def without_nan(typed: TypedExpression) -> TypedExpression:
     """Return a number of which NaN is NULL; what was computed here has none."""
     if typed.kind is not Kind.REAL or typed.most is not None:
         return typed
@@ -124,7 +126,7 @@ def nan() -> exp.Expr:
     return exp.cast(exp.Literal.string("NaN"), "DOUBLE")
 
 
-def flushed(typed: Typed) -> Typed:
+def flush_small_numbers(typed: TypedExpression) -> TypedExpression:
     """Return a double whose values are zero or no nearer to zero than `least`."""
     if typed.least is not None:
         return typed
@@ -134,14 +136,14 @@ def flushed(typed: Typed) -> Typed:
     return replace(typed, tree=tree, least=SMALLEST)
 
 
-def interval(typed: Typed) -> tuple[Fraction, Fraction]:
+def number_range(typed: TypedExpression) -> tuple[Fraction, Fraction]:
     """Return bounds that hold in any case, declared or not."""
     most = typed.most if typed.most is not None else _HUGE
     low = -most if typed.low is None else max(typed.low, -most)
     return low, most if typed.high is None else min(typed.high, most)
 
 
-def computed(
+def make_computed_number(
     tree: exp.Expr,
     *,
     low: Fraction | None,
@@ -150,15 +152,15 @@ def computed(
     least: Fraction | None,
     step: Fraction | None = None,
     nullable: bool = True,
-) -> Typed:
+) -> TypedExpression:
     """Return a double; one that is provably whole and of proven size becomes an integer."""
     most = max(abs(reach[0]), abs(reach[1]))
     if most > FARTHEST or (least is not None and least < NEAREST):
-        raise refused(
+        raise make_refusal(
             "This product or quotient could become too large or too small for the engines.",
             "Bound its parts first, as in LEAST(GREATEST(x, 0), 1000).",
         )
-    found = Typed(
+    found = TypedExpression(
         tree=tree,
         kind=Kind.REAL,
         low=low,
@@ -168,10 +170,10 @@ def computed(
         most=most,
         least=least,
     )
-    return settled(found)
+    return narrow_to_integer(found)
 
 
-def settled(typed: Typed) -> Typed:
+def narrow_to_integer(typed: TypedExpression) -> TypedExpression:
     """Return a double as an integer if each of its values is whole and exact."""
     if typed.kind is not Kind.REAL or typed.most is None or typed.most > EXACT:
         return typed
@@ -180,7 +182,7 @@ def settled(typed: Typed) -> Typed:
     return replace(typed, kind=Kind.INTEGER, tree=exp.cast(typed.tree.copy(), "BIGINT"))
 
 
-def nearest(value: Fraction) -> Fraction:
+def nearest_double(value: Fraction) -> Fraction:
     """Return the double nearest to `value`; rounding keeps order, so bounds stay bounds."""
     return Fraction(float(value)) if abs(value) < _DOUBLES else value  # to be refused
 
@@ -207,7 +209,7 @@ def exact_step(step: Fraction | None, reach: tuple[Fraction, Fraction]) -> Fract
     return step if most <= EXACT * step else _power_of_two(step)
 
 
-def least_sum(a: Typed, b: Typed) -> Fraction | None:
+def least_sum(a: TypedExpression, b: TypedExpression) -> Fraction | None:
     """Return how near to zero a sum can be, or None: all its terms are multiples of a last bit."""
     if a.least is None or b.least is None:
         return None
@@ -222,7 +224,7 @@ def _power_of_two(step: Fraction) -> Fraction:
     return step / odd
 
 
-def _known(typed: Typed) -> Fraction | None:
+def _largest_magnitude(typed: TypedExpression) -> Fraction | None:
     if typed.low is None or typed.high is None:
         return None
     return max(abs(typed.low), abs(typed.high))

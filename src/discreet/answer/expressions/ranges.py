@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.answer.expressions import compare, dates
-from discreet.answer.expressions.rules import flat
+from discreet.answer.expressions.rules import flatten_chain
+from discreet.answer.expressions.translate import Resolver
+from discreet.answer.expressions.typed import TypedExpression
 from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.answer.expressions.translate import Resolver
-    from discreet.answer.expressions.typed import Typed
 
 Place = tuple[str | None, str]
 Range = tuple[Fraction | None, Fraction | None]
@@ -33,7 +29,7 @@ _MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
 }
 
 
-def refine(predicate: exp.Expr, resolve: Resolver) -> dict[Place, Range]:
+def predicate_ranges(predicate: exp.Expr, resolve: Resolver) -> dict[Place, Range]:
     """Return the bounds that columns of rows passing `predicate` have, by table alias and name.
 
     Only comparisons of a column with constants count, joined by AND and OR. Bounds of dates are
@@ -42,21 +38,23 @@ def refine(predicate: exp.Expr, resolve: Resolver) -> dict[Place, Range]:
     while isinstance(predicate, exp.Paren):
         predicate = predicate.this
     if isinstance(predicate, (exp.And, exp.Or)):
-        join = _both if isinstance(predicate, exp.And) else _either
-        parts = flat(predicate, type(predicate))
-        return functools.reduce(join, (refine(part, resolve) for part in parts))
+        join = _intersect_ranges if isinstance(predicate, exp.And) else _union_ranges
+        parts = flatten_chain(predicate, type(predicate))
+        return functools.reduce(join, (predicate_ranges(part, resolve) for part in parts))
     if isinstance(predicate, exp.Between) and not predicate.args.get("symmetric"):
-        above = _compared(exp.GTE, predicate.this, predicate.args["low"], resolve)
-        below = _compared(exp.LTE, predicate.this, predicate.args["high"], resolve)
-        return _both(above, below)
+        above = _comparison_ranges(exp.GTE, predicate.this, predicate.args["low"], resolve)
+        below = _comparison_ranges(exp.LTE, predicate.this, predicate.args["high"], resolve)
+        return _intersect_ranges(above, below)
     if isinstance(predicate, exp.In):
-        return _listed(predicate, resolve)
+        return _list_ranges(predicate, resolve)
     if type(predicate) in _MIRRORED:
-        return _compared(type(predicate), predicate.this, predicate.args["expression"], resolve)
+        return _comparison_ranges(
+            type(predicate), predicate.this, predicate.args["expression"], resolve
+        )
     return {}
 
 
-def _compared(
+def _comparison_ranges(
     test: type[exp.Expr], left: exp.Expr, right: exp.Expr, resolve: Resolver
 ) -> dict[Place, Range]:
     if not isinstance(left, exp.Column):
@@ -64,14 +62,14 @@ def _compared(
     if not isinstance(left, exp.Column):
         return {}
     typed = resolve(left)
-    value = _value(right, typed, resolve)
+    value = _constant_value(right, typed, resolve)
     if value is None:
         return {}
     is_whole = typed.kind in (Kind.INTEGER, Kind.DATE)
-    return {_place(left): _range(test, value, is_whole=is_whole)}
+    return {_column_place(left): _passing_range(test, value, is_whole=is_whole)}
 
 
-def _range(test: type[exp.Expr], value: Fraction, *, is_whole: bool) -> Range:
+def _passing_range(test: type[exp.Expr], value: Fraction, *, is_whole: bool) -> Range:
     """Return what passes; whole numbers below 50 are at most 49."""
     low = value if test in (exp.EQ, exp.GT, exp.GTE) else None
     high = value if test in (exp.EQ, exp.LT, exp.LTE) else None
@@ -82,26 +80,26 @@ def _range(test: type[exp.Expr], value: Fraction, *, is_whole: bool) -> Range:
     return low, high
 
 
-def _listed(node: exp.In, resolve: Resolver) -> dict[Place, Range]:
+def _list_ranges(node: exp.In, resolve: Resolver) -> dict[Place, Range]:
     column, items = node.this, node.expressions
     if not isinstance(column, exp.Column) or not items:
         return {}
     typed = resolve(column)
-    values = [_value(item, typed, resolve) for item in items]
+    values = [_constant_value(item, typed, resolve) for item in items]
     known = [value for value in values if value is not None]
-    return {_place(column): (min(known), max(known))} if len(known) == len(values) else {}
+    return {_column_place(column): (min(known), max(known))} if len(known) == len(values) else {}
 
 
-def _value(node: exp.Expr, column: Typed, resolve: Resolver) -> Fraction | None:
+def _constant_value(node: exp.Expr, column: TypedExpression, resolve: Resolver) -> Fraction | None:
     """Return a constant of the question as a number, or None."""
-    from discreet.answer.expressions.translate import translate
+    from discreet.answer.expressions.translate import translate_expression
 
     if node.find(exp.Column):
         return None
     try:
-        found = translate(node, resolve)
+        found = translate_expression(node, resolve)
         if column.kind is Kind.DATE and isinstance(found.constant, str):
-            found = dates.read(found.constant, "a date")
+            found = dates.parse_date_literal(found.constant, "a date")
     except QuestionRefused:  # translating the whole condition will say so
         return None
     fits = column.is_number and found.is_number
@@ -109,11 +107,13 @@ def _value(node: exp.Expr, column: Typed, resolve: Resolver) -> Fraction | None:
     return found.low if fits and compare.is_constant(found) else None
 
 
-def _place(column: exp.Column) -> Place:
+def _column_place(column: exp.Column) -> Place:
     return column.table or None, column.name
 
 
-def _both(first: Mapping[Place, Range], second: Mapping[Place, Range]) -> dict[Place, Range]:
+def _intersect_ranges(
+    first: Mapping[Place, Range], second: Mapping[Place, Range]
+) -> dict[Place, Range]:
     found = dict(first)
     for place, (low, high) in second.items():
         known = found.get(place, _EVERYTHING)
@@ -123,7 +123,9 @@ def _both(first: Mapping[Place, Range], second: Mapping[Place, Range]) -> dict[P
     return found
 
 
-def _either(first: Mapping[Place, Range], second: Mapping[Place, Range]) -> dict[Place, Range]:
+def _union_ranges(
+    first: Mapping[Place, Range], second: Mapping[Place, Range]
+) -> dict[Place, Range]:
     found: dict[Place, Range] = {}
     for place in first.keys() & second.keys():
         (low, high), (other_low, other_high) = first[place], second[place]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from sqlglot import exp
 
-from discreet.answer.expressions.typed import refused
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.errors import QuestionRefused
+from discreet.answer.expressions.typed import make_refusal
+from discreet.errors import QuestionRefused
 
 _CLOCK = (
     "depends on the clock, so that the same question has no fixed answer.",
@@ -74,22 +70,24 @@ _UNKNOWN = (
 
 def not_allowed(node: exp.Expr) -> QuestionRefused:
     """Return the refusal of a node that is on no list, by its name."""
-    name = called(node)
+    name = node_name(node)
     reason = _BY_NAME.get(name.lower())
     for kind in type(node).__mro__ if reason is None else ():
         if kind in _WHY:
             reason = _WHY[kind]
             break
     why, instead = reason or _UNKNOWN
-    return refused(f"{name} {why}", instead)
+    return make_refusal(f"{name} {why}", instead)
 
 
 def too_large() -> QuestionRefused:
     """Return the refusal of an expression that is too long or too deep."""
-    return refused("This expression is too long or too deeply nested.", "Ask in smaller parts.")
+    return make_refusal(
+        "This expression is too long or too deeply nested.", "Ask in smaller parts."
+    )
 
 
-def called(node: exp.Expr) -> str:
+def node_name(node: exp.Expr) -> str:
     """Return what the analyst calls a node: the name of a function, or of an operator."""
     if isinstance(node, exp.Anonymous):
         return str(node.this)

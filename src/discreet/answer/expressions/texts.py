@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.answer.expressions.typed import (
     NULL,
-    Typed,
-    boolean,
-    domain,
-    inner,
-    integer,
-    mapped,
-    refused,
+    TypedExpression,
+    boolean_expression,
+    integer_literal,
+    make_refusal,
+    map_domain,
+    parenthesize,
     text_literal,
+    value_domain,
 )
 from discreet.engines.engine import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 CUT = 65_536  # characters of a text that are read before it is made longer
 _LONGEST = 16 * CUT
@@ -31,45 +28,45 @@ _WILDCARDS = 4  # engines look for the parts between them by trying all places
 _ESCAPE = "!"
 
 
-def text(typed: Typed, name: str) -> Typed:
+def require_text(typed: TypedExpression, name: str) -> TypedExpression:
     """Return `typed` if it is a text, and refuse it otherwise."""
     if typed.kind is Kind.TEXT or typed.is_null:
         return typed
-    raise refused(
+    raise make_refusal(
         f"{name} is for text, not for {typed.kind.value} values.", "Write CAST(… AS TEXT)."
     )
 
 
-def join(items: Sequence[Typed]) -> Typed:
+def concatenate_texts(items: Sequence[TypedExpression]) -> TypedExpression:
     """Return texts one after the other, NULL if one is."""
-    parts = [_cut(text(item, "||")) for item in items]
+    parts = [_cut_text(require_text(item, "||")) for item in items]
     if any(part.is_null for part in parts):
         return NULL
     longest = sum(part.longest or 0 for part in parts)
     if longest > _LONGEST:
-        raise refused("This text could become too long.", "Cut its parts with LEFT first.")
-    tree, values = parts[0].tree.copy(), domain(parts[0])
+        raise make_refusal("This text could become too long.", "Cut its parts with LEFT first.")
+    tree, values = parts[0].tree.copy(), value_domain(parts[0])
     for part in parts[1:]:
-        tree = exp.DPipe(this=inner(tree), expression=inner(part.tree), safe=True)
-        values = _pairs(values, domain(part))
-    found = Typed(
+        tree = exp.DPipe(this=parenthesize(tree), expression=parenthesize(part.tree), safe=True)
+        values = _concatenated_values(values, value_domain(part))
+    found = TypedExpression(
         tree,
         Kind.TEXT,
         values=values,
         nullable=any(part.nullable for part in parts),
         longest=longest,
     )
-    return _folded(found)
+    return _fold_constant(found)
 
 
-def join_known(items: Sequence[Typed]) -> Typed:
+def concatenate_known_texts(items: Sequence[TypedExpression]) -> TypedExpression:
     """Return CONCAT, which reads NULL as no text."""
     empty = text_literal("")
-    parts = [text(item, "CONCAT") for item in items if not item.is_null]
-    return join([empty, *(_or_empty(part) for part in parts)])
+    parts = [require_text(item, "CONCAT") for item in items if not item.is_null]
+    return concatenate_texts([empty, *(_or_empty(part) for part in parts)])
 
 
-def _or_empty(part: Typed) -> Typed:
+def _or_empty(part: TypedExpression) -> TypedExpression:
     if not part.nullable:
         return part
     tree = exp.Coalesce(this=part.tree.copy(), expressions=[exp.Literal.string("")])
@@ -77,30 +74,33 @@ def _or_empty(part: Typed) -> Typed:
     return replace(part, tree=tree, values=values, nullable=False)
 
 
-def lower(typed: Typed) -> Typed:
+def lower_case(typed: TypedExpression) -> TypedExpression:
     """Return the text in small letters."""
-    return _changed(typed, "LOWER", exp.Lower, str.lower)
+    return _change_case(typed, "LOWER", exp.Lower, str.lower)
 
 
-def upper(typed: Typed) -> Typed:
+def upper_case(typed: TypedExpression) -> TypedExpression:
     """Return the text in capital letters."""
-    return _changed(typed, "UPPER", exp.Upper, str.upper)
+    return _change_case(typed, "UPPER", exp.Upper, str.upper)
 
 
-def _changed(
-    typed: Typed, name: str, node: type[exp.Lower | exp.Upper], change: Callable[[str], str]
-) -> Typed:
-    found = _cut(text(typed, name))
+def _change_case(
+    typed: TypedExpression,
+    name: str,
+    node: type[exp.Lower | exp.Upper],
+    change: Callable[[str], str],
+) -> TypedExpression:
+    found = _cut_text(require_text(typed, name))
     if found.is_null:
         return NULL
-    values = domain(found)
+    values = value_domain(found)
     if values is not None and not all(_is_simple(str(value), change) for value in values):
         values = None  # engines differ in letters such as the German sharp s
-    return _folded(
+    return _fold_constant(
         replace(
             found,
             tree=node(this=found.tree.copy()),
-            values=None if values is None else _each(values, change),
+            values=None if values is None else _map_values(values, change),
         )
     )
 
@@ -109,40 +109,40 @@ def _is_simple(value: str, change: Callable[[str], str]) -> bool:
     return all(len(change(letter)) == 1 for letter in value) and "\u03a3" not in value
 
 
-def trim(typed: Typed, position: str) -> Typed:
+def trim_text(typed: TypedExpression, position: str) -> TypedExpression:
     """Return the text without blanks at its ends; other white space stays."""
-    found = text(typed, "TRIM")
+    found = require_text(typed, "TRIM")
     if found.is_null:
         return NULL
     strip = {"LEADING": str.lstrip, "TRAILING": str.rstrip}.get(position, str.strip)
     tree = exp.Trim(
         this=found.tree.copy(), expression=exp.Literal.string(" "), position=position or "BOTH"
     )
-    return _mapped(found, tree, lambda value: strip(value, " "))
+    return _map_text(found, tree, lambda value: strip(value, " "))
 
 
-def length(typed: Typed) -> Typed:
+def text_length(typed: TypedExpression) -> TypedExpression:
     """Return how many characters the text has."""
-    found = text(typed, "LENGTH")
+    found = require_text(typed, "LENGTH")
     if found.is_null:
         return NULL
     most = None if found.longest is None else Fraction(found.longest)
     return replace(
-        integer(1),
+        integer_literal(1),
         tree=exp.cast(exp.Length(this=found.tree.copy()), "BIGINT"),
         low=Fraction(0),
         high=most,
-        values=mapped(found, lambda value: len(str(value))),
+        values=map_domain(found, lambda value: len(str(value))),
         nullable=found.nullable,
         most=Fraction(2**32) if most is None else most,
     )
 
 
-def substring(typed: Typed, start: int, count: int | None) -> Typed:
+def take_substring(typed: TypedExpression, start: int, count: int | None) -> TypedExpression:
     """Return characters from position `start`, the first being 1."""
-    found = text(typed, "SUBSTRING")
+    found = require_text(typed, "SUBSTRING")
     if start < 1 or (count is not None and count < 0) or start > CUT or (count or 0) > CUT:
-        raise refused(
+        raise make_refusal(
             "SUBSTRING counts from 1, and takes 0 characters or more.",
             "Use RIGHT for the end of a text.",
         )
@@ -153,55 +153,55 @@ def substring(typed: Typed, start: int, count: int | None) -> Typed:
         this=found.tree.copy(), start=exp.Literal.number(start), length=exp.Literal.number(amount)
     )
     end = start - 1 + amount
-    return _limited(_mapped(found, tree, lambda value: value[start - 1 : end]), amount)
+    return _limit_length(_map_text(found, tree, lambda value: value[start - 1 : end]), amount)
 
 
-def left(typed: Typed, count: int) -> Typed:
+def take_left(typed: TypedExpression, count: int) -> TypedExpression:
     """Return the first characters."""
-    return _end(typed, count, exp.Left, lambda value: value[:count])
+    return _take_end(typed, count, exp.Left, lambda value: value[:count])
 
 
-def right(typed: Typed, count: int) -> Typed:
+def take_right(typed: TypedExpression, count: int) -> TypedExpression:
     """Return the last characters."""
-    return _end(typed, count, exp.Right, lambda value: value[-count:] if count else "")
+    return _take_end(typed, count, exp.Right, lambda value: value[-count:] if count else "")
 
 
-def _end(
-    typed: Typed, count: int, node: type[exp.Left | exp.Right], take: Callable[[str], str]
-) -> Typed:
+def _take_end(
+    typed: TypedExpression, count: int, node: type[exp.Left | exp.Right], take: Callable[[str], str]
+) -> TypedExpression:
     name = "LEFT" if node is exp.Left else "RIGHT"
-    found = text(typed, name)
+    found = require_text(typed, name)
     if not 0 <= count <= CUT:
-        raise refused(f"{name} takes 0 to {CUT} characters.", "Write such a number.")
+        raise make_refusal(f"{name} takes 0 to {CUT} characters.", "Write such a number.")
     if found.is_null:
         return NULL
     tree = node(this=found.tree.copy(), expression=exp.Literal.number(count))
-    return _limited(_mapped(found, tree, take), count)
+    return _limit_length(_map_text(found, tree, take), count)
 
 
-def replaced(typed: Typed, old: str, new: str) -> Typed:
+def replace_in_text(typed: TypedExpression, old: str, new: str) -> TypedExpression:
     """Return the text with each `old` replaced by `new`."""
-    found = _cut(text(typed, "REPLACE"))
+    found = _cut_text(require_text(typed, "REPLACE"))
     if not old:
-        raise refused("REPLACE of an empty text is refused.", "Say what is to be replaced.")
+        raise make_refusal("REPLACE of an empty text is refused.", "Say what is to be replaced.")
     if found.is_null:
         return NULL
     longest = (found.longest or 0) * max(1, -(-len(new) // len(old)))
     if longest > _LONGEST:
-        raise refused("REPLACE could make this text too long.", "Cut it with LEFT first.")
+        raise make_refusal("REPLACE could make this text too long.", "Cut it with LEFT first.")
     tree = exp.Replace(
         this=found.tree.copy(),
         expression=exp.Literal.string(old),
         replacement=exp.Literal.string(new),
     )
-    return replace(_mapped(found, tree, lambda value: value.replace(old, new)), longest=longest)
+    return replace(_map_text(found, tree, lambda value: value.replace(old, new)), longest=longest)
 
 
-def like(typed: Typed, pattern: Sequence[str | None]) -> Typed:
+def match_like(typed: TypedExpression, pattern: Sequence[str | None]) -> TypedExpression:
     """Return whether the text has the form `pattern`: characters, `%` as None and `_` as ""."""
-    found = text(typed, "LIKE")
+    found = require_text(typed, "LIKE")
     if len(pattern) > _PATTERN or sum(item is None for item in pattern) > _WILDCARDS:
-        raise refused(
+        raise make_refusal(
             f"A LIKE pattern has at most {_PATTERN} characters and {_WILDCARDS} times %.",
             "Write a shorter one, or several joined by AND.",
         )
@@ -214,14 +214,14 @@ def like(typed: Typed, pattern: Sequence[str | None]) -> Typed:
         words[item] if item in words else f"{_ESCAPE}{item}" if item in special else str(item)
         for item in pattern
     )
-    tree: exp.Expr = exp.Like(this=inner(found.tree), expression=exp.Literal.string(written))
+    tree: exp.Expr = exp.Like(this=parenthesize(found.tree), expression=exp.Literal.string(written))
     if not is_plain:
         # Engines differ in what a backslash means, unless the escape is said.
         tree = exp.Escape(this=tree, expression=exp.Literal.string(_ESCAPE))
-    return boolean(tree, found)
+    return boolean_expression(tree, found)
 
 
-def read_pattern(pattern: str, escape: str | None) -> list[str | None]:
+def parse_like_pattern(pattern: str, escape: str | None) -> list[str | None]:
     """Return the parts of a LIKE pattern as DuckDB reads it: no escape unless one is given."""
     parts: list[str | None] = []
     letters = iter(pattern)
@@ -229,7 +229,7 @@ def read_pattern(pattern: str, escape: str | None) -> list[str | None]:
         if letter == escape:
             following = next(letters, None)
             if following is None or following not in ("%", "_", escape):
-                raise refused(
+                raise make_refusal(
                     "The escape of a LIKE pattern must come before %, _ or itself.",
                     "Write it so.",
                 )
@@ -242,7 +242,7 @@ def read_pattern(pattern: str, escape: str | None) -> list[str | None]:
     return parts
 
 
-def _cut(found: Typed) -> Typed:
+def _cut_text(found: TypedExpression) -> TypedExpression:
     """Return a text of bounded length: a cell of a gigabyte cannot be made longer everywhere."""
     if found.is_null or (found.longest is not None and found.longest <= _LONGEST):
         return found
@@ -250,29 +250,31 @@ def _cut(found: Typed) -> Typed:
     return replace(found, tree=tree, longest=CUT)
 
 
-def _limited(found: Typed, count: int) -> Typed:
+def _limit_length(found: TypedExpression, count: int) -> TypedExpression:
     longest = count if found.longest is None else min(found.longest, count)
     return replace(found, longest=longest)
 
 
-def _mapped(found: Typed, tree: exp.Expr, change: Callable[[str], str]) -> Typed:
-    values = domain(found)
-    return _folded(
-        replace(found, tree=tree, values=None if values is None else _each(values, change))
+def _map_text(
+    found: TypedExpression, tree: exp.Expr, change: Callable[[str], str]
+) -> TypedExpression:
+    values = value_domain(found)
+    return _fold_constant(
+        replace(found, tree=tree, values=None if values is None else _map_values(values, change))
     )
 
 
-def _each(values: Sequence[object], change: Callable[[str], str]) -> tuple[object, ...]:
+def _map_values(values: Sequence[object], change: Callable[[str], str]) -> tuple[object, ...]:
     return tuple(dict.fromkeys(change(str(value)) for value in values))
 
 
-def _folded(found: Typed) -> Typed:
+def _fold_constant(found: TypedExpression) -> TypedExpression:
     """Return a text that the question alone decides as a literal, whose order all engines share."""
     value = found.constant
     return text_literal(value) if isinstance(value, str) else found
 
 
-def _pairs(
+def _concatenated_values(
     first: tuple[object, ...] | None, second: tuple[object, ...] | None
 ) -> tuple[object, ...] | None:
     if first is None or second is None or len(first) * len(second) > 1000:

@@ -8,20 +8,20 @@ from dataclasses import replace
 from sqlglot import exp
 
 from discreet.answer.expressions import compare
-from discreet.answer.expressions.numbers import real
-from discreet.answer.expressions.refusals import called, not_allowed, too_large
+from discreet.answer.expressions.numbers import to_real
+from discreet.answer.expressions.refusals import node_name, not_allowed, too_large
 from discreet.answer.expressions.rules import RULES
-from discreet.answer.expressions.typed import Typed, domain, refused
+from discreet.answer.expressions.typed import TypedExpression, make_refusal, value_domain
 from discreet.engines.engine import Kind
 
-Resolver = Callable[[exp.Column], Typed]
+Resolver = Callable[[exp.Column], TypedExpression]
 
 _DEEPEST = 60  # of the question; Python and the engines have stacks of their own
 _DEEPEST_RESULT = 150
 _LARGEST_RESULT = 5_000
 
 
-def translate(node: exp.Expr, resolve: Resolver) -> Typed:
+def translate_expression(node: exp.Expr, resolve: Resolver) -> TypedExpression:
     """Return `node` made total, with what holds for each of its values.
 
     Guarantee: evaluating `tree` fails on no row of any table on DuckDB, PostgreSQL and Spark; each
@@ -32,21 +32,21 @@ def translate(node: exp.Expr, resolve: Resolver) -> Typed:
         QuestionRefused: for every construct that is not on the list; the reason names it.
     """
     _check_size(node, _DEEPEST, _LARGEST_RESULT)
-    found = _visit(node, resolve)
+    found = _visit_node(node, resolve)
     if found.kind is Kind.REAL and found.most is None and (found.low is None or found.high is None):
-        found = real(found)
-    return replace(found, values=domain(found))
+        found = to_real(found)
+    return replace(found, values=value_domain(found))
 
 
-def condition(node: exp.Expr, resolve: Resolver) -> exp.Expr:
+def translate_condition(node: exp.Expr, resolve: Resolver) -> exp.Expr:
     """Return a condition for WHERE, made total; NULL counts as false there, as always in SQL."""
-    found = translate(node, resolve)
+    found = translate_expression(node, resolve)
     if found.is_null:
         return exp.false()
-    return compare.truth(found, "WHERE").tree
+    return compare.require_condition(found, "WHERE").tree
 
 
-def _visit(node: exp.Expr, resolve: Resolver) -> Typed:
+def _visit_node(node: exp.Expr, resolve: Resolver) -> TypedExpression:
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
         return resolve(node)
     allowed = RULES.get(type(node))
@@ -55,10 +55,10 @@ def _visit(node: exp.Expr, resolve: Resolver) -> Typed:
     rule, names = allowed
     extra = [name for name, value in node.args.items() if value and name not in names]
     if extra:
-        raise refused(
-            f"{called(node)} with {' and '.join(extra)} is not answered.", "Leave that out."
+        raise make_refusal(
+            f"{node_name(node)} with {' and '.join(extra)} is not answered.", "Leave that out."
         )
-    found = rule(node, lambda child: _visit(child, resolve))
+    found = rule(node, lambda child: _visit_node(child, resolve))
     # At every node, because a rule may write its argument several times.
     _check_size(found.tree, _DEEPEST_RESULT, _LARGEST_RESULT)
     return found
@@ -72,10 +72,11 @@ def _check_size(tree: exp.Expr, deepest: int, largest: int) -> None:
         if depth > deepest or count > largest:
             raise too_large()
         stack += [
-            (child, depth + (not _continues(node, child))) for child in node.iter_expressions()
+            (child, depth + (not _continues_chain(node, child)))
+            for child in node.iter_expressions()
         ]
 
 
-def _continues(node: exp.Expr, child: exp.Expr) -> bool:
+def _continues_chain(node: exp.Expr, child: exp.Expr) -> bool:
     """Whether both are one chain of conditions, which is read and written without recursion."""
     return type(node) is type(child) and isinstance(node, exp.Connector)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EXACT = 2**53  # whole numbers up to here are exact as reals, too
 LARGEST = Fraction(10**30)  # reals of a column are clamped here, so that few products can overflow
@@ -28,7 +25,7 @@ _NULLARY = (exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Case,
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedExpression:
     """A total expression and what holds for each of its values.
 
     Bounds of dates are their ordinals. `most` and `least` are known of every number that was
@@ -70,15 +67,15 @@ class Typed:
 
 Translator = "Callable[[exp.Expr], Typed]"
 
-NULL = Typed(exp.Null(), Kind.OTHER, values=())
+NULL = TypedExpression(exp.Null(), Kind.OTHER, values=())
 
 
-def refused(reason: str, instead: str) -> QuestionRefused:
+def make_refusal(reason: str, instead: str) -> QuestionRefused:
     """Return a refusal that says why and what can be asked instead."""
     return QuestionRefused(f"{reason} {instead}")
 
 
-def inner(tree: exp.Expr) -> exp.Expr:
+def parenthesize(tree: exp.Expr) -> exp.Expr:
     """Return a copy of `tree` that can stand inside any operator."""
     is_call = isinstance(tree, exp.Func) and not isinstance(tree, (exp.Binary, exp.Connector))
     copied = tree.copy()
@@ -102,22 +99,22 @@ def bare_literal(value: float) -> exp.Expr:
     return exp.Neg(this=number) if value < 0 else number
 
 
-def boolean(tree: exp.Expr, *parts: Typed) -> Typed:
+def boolean_expression(tree: exp.Expr, *parts: TypedExpression) -> TypedExpression:
     """Return a truth value that is NULL only where one of `parts` is."""
     nullable = any(part.nullable for part in parts)
-    return Typed(tree, Kind.BOOLEAN, values=(False, True), nullable=nullable)
+    return TypedExpression(tree, Kind.BOOLEAN, values=(False, True), nullable=nullable)
 
 
-def text_literal(value: str) -> Typed:
+def text_literal(value: str) -> TypedExpression:
     """Return a text that the question itself contains."""
     tree = exp.Literal.string(value)
-    return Typed(tree, Kind.TEXT, values=(value,), nullable=False, longest=len(value))
+    return TypedExpression(tree, Kind.TEXT, values=(value,), nullable=False, longest=len(value))
 
 
-def integer(value: int) -> Typed:
+def integer_literal(value: int) -> TypedExpression:
     """Return a whole number that the question itself contains."""
     size = Fraction(abs(value))
-    return Typed(
+    return TypedExpression(
         tree=whole_literal(value),
         kind=Kind.INTEGER,
         low=Fraction(value),
@@ -130,7 +127,7 @@ def integer(value: int) -> Typed:
     )
 
 
-def domain(typed: Typed) -> tuple[object, ...] | None:
+def value_domain(typed: TypedExpression) -> tuple[object, ...] | None:
     """Return the public values of `typed`, also those that its bounds and step tell, or None."""
     if typed.values is not None or typed.kind is not Kind.INTEGER:
         return typed.values
@@ -142,12 +139,14 @@ def domain(typed: Typed) -> tuple[object, ...] | None:
     return tuple(range(first, last + 1, step)) if last - first < MANY * step else None
 
 
-def mapped(typed: Typed, change: Callable[[object], object]) -> tuple[object, ...] | None:
+def map_domain(
+    typed: TypedExpression, change: Callable[[object], object]
+) -> tuple[object, ...] | None:
     """Return the public values after `change`, each once."""
-    values = domain(typed)
+    values = value_domain(typed)
     return None if values is None else tuple(dict.fromkeys(change(value) for value in values))
 
 
-def with_tree(typed: Typed, tree: exp.Expr) -> Typed:
+def with_tree(typed: TypedExpression, tree: exp.Expr) -> TypedExpression:
     """Return what is known of `typed`, written another way."""
     return replace(typed, tree=tree)

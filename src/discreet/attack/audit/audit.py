@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from discreet.attack.audit.bound import epsilon_lower_bound
-from discreet.attack.audit.mechanism import run
-from discreet.attack.audit.outputs import read_runs
+from discreet.attack.audit.mechanism import Mechanism, run_mechanism
+from discreet.attack.audit.neighbors import NeighborPair
+from discreet.attack.audit.outputs import Outputs, read_runs
 from discreet.attack.audit.repeated import are_sessions_alike, is_noise_shared
 from discreet.attack.audit.views import VIEWS, views_of
-from discreet.attack.finding import make_finding
+from discreet.attack.finding import Finding, make_finding
 from discreet.errors import WrongUsage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from discreet.attack.audit.mechanism import Mechanism
-    from discreet.attack.audit.neighbors import Pair
-    from discreet.attack.audit.outputs import Outputs
-    from discreet.attack.finding import Finding
 
 RUNS = 20_000
 SCREENING = 500
@@ -113,12 +106,12 @@ def audit_outputs(
     >>> audit_outputs(*runs, claim=Claim(1)).details["refuted"]
     True
     """
-    return report([examine(first, second, claim=claim)], claim=claim, target=target)
+    return report_evidence([examine(first, second, claim=claim)], claim=claim, target=target)
 
 
-def audit(
+def audit_mechanism(
     mechanism: Mechanism,
-    pairs: Iterable[Pair],
+    pairs: Iterable[NeighborPair],
     *,
     claim: Claim,
     target: str = "mechanism",
@@ -138,25 +131,25 @@ def audit(
         runs: Runs on each input of a pair that is looked at in full.
         scale: The scale of Laplace noise, where it is known and inputs are numbers.
     """
-    chosen = _screened(mechanism, pairs, claim, min(runs, SCREENING), scale)
+    chosen = _select_promising_pairs(mechanism, pairs, claim, min(runs, SCREENING), scale)
     if not chosen:
         raise WrongUsage("There is no pair of neighboring inputs to run the mechanism on.")
     found = [
         examine(
-            run(mechanism, pair.first, runs=runs),
-            run(mechanism, pair.second, runs=runs),
+            run_mechanism(mechanism, pair.first, runs=runs),
+            run_mechanism(mechanism, pair.second, runs=runs),
             claim=claim,
             words=pair.words,
-            inputs=_numbers(pair),
+            inputs=_numeric_inputs(pair),
             scale=scale,
             share=1 / len(chosen),
         )
         for pair in chosen
     ]
-    return report(found, claim=claim, target=target)
+    return report_evidence(found, claim=claim, target=target)
 
 
-def report(found: Sequence[Evidence], *, claim: Claim, target: str) -> Finding:
+def report_evidence(found: Sequence[Evidence], *, claim: Claim, target: str) -> Finding:
     """Return evidence as a finding: refuted only if a lower bound exceeds the claim."""
     worst = max(found, key=lambda evidence: evidence.worst[1])
     view, bound = worst.worst
@@ -171,12 +164,12 @@ def report(found: Sequence[Evidence], *, claim: Claim, target: str) -> Finding:
         "refuted": failed > 0,
         "runs": runs,
         "inputs": worst.words,
-        "tests": {view: _highest(found, view) for view in dict.fromkeys(_views(found))},
+        "tests": {view: _highest_bound(found, view) for view in dict.fromkeys(_list_views(found))},
     }
     return make_finding(
         "audit",
         target=target,
-        verdict=_verdict(claim, view, bound, worst.words, runs),
+        verdict=_word_verdict(claim, view, bound, worst.words, runs),
         targets=len(tests),
         exposed=failed,
         knowledge=KNOWLEDGE,
@@ -200,39 +193,45 @@ def with_sessions(
         return found
     worst = Evidence("a run in a new process", sum(map(len, told)), {SEEDED: math.inf})
     earlier = Evidence(found.details["inputs"], found.details["runs"], found.details["tests"])
-    return report([earlier, worst], claim=claim, target=found.target)
+    return report_evidence([earlier, worst], claim=claim, target=found.target)
 
 
-def _screened(
-    mechanism: Mechanism, pairs: Iterable[Pair], claim: Claim, runs: int, scale: float | None
-) -> list[Pair]:
+def _select_promising_pairs(
+    mechanism: Mechanism,
+    pairs: Iterable[NeighborPair],
+    claim: Claim,
+    runs: int,
+    scale: float | None,
+) -> list[NeighborPair]:
     """Return the pairs whose few runs tell most; no claim is made from those."""
     every = list(pairs)
     if len(every) <= KEPT:
         return every
     loose = Claim(claim.epsilon, claim.delta, confidence=0.5)
-    scored: list[tuple[float, int, Pair]] = []
+    scored: list[tuple[float, int, NeighborPair]] = []
     for place, pair in enumerate(every):
-        outputs = [run(mechanism, given, runs=runs) for given in (pair.first, pair.second)]
-        seen = examine(*outputs, claim=loose, inputs=_numbers(pair), scale=scale)
+        outputs = [
+            run_mechanism(mechanism, given, runs=runs) for given in (pair.first, pair.second)
+        ]
+        seen = examine(*outputs, claim=loose, inputs=_numeric_inputs(pair), scale=scale)
         scored.append((-seen.worst[1], place, pair))
     return [pair for *_, pair in sorted(scored, key=lambda item: item[:2])[:KEPT]]
 
 
-def _numbers(pair: Pair) -> tuple[float, float] | None:
+def _numeric_inputs(pair: NeighborPair) -> tuple[float, float] | None:
     both = pair.first, pair.second
     return both if all(isinstance(one, (int, float)) for one in both) else None
 
 
-def _views(found: Sequence[Evidence]) -> list[str]:
+def _list_views(found: Sequence[Evidence]) -> list[str]:
     return [view for evidence in found for view in evidence.bounds]
 
 
-def _highest(found: Sequence[Evidence], view: str) -> float:
+def _highest_bound(found: Sequence[Evidence], view: str) -> float:
     return max(evidence.bounds.get(view, 0.0) for evidence in found)
 
 
-def _verdict(claim: Claim, view: str, bound: float, words: str, runs: int) -> str:
+def _word_verdict(claim: Claim, view: str, bound: float, words: str, runs: int) -> str:
     sure = f"{claim.confidence:.4g}"
     shown = "∞" if math.isinf(bound) else f"{bound:.3g}"
     if bound > claim.epsilon:

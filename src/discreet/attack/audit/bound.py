@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attack.intervals import clopper_pearson
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Counts = tuple[NDArray[np.int64], ...]
+Counts = tuple[NDArray[np.int64], ...]
 
 # The chance of a false alarm where nobody says one.
 ALPHA = 1e-7
@@ -37,11 +35,13 @@ def epsilon_lower_bound(
     if min(first.size, second.size) < LEAST_RUNS:
         return 0.0
     return max(
-        _bound(first, second, delta, alpha / 2), _bound(second, first, delta, alpha / 2), 0.0
+        _lower_bound(first, second, delta, alpha / 2),
+        _lower_bound(second, first, delta, alpha / 2),
+        0.0,
     )
 
 
-def _bound(likely: NDArray[Any], unlikely: NDArray[Any], delta: float, alpha: float) -> float:
+def _lower_bound(likely: NDArray[Any], unlikely: NDArray[Any], delta: float, alpha: float) -> float:
     labels, places = np.unique(np.concatenate([likely, unlikely]), return_inverse=True)
     parts = places[: likely.size], places[likely.size :]
     first, second, third, fourth = (
@@ -68,13 +68,13 @@ def _best_event(first: Counts, second: Counts, delta: float) -> NDArray[np.int64
     found: list[tuple[float, NDArray[np.int64]]] = []
     for order in (upward, upward[::-1], telling):
         hits, misses = (np.cumsum(part[order]) for part in second)
-        scores = _scores((hits[ends], int(hits[-1])), (misses[ends], int(misses[-1])), delta)
+        scores = _score_events((hits[ends], int(hits[-1])), (misses[ends], int(misses[-1])), delta)
         best = int(np.argmax(scores))
         found.append((float(scores[best]), order[: ends[best] + 1]))
     return max(found, key=lambda one: one[0])[1]
 
 
-def _scores(
+def _score_events(
     likely: tuple[NDArray[np.int64], int], unlikely: tuple[NDArray[np.int64], int], delta: float
 ) -> NDArray[np.float64]:
     """Return `_log_ratio` of many events at an alpha of 1e-3: only their order counts."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
+
+import numpy as np
 
 from discreet.attack.audit.game import TRIALS, play
-from discreet.attack.finding import make_finding
-from discreet.dp.calculate.distinguish import error_words, protect_group
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    import numpy as np
-
-    from discreet.attack.finding import Finding
+from discreet.attack.finding import Finding, make_finding
+from discreet.dp.calculate.distinguish import describe_lowest_error, protect_group
 
 KNOWLEDGE = (
     "that the members of a family have the same secret, such as a contagious disease, or none."
@@ -41,7 +36,7 @@ def attack_family(
         verdict=(
             f"A count with epsilon {float(epsilon):g} protects a family of {size} who share a secret "
             f"like epsilon {loss.epsilon:g}: whether they have it is guessed wrong {family.error:.3f} "
-            f"of the time (at least {error_words(loss.epsilon)}), for one person {alone.error:.3f}."
+            f"of the time (at least {describe_lowest_error(loss.epsilon)}), for one person {alone.error:.3f}."
         ),
         targets=family.played,
         exposed=family.right,

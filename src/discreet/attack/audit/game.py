@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.finding import make_finding
-from discreet.dp.calculate.distinguish import error_words, lowest_error
+from discreet.attack.finding import Finding, make_finding
+from discreet.dp.calculate.distinguish import describe_lowest_error, lowest_error
 from discreet.errors import WrongUsage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-
-    # Guesses about `runs` outputs for an input of 0 or `size`: True for those that say `size`.
-    Player = Callable[[int, int, Fraction, np.random.Generator, int], NDArray[np.bool_]]
+# Guesses about `runs` outputs for an input of 0 or `size`: True for those that say `size`.
+Player = Callable[[int, int, Fraction, np.random.Generator, int], NDArray[np.bool_]]
 
 TRIALS = 100_000
 KNOWLEDGE = "both tables, which differ in one person, and how the noise is drawn."
@@ -29,7 +23,7 @@ REMEDY = "A smaller epsilon: the error of any adversary is at least 1/(1 + e^eps
 
 
 @dataclass(frozen=True)
-class Round:
+class GameRound:
     """How often the best guess about one mechanism's output was wrong, and must be."""
 
     mechanism: str
@@ -64,7 +58,7 @@ def play(
     trials: int = TRIALS,
     size: int = 1,
     chance: np.random.Generator,
-) -> Round:
+) -> GameRound:
     """Return how often the best guess errs, over `trials` outputs of either neighbor.
 
     `size` people who share a bit move a count by `size`; noise is made for one of them.
@@ -73,9 +67,9 @@ def play(
         WrongUsage: There is no such mechanism, or no trials.
     """
     players: dict[str, Player] = {
-        "randomized response": _response,
-        "geometric": _geometric,
-        "laplace": _laplace,
+        "randomized response": _guess_from_response,
+        "geometric": _guess_from_geometric,
+        "laplace": _guess_from_laplace,
     }
     if mechanism not in players or trials < 1 or size < 1 or epsilon <= 0:
         raise WrongUsage(
@@ -90,7 +84,7 @@ def play(
     expected = laplace_error(told) if mechanism == "laplace" else lowest_error(told)
     if mechanism == "geometric":
         expected = geometric_error(float(epsilon), size)
-    return Round(mechanism, 2 * half, wrong, expected)
+    return GameRound(mechanism, 2 * half, wrong, expected)
 
 
 def geometric_error(epsilon: float, size: int = 1) -> float:
@@ -110,7 +104,7 @@ def geometric_error(epsilon: float, size: int = 1) -> float:
     return tail - middle / 2
 
 
-def distinguish(
+def distinguish_neighbors(
     *, epsilon: Fraction, trials: int = TRIALS, chance: np.random.Generator
 ) -> tuple[Finding, ...]:
     """Return what the best adversary reaches against three mechanisms of the same epsilon."""
@@ -125,7 +119,7 @@ def distinguish(
                 verdict=(
                     f"Of {one.played:,} outputs of {mechanism} the best guess at which of two neighbors "
                     f"they came from is wrong {one.error:.4f} of the time; at epsilon "
-                    f"{float(epsilon):g} nobody is wrong less than {error_words(float(epsilon))}."
+                    f"{float(epsilon):g} nobody is wrong less than {describe_lowest_error(float(epsilon))}."
                 ),
                 targets=one.played,
                 exposed=one.right,
@@ -141,35 +135,35 @@ def distinguish(
     return tuple(found)
 
 
-def _response(
+def _guess_from_response(
     value: int, runs: int, epsilon: Fraction, chance: np.random.Generator, size: int
 ) -> NDArray[np.bool_]:
-    from discreet.dp.mechanisms.response import respond_among, truth_for
+    from discreet.dp.mechanisms.response import randomize_among, truth_for
 
     del chance
     if size != 1:
         raise WrongUsage("In randomized response everybody answers for one.")
     answers = np.full(runs, value)
-    return respond_among(answers, k=2, truth=truth_for(epsilon))[0] == 1
+    return randomize_among(answers, k=2, truth=truth_for(epsilon))[0] == 1
 
 
-def _geometric(
+def _guess_from_geometric(
     value: int, runs: int, epsilon: Fraction, chance: np.random.Generator, size: int
 ) -> NDArray[np.bool_]:
-    from discreet.dp.mechanisms.laplace import noisy_vector
+    from discreet.dp.mechanisms.laplace import laplace_noisy_vector
 
-    noisy, _ = noisy_vector(np.full(runs, value), epsilon=epsilon, sensitivity=1)
-    return _nearer(noisy.astype(np.float64), size, chance)
+    noisy, _ = laplace_noisy_vector(np.full(runs, value), epsilon=epsilon, sensitivity=1)
+    return _guess_nearer_input(noisy.astype(np.float64), size, chance)
 
 
-def _laplace(
+def _guess_from_laplace(
     value: int, runs: int, epsilon: Fraction, chance: np.random.Generator, size: int
 ) -> NDArray[np.bool_]:
     # Nobody's data is behind this noise: continuous noise is only played with.
-    return _nearer(value + chance.laplace(0, 1 / float(epsilon), runs), size, chance)
+    return _guess_nearer_input(value + chance.laplace(0, 1 / float(epsilon), runs), size, chance)
 
 
-def _nearer(
+def _guess_nearer_input(
     noisy: NDArray[np.float64], size: int, chance: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Return which outputs are nearer to `size` than to 0; in the middle a coin decides."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # Values that code forgets: both zeros, gaps, infinities, the ends of floats and of integers.
 EDGES: tuple[float | int | None, ...] = (
@@ -21,7 +19,7 @@ _MOST_ROWS = 40
 
 
 @dataclass(frozen=True)
-class Pair:
+class NeighborPair:
     """Two inputs that differ in one person, and in words how; the words quote no value."""
 
     words: str
@@ -29,49 +27,53 @@ class Pair:
     second: Any
 
 
-def neighboring_counts() -> Iterator[Pair]:
+def neighboring_counts() -> Iterator[NeighborPair]:
     """Yield pairs of numbers that one person moves by one."""
     for first, second in _COUNTS:
-        yield Pair(f"the inputs {first} and {second}", first, second)
+        yield NeighborPair(f"the inputs {first} and {second}", first, second)
 
 
-def neighboring_lists(values: Sequence[Any], *, edges: Sequence[Any] = EDGES) -> Iterator[Pair]:
+def neighboring_lists(
+    values: Sequence[Any], *, edges: Sequence[Any] = EDGES
+) -> Iterator[NeighborPair]:
     """Yield lists of numbers with and without one person: an extreme one, or one with an edge value.
 
     >>> [pair.words for pair in neighboring_lists([3, 9, 5], edges=[None])]
     ['the list without its smallest value', 'the list without its largest value', 'the list and one more row: None', 'the empty list and a row: None']
     """
     whole = list(values)
-    for words, place in _extremes(whole).items():
-        yield Pair(f"the list without its {words}", whole, whole[:place] + whole[place + 1 :])
+    for words, place in _find_extremes(whole).items():
+        yield NeighborPair(
+            f"the list without its {words}", whole, whole[:place] + whole[place + 1 :]
+        )
     for edge in edges:
-        yield Pair(f"the list and one more row: {edge}", whole, [*whole, edge])
-        yield Pair(f"the empty list and a row: {edge}", [], [edge])
+        yield NeighborPair(f"the list and one more row: {edge}", whole, [*whole, edge])
+        yield NeighborPair(f"the empty list and a row: {edge}", [], [edge])
 
 
-def neighboring_tables(table: Any) -> Iterator[Pair]:
+def neighboring_tables(table: Any) -> Iterator[NeighborPair]:
     """Yield an Arrow table with and without a row: extreme in a column, first, last or with a gap."""
     import pyarrow as pa
 
     places: dict[str, int] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         places |= {
-            f"{words} of '{name}'": at for words, at in _extremes(column.to_pylist()).items()
+            f"{words} of '{name}'": at for words, at in _find_extremes(column.to_pylist()).items()
         }
     rows = table.num_rows
     if rows:
         places |= {"first row": 0, "last row": rows - 1}
     for words, place in list(places.items())[:_MOST_ROWS]:
         kept = np.delete(np.arange(rows), place)
-        yield Pair(f"the table without its {words}", table, table.take(pa.array(kept)))
+        yield NeighborPair(f"the table without its {words}", table, table.take(pa.array(kept)))
     # A row of gaps is a person of whom nothing is known, which is a person still.
     nothing = pa.table({field.name: pa.nulls(1, field.type) for field in table.schema})
-    yield Pair("the table and a row of gaps", table, pa.concat_tables([table, nothing]))
+    yield NeighborPair("the table and a row of gaps", table, pa.concat_tables([table, nothing]))
     if rows:
-        yield Pair("the table's first row and nobody", table.slice(0, 1), table.slice(0, 0))
+        yield NeighborPair("the table's first row and nobody", table.slice(0, 1), table.slice(0, 0))
 
 
-def _extremes(values: Sequence[Any]) -> dict[str, int]:
+def _find_extremes(values: Sequence[Any]) -> dict[str, int]:
     """Return where the smallest and the largest of the numbers are, and a gap."""
     numbers = {
         place: value

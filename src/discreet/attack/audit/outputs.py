@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import WrongUsage
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    Outputs: TypeAlias = Sequence[object] | NDArray[Any]
+Outputs: TypeAlias = Sequence[object] | NDArray[Any]
 
 # What is written where no output came, and no error either.
 MISSING = "missing"
@@ -59,32 +55,32 @@ def read_runs(first: Outputs, second: Outputs) -> Runs:
     """
     if not len(first) or not len(second):
         raise WrongUsage("There are no outputs of one input. Run the mechanism on both.")
-    refusals = _refusals(first), _refusals(second)
-    one, other = _numbers(first), _numbers(second)
+    refusals = _refusal_names(first), _refusal_names(second)
+    one, other = _read_numbers(first), _read_numbers(second)
     found = refusals if any((part != "").any() for part in refusals) else None
     if one is not None and other is not None and one.shape[1:] == other.shape[1:]:
         return Runs(one, other, found)
-    texts = [np.array([_text(value) for value in part], np.str_) for part in (first, second)]
+    texts = [np.array([_output_text(value) for value in part], np.str_) for part in (first, second)]
     return Runs(texts[0], texts[1], found)
 
 
-def _refusals(outputs: Outputs) -> NDArray[np.str_]:
+def _refusal_names(outputs: Outputs) -> NDArray[np.str_]:
     if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biufU":
         return np.zeros(len(outputs), np.str_)
-    return np.array([_refusal(value) for value in outputs], np.str_)
+    return np.array([_refusal_name(value) for value in outputs], np.str_)
 
 
-def _refusal(value: object) -> str:
+def _refusal_name(value: object) -> str:
     if isinstance(value, BaseException):
         return type(value).__name__
     return MISSING if value is None else ""
 
 
-def _numbers(outputs: Outputs) -> NDArray[Any] | None:
+def _read_numbers(outputs: Outputs) -> NDArray[Any] | None:
     """Return the outputs as an array of numbers, or None where some are not."""
     if not isinstance(outputs, np.ndarray):
         try:
-            outputs = np.array([_plain(value) for value in outputs])
+            outputs = np.array([_read_number(value) for value in outputs])
         except (ValueError, TypeError):
             return None
     if outputs.dtype.kind not in "biuf" or outputs.ndim not in (1, 2):
@@ -92,19 +88,19 @@ def _numbers(outputs: Outputs) -> NDArray[Any] | None:
     return outputs[:, 0] if outputs.ndim == 2 and outputs.shape[1] == 1 else outputs
 
 
-def _plain(value: object) -> Any:
+def _read_number(value: object) -> Any:
     if isinstance(value, str):
         raise TypeError
-    if _refusal(value):
+    if _refusal_name(value):
         return float("nan")
     if isinstance(value, Mapping):
-        return [_plain(item) for item in value.values()]
+        return [_read_number(item) for item in value.values()]
     if isinstance(value, Sequence):
-        return [_plain(item) for item in value]
+        return [_read_number(item) for item in value]
     if isinstance(value, (bool, int, float, np.generic, np.ndarray)):
         return value
     return float(value)  # pyright: ignore[reportArgumentType] -- fractions and decimals
 
 
-def _text(value: object) -> str:
-    return _refusal(value) or str(value)
+def _output_text(value: object) -> str:
+    return _refusal_name(value) or str(value)

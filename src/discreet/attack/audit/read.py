@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.attack.audit.outputs import Outputs
+from discreet.engines.engine import Table
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.audit.outputs import Outputs
-    from discreet.engines.engine import Table
 
 INPUT = "input"
 OUTPUT = "output"
@@ -47,11 +43,11 @@ def read_outputs(table: Table) -> tuple[Outputs, Outputs]:
             f"{table.label} has {len(kinds)} different inputs, and an audit compares two that differ in "
             "one person. Keep the rows of two."
         )
-    parts = [_of(rows, inputs == kind) for kind in kinds]
+    parts = [_outputs_of_input(rows, inputs == kind) for kind in kinds]
     return parts[0], parts[1]
 
 
-def _of(rows: Any, is_here: NDArray[np.bool_]) -> Sequence[object]:
+def _outputs_of_input(rows: Any, is_here: NDArray[np.bool_]) -> Sequence[object]:
     here = rows.filter(is_here)
     columns = [here.column(place).to_pylist() for place in range(1, here.num_columns)]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.attack.audit.bound import LEAST_RUNS
+from discreet.attack.audit.outputs import Runs
 from discreet.attack.intervals import clopper_pearson
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.attack.audit.outputs import Runs
 
 
 def is_noise_shared(runs: Runs, *, alpha: float) -> bool:
@@ -39,7 +35,7 @@ def is_noise_shared(runs: Runs, *, alpha: float) -> bool:
     gaps = np.unique(np.rint((second - first) / width), return_counts=True)[1]
     alike = np.unique(np.rint(first / width), return_counts=True)[1]
     _, likely = clopper_pearson(int(alike.max()), pairs, confidence=1 - alpha)
-    return _exceeds(int(gaps.max()), pairs, likely, alpha)
+    return _is_beyond_chance(int(gaps.max()), pairs, likely, alpha)
 
 
 def are_sessions_alike(sessions: Sequence[Sequence[str]], *, alpha: float) -> bool:
@@ -62,7 +58,7 @@ def are_sessions_alike(sessions: Sequence[Sequence[str]], *, alpha: float) -> bo
     return draws * math.log(likely) < math.log(alpha)
 
 
-def _exceeds(hits: int, trials: int, chance: float, alpha: float) -> bool:
+def _is_beyond_chance(hits: int, trials: int, chance: float, alpha: float) -> bool:
     from scipy.stats import binom
 
     return float(binom.sf(hits - 1, trials, min(1.0, chance))) < alpha

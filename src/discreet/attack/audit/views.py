@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from discreet.attack.audit.outputs import Runs
 
-    from numpy.typing import NDArray
-
-    from discreet.attack.audit.outputs import Runs
-
-    View = tuple[str, NDArray[Any], NDArray[Any]]
+View = tuple[str, NDArray[Any], NDArray[Any]]
 
 # The names of views, and what they find.
 VIEWS = {
@@ -98,12 +95,12 @@ def is_reachable(values: NDArray[np.float64], *, center: float, scale: float) ->
     steps = np.rint(np.exp(-np.abs(values - center) / scale) * 2.0**53)
     found = np.zeros(values.shape, np.bool_)
     for offset in range(-3, 4):
-        noise = scale * _logarithms((steps + offset) / 2.0**53)
+        noise = scale * _exact_logarithms((steps + offset) / 2.0**53)
         found |= (center + noise == values) | (center - noise == values)
     return found
 
 
-def _logarithms(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+def _exact_logarithms(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return logarithms as generators take them: numpy's own differ in the last bit."""
     return np.array([math.log(value) if value > 0 else math.inf for value in drawn.tolist()])
 
@@ -113,18 +110,22 @@ def _views_of_rows(runs: Runs) -> Iterator[View]:
     for place in range(runs.first.shape[1]):
         yield "values", runs.first[:, place], runs.second[:, place]
     third = min(len(runs.first), len(runs.second)) // 3
-    weights = _direction(_features(runs.first[:third]), _features(runs.second[:third]))
-    rest = [_features(part[third:]) @ weights for part in (runs.first, runs.second)]
+    weights = _discriminant_direction(
+        _add_squares(runs.first[:third]), _add_squares(runs.second[:third])
+    )
+    rest = [_add_squares(part[third:]) @ weights for part in (runs.first, runs.second)]
     yield "directions", rest[0], rest[1]
 
 
-def _features(rows: NDArray[Any]) -> NDArray[np.float64]:
+def _add_squares(rows: NDArray[Any]) -> NDArray[np.float64]:
     """Return rows with their squares, so that a change of spread is a direction, too."""
     values = np.nan_to_num(rows.astype(np.float64), posinf=1e300, neginf=-1e300)
     return np.hstack([values, values**2]) if np.abs(values).max(initial=0) < 1e100 else values
 
 
-def _direction(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def _discriminant_direction(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return Fisher's linear discriminant."""
     spread = (np.cov(first, rowvar=False) + np.cov(second, rowvar=False)) / 2
     ridge = 1e-9 * float(np.trace(spread)) + 1e-12

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from fractions import Fraction
+from fractions import Fraction
+from typing import TypeAlias
 
 # Which values of which variables, by their places: {0: (3, 4), 2: (1,)}. Empty: everybody.
 Where: TypeAlias = Mapping[int, tuple[int, ...]]
@@ -40,7 +38,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Range:
+class CountRange:
     """A number that was published, or the range that it was rounded or suppressed to."""
 
     low: int
@@ -53,7 +51,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Fact:
+class StatisticBounds:
     """A statistic of a variable within a group, between two numbers."""
 
     statistic: Statistic
@@ -63,12 +61,12 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Group:
+class CensusGroup:
     """Some of the people, how many they are, and what was published of them."""
 
     where: Where
-    count: Range
-    facts: tuple[Fact, ...] = ()
+    count: CountRange
+    facts: tuple[StatisticBounds, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,20 +74,20 @@ class Marginal:
     """A cross table of some variables: cells that are not listed are empty."""
 
     variables: tuple[int, ...]
-    cells: Mapping[tuple[int, ...], Range]
+    cells: Mapping[tuple[int, ...], CountRange]
 
 
 @dataclass(frozen=True)
-class Block:
+class CensusBlock:
     """Everything that was published of a number of people.
 
-    >>> Block(2, (Variable("sex", ("f", "m")),)).size
+    >>> CensusBlock(2, (Variable("sex", ("f", "m")),)).size
     2
     """
 
     people: int
     variables: tuple[Variable, ...]
-    groups: tuple[Group, ...] = ()
+    groups: tuple[CensusGroup, ...] = ()
     marginals: tuple[Marginal, ...] = ()
     impossible: tuple[Where, ...] = ()
     label: str = "block"

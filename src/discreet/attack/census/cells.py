@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.census.block import Block, Cell, Where
+from discreet.attack.census.block import Cell, CensusBlock, Where
 
 MOST_ON_THE_WAY = 2_000_000  # records that are looked at before what is impossible is left out
 
 
-class Cells:
+class CellEncoding:
     """A count for every record that is possible; no two solutions are the same people in other order."""
 
     name = "cells"
 
-    def __init__(self, block: Block, cells: NDArray[np.int32]) -> None:
+    def __init__(self, block: CensusBlock, cells: NDArray[np.int32]) -> None:
         from ortools.sat.python import cp_model
 
         self.model: Any = cp_model.CpModel()
@@ -52,7 +49,7 @@ class Cells:
         return Counter({cell: count for cell, count in found.items() if count})
 
 
-def possible_cells(block: Block, *, most: int) -> NDArray[np.int32] | None:
+def possible_cells(block: CensusBlock, *, most: int) -> NDArray[np.int32] | None:
     """Return every record that the empty groups and cells leave possible; None if there are too many.
 
     Records are built variable by variable, and whatever is already impossible grows no further.
@@ -76,7 +73,7 @@ def matches(cells: NDArray[np.int32], where: Where) -> NDArray[np.bool_]:
     return found
 
 
-def _is_possible(block: Block, cells: NDArray[np.int32], last: int) -> NDArray[np.bool_]:
+def _is_possible(block: CensusBlock, cells: NDArray[np.int32], last: int) -> NDArray[np.bool_]:
     """Return which records nothing that ends with the variable `last` excludes."""
     possible = np.ones(len(cells), dtype=np.bool_)
     for where in (*block.impossible, *(g.where for g in block.groups if g.count.high == 0)):
@@ -85,15 +82,15 @@ def _is_possible(block: Block, cells: NDArray[np.int32], last: int) -> NDArray[n
     for marginal in block.marginals:
         if max(marginal.variables) == last:
             listed = [cell for cell, held in marginal.cells.items() if held.high > 0]
-            possible &= _listed(cells, marginal.variables, listed, block)
+            possible &= _is_listed(cells, marginal.variables, listed, block)
     return possible
 
 
-def _listed(
+def _is_listed(
     cells: NDArray[np.int32],
     variables: Sequence[int],
     listed: Sequence[tuple[int, ...]],
-    block: Block,
+    block: CensusBlock,
 ) -> NDArray[np.bool_]:
     if not listed:
         return np.zeros(len(cells), dtype=np.bool_)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
-from discreet.attack.census.block import Statistic
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Sequence
-
-    from discreet.attack.census.block import Block, Cell, Fact, Group, Where
+from discreet.attack.census.block import (
+    Cell,
+    CensusBlock,
+    CensusGroup,
+    Statistic,
+    StatisticBounds,
+    Where,
+)
 
 
 class Encoding(Protocol):
@@ -32,11 +35,11 @@ class Encoding(Protocol):
         ...
 
 
-def publish(encoding: Encoding, block: Block) -> None:
+def add_published_statistics(encoding: Encoding, block: CensusBlock) -> None:
     """Add every published number of `block` to the model; marginals' empty cells are the encoding's."""
     for group in block.groups:
         count = encoding.weigh(group.where, None, ())
-        _between(encoding.model, count, group.count.low, group.count.high)
+        _add_bounds(encoding.model, count, group.count.low, group.count.high)
         for fact in group.facts:
             _add_fact(encoding, block, group, fact)
     for marginal in block.marginals:
@@ -44,10 +47,12 @@ def publish(encoding: Encoding, block: Block) -> None:
             where = {
                 variable: (place,) for variable, place in zip(marginal.variables, cell, strict=True)
             }
-            _between(encoding.model, encoding.weigh(where, None, ()), held.low, held.high)
+            _add_bounds(encoding.model, encoding.weigh(where, None, ()), held.low, held.high)
 
 
-def _add_fact(encoding: Encoding, block: Block, group: Group, fact: Fact) -> None:
+def _add_fact(
+    encoding: Encoding, block: CensusBlock, group: CensusGroup, fact: StatisticBounds
+) -> None:
     numbers = block.variables[fact.variable].numbers
     model, where = encoding.model, group.where
 
@@ -61,7 +66,7 @@ def _add_fact(encoding: Encoding, block: Block, group: Group, fact: Fact) -> Non
             model.add(weigh([low.denominator * n - low.numerator for n in numbers]) >= 0)
             model.add(weigh([high.denominator * n - high.numerator for n in numbers]) <= 0)
         case Statistic.SUM:
-            _between(model, weigh(numbers), -(-fact.low // 1), fact.high // 1)
+            _add_bounds(model, weigh(numbers), -(-fact.low // 1), fact.high // 1)
         case Statistic.MIN:
             model.add(weigh([int(n < fact.low) for n in numbers]) == 0)
             model.add(weigh([int(n <= fact.high) for n in numbers]) >= 1)
@@ -72,7 +77,9 @@ def _add_fact(encoding: Encoding, block: Block, group: Group, fact: Fact) -> Non
             _add_median(encoding, group, fact, numbers)
 
 
-def _add_median(encoding: Encoding, group: Group, fact: Fact, numbers: Sequence[int]) -> None:
+def _add_median(
+    encoding: Encoding, group: CensusGroup, fact: StatisticBounds, numbers: Sequence[int]
+) -> None:
     """Say where the middle lies: the value at which the running count passes half of the group."""
     model, size = encoding.model, group.count.low
     running: list[Any] = []
@@ -84,12 +91,14 @@ def _add_median(encoding: Encoding, group: Group, fact: Fact, numbers: Sequence[
         model.add(upto == at + (running[-1] if running else 0))
         running.append(upto)
     # Of an even number the two in the middle count, of an odd number the one does twice.
-    middles = [_ranked(model, running, numbers, rank) for rank in ((size - 1) // 2, size // 2)]
+    middles = [
+        _value_at_rank(model, running, numbers, rank) for rank in ((size - 1) // 2, size // 2)
+    ]
     doubled = sum(middles)
-    _between(model, doubled, -(-2 * fact.low // 1), 2 * fact.high // 1)
+    _add_bounds(model, doubled, -(-2 * fact.low // 1), 2 * fact.high // 1)
 
 
-def _ranked(model: Any, running: Sequence[Any], numbers: Sequence[int], rank: int) -> Any:
+def _value_at_rank(model: Any, running: Sequence[Any], numbers: Sequence[int], rank: int) -> Any:
     """Return the value of the person `rank` from below: it rises while the running count is no larger."""
     steps: list[Any] = [numbers[0]]
     for place, upto in enumerate(running[:-1]):
@@ -100,7 +109,7 @@ def _ranked(model: Any, running: Sequence[Any], numbers: Sequence[int], rank: in
     return sum(steps)
 
 
-def _between(model: Any, expression: Any, low: int, high: int) -> None:
+def _add_bounds(model: Any, expression: Any, low: int, high: int) -> None:
     if low == high:
         model.add(expression == low)
     else:

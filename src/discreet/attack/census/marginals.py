@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.attack.census.block import Block, Marginal, Range, Variable
+from discreet.attack.census.block import Cell, CensusBlock, CountRange, Marginal, Variable
 from discreet.engines.connect import open_table
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Kind, Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.subject import require_column
+from discreet.measure.roles import require_column
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.attack.census.block import Cell
-    from discreet.engines.engine import Table
 
 MISSING = "missing"
 MOST_RECORDS = 100_000  # different ones; no block has so many
 
 
-def marginals(
+def tabulate_marginals(
     source: object, *, ways: int = 2, columns: Sequence[str] | None = None, suppress: int = 0
-) -> Block:
+) -> CensusBlock:
     """Return every cross table of `ways` columns of `source`, as one would publish them.
 
     Cells of fewer than `suppress` people are published as the range from 1 up to that; empty ones
@@ -33,13 +28,13 @@ def marginals(
 
     >>> import pyarrow
     >>> people = pyarrow.table({"sex": ["f", "f", "m"], "age": [8, 24, 18]})
-    >>> block = marginals(people, ways=1)
+    >>> block = tabulate_marginals(people, ways=1)
     >>> block.people, [len(table.cells) for table in block.marginals]
     (3, [2, 3])
     """
     table = open_table(source)
     try:
-        names = _names(table, columns)
+        names = _require_columns(table, columns)
         counted = count_records(table, names)
     finally:
         table.engine.close()
@@ -49,18 +44,18 @@ def marginals(
             f"{len(names)}."
         )
     variables = tuple(
-        Variable(name, _domain([record[place] for record in counted]))
+        Variable(name, _sort_domain([record[place] for record in counted]))
         for place, name in enumerate(names)
     )
     people = to_cells(counted, variables)
     chosen = combinations(range(len(names)), ways)
-    published = tuple(_marginal(people, some, suppress) for some in chosen)
-    return Block(
+    published = tuple(_count_marginal(people, some, suppress) for some in chosen)
+    return CensusBlock(
         people=sum(counted.values()), variables=variables, marginals=published, label=table.label
     )
 
 
-def read_people(source: object, block: Block) -> Counter[Cell | None]:
+def read_census_people(source: object, block: CensusBlock) -> Counter[Cell | None]:
     """Return the people of a table as records of `block`; None counts those outside its domains."""
     table = open_table(source)
     try:
@@ -74,8 +69,8 @@ def count_records(table: Table, names: Sequence[str]) -> Counter[tuple[str | int
     """Return how many people have which values: whole numbers as they are, the rest as words."""
     columns = [build.column(name) for name in names]
     query = build.select(
-        *(build.named(column, f"c{place}") for place, column in enumerate(columns)),
-        build.named(build.count_rows(), "people"),
+        *(build.alias_as(column, f"c{place}") for place, column in enumerate(columns)),
+        build.alias_as(build.count_star(), "people"),
         source=table.relation,
     ).group_by(*(column.copy() for column in columns))
     found = table.engine.run(query.limit(MOST_RECORDS + 1))
@@ -90,7 +85,7 @@ def count_records(table: Table, names: Sequence[str]) -> Counter[tuple[str | int
     values = [found.column(f"c{place}").to_pylist() for place in range(len(names))]
     kinds = [require_column(table, name).kind for name in names]
     for *record, people in zip(*values, found.column("people").to_pylist(), strict=True):
-        told = tuple(map(_told, record, kinds))
+        told = tuple(map(_table_value, record, kinds))
         counted[told] += int(people)
     return counted
 
@@ -109,7 +104,7 @@ def to_cells(
     return people
 
 
-def _told(value: Any, kind: Kind) -> str | int:
+def _table_value(value: Any, kind: Kind) -> str | int:
     if value is None:
         return MISSING
     if kind is Kind.BOOLEAN:
@@ -119,27 +114,27 @@ def _told(value: Any, kind: Kind) -> str | int:
     return str(value)
 
 
-def _names(table: Table, columns: Sequence[str] | None) -> list[str]:
+def _require_columns(table: Table, columns: Sequence[str] | None) -> list[str]:
     names = list(columns) if columns is not None else [column.name for column in table.columns]
     if len(set(names)) < len(names):
         raise WrongUsage("A column is named twice. Name each once.")
     return [require_column(table, name).name for name in names]
 
 
-def _domain(values: Sequence[str | int]) -> tuple[int, ...] | tuple[str, ...]:
+def _sort_domain(values: Sequence[str | int]) -> tuple[int, ...] | tuple[str, ...]:
     numbers = {value for value in values if isinstance(value, int)}
     if len(numbers) == len(set(values)):
         return tuple(sorted(numbers))
     return tuple(sorted(map(str, set(values))))
 
 
-def _marginal(people: Counter[Cell | None], some: Sequence[int], suppress: int) -> Marginal:
+def _count_marginal(people: Counter[Cell | None], some: Sequence[int], suppress: int) -> Marginal:
     cells: Counter[tuple[int, ...]] = Counter()
     for cell, count in people.items():
         if cell is not None:
             cells[tuple(cell[variable] for variable in some)] += count
     held = {
-        cell: Range(count, count) if count >= suppress else Range(1, suppress - 1)
+        cell: CountRange(count, count) if count >= suppress else CountRange(1, suppress - 1)
         for cell, count in sorted(cells.items())
     }
     return Marginal(tuple(some), held)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.attack.census.block import Block, Cell, Where
+from discreet.attack.census.block import Cell, CensusBlock, Where
 
 LARGEST_CODE = 2**60  # that the solver's whole numbers hold with room to add
 
 
-class Persons:
+class PersonEncoding:
     """The values of each person, who stand in ascending order, so that no solution comes twice."""
 
     name = "persons"
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: CensusBlock) -> None:
         from ortools.sat.python import cp_model
 
         self.model: Any = cp_model.CpModel()
@@ -30,8 +28,8 @@ class Persons:
             for _ in range(block.people)
         ]
         self._members: dict[tuple[tuple[int, tuple[int, ...]], ...], list[Any]] = {}
-        self._order()
-        self._exclude()
+        self._order_people()
+        self._exclude_impossible()
 
     def weigh(self, where: Where, variable: int | None, weights: Sequence[int]) -> Any:
         """Return the sum over people of `where` of the weight of their value, 1 without a variable."""
@@ -43,7 +41,7 @@ class Persons:
             both = tuple(place for place in chosen if place in allowed)
             return sum(self._members_of({**where, variable: both}))
         return sum(
-            self._weighed(person, is_member, variable, weights)
+            self._weight_variable(person, is_member, variable, weights)
             for person, is_member in zip(self._people, self._members_of(where), strict=True)
         )
 
@@ -55,7 +53,7 @@ class Persons:
         """Return the people that the solver found."""
         return Counter(tuple(value(place) for place in person) for person in self._people)
 
-    def _order(self) -> None:
+    def _order_people(self) -> None:
         widths = [len(variable.values) for variable in self._block.variables]
         codes: list[Any] = []
         for person in self._people:
@@ -66,7 +64,7 @@ class Persons:
         for one, other in pairwise(codes):
             self.model.add(one <= other)
 
-    def _exclude(self) -> None:
+    def _exclude_impossible(self) -> None:
         """Leave only what marginals list, and nothing that is impossible."""
         for person in self._people:
             for marginal in self._block.marginals:
@@ -81,10 +79,12 @@ class Persons:
         """Return for each person whether they are in a group."""
         key = tuple(sorted(where.items()))
         if key not in self._members:
-            self._members[key] = [self._member(person, where) for person in self._people]
+            self._members[key] = [
+                self._membership_variable(person, where) for person in self._people
+            ]
         return self._members[key]
 
-    def _member(self, person: Sequence[Any], where: Where) -> Any:
+    def _membership_variable(self, person: Sequence[Any], where: Where) -> Any:
         parts = [
             self._is_among(person[variable], places, len(self._block.variables[variable].values))
             for variable, places in where.items()
@@ -107,7 +107,7 @@ class Persons:
             self.model.add_linear_expression_in_domain(place, domain).only_enforce_if(holds)
         return is_among
 
-    def _weighed(
+    def _weight_variable(
         self, person: Sequence[Any], is_member: Any, variable: int, weights: Sequence[int]
     ) -> Any:
         low, high = min(0, *weights), max(0, *weights)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import Any
 
-from discreet.attack.census.marginals import read_people
-from discreet.attack.census.solve import solve
-from discreet.attack.finding import make_finding
+from discreet.attack.census.block import Cell, CensusBlock
+from discreet.attack.census.marginals import read_census_people
+from discreet.attack.census.solve import Solved, solve_block
+from discreet.attack.finding import Finding, make_finding
 from discreet.errors import WrongUsage
-from discreet.measure.describe import counted
-
-if TYPE_CHECKING:
-    from collections import Counter
-
-    from discreet.attack.census.block import Block, Cell
-    from discreet.attack.census.solve import Solved
-    from discreet.attack.finding import Finding
+from discreet.measure.describe import format_count
 
 KNOWLEDGE = "the published statistics, and which values there can be."
 REMEDY = (
@@ -25,8 +20,8 @@ REMEDY = (
 SHOWN = 8  # records of the worked example
 
 
-def reconstruct(
-    block: Block,
+def reconstruct_block(
+    block: CensusBlock,
     *,
     most: int = 1000,
     seconds: float = 60.0,
@@ -39,35 +34,37 @@ def reconstruct(
     people themselves, it is also told how many records are right.
 
     >>> import pyarrow
-    >>> from discreet.attack.census.marginals import marginals
+    >>> from discreet.attack.census.marginals import tabulate_marginals
     >>> people = pyarrow.table({"sex": ["f", "m"], "age": [8, 24]})
-    >>> found = reconstruct(marginals(people, ways=2), truth=people)
+    >>> found = reconstruct_block(tabulate_marginals(people, ways=2), truth=people)
     >>> found.details["unique"], found.correct
     (True, 2)
     """
     if most < 1 or seconds <= 0:
         raise WrongUsage("At least one table and some time are needed to find it.")
-    found = solve(block, most=most, seconds=seconds, encoding=encoding)
-    people = None if truth is None else read_people(truth, block)
+    found = solve_block(block, most=most, seconds=seconds, encoding=encoding)
+    people = None if truth is None else read_census_people(truth, block)
     proved, possible = found.certain.total(), found.possible.total()
     total = max(block.people, 1)
     return make_finding(
         "census",
         target=block.label,
-        verdict=_verdict(block, found, most),
+        verdict=_word_verdict(block, found, most),
         targets=block.people,
         exposed=proved,
-        correct=None if people is None else _right(found.certain, people),
+        correct=None if people is None else _count_correct(found.certain, people),
         knowledge=KNOWLEDGE,
         remedy=REMEDY,
         certainty=1.0 if proved else None,
         interval=(proved / total, possible / total),
-        details=_details(block, found, people),
-        example=_example(block, found),
+        details=_build_details(block, found, people),
+        example=_build_example(block, found),
     )
 
 
-def _details(block: Block, found: Solved, people: Counter[Cell | None] | None) -> dict[str, Any]:
+def _build_details(
+    block: CensusBlock, found: Solved, people: Counter[Cell | None] | None
+) -> dict[str, Any]:
     told: dict[str, Any] = {
         "solutions": len(found.tables),
         "all_solutions_listed": found.is_complete,
@@ -82,16 +79,16 @@ def _details(block: Block, found: Solved, people: Counter[Cell | None] | None) -
         "encoding": found.encoding,
     }
     if people is not None and found.tables:
-        told["matched"] = _right(found.tables[0], people)
+        told["matched"] = _count_correct(found.tables[0], people)
     return told
 
 
-def _right(claimed: Counter[Cell], people: Counter[Cell | None]) -> int:
+def _count_correct(claimed: Counter[Cell], people: Counter[Cell | None]) -> int:
     return sum(min(count, people[cell]) for cell, count in claimed.items())
 
 
-def _verdict(block: Block, found: Solved, most: int) -> str:
-    everybody = counted(block.people, "person", "people")
+def _word_verdict(block: CensusBlock, found: Solved, most: int) -> str:
+    everybody = format_count(block.people, "person", "people")
     certain = found.certain.total()
     many = len(found.tables)
     if not many and found.is_complete:
@@ -123,7 +120,7 @@ def _verdict(block: Block, found: Solved, most: int) -> str:
     )
 
 
-def _example(block: Block, found: Solved) -> list[str]:
+def _build_example(block: CensusBlock, found: Solved) -> list[str]:
     if not found.certain:
         return []
     rows = [
@@ -131,5 +128,5 @@ def _example(block: Block, found: Solved) -> list[str]:
         for cell, count in sorted(found.certain.items())
     ]
     rest = len(rows) - SHOWN
-    more = [f"and {counted(rest, 'record', 'records')} more."] if rest > 0 else []
+    more = [f"and {format_count(rest, 'record', 'records')} more."] if rest > 0 else []
     return ["In every table that has these statistics there is", *rows[:SHOWN], *more]

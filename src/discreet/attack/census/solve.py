@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from discreet.attack.census.cells import Cells, possible_cells
-from discreet.attack.census.encoding import publish
-from discreet.attack.census.persons import LARGEST_CODE, Persons
+from discreet.attack.census.block import Cell, CensusBlock
+from discreet.attack.census.cells import CellEncoding, possible_cells
+from discreet.attack.census.encoding import Encoding, add_published_statistics
+from discreet.attack.census.persons import LARGEST_CODE, PersonEncoding
 from discreet.errors import MissingExtra, WrongUsage
-
-if TYPE_CHECKING:
-    from discreet.attack.census.block import Block, Cell
-    from discreet.attack.census.encoding import Encoding
 
 People: TypeAlias = "Counter[Cell]"
 MOST_CELLS = 20_000  # a count for each: more of them take longer than the values of a few people
@@ -43,8 +40,8 @@ class Solved:
     is_settled: bool
 
 
-def solve(
-    block: Block, *, most: int = 1000, seconds: float = 60.0, encoding: str | None = None
+def solve_block(
+    block: CensusBlock, *, most: int = 1000, seconds: float = 60.0, encoding: str | None = None
 ) -> Solved:
     """Return the tables of people that have the statistics of `block`, and what all of them share.
 
@@ -59,24 +56,24 @@ def solve(
         from ortools.sat.python import cp_model
     except ImportError:
         raise MissingExtra(what="Reconstruction", extra="attack") from None
-    unknown = encode(block, encoding=encoding)
-    search = _Search(unknown, cp_model, seconds)
+    unknown = encode_block(block, encoding=encoding)
+    search = _SolutionSearch(unknown, cp_model, seconds)
     tables, status = search.list_tables(most)
     is_complete = status in ("optimal", "infeasible")
     if not tables:
         nobody: People = Counter()
         return Solved(unknown.name, (), is_complete, nobody, nobody, 0, is_complete)
     if is_complete:
-        common = _common(tables)
+        common = _common_records(tables)
         guaranteed = min((tables[0] & other).total() for other in tables)
         return Solved(unknown.name, tables, True, common, common, guaranteed, True)
     guaranteed, is_proved = search.overlap(tables[0])
-    certain, possible = search.prove(_common(tables))
+    certain, possible = search.prove(_common_records(tables))
     is_settled = is_proved and certain == possible
     return Solved(unknown.name, tables, False, certain, possible, guaranteed, is_settled)
 
 
-def encode(block: Block, *, encoding: str | None = None) -> Encoding:
+def encode_block(block: CensusBlock, *, encoding: str | None = None) -> Encoding:
     """Return the block's unknown people and its statistics as a model of the solver."""
     cells = None if encoding == "persons" else possible_cells(block, most=MOST_CELLS)
     if cells is None and encoding != "cells" and block.people <= MOST_PERSONS:
@@ -84,19 +81,19 @@ def encode(block: Block, *, encoding: str | None = None) -> Encoding:
             raise WrongUsage(
                 f"{block.label} has more possible records than can be counted. Leave variables out."
             )
-        unknown: Encoding = Persons(block)
+        unknown: Encoding = PersonEncoding(block)
     elif cells is None:
         raise WrongUsage(
             f"{block.label} has {block.people:,} people and more than {MOST_CELLS:,} possible records: "
             "too many to reconstruct. Attack a smaller block, or leave variables out."
         )
     else:
-        unknown = Cells(block, cells)
-    publish(unknown, block)
+        unknown = CellEncoding(block, cells)
+    add_published_statistics(unknown, block)
     return unknown
 
 
-def _common(tables: tuple[People, ...]) -> People:
+def _common_records(tables: tuple[People, ...]) -> People:
     """Return the records that are in all tables, as often as in the one that has the fewest."""
     common = tables[0]
     for table in tables[1:]:
@@ -105,7 +102,7 @@ def _common(tables: tuple[People, ...]) -> People:
 
 
 @dataclass
-class _Search:
+class _SolutionSearch:
     """A model, and the time of the solver that is left for it."""
 
     unknown: Encoding
@@ -134,7 +131,7 @@ class _Search:
         (solution variability; Abowd et al. 2023).
         """
         model = self.unknown.model.clone()
-        model.minimize(sum(self._shared(model, table)))
+        model.minimize(sum(self._shared_counts(model, table)))
         solver, status = self._run(model, None, share=0.4)
         if status == "unknown":
             return 0, False
@@ -146,7 +143,7 @@ class _Search:
         possible = common
         while possible.total():
             model = self.unknown.model.clone()
-            shared = sum(self._shared(model, possible))
+            shared = sum(self._shared_counts(model, possible))
             model.add(shared <= possible.total() - 1)
             model.minimize(shared)
             solver, status = self._run(model, None, share=0.5)
@@ -172,7 +169,7 @@ class _Search:
                 possible = possible & self.unknown.read(solver.value)
         return certain & possible, possible
 
-    def _shared(self, model: Any, table: People) -> list[Any]:
+    def _shared_counts(self, model: Any, table: People) -> list[Any]:
         shared: list[Any] = []
         for cell, count in table.items():
             kept = model.new_int_var(0, count, "")

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.classes.homogeneity import average, some_people
+from discreet.attack.classes.histograms import SensitiveHistogram, read_classes
+from discreet.attack.classes.homogeneity import average_score, word_people_share
 from discreet.attack.classes.inference import SURE
-from discreet.attack.classes.knowing import knowing_only, read_knowledge, with_knowledge
+from discreet.attack.classes.knowledge import knowing_only, read_knowledge, with_knowledge
 from discreet.attack.classes.person import find_person
-from discreet.attack.classes.told import read_classes
-from discreet.attack.finding import make_finding
+from discreet.attack.finding import Finding, make_finding
 from discreet.errors import WrongUsage
+from discreet.measure.classes import ClassHistograms
 from discreet.measure.criteria.evaluate import TOLERANCE
-from discreet.measure.describe import counted, listed, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.classes.told import Told
-    from discreet.attack.finding import Finding
-    from discreet.measure.classes import Groups
-    from discreet.measure.subject import Bound
+from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.measure.roles import RoleBinding
 
 SHOWN_DEPTHS = (0, 1, 2)
 
@@ -43,15 +36,15 @@ class Narrowed:
     of_entry: NDArray[np.float64]
 
 
-def rule_out(groups: Groups, m: int) -> Narrowed:
+def rule_out(groups: ClassHistograms, m: int) -> Narrowed:
     """Return how sure an adversary gets who rules out `m` values that are not the person's.
 
     For counts r1 ≥ r2 ≥ … of n people the class's worst case is r1 / (n - (r2 + … + r_{m+1})), and
     somebody with the value of count r is told with r / (n - the m largest others)
     (Machanavajjhala et al. 2006, section 3).
 
-    >>> from discreet.measure.classes import Groups
-    >>> groups = Groups(np.zeros((1, 1)), np.array([0, 3]), np.arange(3), np.array([50, 49, 1]),
+    >>> from discreet.measure.classes import ClassHistograms
+    >>> groups = ClassHistograms(np.zeros((1, 1)), np.array([0, 3]), np.arange(3), np.array([50, 49, 1]),
     ...                 np.array([100]))
     >>> [round(float(rule_out(groups, m).of_class[0]), 4) for m in (0, 1, 2)]
     [0.5, 0.9804, 1.0]
@@ -59,7 +52,7 @@ def rule_out(groups: Groups, m: int) -> Narrowed:
     order = np.lexsort((-groups.counts, groups.owners))
     counts, first = groups.counts[order], np.repeat(groups.first, groups.lengths)
     place = np.arange(len(counts)) - first
-    top, more = (_total(groups, np.where(place < depth, counts, 0)) for depth in (m, m + 1))
+    top, more = (_sum_by_class(groups, np.where(place < depth, counts, 0)) for depth in (m, m + 1))
     # Whoever has one of the m most frequent values leaves room for the next.
     ruled_out = np.where(place < m, more[groups.owners] - counts, top[groups.owners])
     # With several values per person what is left may seem fewer than have the value.
@@ -71,11 +64,11 @@ def rule_out(groups: Groups, m: int) -> Narrowed:
 
 
 def find_background(
-    told: Told,
+    told: SensitiveHistogram,
     *,
     rules_out: int = 1,
     sure: float = SURE,
-    prior: Groups | None = None,
+    prior: ClassHistograms | None = None,
     knows: str | None = None,
 ) -> Finding:
     """Return who is told by an adversary that can rule out some values for each person.
@@ -92,16 +85,16 @@ def find_background(
     is_told = narrowed.of_entry >= sure - TOLERANCE
     exposed = told.people_with(is_told)
     believed = told.whole if prior is None else prior
-    knowing = _knowing(told, rules_out, knows)
+    knowing = _word_knowledge(told, rules_out, knows)
     return make_finding(
         "background",
         target=told.target,
-        verdict=_verdict(told, exposed, sure=sure, knowing=knowing),
+        verdict=_word_verdict(told, exposed, sure=sure, knowing=knowing),
         targets=told.people,
         exposed=exposed,
         correct=exposed,
-        certainty=_certainty(told, narrowed, is_told),
-        baseline=_reached(believed, rules_out, sure, told.people),
+        certainty=_mean_certainty(told, narrowed, is_told),
+        baseline=_exposed_share(believed, rules_out, sure, told.people),
         knowledge=f"A person's {told.known}, that the person is in the table, and {knowing}.",
         remedy=f"Recursive (c, l)-diversity for {told.label} with l of {rules_out + 2} or more, or "
         "t-closeness; fewer quasi-identifiers help as well.",
@@ -112,17 +105,17 @@ def find_background(
             "classes": len(told.groups),
             "exposed_classes": int(np.count_nonzero(narrowed.of_class >= sure - TOLERANCE)),
             "worst": float(narrowed.of_class.max(initial=0.0)),
-            "average": average(told.groups, narrowed.of_class),
+            "average": average_score(told.groups, narrowed.of_class),
             "by_values_ruled_out": [
-                _depth(told, m, sure) for m in sorted({*SHOWN_DEPTHS, rules_out})
+                _measure_depth(told, m, sure) for m in sorted({*SHOWN_DEPTHS, rules_out})
             ],
         },
-        example=_example(told, narrowed),
+        example=_build_example(told, narrowed),
     )
 
 
 def find_all(
-    bound: Bound, *, knows: Sequence[str] = (), rules_out: int = 1, sure: float = SURE
+    bound: RoleBinding, *, knows: Sequence[str] = (), rules_out: int = 1, sure: float = SURE
 ) -> tuple[Finding, ...]:
     """Return one finding per sensitive column for an adversary with this knowledge.
 
@@ -139,7 +132,7 @@ def find_all(
         raise WrongUsage("Every sensitive column is known already: nothing is left to learn.")
     classes = read_classes(seen)
     # Without the quasi-identifiers, what is known may tell as much: that is no breach.
-    priors: Sequence[Groups | None] = [None] * len(classes.columns)
+    priors: Sequence[ClassHistograms | None] = [None] * len(classes.columns)
     if known.columns:
         only = read_classes(knowing_only(seen, known))
         priors = [told.groups for told in only.columns]
@@ -150,64 +143,66 @@ def find_all(
 
 
 def find_one(
-    bound: Bound, person: Mapping[str, str], *, knows: Sequence[str] = (), sure: float = SURE
+    bound: RoleBinding, person: Mapping[str, str], *, knows: Sequence[str] = (), sure: float = SURE
 ) -> tuple[Finding, ...]:
     """Return what the release and this knowledge tell about one person, by sensitive column."""
     known = read_knowledge(knows, bound.subject.table)
     if missing := [name for name in known.columns if name not in person]:
         raise WrongUsage(
-            f"The person's {listed(missing)} is known, and --person does not say it. Add it there."
+            f"The person's {join_names(missing)} is known, and --person does not say it. Add it there."
         )
     seen = with_knowledge(bound, known)
     return find_person(seen, person, attack="background", sure=sure, knows=known.words)
 
 
-def _total(groups: Groups, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sum_by_class(groups: ClassHistograms, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.add.reduceat(numbers, groups.first) if len(groups) else np.empty(0, np.int64)
 
 
-def _depth(told: Told, m: int, sure: float) -> dict[str, float]:
+def _measure_depth(told: SensitiveHistogram, m: int, sure: float) -> dict[str, float]:
     narrowed = rule_out(told.groups, m)
     return {
         "ruled_out": m,
         "exposed": told.people_with(narrowed.of_entry >= sure - TOLERANCE),
         "worst": float(narrowed.of_class.max(initial=0.0)),
-        "average": average(told.groups, narrowed.of_class),
+        "average": average_score(told.groups, narrowed.of_class),
     }
 
 
-def _reached(groups: Groups, m: int, sure: float, people: int) -> float:
+def _exposed_share(groups: ClassHistograms, m: int, sure: float, people: int) -> float:
     is_told = rule_out(groups, m).of_entry >= sure - TOLERANCE
     return min(1.0, float(groups.counts[is_told].sum()) / max(people, 1))
 
 
-def _certainty(told: Told, narrowed: Narrowed, chosen: NDArray[np.bool_]) -> float | None:
+def _mean_certainty(
+    told: SensitiveHistogram, narrowed: Narrowed, chosen: NDArray[np.bool_]
+) -> float | None:
     if not chosen.any():
         return None
     return float(np.average(narrowed.of_entry[chosen], weights=told.groups.counts[chosen]))
 
 
-def _knowing(told: Told, rules_out: int, knows: str | None) -> str:
-    values = counted(rules_out, "value", "values")
+def _word_knowledge(told: SensitiveHistogram, rules_out: int, knows: str | None) -> str:
+    values = format_count(rules_out, "value", "values")
     ruled_out = f"{values} of {told.label} that the person does not have"
     if knows is None:
         return ruled_out
     return f"{knows}, and {ruled_out}" if rules_out else knows
 
 
-def _verdict(told: Told, exposed: int, *, sure: float, knowing: str) -> str:
+def _word_verdict(told: SensitiveHistogram, exposed: int, *, sure: float, knowing: str) -> str:
     if not exposed:
         return (
-            f"Knowing {told.known}, and {knowing}, the adversary is at least {percent(sure)} sure of "
+            f"Knowing {told.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of "
             f"nobody's {told.label}."
         )
     return (
-        f"Knowing {told.known}, and {knowing}, the adversary is at least {percent(sure)} sure of the "
-        f"{told.label} of {some_people(told, exposed)}."
+        f"Knowing {told.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of the "
+        f"{told.label} of {word_people_share(told, exposed)}."
     )
 
 
-def _example(told: Told, narrowed: Narrowed) -> tuple[str, ...]:
+def _build_example(told: SensitiveHistogram, narrowed: Narrowed) -> tuple[str, ...]:
     groups = told.groups
     if not len(groups):
         return ()
@@ -221,5 +216,5 @@ def _example(told: Told, narrowed: Narrowed) -> tuple[str, ...]:
             f"Somebody has {told.describe(place)}: {size:,} people fit, {count:,} of them with "
             f"{told.label} {told.values([int(groups.codes[best])])[0]}."
         ),
-        f"What the adversary rules out leaves {left:,}: it is {percent(count / left)} sure.",
+        f"What the adversary rules out leaves {left:,}: it is {format_percent(count / left)} sure.",
     )

@@ -5,26 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.finding import make_finding
-from discreet.measure.classes import Groups
+from discreet.attack.finding import Finding, make_finding
+from discreet.measure.classes import ClassHistograms
 from discreet.measure.criteria.evaluate import is_homogeneous
-from discreet.measure.describe import counted, percent
+from discreet.measure.describe import format_count, format_percent
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.attack.classes.told import Told
-    from discreet.attack.finding import Finding
+    from discreet.attack.classes.histograms import SensitiveHistogram
 
 
-def find_homogeneity(told: Told) -> Finding:
+def find_homogeneity(told: SensitiveHistogram) -> Finding:
     """Return who is in a class where everybody has the same value: r1 = n.
 
     A missing value is unknown: it may be the same. The baseline is 1 where the whole release has one value, which no class can tell better.
 
     >>> import pyarrow as pa
-    >>> from discreet.attack.classes.told import opened_release, read_classes
+    >>> from discreet.attack.classes.histograms import opened_release, read_classes
     >>> release = pa.table({"age": ["3*", "3*", "4*", "4*"], "ill": ["flu", "flu", "flu", "gout"]})
     >>> with opened_release(release, quasi=["age"], sensitive=["ill"]) as bound:
     ...     found = find_homogeneity(read_classes(bound).columns[0])
@@ -37,65 +35,65 @@ def find_homogeneity(told: Told) -> Finding:
     return make_finding(
         "homogeneity",
         target=told.target,
-        verdict=_verdict(told, exposed),
+        verdict=_word_verdict(told, exposed),
         targets=told.people,
         exposed=exposed,
         correct=exposed,
         certainty=1.0 if exposed else None,
-        baseline=float(bool(is_homogeneous(_held(told.whole), told.overall).all())),
+        baseline=float(bool(is_homogeneous(_drop_absent_values(told.whole), told.overall).all())),
         knowledge=f"A person's {told.known}, and that the person is in the table.",
         remedy=f"l-diversity for {told.label}: a class with several values, none of them nearly alone.",
         details={
             "columns": told.names,
             "classes": len(groups),
             "exposed_classes": int(np.count_nonzero(chosen)),
-            "worst": float(confidence(groups).max(initial=0.0)),
-            "average": average(groups, confidence(groups)),
+            "worst": float(adversary_confidence(groups).max(initial=0.0)),
+            "average": average_score(groups, adversary_confidence(groups)),
             "by_chance": _by_chance(told),
         },
-        example=_example(told, chosen),
+        example=_build_example(told, chosen),
     )
 
 
-def _held(whole: Groups) -> Groups:
+def _drop_absent_values(whole: ClassHistograms) -> ClassHistograms:
     """Return the release as one class, without the values that nobody has."""
     held = whole.counts > 0
     ends = np.array([0, int(held.sum())])
-    return Groups(whole.keys, ends, whole.codes[held], whole.counts[held], whole.sizes)
+    return ClassHistograms(whole.keys, ends, whole.codes[held], whole.counts[held], whole.sizes)
 
 
-def confidence(groups: Groups) -> NDArray[np.float64]:
+def adversary_confidence(groups: ClassHistograms) -> NDArray[np.float64]:
     """Return the adversary's best chance of guessing right, in each class."""
     return groups.largest / groups.sizes
 
 
-def average(groups: Groups, scores: NDArray[np.float64]) -> float:
+def average_score(groups: ClassHistograms, scores: NDArray[np.float64]) -> float:
     """Return the mean of a score of classes over the people in them."""
     return float(np.average(scores, weights=groups.sizes)) if len(groups) else 0.0
 
 
-def some_people(told: Told, number: int) -> str:
+def word_people_share(told: SensitiveHistogram, number: int) -> str:
     """Return a number of people as `4 of 9 people (44.4 %)`."""
-    share = percent(number / told.people)
-    return f"{number:,} of {counted(told.people, 'person', 'people')} ({share})"
+    share = format_percent(number / told.people)
+    return f"{number:,} of {format_count(told.people, 'person', 'people')} ({share})"
 
 
-def _verdict(told: Told, exposed: int) -> str:
+def _word_verdict(told: SensitiveHistogram, exposed: int) -> str:
     if not exposed:
         groups, missing = told.groups, told.overall.missing
         known = groups if missing is None else groups.known(missing)[0]
         fewest = int(known.lengths.min()) if len(known) else 0
         return (
             f"Nobody's {told.label} follows from {told.known} alone: each class has "
-            f"{counted(fewest, 'value', 'values')} or more."
+            f"{format_count(fewest, 'value', 'values')} or more."
         )
     return (
-        f"The {told.label} of {some_people(told, exposed)} follows from {told.known}: everybody in "
+        f"The {told.label} of {word_people_share(told, exposed)} follows from {told.known}: everybody in "
         "their class has the same."
     )
 
 
-def _by_chance(told: Told) -> float:
+def _by_chance(told: SensitiveHistogram) -> float:
     """Return the share that would be exposed if values were dealt to the classes by chance.
 
     Where that is nearly the rate, classes are too small; where it is far below, values follow the
@@ -115,7 +113,7 @@ def _by_chance(told: Told) -> float:
     return min(1.0, float(np.sum(chances * sizes * classes)) / max(told.people, 1))
 
 
-def _example(told: Told, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+def _build_example(told: SensitiveHistogram, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
     if not chosen.any():
         return ()
     place = int(np.argmax(np.where(chosen, told.groups.sizes, 0)))
@@ -125,14 +123,14 @@ def _example(told: Told, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
         return (
             f"Somebody has {told.describe(place)}.",
             (
-                f"The release has {counted(size, 'person', 'people')} who fit, and all have "
+                f"The release has {format_count(size, 'person', 'people')} who fit, and all have "
                 f"{told.label} {value} in one of their rows: the person has it, too."
             ),
         )
     return (
         f"Somebody has {told.describe(place)}.",
         (
-            f"The release has {counted(size, 'row', 'rows')} that fit, "
+            f"The release has {format_count(size, 'row', 'rows')} that fit, "
             f"{'with' if size == 1 else 'all with'} {told.label} {value}: that is the person's."
         ),
     )

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.attack.classes.inference import SURE
-from discreet.attack.finding import make_finding
-from discreet.attack.locating.locate import gather, locate
+from discreet.attack.finding import Finding, make_finding
+from discreet.attack.locating.locate import gather_combinations, locate
 from discreet.attack.manifest import hierarchies_of
-from discreet.attack.releases.intersection import find_candidates, list_words
+from discreet.attack.releases.intersection import build_value_dictionary, find_candidates
 from discreet.engines.connect import open_table
 from discreet.measure.criteria.evaluate import TOLERANCE
-from discreet.measure.describe import counted, listed, percent
-from discreet.measure.subject import require_column
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.attack.finding import Finding
-    from discreet.measure.subject import Bound
+from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.measure.roles import RoleBinding, require_column
 
 
 @dataclass(frozen=True)
-class Belief:
+class PersonBelief:
     """What comes into question for one person, by a sensitive column: for the custodian's eyes only.
 
     Attributes:
@@ -42,15 +36,15 @@ class Belief:
     prior: Mapping[str, float]
 
 
-def believe(bound: Bound, person: Mapping[str, str]) -> tuple[Belief, ...]:
+def infer_beliefs(bound: RoleBinding, person: Mapping[str, str]) -> tuple[PersonBelief, ...]:
     """Return what a release tells about somebody with these values, by sensitive column.
 
     Every row whose labels may stand for the values may be the person's, each as likely as another.
 
-    >>> from discreet.attack.classes.told import opened_release
+    >>> from discreet.attack.classes.histograms import opened_release
     >>> release = pa.table({"age": ["3*", "3*", "4*"], "ill": ["flu", "gout", "acne"]})
     >>> with opened_release(release, quasi=["age"], sensitive=["ill"]) as bound:
-    ...     dict(believe(bound, {"age": "31"})[0].shares)
+    ...     dict(infer_beliefs(bound, {"age": "31"})[0].shares)
     {'flu': 0.5, 'gout': 0.5}
     """
     release = bound.subject.table
@@ -59,26 +53,26 @@ def believe(bound: Bound, person: Mapping[str, str]) -> tuple[Belief, ...]:
     row = pa.table({name: pa.array([value], pa.string()) for name, value in person.items()})
     one = open_table(row)
     try:
-        known = gather(one, list(person), engine=release.engine)
+        known = gather_combinations(one, list(person), engine=release.engine)
     finally:
         one.engine.close()
     names = [column.name for column in bound.subject.sensitive]
     located = locate(known, release, members=names, hierarchies=hierarchies_of(bound.policy))
-    found: list[Belief] = []
+    found: list[PersonBelief] = []
     for index, name in enumerate(names):
-        words, prior = list_words([located], index)
+        words, prior = build_value_dictionary([located], index)
         left = find_candidates(located, words, index=index, people=1)
         order = np.lexsort((left.value, -left.rows))
         codes, rows = left.value[order].tolist(), left.rows[order].tolist()
         total = max(sum(rows), 1.0)
         shares = {words.text(code): one / total for code, one in zip(codes, rows, strict=True)}
         before = {words.text(code): float(prior[code]) for code in codes}
-        found.append(Belief(name, rows=int(sum(rows)), shares=shares, prior=before))
+        found.append(PersonBelief(name, rows=int(sum(rows)), shares=shares, prior=before))
     return tuple(found)
 
 
 def find_person(
-    bound: Bound,
+    bound: RoleBinding,
     person: Mapping[str, str],
     *,
     attack: str = "inference",
@@ -100,12 +94,12 @@ def find_person(
         make_finding(
             attack,
             target=target,
-            verdict=_verdict(one, sure),
+            verdict=_word_verdict(one, sure),
             targets=1,
-            exposed=int(_best(one.shares) >= sure - TOLERANCE),
-            certainty=_best(one.shares) if one.shares else None,
-            baseline=float(_best(one.prior) >= sure - TOLERANCE),
-            knowledge=f"The person's {listed(list(person))}, and that the person is in the table{more}.",
+            exposed=int(_largest_share(one.shares) >= sure - TOLERANCE),
+            certainty=_largest_share(one.shares) if one.shares else None,
+            baseline=float(_largest_share(one.prior) >= sure - TOLERANCE),
+            knowledge=f"The person's {join_names(list(person))}, and that the person is in the table{more}.",
             remedy=f"l-diversity or t-closeness for {one.column}, or fewer quasi-identifiers.",
             details={
                 "columns": [one.column],
@@ -113,28 +107,28 @@ def find_person(
                 "rows": one.rows,
                 "values": len(one.shares),
             },
-            example=_example(one),
+            example=_build_example(one),
         )
-        for one in believe(bound, person)
+        for one in infer_beliefs(bound, person)
     )
 
 
-def _best(shares: Mapping[str, float]) -> float:
+def _largest_share(shares: Mapping[str, float]) -> float:
     return max(shares.values(), default=0.0)
 
 
-def _verdict(one: Belief, sure: float) -> str:
+def _word_verdict(one: PersonBelief, sure: float) -> str:
     if not one.rows:
         return "No row of the release fits the person: nothing was learned."
-    fit = f"{counted(one.rows, 'row fits', 'rows fit')} the person"
-    if _best(one.shares) >= sure - TOLERANCE:
-        return f"{fit}, and the adversary is {percent(_best(one.shares))} sure of the {one.column}."
-    values = counted(len(one.shares), "value", "values")
-    return f"{fit}, with {values} of {one.column}, none of them more likely than {percent(_best(one.shares))}."
+    fit = f"{format_count(one.rows, 'row fits', 'rows fit')} the person"
+    if _largest_share(one.shares) >= sure - TOLERANCE:
+        return f"{fit}, and the adversary is {format_percent(_largest_share(one.shares))} sure of the {one.column}."
+    values = format_count(len(one.shares), "value", "values")
+    return f"{fit}, with {values} of {one.column}, none of them more likely than {format_percent(_largest_share(one.shares))}."
 
 
-def _example(one: Belief) -> tuple[str, ...]:
+def _build_example(one: PersonBelief) -> tuple[str, ...]:
     return tuple(
-        f"{one.column} {value}: {percent(share)} (before: {percent(one.prior[value])})"
+        f"{one.column} {value}: {format_percent(share)} (before: {format_percent(one.prior[value])})"
         for value, share in list(one.shares.items())[:8]
     )

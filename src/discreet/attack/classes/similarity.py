@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.classes.homogeneity import some_people
-from discreet.attack.finding import make_finding
+from discreet.attack.classes.homogeneity import word_people_share
+from discreet.attack.finding import Finding, make_finding
 from discreet.engines.engine import Kind
 from discreet.errors import WrongUsage
-from discreet.measure.describe import counted, percent
+from discreet.measure.classes import ClassHistograms
+from discreet.measure.describe import format_count, format_percent
 from discreet.policy.hierarchies.arrow import pc
+from discreet.policy.model import TablePolicy as PolicyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.classes.told import Told
-    from discreet.attack.finding import Finding
-    from discreet.measure.classes import Groups
-    from discreet.policy.model import Table as PolicyTable
+    from discreet.attack.classes.histograms import SensitiveHistogram
 
 # The span of the middle 90 % of people: one very high salary must not make all others look alike.
 TAIL = 0.05
@@ -38,7 +35,11 @@ class Within:
 
 
 def find_similarity(
-    told: Told, *, policy: PolicyTable | None = None, level: int = 1, within: Within | None = None
+    told: SensitiveHistogram,
+    *,
+    policy: PolicyTable | None = None,
+    level: int = 1,
+    within: Within | None = None,
 ) -> tuple[Finding, ...]:
     """Return who is in a class whose values share a group of the hierarchy, or lie close together.
 
@@ -57,13 +58,17 @@ def find_similarity(
     levels = (told.overall.levels or ())[1:]
     if levels:
         found.append(_by_hierarchy(told, levels, level=level))
-    places = _places(told, policy)
+    places = _value_positions(told, policy)
     if places is not None:
-        found.append(_by_distance(told, places, within or Within(), unit=_unit(told, policy)))
+        found.append(
+            _by_distance(told, places, within or Within(), unit=_distance_unit(told, policy))
+        )
     return tuple(found)
 
 
-def _by_hierarchy(told: Told, levels: Sequence[NDArray[np.int64]], *, level: int) -> Finding:
+def _by_hierarchy(
+    told: SensitiveHistogram, levels: Sequence[NDArray[np.int64]], *, level: int
+) -> Finding:
     if not 1 <= level <= len(levels):
         raise WrongUsage(
             f"The hierarchy of '{told.label}' has no groups at level {level}: choose 1 to {len(levels)}."
@@ -76,23 +81,25 @@ def _by_hierarchy(told: Told, levels: Sequence[NDArray[np.int64]], *, level: int
         "level": level,
         "exposed_by_level": [told.people_in(chosen) for chosen in shares],
     }
-    return _finding(told, shares[level - 1], what, is_known=known, details=details)
+    return _build_finding(told, shares[level - 1], what, is_known=known, details=details)
 
 
-def _by_distance(told: Told, places: NDArray[np.float64], within: Within, *, unit: str) -> Finding:
-    span = _span(told, places)
+def _by_distance(
+    told: SensitiveHistogram, places: NDArray[np.float64], within: Within, *, unit: str
+) -> Finding:
+    span = _central_span(told, places)
     width = within.width if within.width is not None else (within.share or 0.0) * span
     what = f"{told.label} within {width:,.6g}{unit}"
     if within.width is None:
-        what += f" ({percent(within.share or 0.0)} of most people's span)"
+        what += f" ({format_percent(within.share or 0.0)} of most people's span)"
     details: dict[str, Any] = {"by": "distance", "within": width, "span": span}
     known = bool(_is_alike(told.whole, places, width).all())
     chosen = _is_alike(told.groups, places, width)
-    return _finding(told, chosen, what, is_known=known, details=details)
+    return _build_finding(told, chosen, what, is_known=known, details=details)
 
 
-def _finding(
-    told: Told,
+def _build_finding(
+    told: SensitiveHistogram,
     chosen: NDArray[np.bool_],
     what: str,
     *,
@@ -102,7 +109,7 @@ def _finding(
     groups = told.groups
     exposed = told.people_in(chosen)
     same = told.people_in(groups.largest == groups.sizes)
-    who = f"{some_people(told, exposed)} are" if exposed else "Nobody is"
+    who = f"{word_people_share(told, exposed)} are" if exposed else "Nobody is"
     return make_finding(
         "similarity",
         target=told.target,
@@ -123,11 +130,13 @@ def _finding(
             "of_them_with_one_value": same,
             **details,
         },
-        example=_example(told, chosen),
+        example=_build_example(told, chosen),
     )
 
 
-def _is_alike(groups: Groups, places: NDArray[np.float64], width: float) -> NDArray[np.bool_]:
+def _is_alike(
+    groups: ClassHistograms, places: NDArray[np.float64], width: float
+) -> NDArray[np.bool_]:
     """Return which classes have all their values within `width` of one another."""
     if not len(groups):
         return np.empty(0, np.bool_)
@@ -137,7 +146,9 @@ def _is_alike(groups: Groups, places: NDArray[np.float64], width: float) -> NDAr
         return highest - lowest <= width * (1 + 1e-12)
 
 
-def _places(told: Told, policy: PolicyTable | None) -> NDArray[np.float64] | None:
+def _value_positions(
+    told: SensitiveHistogram, policy: PolicyTable | None
+) -> NDArray[np.float64] | None:
     """Return where each code lies on a line; None for values without an order."""
     domain = told.cells.sensitive[told.indices[0]]
     column = policy.column(domain.column.name) if policy else None
@@ -160,7 +171,7 @@ def _places(told: Told, policy: PolicyTable | None) -> NDArray[np.float64] | Non
     return places
 
 
-def _unit(told: Told, policy: PolicyTable | None) -> str:
+def _distance_unit(told: SensitiveHistogram, policy: PolicyTable | None) -> str:
     """Return what distances are counted in."""
     column = told.cells.sensitive[told.indices[0]].column
     said = policy.column(column.name) if policy else None
@@ -169,7 +180,7 @@ def _unit(told: Told, policy: PolicyTable | None) -> str:
     return " days" if column.kind in DAY_KINDS else ""
 
 
-def _span(told: Told, places: NDArray[np.float64]) -> float:
+def _central_span(told: SensitiveHistogram, places: NDArray[np.float64]) -> float:
     """Return the span of the values of the middle 90 % of people."""
     counts = told.whole.counts
     known = np.isfinite(places)
@@ -182,7 +193,7 @@ def _span(told: Told, places: NDArray[np.float64]) -> float:
     return float(high - low)
 
 
-def _example(told: Told, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+def _build_example(told: SensitiveHistogram, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
     groups = told.groups
     if not chosen.any():
         return ()
@@ -190,7 +201,7 @@ def _example(told: Told, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
     place = int(np.argmax(np.where(chosen, groups.lengths, 0)))
     codes = groups.codes[groups.starts[place] : groups.starts[place + 1]].tolist()
     shown = ", ".join(told.values(codes[:5])) + (", …" if len(codes) > 5 else "")
-    people = counted(int(groups.sizes[place]), "person fits", "people fit")
+    people = format_count(int(groups.sizes[place]), "person fits", "people fit")
     return (
         f"Somebody has {told.describe(place)}: {people}.",
         f"Their {told.label} is one of {shown}: whichever it is, the adversary knows what matters.",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.attack.finding import make_finding
-from discreet.measure.describe import counted
+from discreet.attack.finding import Finding, make_finding
+from discreet.measure.describe import format_count
 from discreet.measure.exposure import joint_sentence
 
 if TYPE_CHECKING:
-    from discreet.attack.finding import Finding
     from discreet.measure.joint import JointUniqueness
 
 
@@ -19,7 +18,7 @@ def find_uniqueness(joint: JointUniqueness, *, target: str) -> Finding:
     Classes are made of quasi-identifiers only: whoever knows a few of the other columns may single
     out a person in a class of any size.
     """
-    known = counted(joint.columns - (joint.secret is not None), "column", "columns")
+    known = format_count(joint.columns - (joint.secret is not None), "column", "columns")
     return make_finding(
         "uniqueness",
         target=target,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.attack.hashes.patterns import Pattern, read_pattern
-from discreet.engines.engine import Kind
-from discreet.measure.profile.forms import Form, forms_of
+from discreet.attack.hashes.patterns import GuessPattern, read_guess_pattern
+from discreet.engines.engine import Kind, Table
+from discreet.measure.profile.forms import ValueForm, forms_of
 from discreet.measure.values import distinct_values
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from discreet.engines.engine import Table
 
 # What stands where nobody had a value, and then was hashed with the rest.
 DEFAULTS = ("", "0", "1", "-", "n/a", "N/A", "NA", "NULL", "null", "None", "unknown", "test")
@@ -37,7 +32,7 @@ class Guesses:
     batches: Callable[[], Iterator[ArrowArray]]
 
 
-def from_pattern(pattern: Pattern) -> Guesses:
+def from_pattern(pattern: GuessPattern) -> Guesses:
     """Return all texts that fit a pattern."""
     return Guesses(f"the pattern {pattern.text}", pattern.size, pattern.batches)
 
@@ -61,7 +56,7 @@ def from_table(table: Table, *, skip: Collection[str] = ()) -> tuple[Guesses, ..
         texts = text_of(distinct_values(table.engine, table.relation, column))
         if len(texts):
             name = f"column '{column.name}' of {table.label}"
-            found.append(from_texts(name, _varied(texts)))
+            found.append(from_texts(name, _vary_texts(texts)))
     return tuple(found)
 
 
@@ -77,35 +72,35 @@ def from_forms(table: Table, *, limit: int) -> tuple[Guesses, ...]:
         texts = text_of(distinct_values(table.engine, table.relation, column))
         if not len(texts):
             continue
-        shapes = [_shape(form) for form in pc.unique(forms_of(texts)).to_pylist()]
-        size = sum(Form(form).size for form in pc.unique(forms_of(texts)).to_pylist())
+        shapes = [_form_shape(form) for form in pc.unique(forms_of(texts)).to_pylist()]
+        size = sum(ValueForm(form).size for form in pc.unique(forms_of(texts)).to_pylist())
         if size <= limit:
-            pattern = Pattern(column.name, tuple(shapes))
+            pattern = GuessPattern(column.name, tuple(shapes))
             name = f"texts of the form of column '{column.name}' of {table.label}"
             found.append(Guesses(name, size, pattern.batches))
     return tuple(sorted(found, key=lambda guesses: guesses.size))
 
 
-def usual() -> tuple[Guesses, ...]:
+def common_guesses() -> tuple[Guesses, ...]:
     """Return what is tried against any hash: fillers, numbers of up to six digits, and dates."""
     return (
         from_texts("usual fillers", pa.array(DEFAULTS)),
-        from_texts("dates since 1900", _dates()),
-        Guesses("numbers of up to six digits", *_numbers()),
+        from_texts("dates since 1900", _date_guesses()),
+        Guesses("numbers of up to six digits", *_number_guesses()),
     )
 
 
-def total(guesses: Sequence[Guesses]) -> int:
+def total_guesses(guesses: Sequence[Guesses]) -> int:
     """Return how many guesses there are together."""
     return sum(each.size for each in guesses)
 
 
-def _numbers() -> tuple[int, Callable[[], Iterator[ArrowArray]]]:
-    pattern = read_pattern(_DIGITS)
+def _number_guesses() -> tuple[int, Callable[[], Iterator[ArrowArray]]]:
+    pattern = read_guess_pattern(_DIGITS)
     return pattern.size, pattern.batches
 
 
-def _dates() -> ArrowArray:
+def _date_guesses() -> ArrowArray:
     days = pa.array(np.arange(*_YEARS, dtype="datetime64[D]"))
     stamps = days.cast(pa.timestamp("s"))
     return pa.concat_arrays(
@@ -113,7 +108,7 @@ def _dates() -> ArrowArray:
     )
 
 
-def _varied(texts: ArrowArray) -> ArrowArray:
+def _vary_texts(texts: ArrowArray) -> ArrowArray:
     plain = pc.utf8_trim_whitespace(texts.cast(pa.string()))
     digits = pc.replace_substring_regex(plain, r"[^0-9]", "")
     return pa.concat_arrays(
@@ -127,5 +122,5 @@ def _varied(texts: ArrowArray) -> ArrowArray:
     )
 
 
-def _shape(form: str) -> tuple[str, ...]:
+def _form_shape(form: str) -> tuple[str, ...]:
     return tuple(_LETTERS.get(letter, letter) for letter in form)

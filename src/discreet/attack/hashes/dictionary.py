@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.attack.finding import Finding, make_finding
 from discreet.attack.hashes import candidates
+from discreet.attack.hashes.candidates import Guesses
 from discreet.attack.hashes.hashes import (
     HASHES,
     Digests,
     decode_plainly,
-    duration,
     read_digests,
     read_hash,
+    word_duration,
 )
-from discreet.attack.hashes.invert import invert, ways
-from discreet.engines.engine import Kind
+from discreet.attack.hashes.invert import Inverted, invert, list_hash_variants
+from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.describe import counted, percent
+from discreet.measure.describe import format_count, format_percent
 from discreet.measure.profile.forms import forms_of
-from discreet.measure.subject import require_column
+from discreet.measure.roles import require_column
 from discreet.measure.values import counted_values
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.hashes.candidates import Guesses
-    from discreet.attack.hashes.invert import Inverted
-    from discreet.engines.engine import Column, Table
 
 LIMIT = 200_000_000  # guesses: minutes of work
 FORMS_LIMIT = 20_000_000
@@ -47,7 +41,7 @@ _KEYED = (
 
 
 @dataclass(frozen=True)
-class Tools:
+class DictionaryOptions:
     """How to try: the hash, a public salt, variations, and where guesses end.
 
     `forms_limit` is how many texts of the form of known values are tried without being asked for.
@@ -78,7 +72,7 @@ class Pseudonyms:
 
 
 def attack_column(
-    table: Table, column: str, guesses: Sequence[Guesses], *, tools: Tools | None = None
+    table: Table, column: str, guesses: Sequence[Guesses], *, tools: DictionaryOptions | None = None
 ) -> Finding:
     """Return how many pseudonyms of a column some guess explains.
 
@@ -86,13 +80,13 @@ def attack_column(
         UnknownColumn: The table has no such column.
         WrongUsage: The column does not look like hashes, or there are too many guesses.
     """
-    tools = tools or Tools()
+    tools = tools or DictionaryOptions()
     read = _read(table, require_column(table, column))
     if not len(read.values):
         raise EmptySource(f"Column '{column}' of {table.label} has no value. Name another.")
-    digests = _digests(read, tools.hash_name)
+    digests = _digests_of_column(read, tools.hash_name)
     if digests is None:
-        decoded = _decoded(read)
+        decoded = _find_encoded_values(read)
         if decoded is not None:
             return decoded
         raise WrongUsage(
@@ -100,7 +94,7 @@ def attack_column(
             "hexadecimal digits, base32 or base64. If it is one, name it: --hash sha256."
         )
     names = (read_hash(tools.hash_name),) if tools.hash_name else digests.hashes
-    return _undo(read, digests, guesses, names=names, tools=tools)
+    return _invert_column(read, digests, guesses, names=names, tools=tools)
 
 
 def attack_table(
@@ -108,14 +102,14 @@ def attack_table(
     *,
     known: Sequence[Table] = (),
     guesses: Sequence[Guesses] = (),
-    tools: Tools | None = None,
+    tools: DictionaryOptions | None = None,
 ) -> tuple[Finding, ...]:
     """Return a finding for each column that looks like a hash, a mere encoding or a counted number.
 
     Hashes are tried with the values of the other columns, of `known` tables and texts of the same
     form, with usual numbers and dates, and with `guesses`.
     """
-    tools = tools or Tools()
+    tools = tools or DictionaryOptions()
     suspects: dict[str, tuple[Pseudonyms, Digests]] = {}
     found: list[Finding] = []
     for column in table.columns:
@@ -125,15 +119,18 @@ def attack_table(
         digests = read_digests(read.values) if column.kind is Kind.TEXT else None
         if digests is not None:
             suspects[column.name] = read, digests
-        elif finding := _decoded(read) or _counted_through(read):
+        elif finding := _find_encoded_values(read) or _counted_through(read):
             found.append(finding)
     if suspects:
         usual = usual_guesses(
             table, known=known, skip=tuple(suspects), forms_limit=tools.forms_limit
         )
-        tries = (*guesses, *_within(usual, tools.limit - candidates.total(guesses)))
+        tries = (
+            *guesses,
+            *_select_within_limit(usual, tools.limit - candidates.total_guesses(guesses)),
+        )
         found += [
-            _undo(read, digests, tries, names=digests.usual_hashes, tools=tools)
+            _invert_column(read, digests, tries, names=digests.usual_hashes, tools=tools)
             for read, digests in suspects.values()
         ]
     return tuple(found) or (_nothing_found(table),)
@@ -150,14 +147,14 @@ def usual_guesses(
     own = candidates.from_table(table, skip=skip)
     theirs = [each for other in known for each in candidates.from_table(other)]
     forms = [each for other in known for each in candidates.from_forms(other, limit=forms_limit)]
-    return (*own, *theirs, *candidates.usual(), *_within(forms, forms_limit))
+    return (*own, *theirs, *candidates.common_guesses(), *_select_within_limit(forms, forms_limit))
 
 
-def _within(guesses: Sequence[Guesses], limit: int) -> list[Guesses]:
+def _select_within_limit(guesses: Sequence[Guesses], limit: int) -> list[Guesses]:
     """Return as many of the lists as fit, the shortest first."""
     kept: list[Guesses] = []
     for each in sorted(guesses, key=lambda guesses: guesses.size):
-        if candidates.total(kept) + each.size <= limit:
+        if candidates.total_guesses(kept) + each.size <= limit:
             kept.append(each)
     return kept
 
@@ -167,7 +164,7 @@ def _read(table: Table, column: Column) -> Pseudonyms:
     return Pseudonyms(table, column, text_of(values), rows)
 
 
-def _digests(read: Pseudonyms, hash_name: str | None) -> Digests | None:
+def _digests_of_column(read: Pseudonyms, hash_name: str | None) -> Digests | None:
     digests = read_digests(read.values)
     if hash_name is None:
         return digests
@@ -185,30 +182,30 @@ def _digests(read: Pseudonyms, hash_name: str | None) -> Digests | None:
     return digests
 
 
-def _undo(
+def _invert_column(
     read: Pseudonyms,
     digests: Digests,
     guesses: Sequence[Guesses],
     *,
     names: Sequence[str],
-    tools: Tools,
+    tools: DictionaryOptions,
 ) -> Finding:
-    size = candidates.total(guesses)
+    size = candidates.total_guesses(guesses)
     if not size:
         raise WrongUsage("There is nothing to guess. Give --pattern, --candidates or --known.")
     if size > tools.limit:
         raise WrongUsage(
-            f"{size:,} guesses are more than {tools.limit:,}; they take {duration(size)} at a million "
+            f"{size:,} guesses are more than {tools.limit:,}; they take {word_duration(size)} at a million "
             "a second. Narrow the pattern, or raise --limit."
         )
     start = tools.clock() if tools.clock else 0.0
-    tries = ways(names, salt=tools.salt, vary=tools.vary)
+    tries = list_hash_variants(names, salt=tools.salt, vary=tools.vary)
     done = invert(digests, guesses, tries, salt=tools.salt or "")
     seconds = tools.clock() - start if tools.clock else None
-    return _finding(read, digests, done, size, seconds)
+    return _build_finding(read, digests, done, size, seconds)
 
 
-def _finding(
+def _build_finding(
     read: Pseudonyms, digests: Digests, done: Inverted, size: int, seconds: float | None
 ) -> Finding:
     is_found = pc.is_in(digests.texts, value_set=pc.unique(done.hits["digest"]))
@@ -228,12 +225,12 @@ def _finding(
         "rows": int(read.rows.sum()),
         "rows_inverted": int(read.rows[mask].sum()),
         "found_in": {name: count for name, count in done.found_in.items() if count},
-        **_equality(read),
+        **_count_equal_pseudonyms(read),
     }
     return make_finding(
         "dictionary",
         target=read.label,
-        verdict=_verdict(read, details, exposed),
+        verdict=_word_verdict(read, details, exposed),
         targets=targets,
         exposed=exposed,
         # Two guesses with one long hash do not happen; short check sums have many.
@@ -241,14 +238,14 @@ def _finding(
         certainty=1 / ambiguity if exposed else None,
         baseline=1 / size,
         control=min(1.0, size / 2.0**digests.bits),
-        knowledge=f"What values may look like: {counted(size, 'guess', 'guesses')}; no key, no name.",
+        knowledge=f"What values may look like: {format_count(size, 'guess', 'guesses')}; no key, no name.",
         remedy=_KEYED,
         details=details,
-        example=_example(read, digests, done),
+        example=_build_example(read, digests, done),
     )
 
 
-def _equality(read: Pseudonyms) -> dict[str, int]:
+def _count_equal_pseudonyms(read: Pseudonyms) -> dict[str, int]:
     """Return what equal pseudonyms give away, key or not: which rows belong together."""
     again = read.rows > 1
     return {
@@ -257,17 +254,17 @@ def _equality(read: Pseudonyms) -> dict[str, int]:
     }
 
 
-def _verdict(read: Pseudonyms, details: dict[str, Any], exposed: int) -> str:
-    name, many = read.column.name, counted(len(read.values), "pseudonym", "pseudonyms")
+def _word_verdict(read: Pseudonyms, details: dict[str, Any], exposed: int) -> str:
+    name, many = read.column.name, format_count(len(read.values), "pseudonym", "pseudonyms")
     if exposed:
-        share = percent(details["rows_inverted"] / max(details["rows"], 1))
+        share = format_percent(details["rows_inverted"] / max(details["rows"], 1))
         return (
             f"{exposed:,} of {many} in column '{name}' are undone, and with them {share} of the rows: "
             f"they are plain {details['hash']} of {details['guesses']:,} possible texts."
         )
     again = details["pseudonyms_with_several_rows"]
     linked = (
-        f" Equal values still link the rows of {counted(again, 'pseudonym', 'pseudonyms')}."
+        f" Equal values still link the rows of {format_count(again, 'pseudonym', 'pseudonyms')}."
         if again
         else ""
     )
@@ -277,19 +274,19 @@ def _verdict(read: Pseudonyms, details: dict[str, Any], exposed: int) -> str:
     )
 
 
-def _example(read: Pseudonyms, digests: Digests, done: Inverted) -> tuple[str, ...]:
+def _build_example(read: Pseudonyms, digests: Digests, done: Inverted) -> tuple[str, ...]:
     if not done.hits.num_rows:
         return ()
     digest, guess = done.hits["digest"][0].as_py(), done.hits["guess"][0].as_py()
     index = pc.index(digests.texts, digest).as_py()
     shown = read.values[index].as_py()
     return (
-        f"{read.column.name} = {shown} stands in {counted(int(read.rows[index]), 'row', 'rows')}.",
+        f"{read.column.name} = {shown} stands in {format_count(int(read.rows[index]), 'row', 'rows')}.",
         f"{done.way} of '{guess}' is the same, so that these are the rows of '{guess}'.",
     )
 
 
-def _decoded(read: Pseudonyms) -> Finding | None:
+def _find_encoded_values(read: Pseudonyms) -> Finding | None:
     """Return the finding that values are only written differently, as base64 is."""
     decoded = decode_plainly(read.values) if read.column.kind is Kind.TEXT else None
     if decoded is None:
@@ -306,14 +303,19 @@ def _decoded(read: Pseudonyms) -> Finding | None:
         knowledge=f"That {written} can be read by everyone.",
         remedy=_KEYED,
         certainty=1.0,
-        details={"column": name, "kind": "encoding", "written": written, **_equality(read)},
+        details={
+            "column": name,
+            "kind": "encoding",
+            "written": written,
+            **_count_equal_pseudonyms(read),
+        },
         example=(f"{name} = {read.values[0].as_py()} says '{said[0].as_py()}'.",),
     )
 
 
 def _counted_through(read: Pseudonyms) -> Finding | None:
     """Return the finding that values are counted through, as row numbers are."""
-    numbers = _numbers(read)
+    numbers = _trailing_numbers(read)
     if numbers is None:
         return None
     low, high, distinct = int(numbers.min()), int(numbers.max()), len(numbers)
@@ -333,11 +335,11 @@ def _counted_through(read: Pseudonyms) -> Finding | None:
         exposed=0,
         knowledge="The order of the people: the alphabet, a waiting list, dates of admission.",
         remedy="Random tokens or keyed pseudonyms, different in each release.",
-        details={"column": name, "kind": "counted", **_equality(read)},
+        details={"column": name, "kind": "counted", **_count_equal_pseudonyms(read)},
     )
 
 
-def _numbers(read: Pseudonyms) -> NDArray[np.int64] | None:
+def _trailing_numbers(read: Pseudonyms) -> NDArray[np.int64] | None:
     """Return the numbers of values such as 17 or P00017, None when they are no such thing."""
     if len(read.values) < 20:
         return None

@@ -7,8 +7,8 @@ import binascii
 import hashlib
 import re
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
@@ -16,9 +16,6 @@ from sqlglot import exp
 from discreet.errors import WrongUsage, did_you_mean
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 GUESSES_PER_SECOND = 1_000_000  # one core of a laptop; graphics cards try thousands more
 _ALSO_HASHES = {"crc32", "adler32", "murmur", "murmur3", "xxhash", "fnv", "hash"}
@@ -73,8 +70,8 @@ class Digests:
 
 def is_hash(name: str) -> bool:
     """Return whether `name` names a hash without a key: sha256, SHA-256, md5."""
-    plain = _plain(name)
-    known = {_plain(each) for each in hashlib.algorithms_available} | _ALSO_HASHES
+    plain = _normalize_hash_name(name)
+    known = {_normalize_hash_name(each) for each in hashlib.algorithms_available} | _ALSO_HASHES
     return plain in known or plain.startswith(("sha", "md5", "blake"))
 
 
@@ -84,7 +81,10 @@ def read_hash(name: str) -> str:
     >>> read_hash("SHA-256"), read_hash("sha3_512")
     ('sha256', 'sha3-512')
     """
-    found = next((known for known in HASHES if _plain(known) == _plain(name)), None)
+    found = next(
+        (known for known in HASHES if _normalize_hash_name(known) == _normalize_hash_name(name)),
+        None,
+    )
     if found is None:
         raise WrongUsage(f"There is no hash '{name}' here.{did_you_mean(name, HASHES)}")
     return found
@@ -104,11 +104,11 @@ def read_digests(values: ArrowArray) -> Digests | None:
     length = _usual_length(texts)
     for written, letters, bits_per_letter in _WRITTEN:
         bits = int(length * bits_per_letter) // 8 * 8
-        fits = _fits(texts, letters, length)
+        fits = _match_letters(texts, letters, length)
         share = (pc.sum(fits).as_py() or 0) / len(texts)
         if share < _MOSTLY or not _is_random(texts.filter(fits), written):
             continue
-        digests = _decoded(texts, fits, written)
+        digests = _decode_to_hexadecimal(texts, fits, written)
         if written != "hexadecimal":
             bits = 4 * (_usual_length(digests.drop_null()) if len(digests.drop_null()) else 0)
         found = Digests(digests, written, bits)
@@ -145,16 +145,16 @@ def count_guesses(values: ArrowArray) -> int:
     Digits and letters vary, everything else is known: `0A00`, `AA000` and `AAA000`, the forms of
     New York's taxi medallions, are 18,278,000 texts.
     """
-    from discreet.measure.profile.forms import Form, forms_of
+    from discreet.measure.profile.forms import ValueForm, forms_of
 
     texts = text_of(values) if len(values) else pa.array([], pa.string())
-    return sum(Form(pattern).size for pattern in pc.unique(forms_of(texts)).to_pylist())
+    return sum(ValueForm(pattern).size for pattern in pc.unique(forms_of(texts)).to_pylist())
 
 
-def duration(guesses: int) -> str:
+def word_duration(guesses: int) -> str:
     """Return how long that many guesses take a laptop, in words.
 
-    >>> duration(18_278_000)
+    >>> word_duration(18_278_000)
     '18 seconds'
     """
     seconds = max(1, guesses // GUESSES_PER_SECOND)
@@ -174,10 +174,12 @@ def decode_plainly(values: ArrowArray) -> tuple[str, ArrowArray] | None:
     if not len(texts):
         return None
     for written, letters, _ in _WRITTEN:
-        fits = _fits(texts, letters, None)
+        fits = _match_letters(texts, letters, None)
         if (pc.sum(fits).as_py() or 0) < _MOSTLY * len(texts):
             continue
-        said = [_printable(data) for data in _raw(texts.filter(fits).to_pylist(), written)]
+        said = [
+            _printable_text(data) for data in _decode_bytes(texts.filter(fits).to_pylist(), written)
+        ]
         if sum(word is not None for word in said) >= _MOSTLY * len(texts):
             return written, pa.array(said, pa.string())
     return None
@@ -189,7 +191,7 @@ def _usual_length(texts: ArrowArray) -> int:
     return int(lengths[pc.index(counts, pc.max(counts)).as_py()].as_py())
 
 
-def _fits(texts: ArrowArray, letters: re.Pattern[str], length: int | None) -> ArrowArray:
+def _match_letters(texts: ArrowArray, letters: re.Pattern[str], length: int | None) -> ArrowArray:
     fits = pc.match_substring_regex(texts, f"^(?:{letters.pattern})$")
     return fits if length is None else pc.and_(fits, pc.equal(pc.utf8_length(texts), length))
 
@@ -201,19 +203,19 @@ def _is_random(texts: ArrowArray, written: str) -> bool:
     return with_letter > 0.5 and with_digit > (0.5 if written == "hexadecimal" else 0.9)
 
 
-def _decoded(texts: ArrowArray, fits: ArrowArray, written: str) -> ArrowArray:
+def _decode_to_hexadecimal(texts: ArrowArray, fits: ArrowArray, written: str) -> ArrowArray:
     if written == "hexadecimal":
         return pc.utf8_lower(pc.if_else(fits, texts, None))
-    said = [data.hex() if data else None for data in _raw(texts.to_pylist(), written)]
+    said = [data.hex() if data else None for data in _decode_bytes(texts.to_pylist(), written)]
     return pc.if_else(fits, pa.array(said, pa.string()), None)
 
 
-def _raw(texts: list[str], written: str) -> list[bytes | None]:
+def _decode_bytes(texts: list[str], written: str) -> list[bytes | None]:
     decode: dict[str, Callable[[str], bytes]] = {
         "hexadecimal": bytes.fromhex,
-        "base32": lambda text: base64.b32decode(_padded(text, 8), casefold=True),
+        "base32": lambda text: base64.b32decode(_pad_base_text(text, 8), casefold=True),
         "base64": lambda text: base64.b64decode(
-            _padded(text.replace("-", "+").replace("_", "/"), 4), validate=True
+            _pad_base_text(text.replace("-", "+").replace("_", "/"), 4), validate=True
         ),
     }
     return [_or_none(decode[written], text) for text in texts]
@@ -226,12 +228,12 @@ def _or_none(decode: Callable[[str], bytes], text: str) -> bytes | None:
         return None
 
 
-def _padded(text: str, to: int) -> str:
+def _pad_base_text(text: str, to: int) -> str:
     bare = text.rstrip("=")
     return bare + "=" * (-len(bare) % to)
 
 
-def _printable(data: bytes | None) -> str | None:
+def _printable_text(data: bytes | None) -> str | None:
     try:
         text = data.decode() if data else ""
     except UnicodeDecodeError:
@@ -239,5 +241,5 @@ def _printable(data: bytes | None) -> str | None:
     return text if len(text) > 1 and text.isprintable() else None
 
 
-def _plain(name: str) -> str:
+def _normalize_hash_name(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace("/", "")

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.attack.hashes.hashes import digest_function, digest_on_engine
+from discreet.attack.hashes.candidates import Guesses
+from discreet.attack.hashes.hashes import Digests, digest_function, digest_on_engine
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import ArrowBatch, ArrowTable
 from discreet.errors import WrongUsage
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from discreet.attack.hashes.candidates import Guesses
-    from discreet.attack.hashes.hashes import Digests
-    from discreet.engines.engine import ArrowBatch, ArrowTable
 
 # What may have been done to a text before it was hashed; the first of each is the usual one.
 VARIATIONS: Mapping[str, tuple[str, ...]] = {
@@ -31,7 +27,7 @@ VARIATIONS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Way:
+class HashVariant:
     """One way in which a text may have become a hash."""
 
     hash_name: str
@@ -56,16 +52,18 @@ class Way:
 class Inverted:
     """What was undone: `hits` has each digest with the guess behind it, by the way that worked."""
 
-    way: Way
+    way: HashVariant
     hits: ArrowTable
     tried: int
     found_in: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-def ways(hashes: Sequence[str], *, salt: str | None, vary: Sequence[str] = ()) -> list[Way]:
+def list_hash_variants(
+    hashes: Sequence[str], *, salt: str | None, vary: Sequence[str] = ()
+) -> list[HashVariant]:
     """Return the ways to try, usual ones first.
 
-    >>> [str(way) for way in ways(["md5"], salt="pepper")]
+    >>> [str(way) for way in list_hash_variants(["md5"], salt="pepper")]
     ['md5, salt before the text', 'md5, salt after the text']
     """
     for name in vary:
@@ -74,7 +72,7 @@ def ways(hashes: Sequence[str], *, salt: str | None, vary: Sequence[str] = ()) -
     salts = ("before", "after") if salt else ("",)
     choices = [VARIATIONS[name] if name in vary else ("",) for name in VARIATIONS]
     tries = [
-        Way(name, salted, *varied)
+        HashVariant(name, salted, *varied)
         for varied in product(*choices)
         for salted in salts
         for name in hashes
@@ -84,7 +82,7 @@ def ways(hashes: Sequence[str], *, salt: str | None, vary: Sequence[str] = ()) -
 
 
 def invert(
-    digests: Digests, guesses: Sequence[Guesses], tries: Sequence[Way], *, salt: str = ""
+    digests: Digests, guesses: Sequence[Guesses], tries: Sequence[HashVariant], *, salt: str = ""
 ) -> Inverted:
     """Return what the first way that undoes anything undoes; nothing, if none does."""
     engine = DuckDB()
@@ -95,7 +93,7 @@ def invert(
         for way in tries:
             found = [_look_up(engine, relation, each, way, salt, digests.bits) for each in guesses]
             tried += sum(each.size for each in guesses)
-            hits = pa.concat_tables(found) if found else _nothing()
+            hits = pa.concat_tables(found) if found else _empty_hits()
             if hits.num_rows:
                 found_in = {
                     each.name: len(pc.unique(part["digest"]))
@@ -103,28 +101,28 @@ def invert(
                 }
                 once = hits.group_by(["digest", "guess"]).aggregate([])
                 return Inverted(way, once, tried, found_in)
-        return Inverted(tries[0], _nothing(), tried)
+        return Inverted(tries[0], _empty_hits(), tried)
     finally:
         engine.close()
 
 
 def _look_up(
-    engine: DuckDB, published: exp.Table, guesses: Guesses, way: Way, salt: str, bits: int
+    engine: DuckDB, published: exp.Table, guesses: Guesses, way: HashVariant, salt: str, bits: int
 ) -> ArrowTable:
     hashed = "guess" if way.is_plain else "hashed"
     digest = digest_on_engine(way.hash_name, build.column(hashed), bits=bits)
-    batches = (_batch(texts, way, salt) for texts in guesses.batches())
+    batches = (_guess_batch(texts, way, salt) for texts in guesses.batches())
     if digest is None:
-        batches = _hashed(batches, digest_function(way.hash_name, bits=bits), hashed)
+        batches = _hash_batches(batches, digest_function(way.hash_name, bits=bits), hashed)
         digest = build.column("digest")
     first = next(batches, None)
     if first is None:
-        return _nothing()
-    reader = pa.RecordBatchReader.from_batches(first.schema, _chained(first, batches))
+        return _empty_hits()
+    reader = pa.RecordBatchReader.from_batches(first.schema, _prepend_batch(first, batches))
     incoming = engine.register(reader)
     known = build.select(build.column("digest"), source=published.copy())
     query = build.select(
-        build.named(digest.copy(), "digest"), build.column("guess"), source=incoming
+        build.alias_as(digest.copy(), "digest"), build.column("guess"), source=incoming
     ).where(exp.In(this=digest.copy(), query=exp.Subquery(this=known)))
     try:
         return engine.run(query)
@@ -132,18 +130,18 @@ def _look_up(
         engine.drop(incoming)
 
 
-def _chained(first: ArrowBatch, rest: Iterator[ArrowBatch]) -> Iterator[ArrowBatch]:
+def _prepend_batch(first: ArrowBatch, rest: Iterator[ArrowBatch]) -> Iterator[ArrowBatch]:
     yield first
     yield from rest
 
 
-def _batch(texts: ArrowArray, way: Way, salt: str) -> ArrowBatch:
+def _guess_batch(texts: ArrowArray, way: HashVariant, salt: str) -> ArrowBatch:
     if way.is_plain:
         return pa.record_batch({"guess": texts})
-    return pa.record_batch({"guess": texts, "hashed": _prepared(texts, way, salt)})
+    return pa.record_batch({"guess": texts, "hashed": _apply_variant(texts, way, salt)})
 
 
-def _prepared(texts: ArrowArray, way: Way, salt: str) -> ArrowArray:
+def _apply_variant(texts: ArrowArray, way: HashVariant, salt: str) -> ArrowArray:
     if way.case:
         texts = pc.utf8_upper(texts) if way.case == "upper" else pc.utf8_lower(texts)
     parts: list[Any] = [salt, texts] if way.salt == "before" else [texts]
@@ -156,7 +154,7 @@ def _prepared(texts: ArrowArray, way: Way, salt: str) -> ArrowArray:
     return joined
 
 
-def _hashed(
+def _hash_batches(
     batches: Iterator[ArrowBatch], digest: Callable[[bytes], str], hashed: str
 ) -> Iterator[ArrowBatch]:
     """Yield batches with the digest of what the engine cannot hash itself."""
@@ -165,5 +163,5 @@ def _hashed(
         yield pa.record_batch({"guess": batch["guess"], "digest": [digest(each) for each in data]})
 
 
-def _nothing() -> ArrowTable:
+def _empty_hits() -> ArrowTable:
     return pa.table({"digest": pa.array([], pa.string()), "guess": pa.array([], pa.string())})

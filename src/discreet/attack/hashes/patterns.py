@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import WrongUsage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.policy.hierarchies.arrow import ArrowArray
+from discreet.policy.hierarchies.arrow import ArrowArray
 
 # The letters that each place of a text may have.
 Shape: TypeAlias = tuple[str, ...]
@@ -32,7 +28,7 @@ _REPEAT = re.compile(r"\{(\d+)(?:,(\d+))?\}")
 
 
 @dataclass(frozen=True)
-class Pattern:
+class GuessPattern:
     """A pattern as it was written, and the shapes of the texts that fit it."""
 
     text: str
@@ -54,21 +50,21 @@ def count_texts(shape: Shape) -> int:
     return math.prod(len(letters) for letters in shape)
 
 
-def read_pattern(text: str) -> Pattern:
+def read_guess_pattern(text: str) -> GuessPattern:
     r"""Return the pattern: letters, classes as `[A-Z0-9]` or `\d`, `{2}`, `{6,7}`, `?`, `(a|b)`.
 
     Raises:
         WrongUsage: The pattern is none, has no end (`*`, `+`), or has more forms than fit in memory.
 
-    >>> read_pattern("[0-9][A-Z][0-9]{2}|[A-Z]{2,3}[0-9]{3}").size
+    >>> read_guess_pattern("[0-9][A-Z][0-9]{2}|[A-Z]{2,3}[0-9]{3}").size
     18278000
     """
-    reader = _Reader(text)
+    reader = _PatternReader(text)
     shapes = reader.alternatives()
     if reader.place < len(text):
         raise reader.wrong("a ')' without its '('")
     # A text that fits nothing but itself in two ways is tried once.
-    return Pattern(text, tuple(dict.fromkeys(shapes)))
+    return GuessPattern(text, tuple(dict.fromkeys(shapes)))
 
 
 def list_texts(shape: Shape) -> Iterator[ArrowArray]:
@@ -77,7 +73,7 @@ def list_texts(shape: Shape) -> Iterator[ArrowArray]:
         yield from _list_any(shape)
         return
     cut, inner = _split(shape)
-    block = _block(shape[cut:], inner)
+    block = _enumerate_block(shape[cut:], inner)
     for leading in product(*shape[:cut]):
         rows = np.empty((inner, len(shape)), np.uint8)
         rows[:, :cut] = np.frombuffer("".join(leading).encode(), np.uint8)
@@ -95,7 +91,7 @@ def _split(shape: Shape) -> tuple[int, int]:
     return cut, inner
 
 
-def _block(shape: Shape, count: int) -> NDArray[np.uint8]:
+def _enumerate_block(shape: Shape, count: int) -> NDArray[np.uint8]:
     block = np.empty((count, len(shape)), np.uint8)
     repeats = count
     for place, letters in enumerate(shape):
@@ -128,7 +124,7 @@ def _list_any(shape: Shape) -> Iterator[ArrowArray]:
         yield pa.array(some, pa.string())
 
 
-class _Reader:
+class _PatternReader:
     """Reads a pattern from left to right into the shapes of its texts."""
 
     def __init__(self, text: str) -> None:
@@ -138,16 +134,16 @@ class _Reader:
     def alternatives(self) -> list[Shape]:
         """Read up to a ')' or the end: sequences between bars."""
         found = self.sequence()
-        while self._takes("|"):
+        while self._consume_letter("|"):
             found += self.sequence()
-        return self._bounded(found)
+        return self._require_few_shapes(found)
 
     def sequence(self) -> list[Shape]:
         """Read what follows each other."""
         found: list[Shape] = [()]
         while self.place < len(self.text) and self.text[self.place] not in "|)":
-            repeated = self._repeated(self._atom())
-            found = [first + second for first, second in self._pairs(found, repeated)]
+            repeated = self._read_repeats(self._read_atom())
+            found = [first + second for first, second in self._combine_shapes(found, repeated)]
         return found
 
     def wrong(self, what: str) -> WrongUsage:
@@ -158,30 +154,30 @@ class _Reader:
             "a letter literally."
         )
 
-    def _atom(self) -> list[Shape]:
+    def _read_atom(self) -> list[Shape]:
         letter = self.text[self.place]
         if letter in "*+{}?.^$]":
             raise self.wrong(f"'{letter}', which is not understood there,")
         self.place += 1
         if letter == "(":
             found = self.alternatives()
-            if not self._takes(")"):
+            if not self._consume_letter(")"):
                 raise self.wrong("no ')' for its '('")
             return found
         if letter == "[":
-            return [(self._class(),)]
+            return [(self._read_character_class(),)]
         if letter == "\\":
-            return [(self._escaped(),)]
+            return [(self._read_escape(),)]
         return [(letter,)]
 
-    def _escaped(self) -> str:
+    def _read_escape(self) -> str:
         if self.place >= len(self.text):
             raise self.wrong("a backslash with nothing behind it")
         letter = self.text[self.place]
         self.place += 1
         return _CLASSES.get(letter, letter)
 
-    def _class(self) -> str:
+    def _read_character_class(self) -> str:
         end = self.text.find("]", self.place)
         inside = self.text[self.place : end] if end >= 0 else ""
         if not inside or inside.startswith("^"):
@@ -200,9 +196,9 @@ class _Reader:
         self.place = end + 1
         return "".join(dict.fromkeys(letters))
 
-    def _repeated(self, shapes: list[Shape]) -> list[Shape]:
+    def _read_repeats(self, shapes: list[Shape]) -> list[Shape]:
         least, most = 1, 1
-        if self._takes("?"):
+        if self._consume_letter("?"):
             least = 0
         elif found := _REPEAT.match(self.text, self.place):
             least = int(found[1])
@@ -215,20 +211,24 @@ class _Reader:
         for times in range(most + 1):
             every += chained if times >= least else []
             if times < most:
-                chained = [first + second for first, second in self._pairs(chained, shapes)]
-        return self._bounded(every)
+                chained = [
+                    first + second for first, second in self._combine_shapes(chained, shapes)
+                ]
+        return self._require_few_shapes(every)
 
-    def _pairs(self, first: list[Shape], second: list[Shape]) -> Iterator[tuple[Shape, Shape]]:
+    def _combine_shapes(
+        self, first: list[Shape], second: list[Shape]
+    ) -> Iterator[tuple[Shape, Shape]]:
         if len(first) * len(second) > MOST_SHAPES:
             raise self.wrong(f"more than {MOST_SHAPES:,} forms")
         return product(first, second)
 
-    def _bounded(self, shapes: list[Shape]) -> list[Shape]:
+    def _require_few_shapes(self, shapes: list[Shape]) -> list[Shape]:
         if len(shapes) > MOST_SHAPES:
             raise self.wrong(f"more than {MOST_SHAPES:,} forms")
         return shapes
 
-    def _takes(self, letter: str) -> bool:
+    def _consume_letter(self, letter: str) -> bool:
         is_there = self.text[self.place : self.place + 1] == letter
         self.place += is_there
         return is_there

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.engine import Engine
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.attack.locating.locate import Located
-    from discreet.engines.engine import Engine
 
 
 SURE = 0.9  # how likely the best row must be for a link to be claimed
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateCounts:
     """Known people by their number of candidate rows.
 
     `relation`, on the engine, has `person`, `people`, `candidates` (rows that may be theirs), `crowd`
@@ -57,21 +56,21 @@ class Candidates:
         return self.people - self.histogram.get(0, 0)
 
 
-def count_candidates(located: Located) -> Candidates:
+def count_candidates(located: Located) -> CandidateCounts:
     """Return how many rows of the release may be each known person's."""
     engine = located.known.engine
-    crowds = engine.keep(_crowds(located))
-    relation = engine.keep(_each(located, crowds))
-    found = engine.run(_summed(relation)).to_pylist()
+    crowds = engine.keep(_crowds_query(located))
+    relation = engine.keep(_candidates_query(located, crowds))
+    found = engine.run(_totals_query(relation)).to_pylist()
     histogram = {int(row["candidates"]): 0 for row in found}
     for row in found:
         histogram[int(row["candidates"])] += int(row["people"])
-    repeated, keyless = _irregular(located)
-    return Candidates(
+    repeated, keyless = _count_irregular_people(located)
+    return CandidateCounts(
         relation=relation,
         crowds=crowds,
         people=sum(histogram.values()),
-        rows=_rows(engine, located.classes),
+        rows=_count_class_rows(engine, located.classes),
         histogram=dict(sorted(histogram.items())),
         unique=histogram.get(1, 0),
         linked=sum(int(row["people"]) for row in found if row["is_linked"]),
@@ -90,12 +89,12 @@ def is_linked(of: str) -> exp.Expr:
     )
 
 
-def _crowds(located: Located) -> exp.Select:
+def _crowds_query(located: Located) -> exp.Select:
     """Return the rows of each class that anybody fits, and its crowd."""
     rivals = (
         build.select(
-            build.named(build.column("class", of="q"), "class"),
-            build.named(build.total(build.column("people", of="p")), "rivals"),
+            build.alias_as(build.column("class", of="q"), "class"),
+            build.alias_as(build.sum_integers(build.column("people", of="p")), "rivals"),
             source=build.aliased_table(located.pairs, "q"),
         )
         .join(build.aliased_table(located.known.relation, "p"), on=build.same(["person"], "q", "p"))
@@ -104,14 +103,14 @@ def _crowds(located: Located) -> exp.Select:
     rows, others = build.column("rows", of="c"), build.column("rivals", of="r")
     crowd = exp.Greatest(this=rows.copy(), expressions=[others])
     return build.select(
-        build.named(build.column("class", of="r"), "class"),
-        build.named(rows, "rows"),
-        build.named(exp.cast(crowd, "double"), "crowd"),
+        build.alias_as(build.column("class", of="r"), "class"),
+        build.alias_as(rows, "rows"),
+        build.alias_as(exp.cast(crowd, "double"), "crowd"),
         source=build.subquery(rivals, "r"),
     ).join(build.aliased_table(located.classes, "c"), on=build.same(["class"], "r", "c"))
 
 
-def _each(located: Located, crowds: exp.Table) -> exp.Select:
+def _candidates_query(located: Located, crowds: exp.Table) -> exp.Select:
     """Return the query of candidates, crowd and best chance of each known person."""
     rows, crowd = build.column("rows", of="c"), build.column("crowd", of="c")
     person = build.column("person", of="q")
@@ -123,10 +122,10 @@ def _each(located: Located, crowds: exp.Table) -> exp.Select:
     )
     found = (
         build.select(
-            build.named(person, "person"),
-            build.named(build.total(rows), "candidates"),
-            build.named(exp.Min(this=crowd), "crowd"),
-            build.named(best, "best"),
+            build.alias_as(person, "person"),
+            build.alias_as(build.sum_integers(rows), "candidates"),
+            build.alias_as(exp.Min(this=crowd), "crowd"),
+            build.alias_as(best, "best"),
             source=build.aliased_table(located.pairs, "q"),
         )
         .join(build.aliased_table(crowds, "c"), on=build.same(["class"], "q", "c"))
@@ -134,29 +133,29 @@ def _each(located: Located, crowds: exp.Table) -> exp.Select:
     )
     candidates = build.column("candidates", of="f")
     return build.select(
-        *(build.named(build.column(name, of="p"), name) for name in ("person", "people")),
-        build.named(exp.Coalesce(this=candidates, expressions=[build.number(0)]), "candidates"),
-        *(build.named(build.column(name, of="f"), name) for name in ("crowd", "best")),
+        *(build.alias_as(build.column(name, of="p"), name) for name in ("person", "people")),
+        build.alias_as(exp.Coalesce(this=candidates, expressions=[build.number(0)]), "candidates"),
+        *(build.alias_as(build.column(name, of="f"), name) for name in ("crowd", "best")),
         source=build.aliased_table(located.known.relation, "p"),
     ).join(build.subquery(found, "f"), on=build.same(["person"], "p", "f"), join_type="left")
 
 
-def _summed(relation: exp.Table) -> exp.Select:
+def _totals_query(relation: exp.Table) -> exp.Select:
     candidates, people = build.column("candidates", of="t"), build.column("people", of="t")
     claim = exp.case().when(is_linked("t"), exp.true()).else_(exp.false())
     best = exp.Mul(this=build.column("best", of="t"), expression=people.copy())
     among = exp.Div(this=people.copy(), expression=build.column("crowd", of="t"))
     return build.select(
-        build.named(candidates, "candidates"),
-        build.named(claim, "is_linked"),
-        build.named(build.total(people), "people"),
-        build.named(exp.Sum(this=best), "best"),
-        build.named(exp.Sum(this=among), "among"),
+        build.alias_as(candidates, "candidates"),
+        build.alias_as(claim, "is_linked"),
+        build.alias_as(build.sum_integers(people), "people"),
+        build.alias_as(exp.Sum(this=best), "best"),
+        build.alias_as(exp.Sum(this=among), "among"),
         source=build.aliased_table(relation, "t"),
     ).group_by(candidates.copy(), claim.copy())
 
 
-def _irregular(located: Located) -> tuple[int, int]:
+def _count_irregular_people(located: Located) -> tuple[int, int]:
     """Return how many people share all their values, and of how many one is missing."""
     known = located.known
     people = build.column("people")
@@ -166,15 +165,15 @@ def _irregular(located: Located) -> tuple[int, int]:
     is_repeated = exp.GT(this=people.copy(), expression=build.number(1))
     marks = {"repeated": is_repeated, "keyless": missing}
     wanted = [
-        build.named(build.total(exp.case().when(mark, people.copy())), name)
+        build.alias_as(build.sum_integers(exp.case().when(mark, people.copy())), name)
         for name, mark in marks.items()
     ]
     found = known.engine.run(build.select(*wanted, source=known.relation.copy())).to_pylist()[0]
     return int(found["repeated"] or 0), int(found["keyless"] or 0)
 
 
-def _rows(engine: Engine, classes: exp.Table) -> int:
+def _count_class_rows(engine: Engine, classes: exp.Table) -> int:
     query = build.select(
-        build.named(build.total(build.column("rows")), "rows"), source=classes.copy()
+        build.alias_as(build.sum_integers(build.column("rows")), "rows"), source=classes.copy()
     )
     return int(engine.run(query)["rows"][0].as_py() or 0)

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from discreet.attack.finding import make_finding
-from discreet.attack.linkage.assignment import assign
-from discreet.attack.linkage.splink import score
+from discreet.attack.finding import Finding, make_finding
+from discreet.attack.linkage.assignment import assign_links
+from discreet.attack.linkage.spec import LinkageSpec
+from discreet.attack.linkage.splink import Scored, score_record_pairs
 from discreet.attack.locating.dates import read_days
+from discreet.engines.engine import Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.describe import counted, listed, percent
-from discreet.measure.subject import require_column
+from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.measure.roles import require_column
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.linkage.splink import Scored
-    from discreet.attack.linkage.wish import Wish
-    from discreet.engines.engine import Table
 
 _LABEL = r"\*|^\[.*[,-].*[\])]$"
 _LOOKS_LIKE_DATE = r"\d[-/. ]+[\dA-Za-z]+[-/., ]+\d"
@@ -46,7 +40,7 @@ def link_fuzzily(
     release: Table,
     people: Table,
     *,
-    wish: Wish,
+    wish: LinkageSpec,
     threshold: float = 0.9,
     rng: np.random.Generator,
 ) -> Finding:
@@ -56,31 +50,37 @@ def link_fuzzily(
     differ for one person. A link is claimed when its chance reaches `threshold` and it is the best of
     both sides; people with two equally good rows are not linked.
     """
-    mine = _columns(people, list(wish.on), wish.identity and wish.identity[0], wish.name)
-    theirs = _columns(
+    mine = _fetch_columns(people, list(wish.on), wish.identity and wish.identity[0], wish.name)
+    theirs = _fetch_columns(
         release, list(wish.on.values()), wish.identity and wish.identity[1], *wish.sensitive
     )
     for table, columns in ((people, mine), (release, theirs)):
         if not len(next(iter(columns.values()))):
             raise EmptySource(f"{table.label} has no rows. Name a table with people in it.")
-    sides = [_aligned(mine[known], theirs[released], known) for known, released in wish.on.items()]
-    found = score(
+    sides = [
+        _align_columns(mine[known], theirs[released], known) for known, released in wish.on.items()
+    ]
+    found = score_record_pairs(
         [side[0] for side in sides],
         [side[1] for side in sides],
         rng=rng,
     )
-    links = _links(found, threshold)
-    return _finding(release, people, wish, found, links, mine, theirs, threshold=threshold)
+    links = _choose_links(found, threshold)
+    return _build_finding(release, people, wish, found, links, mine, theirs, threshold=threshold)
 
 
-def _columns(table: Table, names: Sequence[str], *others: str | None) -> dict[str, ArrowArray]:
+def _fetch_columns(
+    table: Table, names: Sequence[str], *others: str | None
+) -> dict[str, ArrowArray]:
     wanted = dict.fromkeys([*names, *(name for name in others if name)])
     columns = [build.column(require_column(table, name).name) for name in wanted]
     found = table.engine.run(build.select(*columns, source=table.relation.copy()))
     return {name: pa.chunked_array(found[name]).combine_chunks() for name in wanted}
 
 
-def _aligned(mine: ArrowArray, theirs: ArrowArray, name: str) -> tuple[ArrowArray, ArrowArray]:
+def _align_columns(
+    mine: ArrowArray, theirs: ArrowArray, name: str
+) -> tuple[ArrowArray, ArrowArray]:
     """Return a column of both sides in one form: dates, or texts in lower case."""
     texts = [pc.utf8_lower(pc.utf8_trim_whitespace(text_of(side))) for side in (mine, theirs)]
     blank = pa.scalar(None, pa.string())
@@ -111,17 +111,17 @@ def _are_dates(texts: ArrowArray) -> bool:
     )
 
 
-def _links(found: Scored, threshold: float) -> Links:
+def _choose_links(found: Scored, threshold: float) -> Links:
     likely = found.chances >= threshold
     people, rows = found.people[likely], found.rows[likely]
-    chosen = assign(people, rows, found.weights[likely])
+    chosen = assign_links(people, rows, found.weights[likely])
     return Links(people[chosen], rows[chosen], found.chances[likely][chosen])
 
 
-def _finding(
+def _build_finding(
     release: Table,
     people: Table,
-    wish: Wish,
+    wish: LinkageSpec,
     found: Scored,
     links: Links,
     mine: dict[str, ArrowArray],
@@ -131,10 +131,10 @@ def _finding(
 ) -> Finding:
     size, rows = len(next(iter(mine.values()))), len(next(iter(theirs.values())))
     claimed = len(links.people)
-    by = listed(list(wish.on))
+    by = join_names(list(wish.on))
     are = "is" if claimed == 1 else "are"
     verdict = (
-        f"{claimed:,} of {counted(size, 'person', 'people')} in {people.label} {are} linked to one row "
+        f"{claimed:,} of {format_count(size, 'person', 'people')} in {people.label} {are} linked to one row "
         f"of {release.label} by {by}, typos and missing values allowed"
     )
     details: dict[str, Any] = {
@@ -146,7 +146,7 @@ def _finding(
     }
     correct = control = None
     if wish.identity is not None:
-        checked = _checked(
+        checked = _check_against_truth(
             links, mine[wish.identity[0]], theirs[wish.identity[1]], found, threshold
         )
         correct = checked.pop("correct")
@@ -162,16 +162,16 @@ def _finding(
         claimed=claimed,
         correct=correct,
         knowledge=f"{by} of a person, about as {people.label} lists them; mistakes do no harm.",
-        remedy=f"Publish {listed(list(wish.on.values()))} coarser or not at all; typos protect nobody.",
+        remedy=f"Publish {join_names(list(wish.on.values()))} coarser or not at all; typos protect nobody.",
         baseline=1 / rows,
         control=control,
         certainty=float(links.chances.mean()) if claimed else None,
         details=details,
-        example=_example(release, wish, links, mine, theirs),
+        example=_build_example(release, wish, links, mine, theirs),
     )
 
 
-def _checked(
+def _check_against_truth(
     links: Links, mine: ArrowArray, theirs: ArrowArray, found: Scored, threshold: float
 ) -> dict[str, Any]:
     """Return how right links and likely pairs are."""
@@ -197,9 +197,9 @@ def _checked(
     }
 
 
-def _example(
+def _build_example(
     release: Table,
-    wish: Wish,
+    wish: LinkageSpec,
     links: Links,
     mine: dict[str, ArrowArray],
     theirs: dict[str, ArrowArray],
@@ -222,7 +222,7 @@ def _example(
     there = [f"{name} {theirs[name][row].as_py()}" for name in wish.on.values()]
     told = [
         f"Known: {who or 'somebody'} has {', '.join(known)}.",
-        f"In {release.label}: {', '.join(there)}; the same person with {percent(float(links.chances[index]))}.",
+        f"In {release.label}: {', '.join(there)}; the same person with {format_percent(float(links.chances[index]))}.",
     ]
     told += [f"{name}: {theirs[name][row].as_py()}." for name in wish.sensitive]
     return told

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from discreet.attack.finding import make_finding
-from discreet.attack.linkage.candidates import count_candidates
-from discreet.attack.linkage.example import tell_one
-from discreet.attack.linkage.posterior import learn
-from discreet.attack.linkage.truth import Checked, Identity, check
+from discreet.attack.finding import Finding, make_finding
+from discreet.attack.linkage.candidates import CandidateCounts, count_candidates
+from discreet.attack.linkage.example import describe_linked_person
+from discreet.attack.linkage.posterior import Learned, learn_sensitive_column
+from discreet.attack.linkage.truth import Checked, IdentityColumns, check_links
 from discreet.attack.linkage.units import by_unit
-from discreet.attack.locating.locate import gather, locate
+from discreet.attack.locating.locate import Located, gather_combinations, locate
+from discreet.engines.engine import Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.describe import bins, counted, listed
-from discreet.measure.subject import require_column
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.linkage.candidates import Candidates
-    from discreet.attack.linkage.posterior import Learned
-    from discreet.attack.locating.locate import Located
-    from discreet.engines.engine import Table
-    from discreet.policy.hierarchy import Hierarchy
+from discreet.measure.describe import bin_sizes, format_count, join_names
+from discreet.measure.roles import require_column
+from discreet.policy.hierarchy import Hierarchy
 
 EDGES = (*range(1, 11), 20, 50, 100, 1_000, 10_000)
 
@@ -59,9 +52,11 @@ def link_people(  # noqa: PLR0913 -- what is known, what is wanted, and how it i
     """
     if people.engine is not release.engine:
         raise WrongUsage(f"{people.label} must be opened on the engine of {release.label}.")
-    who = Identity(*_identity(people, release, identity)) if identity else None
+    who = (
+        IdentityColumns(*_require_identity_columns(people, release, identity)) if identity else None
+    )
     wanted = [*sensitive, *([unit] if unit else []), *([who.released.name] if who else [])]
-    known = gather(people, list(on))
+    known = gather_combinations(people, list(on))
     located = locate(
         known,
         release,
@@ -77,25 +72,32 @@ def link_people(  # noqa: PLR0913 -- what is known, what is wanted, and how it i
     if not candidates.people or not candidates.rows:
         empty = people if not candidates.people else release
         raise EmptySource(f"{empty.label} has no rows. Name a table with people in it.")
-    learned = {column: learn(located, candidates, member=i) for i, column in enumerate(sensitive)}
+    learned = {
+        column: learn_sensitive_column(located, candidates, member=i)
+        for i, column in enumerate(sensitive)
+    }
     checked = (
-        check(located, candidates, people, who, member=len(wanted) - 1) if who is not None else None
+        check_links(located, candidates, people, who, member=len(wanted) - 1)
+        if who is not None
+        else None
     )
     called = require_column(people, name) if name else None
     nouns = ("person", "people") if unit else ("row", "rows")
-    example = tell_one(located, candidates, people, name=called, sensitive=sensitive, nouns=nouns)
-    return _finding(
+    example = describe_linked_person(
+        located, candidates, people, name=called, sensitive=sensitive, nouns=nouns
+    )
+    return _build_finding(
         located, candidates, learned, checked, example=example, within=within or {}, nouns=nouns
     )
 
 
-def _identity(people: Table, release: Table, identity: tuple[str, str]) -> Any:
+def _require_identity_columns(people: Table, release: Table, identity: tuple[str, str]) -> Any:
     return require_column(people, identity[0]), require_column(release, identity[1])
 
 
-def _finding(
+def _build_finding(
     located: Located,
-    candidates: Candidates,
+    candidates: CandidateCounts,
     learned: Mapping[str, Learned],
     checked: Checked | None,
     *,
@@ -109,32 +111,32 @@ def _finding(
     return make_finding(
         "linkage",
         target=located.release.label,
-        verdict=_verdict(located, candidates, checked, nouns),
+        verdict=_word_verdict(located, candidates, checked, nouns),
         targets=candidates.people,
         exposed=exposed,
         claimed=candidates.linked,
         correct=None if checked is None else checked.correct,
-        knowledge=_knowledge(located, within),
-        remedy=_remedy(located, candidates),
+        knowledge=_word_knowledge(located, within),
+        remedy=_word_remedy(located, candidates),
         baseline=1 / candidates.rows,
         control=control,
         certainty=candidates.expected / found if found else None,
-        details=_details(located, candidates, learned, checked),
+        details=_build_details(located, candidates, learned, checked),
         example=example,
     )
 
 
-def _verdict(
-    located: Located, candidates: Candidates, checked: Checked | None, nouns: tuple[str, str]
+def _word_verdict(
+    located: Located, candidates: CandidateCounts, checked: Checked | None, nouns: tuple[str, str]
 ) -> str:
     one, many = nouns
     people, release = located.known.label, located.release.label
-    by = listed([mine.name for mine, _ in located.on])
-    everybody = counted(candidates.people, "person", "people")
+    by = join_names([mine.name for mine, _ in located.on])
+    everybody = format_count(candidates.people, "person", "people")
     if not candidates.linked:
         sizes = [size for size in candidates.histogram if size]
         hidden = (
-            f"whoever fits has at least {counted(min(sizes), f'candidate {one}', f'candidate {many}')}"
+            f"whoever fits has at least {format_count(min(sizes), f'candidate {one}', f'candidate {many}')}"
             if sizes
             else f"no {one} fits any of them"
         )
@@ -146,15 +148,15 @@ def _verdict(
     return f"{told}; {checked.correct:,} of these links are right."
 
 
-def _knowledge(located: Located, within: Mapping[str, float]) -> str:
+def _word_knowledge(located: Located, within: Mapping[str, float]) -> str:
     names = [mine.name for mine, _ in located.on]
     near = [f"{name} within {within[name]:g}" for name in names if within.get(name)]
-    told = f"{listed(names)} of a person, as {located.known.label} lists them"
+    told = f"{join_names(names)} of a person, as {located.known.label} lists them"
     return f"{told} ({', '.join(near)})." if near else f"{told}."
 
 
-def _remedy(located: Located, candidates: Candidates) -> str:
-    names = listed([theirs.name for _, theirs in located.on])
+def _word_remedy(located: Located, candidates: CandidateCounts) -> str:
+    names = join_names([theirs.name for _, theirs in located.on])
     if not candidates.linked:
         return (
             "Nothing more is needed against this list; lists with more columns may tell more. "
@@ -168,9 +170,9 @@ def _remedy(located: Located, candidates: Candidates) -> str:
     return f"Make {names} coarser still, or suppress the rows that are alone: a larger k."
 
 
-def _details(
+def _build_details(
     located: Located,
-    candidates: Candidates,
+    candidates: CandidateCounts,
     learned: Mapping[str, Learned],
     checked: Checked | None,
 ) -> dict[str, Any]:
@@ -178,7 +180,7 @@ def _details(
     told: dict[str, Any] = {
         "on": [theirs.name for _, theirs in located.on],
         "rows": candidates.rows,
-        "candidates": _histogram(candidates.histogram),
+        "candidates": _candidate_histogram(candidates.histogram),
         "unique_in_release": candidates.unique,
         "linked": candidates.linked,
         "expected_prosecutor": round(candidates.expected, 6),
@@ -216,11 +218,11 @@ def _details(
     return told
 
 
-def _histogram(sizes: Mapping[int, int]) -> dict[str, int]:
+def _candidate_histogram(sizes: Mapping[int, int]) -> dict[str, int]:
     """Return people by their number of candidates: 0, 1, 2 … then in steps."""
     present = {size: people for size, people in sizes.items() if size}
     told = {"0": sizes.get(0, 0)}
-    for first, last, people, _ in bins(present, EDGES):
+    for first, last, people, _ in bin_sizes(present, EDGES):
         name = str(first) if last == first else f"{first}+" if last is None else f"{first}-{last}"
         told[name] = people
     return told

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.attack.linkage.candidates import CandidateCounts
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.attack.linkage.candidates import Candidates
     from discreet.attack.locating.locate import Located
 
 
@@ -29,23 +29,27 @@ class Learned:
     prior: float
 
 
-def learn(located: Located, candidates: Candidates, *, member: int) -> Learned:
+def learn_sensitive_column(
+    located: Located, candidates: CandidateCounts, *, member: int
+) -> Learned:
     """Return what is learned of the column `member` of the members; NULL is never learned.
 
     A row in a crowd of n counts 1/n: it is as likely any other's of them.
     """
     engine = located.known.engine
-    each = _values(located, candidates, member)
+    each = _values_query(located, candidates, member)
     rows, weight = build.column("rows", of="e"), build.column("weight", of="e")
     is_known = exp.not_(build.is_null(build.column("value", of="e")))
     groups = [build.column(name, of="e") for name in ("person", "people")]
     best = build.select(
-        *(build.named(group, group.name) for group in groups),
-        build.named(
-            exp.Div(this=_most(weight, is_known), expression=exp.Sum(this=weight.copy())), "belief"
+        *(build.alias_as(group, group.name) for group in groups),
+        build.alias_as(
+            exp.Div(this=_largest_known(weight, is_known), expression=exp.Sum(this=weight.copy())),
+            "belief",
         ),
-        build.named(
-            exp.EQ(this=_most(rows, is_known), expression=exp.Sum(this=rows.copy())), "is_certain"
+        build.alias_as(
+            exp.EQ(this=_largest_known(rows, is_known), expression=exp.Sum(this=rows.copy())),
+            "is_certain",
         ),
         source=build.subquery(each, "e"),
     ).group_by(*(group.copy() for group in groups))
@@ -58,7 +62,7 @@ def learn(located: Located, candidates: Candidates, *, member: int) -> Learned:
     found = engine.run(
         build.select(
             *(
-                build.named(exp.cast(exp.Sum(this=tree), "double"), name)
+                build.alias_as(exp.cast(exp.Sum(this=tree), "double"), name)
                 for name, tree in sums.items()
             ),
             source=build.subquery(best, "b"),
@@ -68,22 +72,22 @@ def learn(located: Located, candidates: Candidates, *, member: int) -> Learned:
     return Learned(
         certain=int(found["certain"] or 0),
         belief=float(found["belief"] or 0.0) / total if total else 0.0,
-        prior=_prior(located, member),
+        prior=_prior_confidence(located, member),
     )
 
 
-def _values(located: Located, candidates: Candidates, member: int) -> exp.Select:
+def _values_query(located: Located, candidates: CandidateCounts, member: int) -> exp.Select:
     """Return how often, and with what weight, each value is among each person's candidates."""
     value, rows = build.column(f"m{member}", of="m"), build.column("rows", of="m")
     person, people = build.column("person", of="q"), build.column("people", of="p")
     weight = exp.Div(this=rows.copy(), expression=build.column("crowd", of="c"))
     return (
         build.select(
-            build.named(person, "person"),
-            build.named(people, "people"),
-            build.named(value, "value"),
-            build.named(build.total(rows), "rows"),
-            build.named(exp.Sum(this=weight), "weight"),
+            build.alias_as(person, "person"),
+            build.alias_as(people, "people"),
+            build.alias_as(value, "value"),
+            build.alias_as(build.sum_integers(rows), "rows"),
+            build.alias_as(exp.Sum(this=weight), "weight"),
             source=build.aliased_table(located.pairs, "q"),
         )
         .join(build.aliased_table(located.members, "m"), on=build.same(["class"], "q", "m"))
@@ -93,24 +97,24 @@ def _values(located: Located, candidates: Candidates, member: int) -> exp.Select
     )
 
 
-def _most(amount: exp.Expr, is_known: exp.Expr) -> exp.Expr:
+def _largest_known(amount: exp.Expr, is_known: exp.Expr) -> exp.Expr:
     present = exp.case().when(is_known.copy(), amount.copy())
     return exp.Coalesce(this=exp.Max(this=present), expressions=[build.number(0)])
 
 
-def _prior(located: Located, member: int) -> float:
+def _prior_confidence(located: Located, member: int) -> float:
     value = build.column(f"m{member}")
     each = build.select(
-        build.named(value, "value"),
-        build.named(build.total(build.column("rows")), "rows"),
+        build.alias_as(value, "value"),
+        build.alias_as(build.sum_integers(build.column("rows")), "rows"),
         source=located.members.copy(),
     ).group_by(value.copy())
     rows = build.column("rows", of="e")
     is_known = exp.not_(build.is_null(build.column("value", of="e")))
-    sums = {"most": _most(rows, is_known), "all": exp.Sum(this=rows.copy())}
+    sums = {"most": _largest_known(rows, is_known), "all": exp.Sum(this=rows.copy())}
     found = located.known.engine.run(
         build.select(
-            *(build.named(exp.cast(tree, "double"), name) for name, tree in sums.items()),
+            *(build.alias_as(exp.cast(tree, "double"), name) for name, tree in sums.items()),
             source=build.subquery(each, "e"),
         )
     ).to_pylist()[0]

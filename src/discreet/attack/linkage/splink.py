@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from discreet.engines.duckdb import withheld
+from discreet.engines.duckdb import call_duckdb
 from discreet.errors import MissingExtra, WrongUsage
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _SAMPLED = 1_000_001  # pairs from which chance agreement is learned; Splink warns of 1e6 exactly
 _MOST_PAIRS = 50  # pairs that one rule may bring together, per record
@@ -36,7 +33,7 @@ class Scored:
     chances: NDArray[np.float64]
 
 
-def score(
+def score_record_pairs(
     people: Sequence[ArrowArray],
     rows: Sequence[ArrowArray],
     *,
@@ -52,9 +49,9 @@ def score(
     Raises:
         WrongUsage: No columns bring few enough records together to compare them.
     """
-    splink = _splink()
+    splink = _import_splink()
     names = [f"c{index}" for index in range(len(people))]
-    blocks = _blocks(people, rows)
+    blocks = _choose_blocking_rules(people, rows)
     if not blocks:
         raise WrongUsage(
             "The columns of --on take too few values: every row would have to be compared with every "
@@ -62,18 +59,22 @@ def score(
         )
     settings = splink.SettingsCreator(
         link_type="link_only",
-        comparisons=[_comparison(name, values) for name, values in zip(names, rows, strict=True)],
+        comparisons=[
+            _choose_comparison(name, values) for name, values in zip(names, rows, strict=True)
+        ],
         blocking_rules_to_generate_predictions=[
             splink.block_on(*(names[i] for i in block)) for block in blocks
         ],
-        probability_two_random_records_match=_prior(people, rows),
+        probability_two_random_records_match=_match_probability(people, rows),
         retain_matching_columns=False,
     )
-    tables = [_table(people, names), _table(rows, names)]
-    return withheld(lambda: _predict(splink, settings, tables, blocks, seed=_seed(rng)))
+    tables = [_record_table(people, names), _record_table(rows, names)]
+    return call_duckdb(
+        lambda: _predict_pairs(splink, settings, tables, blocks, seed=_draw_seed(rng))
+    )
 
 
-def _splink() -> Any:
+def _import_splink() -> Any:
     try:
         import splink
     except ImportError:
@@ -82,17 +83,17 @@ def _splink() -> Any:
     return splink
 
 
-def _seed(rng: np.random.Generator) -> int:
+def _draw_seed(rng: np.random.Generator) -> int:
     return int(rng.integers(1, 2**31))
 
 
-def _table(columns: Sequence[ArrowArray], names: Sequence[str]) -> Any:
+def _record_table(columns: Sequence[ArrowArray], names: Sequence[str]) -> Any:
     return pa.table(
         {"unique_id": np.arange(len(columns[0])), **dict(zip(names, columns, strict=True))}
     )
 
 
-def _predict(
+def _predict_pairs(
     splink: Any,
     settings: Any,
     tables: Sequence[Any],
@@ -115,8 +116,8 @@ def _predict(
         ]
         linker: Any = splink.Linker(sources, settings, log_level=logging.ERROR)
         linker.training.estimate_u_using_random_sampling(max_pairs=_SAMPLED, seed=seed)
-        for block in _training(blocks):
-            _train(linker, splink.block_on(*(f"c{index}" for index in block)))
+        for block in _choose_training_rules(blocks):
+            _train_model(linker, splink.block_on(*(f"c{index}" for index in block)))
         found = linker.inference.predict(
             threshold_match_probability=0.01, warning_mode="never"
         ).as_pyarrow_table()
@@ -129,14 +130,14 @@ def _predict(
     return Scored(left, right, weights.astype(np.float64), chances.astype(np.float64))
 
 
-def _training(blocks: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _choose_training_rules(blocks: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Return rules that share no column: what one takes for granted, the other learns."""
     chosen = [blocks[0]]
     chosen += [block for block in blocks[1:] if not set(block) & set(blocks[0])][:1]
     return chosen
 
 
-def _train(linker: Any, rule: Any) -> None:
+def _train_model(linker: Any, rule: Any) -> None:
     from splink.internals.exceptions import EMTrainingException, SplinkException
 
     try:
@@ -148,7 +149,7 @@ def _train(linker: Any, rule: Any) -> None:
         return
 
 
-def _comparison(name: str, values: ArrowArray) -> Any:
+def _choose_comparison(name: str, values: ArrowArray) -> Any:
     import splink.comparison_library as library
 
     if pa.types.is_date(values.type):
@@ -160,14 +161,18 @@ def _comparison(name: str, values: ArrowArray) -> Any:
     return library.JaroWinklerAtThresholds(name, [0.92, 0.8])
 
 
-def _blocks(people: Sequence[ArrowArray], rows: Sequence[ArrowArray]) -> list[tuple[int, ...]]:
+def _choose_blocking_rules(
+    people: Sequence[ArrowArray], rows: Sequence[ArrowArray]
+) -> list[tuple[int, ...]]:
     """Return the sets of columns whose agreement brings few enough records together.
 
     Single columns where these suffice, else pairs of them: a typo in one column leaves the others.
     """
-    codes = [_codes(mine, theirs) for mine, theirs in zip(people, rows, strict=True)]
+    codes = [_encode_both_sides(mine, theirs) for mine, theirs in zip(people, rows, strict=True)]
     most = _MOST_PAIRS * (len(people[0]) + len(rows[0]))
-    found = [(index,) for index in range(len(codes)) if _pairs(codes, (index,)) <= most]
+    found = [
+        (index,) for index in range(len(codes)) if _count_agreeing_pairs(codes, (index,)) <= most
+    ]
     for size in (2, 3):
         covered = {index for block in found for index in block}
         if len(found) > 1 or not set(range(len(codes))) - covered:
@@ -175,18 +180,21 @@ def _blocks(people: Sequence[ArrowArray], rows: Sequence[ArrowArray]) -> list[tu
         found += [
             block
             for block in combinations(range(len(codes)), size)
-            if not any(set(other) <= set(block) for other in found) and _pairs(codes, block) <= most
+            if not any(set(other) <= set(block) for other in found)
+            and _count_agreeing_pairs(codes, block) <= most
         ]
-    return sorted(found, key=lambda block: _pairs(codes, block))
+    return sorted(found, key=lambda block: _count_agreeing_pairs(codes, block))
 
 
-def _codes(mine: ArrowArray, theirs: ArrowArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _encode_both_sides(
+    mine: ArrowArray, theirs: ArrowArray
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     both = pc.dictionary_encode(pa.chunked_array([mine, theirs]).combine_chunks())
     numbers = pc.fill_null(both.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers[: len(mine)], numbers[len(mine) :]
 
 
-def _pairs(codes: Sequence[Any], block: tuple[int, ...]) -> float:
+def _count_agreeing_pairs(codes: Sequence[Any], block: tuple[int, ...]) -> float:
     """Return how many pairs of records agree in the columns of `block`."""
     sides: list[NDArray[np.int64]] = []
     for side in (0, 1):
@@ -200,10 +208,10 @@ def _pairs(codes: Sequence[Any], block: tuple[int, ...]) -> float:
     return float(np.dot(left.astype(np.float64), right))
 
 
-def _prior(people: Sequence[ArrowArray], rows: Sequence[ArrowArray]) -> float:
+def _match_probability(people: Sequence[ArrowArray], rows: Sequence[ArrowArray]) -> float:
     """Return the chance that two records taken blindly are of one person."""
-    codes = [_codes(mine, theirs) for mine, theirs in zip(people, rows, strict=True)]
-    equal = _pairs(codes, tuple(range(len(codes))))
+    codes = [_encode_both_sides(mine, theirs) for mine, theirs in zip(people, rows, strict=True)]
+    equal = _count_agreeing_pairs(codes, tuple(range(len(codes))))
     smaller, total = min(len(people[0]), len(rows[0])), len(people[0]) * len(rows[0])
     expected = min(equal / _ASSUMED, smaller) if equal else smaller / 10
     return float(min(max(expected / max(total, 1), 1e-9), 0.5))

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.attack.linkage.candidates import is_linked
-from discreet.engines.engine import Kind
-from discreet.measure.encode import comparable
+from discreet.attack.linkage.candidates import CandidateCounts, is_linked
+from discreet.engines.engine import Column, Kind, Table
+from discreet.measure.encode import comparable_value
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.attack.linkage.candidates import Candidates
     from discreet.attack.locating.locate import Located
-    from discreet.engines.engine import Column, Table
 
 
 @dataclass(frozen=True)
-class Identity:
+class IdentityColumns:
     """The columns that say who is who, in the list of known people and in the release."""
 
     known: Column
@@ -55,27 +53,32 @@ class Checked:
     linked_absent: int
 
 
-def check(
-    located: Located, candidates: Candidates, people: Table, identity: Identity, *, member: int
+def check_links(
+    located: Located,
+    candidates: CandidateCounts,
+    people: Table,
+    identity: IdentityColumns,
+    *,
+    member: int,
 ) -> Checked:
     """Return how right the links are; column `member` of the members holds the identity."""
     engine = located.known.engine
-    named = engine.keep(_named(located, people, identity))
+    named = engine.keep(_identities_query(located, people, identity))
     theirs = identity.form(build.column(f"m{member}", of="m"), identity.released)
     own = (
         build.select(
-            build.named(build.column("class", of="m"), "class"),
-            build.named(theirs, "identity"),
+            build.alias_as(build.column("class", of="m"), "class"),
+            build.alias_as(theirs, "identity"),
             source=build.aliased_table(located.members, "m"),
         )
         .where(exp.not_(build.is_null(theirs.copy())))
         .distinct()
     )
     released = engine.keep(own)
-    reached = engine.keep(_reached(located, named, released))
-    alone = engine.keep(_reached(located, named, released, alone_in=candidates.crowds))
+    reached = engine.keep(_reached_people_query(located, named, released))
+    alone = engine.keep(_reached_people_query(located, named, released, alone_in=candidates.crowds))
     correct = _count(located, _with_links(alone, candidates), linked=True)
-    absent = engine.keep(_absent(named, released))
+    absent = engine.keep(_absent_people_query(named, released))
     return Checked(
         correct=correct,
         reached=_count(located, _with_links(reached, candidates), linked=False),
@@ -84,20 +87,20 @@ def check(
     )
 
 
-def _named(located: Located, people: Table, identity: Identity) -> exp.Select:
+def _identities_query(located: Located, people: Table, identity: IdentityColumns) -> exp.Select:
     """Return who has which values: `person` (NULL for whom a value is missing), `identity`, `people`."""
     known = located.known
-    mine = identity.form(comparable(identity.known, of="t"), identity.known)
+    mine = identity.form(comparable_value(identity.known, of="t"), identity.known)
     person = build.column("person", of="p")
     agree = build.all_of(
-        exp.EQ(this=comparable(column, of="t"), expression=build.column(f"k{index}", of="p"))
+        exp.EQ(this=comparable_value(column, of="t"), expression=build.column(f"k{index}", of="p"))
         for index, column in enumerate(known.columns)
     )
     return (
         build.select(
-            build.named(person, "person"),
-            build.named(mine, "identity"),
-            build.named(build.count_rows(), "people"),
+            build.alias_as(person, "person"),
+            build.alias_as(mine, "identity"),
+            build.alias_as(build.count_star(), "people"),
             source=build.aliased_table(people.relation, "t"),
         )
         .join(build.aliased_table(known.relation, "p"), on=agree, join_type="left")
@@ -105,7 +108,7 @@ def _named(located: Located, people: Table, identity: Identity) -> exp.Select:
     )
 
 
-def _reached(
+def _reached_people_query(
     located: Located,
     named: exp.Table,
     released: exp.Table,
@@ -116,7 +119,7 @@ def _reached(
     columns = [build.column(name, of="n") for name in ("person", "identity", "people")]
     query = (
         build.select(
-            *(build.named(column, column.name) for column in columns),
+            *(build.alias_as(column, column.name) for column in columns),
             source=build.aliased_table(named, "n"),
         )
         .join(build.aliased_table(located.pairs, "q"), on=build.same(["person"], "n", "q"))
@@ -134,13 +137,13 @@ def _reached(
     )
 
 
-def _absent(named: exp.Table, released: exp.Table) -> exp.Select:
+def _absent_people_query(named: exp.Table, released: exp.Table) -> exp.Select:
     """Return the people whose identity the release does not hold."""
     columns = [build.column(name, of="n") for name in ("person", "identity", "people")]
     known = build.select(build.column("identity"), source=released.copy()).distinct()
     return (
         build.select(
-            *(build.named(column, column.name) for column in columns),
+            *(build.alias_as(column, column.name) for column in columns),
             source=build.aliased_table(named, "n"),
         )
         .join(build.subquery(known, "r"), on=build.same(["identity"], "n", "r"), join_type="left")
@@ -148,7 +151,7 @@ def _absent(named: exp.Table, released: exp.Table) -> exp.Select:
     )
 
 
-def _with_links(people: exp.Table, candidates: Candidates) -> exp.Select:
+def _with_links(people: exp.Table, candidates: CandidateCounts) -> exp.Select:
     return (
         exp.Select()
         .from_(build.aliased_table(people, "n"))
@@ -157,12 +160,12 @@ def _with_links(people: exp.Table, candidates: Candidates) -> exp.Select:
 
 
 def _count(located: Located, query: exp.Select, *, linked: bool) -> int:
-    total = build.named(build.total(build.column("people", of="n")), "people")
+    total = build.alias_as(build.sum_integers(build.column("people", of="n")), "people")
     query = query.select(total).where(is_linked("c")) if linked else query.select(total)
     return int(located.known.engine.run(query)["people"][0].as_py() or 0)
 
 
 def _count_all(located: Located, people: exp.Table) -> int:
-    total = build.named(build.total(build.column("people")), "people")
+    total = build.alias_as(build.sum_integers(build.column("people")), "people")
     found = located.known.engine.run(build.select(total, source=people.copy()))
     return int(found["people"][0].as_py() or 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.attack.locating.pairing import numbered
+from discreet.attack.locating.pairing import add_row_numbers
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -28,21 +28,21 @@ def by_unit(located: Located, *, member: int, members: int) -> Located:
     engine = located.known.engine
     unit = build.column(f"m{member}")
     grouped = (
-        build.select(build.named(unit, "unit"), source=located.members.copy())
+        build.select(build.alias_as(unit, "unit"), source=located.members.copy())
         .where(exp.not_(build.is_null(unit.copy())))
         .distinct()
     )
     counted = build.select(
         build.column("unit"),
-        build.named(build.number(1), "rows"),
+        build.alias_as(build.number(1), "rows"),
         source=build.subquery(grouped, "g"),
     )
-    units = engine.keep(numbered(counted, ["unit", "rows"], "class", engine))
+    units = engine.keep(add_row_numbers(counted, ["unit", "rows"], "class", engine))
     same = exp.EQ(this=build.column(f"m{member}", of="m"), expression=build.column("unit", of="u"))
-    number = build.named(build.column("class", of="u"), "class")
+    number = build.alias_as(build.column("class", of="u"), "class")
     pairs = (
         build.select(
-            build.named(build.column("person", of="q"), "person"),
+            build.alias_as(build.column("person", of="q"), "person"),
             number,
             source=build.aliased_table(located.pairs, "q"),
         )
@@ -55,8 +55,8 @@ def by_unit(located: Located, *, member: int, members: int) -> Located:
     rows = (
         build.select(
             number.copy(),
-            *(build.named(value, name) for value, name in zip(values, names, strict=True)),
-            build.named(build.total(build.column("rows", of="m")), "rows"),
+            *(build.alias_as(value, name) for value, name in zip(values, names, strict=True)),
+            build.alias_as(build.sum_integers(build.column("rows", of="m")), "rows"),
             source=build.aliased_table(located.members, "m"),
         )
         .join(build.aliased_table(units, "u"), on=same.copy())

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.policy.hierarchies.values import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.policy.hierarchies.arrow import ArrowArray
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -45,7 +40,7 @@ def read_days(
     texts: list[str | None] = text_of(values).to_pylist()
     others: list[str | None] = [] if beside is None else text_of(beside).to_pylist()
     form = _form_of([text for text in (*texts, *others) if text is not None])
-    days = [np.nan if text is None else _day(text.strip(), form) for text in texts]
+    days = [np.nan if text is None else _parse_day(text.strip(), form) for text in texts]
     return None if any(day is None for day in days) else np.array(days, np.float64)
 
 
@@ -57,18 +52,18 @@ def read_period(text: str) -> tuple[float, float] | None:
     """
     text = text.strip()
     if found := _DECADE.fullmatch(text):
-        return _months(int(found[1]), 1, 120)
+        return _month_span(int(found[1]), 1, 120)
     if _YEAR.fullmatch(text):
-        return _months(int(text), 1, 12)
+        return _month_span(int(text), 1, 12)
     if found := _QUARTER.fullmatch(text):
         year, quarter = (found[1], found[2]) if found[1] else (found[4], found[3])
-        return _months(int(year), int(quarter) * 3 - 2, 3)
+        return _month_span(int(year), int(quarter) * 3 - 2, 3)
     if found := _MONTH.fullmatch(text):
         year, month = (found[1], found[2]) if found[1] else (found[4], found[3])
-        return _months(int(year), int(month), 1)
+        return _month_span(int(year), int(month), 1)
     if (found := _NAMED.fullmatch(text)) and not (found[1] or found[3]):
-        return _months(int(found[4]), _MONTHS.get(found[2][:3].lower(), 0), 1)
-    day = _day(text, _form_of([text]))
+        return _month_span(int(found[4]), _MONTHS.get(found[2][:3].lower(), 0), 1)
+    day = _parse_day(text, _form_of([text]))
     return None if day is None else (day, day + 1)
 
 
@@ -89,32 +84,32 @@ def _full_years(texts: Iterable[str]) -> list[int]:
     return [int(one[1]) for one in found if one]
 
 
-def _day(text: str, form: tuple[bool, int]) -> float | None:
+def _parse_day(text: str, form: tuple[bool, int]) -> float | None:
     if found := _ISO.fullmatch(text) or _YEAR_FIRST.fullmatch(text):
-        return _number(int(found[1]), int(found[2]), int(found[3]))
+        return _day_number(int(found[1]), int(found[2]), int(found[3]))
     if found := _SLASHED.fullmatch(text):
         is_day_first, latest = form
         month, day = (found[2], found[1]) if is_day_first else (found[1], found[2])
         year = int(found[3])
         if len(found[3]) == 2:
             year = latest - (latest - year) % 100
-        return _number(year, int(month), int(day))
+        return _day_number(year, int(month), int(day))
     if (found := _NAMED.fullmatch(text)) and (found[1] or found[3]):
         month = _MONTHS.get(found[2][:3].lower(), 0)
-        return _number(int(found[4]), month, int(found[1] or found[3]))
+        return _day_number(int(found[4]), month, int(found[1] or found[3]))
     return None
 
 
-def _number(year: int, month: int, day: int) -> float | None:
+def _day_number(year: int, month: int, day: int) -> float | None:
     try:
         return float(date(year, month, day).toordinal() - _EPOCH)
     except ValueError:
         return None
 
 
-def _months(year: int, month: int, count: int) -> tuple[float, float] | None:
+def _month_span(year: int, month: int, count: int) -> tuple[float, float] | None:
     if not 1 <= month <= 12:
         return None
     after = year * 12 + month - 1 + count
-    start, end = _number(year, month, 1), _number(after // 12, after % 12 + 1, 1)
+    start, end = _day_number(year, month, 1), _day_number(after // 12, after % 12 + 1, 1)
     return None if start is None or end is None else (start, end)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from discreet.attack.locating.dates import read_period
 
 
-class Domain(StrEnum):
+class ComparisonKind(StrEnum):
     """How the values of a column are compared."""
 
     NUMBER = "number"
@@ -24,7 +24,7 @@ class Anything:
 
 
 @dataclass(frozen=True)
-class Range:
+class LabelRange:
     """Numbers, or days since 1970, between two ends that belong to it or not."""
 
     low: float = -math.inf
@@ -34,7 +34,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Mask:
+class LabelMask:
     """Text of which some characters are hidden, such as `476**` or `1968-**-**`."""
 
     pattern: re.Pattern[str]
@@ -42,13 +42,13 @@ class Mask:
 
 
 @dataclass(frozen=True)
-class Members:
+class LabelMembers:
     """One of a few values, such as `{flu, cold}`."""
 
     values: tuple[str, ...]
 
 
-Meaning = Anything | Range | Mask | Members
+Meaning = Anything | LabelRange | LabelMask | LabelMembers
 
 _NUMBER = r"[-+]?[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:(?<=\d)\.?|\.(?=\d))\d*\s?[kKmM]?"
 _TO = r"\s*(?:-|–|—|\.\.\.?|…|\bto\b|:)\s*"
@@ -93,14 +93,14 @@ MISSING = frozenset(
 SUSPICIOUS = r"[*\[\](){}<>≤≥,;|/–—…+]|\d\s*(?:-|to|:|\.\.)\s*\d|\d'?s$|[\dA-Za-z][Xx]+$|\b(?:or|and|over|under|above|below|at|up)\b"
 
 
-def read_label(label: str | None, domain: Domain) -> Meaning | None:
+def read_label(label: str | None, domain: ComparisonKind) -> Meaning | None:
     """Return what `label` may stand for in a column of `domain`; None for what only means itself.
 
-    >>> read_label("[30, 40)", Domain.NUMBER)
-    Range(low=30.0, high=40.0, has_low=True, has_high=False)
-    >>> read_label("{flu, cold}", Domain.TEXT)
-    Members(values=('flu', 'cold'))
-    >>> read_label("*", Domain.DATE)
+    >>> read_label("[30, 40)", ComparisonKind.NUMBER)
+    LabelRange(low=30.0, high=40.0, has_low=True, has_high=False)
+    >>> read_label("{flu, cold}", ComparisonKind.TEXT)
+    LabelMembers(values=('flu', 'cold'))
+    >>> read_label("*", ComparisonKind.DATE)
     Anything()
     """
     if label is None:
@@ -109,15 +109,15 @@ def read_label(label: str | None, domain: Domain) -> Meaning | None:
     if not text.strip("*") or text.casefold() in MISSING:
         return Anything()
     if found := _SET.fullmatch(text):
-        return Members(_parts(found["inside"]))
-    meaning = _date_label(text) if domain is Domain.DATE else read_range(text)
-    return meaning or _mask(text, domain) or _members(text, domain)
+        return LabelMembers(_split_members(found["inside"]))
+    meaning = _date_label(text) if domain is ComparisonKind.DATE else read_label_range(text)
+    return meaning or _read_mask(text, domain) or _read_members(text, domain)
 
 
-def read_number(text: str) -> float | None:
+def read_label_number(text: str) -> float | None:
     """Return the number that a text such as `20,000`, `$20K` or `-1.5` writes, or None.
 
-    >>> read_number("20K"), read_number("1,500.5"), read_number("n/a")
+    >>> read_label_number("20K"), read_label_number("1,500.5"), read_label_number("n/a")
     (20000.0, 1500.5, None)
     """
     text = text.strip()
@@ -129,69 +129,69 @@ def read_number(text: str) -> float | None:
     return float(re.sub(r"[^\d.+-]", "", text)) * scale
 
 
-def read_range(text: str) -> Range | None:
+def read_label_range(text: str) -> LabelRange | None:
     """Return the numbers that a label such as `[30, 40)`, `30-39`, `< 18` or `90+` spans, or None."""
     if found := _BRACKETED.fullmatch(text):
-        return _bracketed(found)
+        return _read_bracketed_range(found)
     if found := _RANGE.fullmatch(text):
-        return _dashed(found["low"], found["high"])
+        return _read_dashed_range(found["low"], found["high"])
     if found := _DECADE.fullmatch(text):
-        return Range(float(found[1]), float(found[1]) + 10, has_high=False)
+        return LabelRange(float(found[1]), float(found[1]) + 10, has_high=False)
     if found := _BELOW.fullmatch(text):
-        end = read_number(found["end"])
+        end = read_label_number(found["end"])
         has_high = found["sign"].lower() in ("<=", "≤", "at most", "up to")
-        return None if end is None else Range(high=end, has_high=has_high)
+        return None if end is None else LabelRange(high=end, has_high=has_high)
     if found := _ABOVE.fullmatch(text):
-        end = read_number(found["end"])
+        end = read_label_number(found["end"])
         has_low = found["sign"].lower() in (">=", "≥", "at least")
-        return None if end is None else Range(low=end, has_low=has_low)
+        return None if end is None else LabelRange(low=end, has_low=has_low)
     if found := _PLUS.fullmatch(text):
-        end = read_number(found["end"])
-        return None if end is None else Range(low=end)
+        end = read_label_number(found["end"])
+        return None if end is None else LabelRange(low=end)
     if found := _MINUS.fullmatch(text):
-        end = read_number(found["end"])
-        return None if end is None else Range(high=end)
+        end = read_label_number(found["end"])
+        return None if end is None else LabelRange(high=end)
     return None
 
 
-def _bracketed(found: re.Match[str]) -> Range | None:
+def _read_bracketed_range(found: re.Match[str]) -> LabelRange | None:
     inside = found["inside"]
     if dashed := _RANGE.fullmatch(inside):
-        return _dashed(dashed["low"], dashed["high"])
+        return _read_dashed_range(dashed["low"], dashed["high"])
     ends = _ENDS.fullmatch(inside)
     if ends is None:
         return None
-    low = read_number(ends["low"]) if ends["low"] else -math.inf
-    high = read_number(ends["high"]) if ends["high"] else math.inf
+    low = read_label_number(ends["low"]) if ends["low"] else -math.inf
+    high = read_label_number(ends["high"]) if ends["high"] else math.inf
     if low is None or high is None or low > high:
         return None
-    return Range(low, high, has_low=found["open"] == "[", has_high=found["close"] == "]")
+    return LabelRange(low, high, has_low=found["open"] == "[", has_high=found["close"] == "]")
 
 
-def _dashed(first: str, last: str) -> Range | None:
+def _read_dashed_range(first: str, last: str) -> LabelRange | None:
     """Return `30-39`: of whole numbers it means all that is counted as 39 in whole years."""
-    low, high = read_number(first), read_number(last)
+    low, high = read_label_number(first), read_label_number(last)
     if low is None or high is None or low > high:
         return None
     if low.is_integer() and high.is_integer():
-        return Range(low, high + 1, has_high=False)
-    return Range(low, high)
+        return LabelRange(low, high + 1, has_high=False)
+    return LabelRange(low, high)
 
 
-def _date_label(text: str) -> Range | None:
+def _date_label(text: str) -> LabelRange | None:
     period = read_period(text)
     if period is not None:
-        return Range(*period, has_high=False)
+        return LabelRange(*period, has_high=False)
     if found := _YEARS.fullmatch(text):
-        return _span(found["low"], found["high"])
+        return _read_date_range(found["low"], found["high"])
     if found := _BRACKETED.fullmatch(text):
         return _bracketed_dates(found)
     if found := _DATES.fullmatch(text):
-        return _span(found["low"], found["high"])
+        return _read_date_range(found["low"], found["high"])
     return _open_dates(text)
 
 
-def _bracketed_dates(found: re.Match[str]) -> Range | None:
+def _bracketed_dates(found: re.Match[str]) -> LabelRange | None:
     inside = _YEARS.fullmatch(found["inside"]) or _DATES.fullmatch(found["inside"])
     if inside is None:
         return None
@@ -201,15 +201,15 @@ def _bracketed_dates(found: re.Match[str]) -> Range | None:
     # An end that does not belong to the range is its first day, one that does is all of the period.
     start = low[0] if found["open"] == "[" else low[1]
     end = high[1] if found["close"] == "]" else high[0]
-    return Range(start, end, has_high=False)
+    return LabelRange(start, end, has_high=False)
 
 
-def _span(first: str, last: str) -> Range | None:
+def _read_date_range(first: str, last: str) -> LabelRange | None:
     low, high = read_period(first), read_period(last)
-    return None if low is None or high is None else Range(low[0], high[1], has_high=False)
+    return None if low is None or high is None else LabelRange(low[0], high[1], has_high=False)
 
 
-def _open_dates(text: str) -> Range | None:
+def _open_dates(text: str) -> LabelRange | None:
     for pattern, is_upper in ((_BELOW, True), (_MINUS, True), (_ABOVE, False), (_PLUS, False)):
         found = pattern.fullmatch(text)
         period = read_period(found["end"]) if found else None
@@ -217,29 +217,29 @@ def _open_dates(text: str) -> Range | None:
             continue
         sign = found.groupdict().get("sign", "").lower()
         if is_upper:
-            return Range(high=period[sign not in ("<", "under", "below")], has_high=False)
-        return Range(low=period[sign in (">", "over", "above")])
+            return LabelRange(high=period[sign not in ("<", "under", "below")], has_high=False)
+        return LabelRange(low=period[sign in (">", "over", "above")])
     return None
 
 
-def _mask(text: str, domain: Domain) -> Mask | None:
+def _read_mask(text: str, domain: ComparisonKind) -> LabelMask | None:
     """Return the mask in which hidden characters stand for any one; at the end they may be missing."""
     if "*" not in text and not _CROSSED.search(text):
         return None
-    if domain is Domain.DATE:
+    if domain is ComparisonKind.DATE:
         text = re.sub(r"[_/]", "-", text)
         kept = text = f"{text}-**-**" if len(text) == 4 else text
     else:
         kept = text.rstrip("*") if "*" in text else text.rstrip("Xx")
     letters = ("." if letter == "*" else re.escape(letter) for letter in kept)
     tail = f".{{0,{len(text) - len(kept)}}}"
-    return Mask(re.compile("".join(letters) + tail, re.IGNORECASE), len(text))
+    return LabelMask(re.compile("".join(letters) + tail, re.IGNORECASE), len(text))
 
 
-def _members(text: str, domain: Domain) -> Members | None:
-    parts = _parts(text)
-    return Members(parts) if domain is Domain.TEXT and len(parts) > 1 else None
+def _read_members(text: str, domain: ComparisonKind) -> LabelMembers | None:
+    parts = _split_members(text)
+    return LabelMembers(parts) if domain is ComparisonKind.TEXT and len(parts) > 1 else None
 
 
-def _parts(text: str) -> tuple[str, ...]:
+def _split_members(text: str) -> tuple[str, ...]:
     return tuple(part.strip("'\" ") for part in _BETWEEN.split(text) if part.strip("'\" "))

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.attack.locating.pairing import Link, numbered, pair
-from discreet.measure.encode import comparable
-from discreet.measure.subject import require_column
+from discreet.attack.locating.label_matches import LabelMatches
+from discreet.attack.locating.pairing import JoinColumn, add_row_numbers, pair_people
+from discreet.engines.engine import Column, Engine, Table
+from discreet.measure.encode import comparable_value
+from discreet.measure.roles import require_column
+from discreet.policy.hierarchy import Hierarchy
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.attack.locating.holding import Holding
-    from discreet.engines.engine import Column, Engine, Table
-    from discreet.policy.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownCombinations:
     """What the adversary knows: distinct combinations of values, kept on the engine.
 
     `relation` has `person` (a number from 1), `k0 … kn` (the values) and `people` (how many people of
@@ -49,13 +44,13 @@ class Located:
     person of `known` and every class whose labels may all stand for that person's values.
     """
 
-    known: Known
+    known: KnownCombinations
     release: Table
     on: tuple[tuple[Column, Column], ...]  # (known, released)
     classes: exp.Table
     members: exp.Table
     pairs: exp.Table
-    held: Mapping[str, Holding] = field(default_factory=dict[str, "Holding"])
+    held: Mapping[str, LabelMatches] = field(default_factory=dict[str, "LabelMatches"])
 
     @property
     def is_exact(self) -> bool:
@@ -63,7 +58,9 @@ class Located:
         return not any(one.generalized + one.suppressed + one.unread for one in self.held.values())
 
 
-def gather(table: Table, columns: Sequence[str], *, engine: Engine | None = None) -> Known:
+def gather_combinations(
+    table: Table, columns: Sequence[str], *, engine: Engine | None = None
+) -> KnownCombinations:
     """Return the distinct combinations of `columns` in a table of known people, numbered.
 
     Args:
@@ -73,30 +70,30 @@ def gather(table: Table, columns: Sequence[str], *, engine: Engine | None = None
 
     >>> from discreet.engines.connect import open_table
     >>> people = open_table(pa.table({"age": [31, 31, 47], "sex": ["F", "F", "M"]}))
-    >>> known = gather(people, ["age", "sex"])
+    >>> known = gather_combinations(people, ["age", "sex"])
     >>> people.engine.run(build.select(build.column("people"), source=known.relation)).num_rows
     2
     """
     found = tuple(require_column(table, name) for name in columns)
-    values = {f"k{index}": comparable(column, of="t") for index, column in enumerate(found)}
+    values = {f"k{index}": comparable_value(column, of="t") for index, column in enumerate(found)}
     grouped = build.select(
-        *(build.named(value, name) for name, value in values.items()),
-        build.named(build.count_rows(), "people"),
+        *(build.alias_as(value, name) for name, value in values.items()),
+        build.alias_as(build.count_star(), "people"),
         source=build.aliased_table(table.relation, "t"),
     ).group_by(*(value.copy() for value in values.values()))
     home = engine or table.engine
     if home is table.engine:
-        relation = home.keep(numbered(grouped, [*values, "people"], "person", home))
-        return Known(home, relation, found, table.label)
+        relation = home.keep(add_row_numbers(grouped, [*values, "people"], "person", home))
+        return KnownCombinations(home, relation, found, table.label)
     batches = list(table.engine.stream(grouped))
     there = home.load(pa.Table.from_batches(batches).to_reader())
     query = build.select(*(build.column(name) for name in (*values, "people")), source=there)
-    relation = home.keep(numbered(query, [*values, "people"], "person", home))
-    return Known(home, relation, found, table.label)
+    relation = home.keep(add_row_numbers(query, [*values, "people"], "person", home))
+    return KnownCombinations(home, relation, found, table.label)
 
 
 def locate(
-    known: Known,
+    known: KnownCombinations,
     release: Table,
     *,
     on: Mapping[str, str] | Sequence[str] | None = None,
@@ -124,12 +121,12 @@ def locate(
     Raises:
         WrongUsage: A column with a tolerance holds neither numbers nor dates.
     """
-    joined = _columns(known, release, on)
+    joined = _match_columns(known, release, on)
     released = [column for _, column in joined]
-    classes = _classes(release, released)
-    counted = _members(release, classes, released, members)
+    classes = _number_classes(release, released)
+    counted = _count_members(release, classes, released, members)
     links = [
-        Link(
+        JoinColumn(
             f"k{known.index(mine.name)}",
             f"l{index}",
             mine,
@@ -139,15 +136,15 @@ def locate(
         )
         for index, (mine, theirs) in enumerate(joined)
     ]
-    pairs, held = pair(
+    pairs, held = pair_people(
         known.engine, known.relation, classes, links, keeps_suppressed=keeps_suppressed
     )
     by_name = dict(zip((column.name for column in released), held, strict=False))
     return Located(known, release, joined, classes, counted, pairs, by_name)
 
 
-def _columns(
-    known: Known, release: Table, on: Mapping[str, str] | Sequence[str] | None
+def _match_columns(
+    known: KnownCombinations, release: Table, on: Mapping[str, str] | Sequence[str] | None
 ) -> tuple[tuple[Column, Column], ...]:
     names = [column.name for column in known.columns] if on is None else on
     pairs = names if isinstance(names, Mapping) else {name: name for name in names}
@@ -157,41 +154,41 @@ def _columns(
     )
 
 
-def _classes(release: Table, columns: Sequence[Column]) -> exp.Table:
-    values = {f"l{index}": comparable(column, of="t") for index, column in enumerate(columns)}
+def _number_classes(release: Table, columns: Sequence[Column]) -> exp.Table:
+    values = {f"l{index}": comparable_value(column, of="t") for index, column in enumerate(columns)}
     grouped = build.select(
-        *(build.named(value, name) for name, value in values.items()),
-        build.named(build.count_rows(), "rows"),
+        *(build.alias_as(value, name) for name, value in values.items()),
+        build.alias_as(build.count_star(), "rows"),
         source=build.aliased_table(release.relation, "t"),
     ).group_by(*(value.copy() for value in values.values()))
     names = [*values, "rows"]
-    return release.engine.keep(numbered(grouped, names, "class", release.engine))
+    return release.engine.keep(add_row_numbers(grouped, names, "class", release.engine))
 
 
-def _members(
+def _count_members(
     release: Table, classes: exp.Table, columns: Sequence[Column], members: Sequence[str]
 ) -> exp.Table:
     """Return how often each combination of the columns `members` is in each class."""
     if not members:
         return classes
     wanted = [require_column(release, name) for name in members]
-    values = {f"m{index}": comparable(column, of="t") for index, column in enumerate(wanted)}
+    values = {f"m{index}": comparable_value(column, of="t") for index, column in enumerate(wanted)}
     key = build.column("class", of="c")
     has_missing = _have_missing(release, classes, len(columns))
     agree = [
         condition
         for index, column in enumerate(columns)
         for condition in build.same_or_missing(
-            comparable(column, of="t"),
+            comparable_value(column, of="t"),
             build.column(f"l{index}", of="c"),
             has_missing=has_missing[index],
         )
     ]
     query = (
         build.select(
-            build.named(key, "class"),
-            *(build.named(value, name) for name, value in values.items()),
-            build.named(build.count_rows(), "rows"),
+            build.alias_as(key, "class"),
+            *(build.alias_as(value, name) for name, value in values.items()),
+            build.alias_as(build.count_star(), "rows"),
             source=build.aliased_table(release.relation, "t"),
         )
         .join(build.aliased_table(classes, "c"), on=build.all_of(agree))
@@ -203,8 +200,8 @@ def _members(
 def _have_missing(release: Table, classes: exp.Table, columns: int) -> list[bool]:
     known = [exp.Count(this=build.column(f"l{index}")) for index in range(columns)]
     query = build.select(
-        build.named(build.count_rows(), "all"),
-        *(build.named(count, f"l{index}") for index, count in enumerate(known)),
+        build.alias_as(build.count_star(), "all"),
+        *(build.alias_as(count, f"l{index}") for index, count in enumerate(known)),
         source=classes.copy(),
     )
     found = release.engine.run(query).to_pylist()[0]

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from discreet.attack.locating.label_matches import LabelMatches
 
-    from numpy.typing import NDArray
 
-    from discreet.attack.locating.holding import Holding
-
-    Numbers = NDArray[np.int64]
-    Pairs = tuple[Numbers, Numbers]
+Numbers = NDArray[np.int64]
+Pairs = tuple[Numbers, Numbers]
 
 _CELLS = 2**24  # candidate pairs, or cells of a table, that are held in memory at once
 _WORD = 64
 _ROOM = 2**62  # packed keys stay below, so that 64 bits hold them
 
 
-def match(people: Numbers, classes: Numbers, held: Sequence[Holding]) -> Pairs:
+def match_people(people: Numbers, classes: Numbers, held: Sequence[LabelMatches]) -> Pairs:
     """Return the pairs (row of `people`, row of `classes`) that agree in every column.
 
     Classes are taken by which of their labels stand for one atom only: on those columns people and
@@ -41,7 +40,7 @@ def match(people: Numbers, classes: Numbers, held: Sequence[Holding]) -> Pairs:
     found: list[Pairs] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for index, pattern in enumerate(patterns):
         rows = np.flatnonzero(group.ravel() == index)
-        part = _Part(people[known], classes[rows], singles[rows], pattern, tables)
+        part = _PatternPart(people[known], classes[rows], singles[rows], pattern, tables)
         found += [(known[firsts], rows[seconds]) for firsts, seconds in part.pairs()]
     firsts, seconds = (np.concatenate(side) for side in zip(*found, strict=True))
     return firsts, seconds
@@ -59,7 +58,7 @@ class _Labels:
     last: Numbers
 
     @staticmethod
-    def of(held: Holding) -> _Labels:
+    def of(held: LabelMatches) -> _Labels:
         first, last = held.atom_slices
         order = np.lexsort((first, held.owners))
         owners, first, last = held.owners[order], first[order], last[order]
@@ -96,7 +95,7 @@ class _Labels:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _PatternPart:
     """People, and the classes whose labels stand for one atom in the columns of `pattern`."""
 
     people: Numbers
@@ -136,7 +135,7 @@ class _Part:
                 agree = bits[0][people[:, 0]]
                 for j in range(1, len(bits)):
                     agree &= bits[j][people[:, j]]
-                firsts, seconds = _ones(agree)
+                firsts, seconds = _set_bits(agree)
                 yield firsts + top, seconds + left
 
 
@@ -150,7 +149,7 @@ class _Runs:
 
     @staticmethod
     def of(people: Numbers, classes: Numbers) -> _Runs:
-        groups, size = _packed(np.concatenate([people, classes]))
+        groups, size = _pack_keys(np.concatenate([people, classes]))
         order = np.argsort(groups[: len(people)], kind="stable")
         counts = np.bincount(groups[: len(people)], minlength=size)
         starts = np.cumsum(counts) - counts
@@ -174,7 +173,7 @@ class _Runs:
             yield self.people[np.repeat(self.starts[low:high], counts) + offset], seconds
 
 
-def _packed(keys: Numbers) -> tuple[Numbers, int]:
+def _pack_keys(keys: Numbers) -> tuple[Numbers, int]:
     """Return a number from 0 for each different row of keys, and how many there are."""
     packed = np.zeros(len(keys), np.int64)
     size = 1
@@ -188,7 +187,7 @@ def _packed(keys: Numbers) -> tuple[Numbers, int]:
     return groups, len(distinct)
 
 
-def _ones(bits: NDArray[np.uint64]) -> Pairs:
+def _set_bits(bits: NDArray[np.uint64]) -> Pairs:
     """Return rows and columns of the bits that are set."""
     rows, words = np.nonzero(bits)
     octets = np.ascontiguousarray(bits[rows, words]).view(np.uint8).reshape(-1, 8)

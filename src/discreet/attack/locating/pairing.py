@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.attack.locating.holding import Holding, hold
-from discreet.attack.locating.labels import Domain
-from discreet.attack.locating.matching import match
+from discreet.attack.locating.label_matches import LabelMatches, match_labels
+from discreet.attack.locating.labels import ComparisonKind
+from discreet.attack.locating.matching import match_people
 from discreet.engines.engine import Column, Engine, Kind
 from discreet.errors import WrongUsage
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.policy.hierarchy import Hierarchy
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.policy.hierarchy import Hierarchy
 
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 _COMPARED = (Kind.DATE, Kind.TIMESTAMP, Kind.BOOLEAN, Kind.TIME)
 
 
 @dataclass(frozen=True)
-class Link:
+class JoinColumn:
     """One column to join by: where it is on either side, and how far values may be apart."""
 
     key: str  # in the relation of what is known
@@ -51,7 +46,7 @@ class Link:
         """Return the condition that the values of `p` and `c` are equal, or near enough."""
         mine, theirs = build.column(self.key, of="p"), build.column(self.label, of="c")
         if self.mine.kind is Kind.TEXT and self.is_folded:
-            return exp.EQ(this=_folded(mine), expression=_folded(theirs))
+            return exp.EQ(this=_normalize_case(mine), expression=_normalize_case(theirs))
         if not self.within:
             return exp.EQ(this=mine, expression=theirs)
         step = exp.Literal.number(f"{self.within:f}".rstrip("0").rstrip("."))
@@ -66,41 +61,47 @@ class Link:
         return exp.Between(this=theirs, low=low, high=high)
 
 
-def pair(
+def pair_people(
     engine: Engine,
     known: exp.Table,
     classes: exp.Table,
-    links: Sequence[Link],
+    links: Sequence[JoinColumn],
     *,
     keeps_suppressed: bool,
-) -> tuple[exp.Table, tuple[Holding, ...]]:
+) -> tuple[exp.Table, tuple[LabelMatches, ...]]:
     """Return the pairs `person, class` whose values agree, and what labels were read for it.
 
     Labels are read only where a column holds text or the sides are of different kinds.
     """
     if all(link.is_plain for link in links):
-        return engine.keep(_equal(known, classes, links)), ()
+        return engine.keep(_equality_query(known, classes, links)), ()
     sides = [
-        _Side(link, _distinct(engine, known, link.key), _distinct(engine, classes, link.label))
+        _Side(
+            link,
+            _fetch_distinct_values(engine, known, link.key),
+            _fetch_distinct_values(engine, classes, link.label),
+        )
         for link in links
     ]
-    held = _hold(sides)
+    held = _match_column_labels(sides)
     if all(
         link.is_plain or _is_plain_text(link, one) for link, one in zip(links, held, strict=True)
     ):
         plain = [replace(side.link, is_folded=side.needs_folding) for side in sides]
-        return engine.keep(_equal(known, classes, plain)), tuple(held)
+        return engine.keep(_equality_query(known, classes, plain)), tuple(held)
     places = _Places(engine, known, classes, keeps_suppressed)
     return _through_labels(places, sides, held), tuple(held)
 
 
-def numbered(query: exp.Select, names: Sequence[str], number: str, engine: Engine) -> exp.Select:
+def add_row_numbers(
+    query: exp.Select, names: Sequence[str], number: str, engine: Engine
+) -> exp.Select:
     """Return the rows of `query` with a number each, from 1."""
     # Only Spark insists on an order, which costs a sort.
     order = exp.Order(expressions=[build.column(names[0])]) if engine.dialect == "spark" else None
     position = exp.Window(this=exp.RowNumber(), order=order)
     return build.select(
-        build.named(position, number),
+        build.alias_as(position, number),
         *(build.column(name) for name in names),
         source=build.subquery(query, "g"),
     )
@@ -110,7 +111,7 @@ def numbered(query: exp.Select, names: Sequence[str], number: str, engine: Engin
 class _Side:
     """A column's distinct values on both sides; a missing label is a label."""
 
-    link: Link
+    link: JoinColumn
     values: ArrowArray
     labels: ArrowArray
 
@@ -123,16 +124,16 @@ class _Side:
         folded = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
         return len(pc.unique(folded)) < len(pc.unique(texts))
 
-    def hold(self, *, missing_is_anything: bool) -> Holding:
+    def hold(self, *, missing_is_anything: bool) -> LabelMatches:
         """Return what the labels stand for."""
-        held = hold(
+        held = match_labels(
             self.values.drop_null(),
             self.labels,
             hierarchy=self.link.hierarchy,
             within=self.link.within,
             missing_is_anything=missing_is_anything,
         )
-        if self.link.within and held.domain is Domain.TEXT:
+        if self.link.within and held.domain is ComparisonKind.TEXT:
             raise WrongUsage(
                 f"Column '{self.link.mine.name}' holds text, which has no distance. Give a tolerance "
                 "to columns of numbers and dates only."
@@ -140,7 +141,7 @@ class _Side:
         return held
 
 
-def _hold(sides: Sequence[_Side]) -> list[Holding]:
+def _match_column_labels(sides: Sequence[_Side]) -> list[LabelMatches]:
     """Return what the labels of each column stand for; NULL is suppressed where others are."""
     held = [side.hold(missing_is_anything=False) for side in sides]
     if not any(_is_more(one) for one in held):
@@ -151,29 +152,31 @@ def _hold(sides: Sequence[_Side]) -> list[Holding]:
     ]
 
 
-def _is_more(held: Holding) -> bool:
+def _is_more(held: LabelMatches) -> bool:
     return held.generalized + held.suppressed + held.unread > 0
 
 
-def _is_plain_text(link: Link, held: Holding) -> bool:
+def _is_plain_text(link: JoinColumn, held: LabelMatches) -> bool:
     is_text = link.mine.kind is Kind.TEXT and link.theirs.kind is Kind.TEXT
-    return is_text and held.domain is Domain.TEXT and not _is_more(held)
+    return is_text and held.domain is ComparisonKind.TEXT and not _is_more(held)
 
 
-def _equal(known: exp.Table, classes: exp.Table, links: Sequence[Link]) -> exp.Select:
+def _equality_query(
+    known: exp.Table, classes: exp.Table, links: Sequence[JoinColumn]
+) -> exp.Select:
     """Return the pairs of people and classes whose values are equal, or near enough."""
     return build.select(
-        build.named(build.column("person", of="p"), "person"),
-        build.named(build.column("class", of="c"), "class"),
+        build.alias_as(build.column("person", of="p"), "person"),
+        build.alias_as(build.column("class", of="c"), "class"),
         source=build.aliased_table(known, "p"),
     ).join(build.aliased_table(classes, "c"), on=build.all_of(link.agree() for link in links))
 
 
-def _folded(value: exp.Expr) -> exp.Expr:
+def _normalize_case(value: exp.Expr) -> exp.Expr:
     return exp.Lower(this=exp.Trim(this=value))
 
 
-def _distinct(engine: Engine, relation: exp.Table, name: str) -> ArrowArray:
+def _fetch_distinct_values(engine: Engine, relation: exp.Table, name: str) -> ArrowArray:
     query = build.select(build.column(name), source=relation.copy()).distinct()
     return pa.chunked_array(engine.run(query)[name]).combine_chunks()
 
@@ -188,10 +191,12 @@ class _Places:
     keeps_suppressed: bool
 
 
-def _through_labels(places: _Places, sides: Sequence[_Side], held: Sequence[Holding]) -> exp.Table:
+def _through_labels(
+    places: _Places, sides: Sequence[_Side], held: Sequence[LabelMatches]
+) -> exp.Table:
     """Return the pairs of people and classes whose labels all hold the person's values."""
     engine = places.engine
-    people, combinations = _atoms(engine, places.known, sides, held)
+    people, combinations = _group_by_atoms(engine, places.known, sides, held)
     names = [f"l{index}" for index in range(len(sides))]
     query = build.select(*(build.column(name) for name in ("class", *names)), source=places.classes)
     found = engine.run(query)
@@ -207,27 +212,27 @@ def _through_labels(places: _Places, sides: Sequence[_Side], held: Sequence[Hold
         hidden = [np.isin(labels[:, j], one.hidden) for j, one in enumerate(held)]
         is_told = ~np.all(hidden, axis=0)
         labels, numbers = labels[is_told], numbers[is_told]
-    firsts, seconds = match(combinations, labels, held)
+    firsts, seconds = match_people(combinations, labels, held)
     matched = engine.load(
         pa.table({"combination": firsts + 1, "class": numbers[seconds]}).to_reader()
     )
     same = build.same(["combination"], "p", "m")
     return engine.keep(
         build.select(
-            build.named(build.column("person", of="p"), "person"),
-            build.named(build.column("class", of="m"), "class"),
+            build.alias_as(build.column("person", of="p"), "person"),
+            build.alias_as(build.column("class", of="m"), "class"),
             source=build.aliased_table(people, "p"),
         ).join(build.aliased_table(matched, "m"), on=same)
     )
 
 
-def _atoms(
-    engine: Engine, known: exp.Table, sides: Sequence[_Side], held: Sequence[Holding]
+def _group_by_atoms(
+    engine: Engine, known: exp.Table, sides: Sequence[_Side], held: Sequence[LabelMatches]
 ) -> tuple[exp.Table, NDArray[np.int64]]:
     """Return people by the combination of atoms their values are in, and the combinations."""
     names = [f"a{index}" for index in range(len(sides))]
     query = build.select(
-        build.named(build.column("person", of="p"), "person"),
+        build.alias_as(build.column("person", of="p"), "person"),
         source=build.aliased_table(known, "p"),
     )
     for name, side, one in zip(names, sides, held, strict=True):
@@ -237,20 +242,20 @@ def _atoms(
             on=exp.EQ(
                 this=build.column(side.link.key, of="p"), expression=build.column("value", of=name)
             ),
-        ).select(build.named(build.column("atom", of=name), name))
+        ).select(build.alias_as(build.column("atom", of=name), name))
     each = engine.keep(query)
     atoms = [build.column(name) for name in names]
     distinct = build.select(*atoms, source=each.copy()).distinct()
-    combinations = engine.keep(numbered(distinct, names, "combination", engine))
-    ordered = build.ordered(
+    combinations = engine.keep(add_row_numbers(distinct, names, "combination", engine))
+    ordered = build.order_nulls_last(
         build.select(*(atom.copy() for atom in atoms), source=combinations.copy()),
         [build.column("combination")],
     )
     found = engine.run(ordered)
     people = engine.keep(
         build.select(
-            build.named(build.column("person", of="p"), "person"),
-            build.named(build.column("combination", of="c"), "combination"),
+            build.alias_as(build.column("person", of="p"), "person"),
+            build.alias_as(build.column("combination", of="c"), "combination"),
             source=build.aliased_table(each, "p"),
         ).join(build.aliased_table(combinations, "c"), on=build.same(names, "p", "c"))
     )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attack.intervals import clopper_pearson
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FALSE_ALARMS = (0.01, 0.05)
 
@@ -51,10 +49,10 @@ class Hits:
         }
 
 
-def area(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> float:
+def area_under_curve(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> float:
     """Return the chance that a member scores higher than somebody else; ties count half.
 
-    >>> area(np.array([3.0, 2.0, 2.0, 1.0]), np.array([True, True, False, False]))
+    >>> area_under_curve(np.array([3.0, 2.0, 2.0, 1.0]), np.array([True, True, False, False]))
     0.875
     """
     members, others = int(is_member.sum()), int((~is_member).sum())
@@ -82,9 +80,9 @@ def hits_above(scores: NDArray[np.float64], is_member: NDArray[np.bool_], thresh
     return Hits(found, members, int(claims.sum()) - found, len(scores) - members)
 
 
-def evaluate(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> dict[str, Any]:
+def evaluate_scores(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> dict[str, Any]:
     """Return the area under the curve, and hits at 1 % and 5 % false alarms."""
-    found: dict[str, Any] = {"auc": area(scores, is_member)}
+    found: dict[str, Any] = {"auc": area_under_curve(scores, is_member)}
     for rate in FALSE_ALARMS:
         found[f"at_{100 * rate:.0f}_percent"] = hits_at(scores, is_member, rate).to_dict()
     return found

@@ -8,28 +8,23 @@ to a likelihood ratio; whoever is in the pool has pulled p a little towards them
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.attack.sparse.transactions import encode_column
-from discreet.engines.engine import Kind
+from discreet.engines.engine import ArrowTable, Kind, Table
 from discreet.errors import UnknownColumn, WrongUsage, did_you_mean
-from discreet.measure.subject import require_column
+from discreet.measure.roles import require_column
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import ArrowTable, Table
-
-    Reals: TypeAlias = NDArray[np.float64]
+Reals: TypeAlias = NDArray[np.float64]
 
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 _UNKNOWN_POOL = 1_000  # people that clip a frequency of 0, where nobody says how many there are
@@ -37,7 +32,7 @@ _BLOCK = 1 << 22  # cells of a matrix at once
 
 
 @dataclass(frozen=True)
-class Columns:
+class FrequencyColumns:
     """Which columns of a table of frequencies say what: attribute, its value, and the share."""
 
     item: str | None = None
@@ -64,7 +59,7 @@ class Marginals:
 
 
 @dataclass(frozen=True)
-class Membership:
+class MembershipScores:
     """What the frequencies say of each person: log likelihood ratio, its standard score, Homer's T."""
 
     names: ArrowArray | None
@@ -74,7 +69,7 @@ class Membership:
     attributes: int
 
 
-def read_marginals(published: Table, reference: Table, columns: Columns) -> Marginals:
+def read_marginals(published: Table, reference: Table, columns: FrequencyColumns) -> Marginals:
     """Return the cells that both tables have, with their shares.
 
     Raises:
@@ -97,7 +92,7 @@ def read_marginals(published: Table, reference: Table, columns: Columns) -> Marg
     )
 
 
-def clipped(shares: Reals, people: int | None, draws: int) -> Reals:
+def clip_shares(shares: Reals, people: int | None, draws: int) -> Reals:
     """Return shares away from 0 and 1: what nobody in the pool has, somebody may still have."""
     least = 0.5 / (draws * (people or _UNKNOWN_POOL) + 1)
     return np.clip(shares, least, 1 - least)
@@ -110,7 +105,7 @@ def score_alleles(
     *,
     sizes: tuple[int | None, int | None] = (None, None),
     names: ArrowArray | None = None,
-) -> Membership:
+) -> MembershipScores:
     """Return what frequencies say of people, a row of `counts` each, with 0, 1 or 2 per column.
 
     Args:
@@ -121,12 +116,12 @@ def score_alleles(
         names: The people's names.
     """
     draws = 2 if counts.size and np.nanmax(counts) > 1 else 1
-    p, r = clipped(pool, sizes[0], draws), clipped(reference, sizes[1], draws)
-    cells = _Alleles(p, r, mixed(p, r, sizes), draws)
+    p, r = clip_shares(pool, sizes[0], draws), clip_shares(reference, sizes[1], draws)
+    cells = _Alleles(p, r, mix_shares(p, r, sizes), draws)
     step = max(1, _BLOCK // max(len(p), 1))
     parts = [cells.score(counts[start : start + step]) for start in range(0, len(counts), step)]
     ratio, standard, homer = np.concatenate(parts, axis=1) if parts else np.zeros((3, 0))
-    return Membership(names, ratio, standard, homer, len(p))
+    return MembershipScores(names, ratio, standard, homer, len(p))
 
 
 @dataclass(frozen=True)
@@ -148,25 +143,25 @@ class _Alleles:
         ratio = np.nan_to_num(counts) @ (with_it - without) + self.draws * (known @ without)
         expected, spread = self.draws * (known @ mean), np.sqrt(self.draws * (known @ variance))
         standard = (ratio - expected) / np.where(spread > 0, spread, 1.0)
-        return np.stack([ratio, standard, self._homer(counts, known)])
+        return np.stack([ratio, standard, self._homer_statistic(counts, known)])
 
-    def _homer(self, counts: NDArray[np.float32], known: Reals) -> Reals:
+    def _homer_statistic(self, counts: NDArray[np.float32], known: Reals) -> Reals:
         """Return T = mean(D) / (sd(D) / sqrt(m)), D = |y - r| - |y - p|."""
         share = np.nan_to_num(counts) / self.draws
         distance = known * (np.abs(share - self.reference) - np.abs(share - self.pool))
         cells = np.maximum(known.sum(axis=1), 1)
         average, squares = distance.sum(axis=1) / cells, (distance**2).sum(axis=1) / cells
-        return _standardized(average, squares, cells)
+        return _standard_score(average, squares, cells)
 
 
 def score_values(
     table: Table, marginals: Marginals, *, sizes: tuple[int | None, int | None] = (None, None)
-) -> Membership:
+) -> MembershipScores:
     """Return what one-way marginals say of the people of a table, a row each."""
-    p, r = clipped(marginals.pool, sizes[0], 1), clipped(marginals.reference, sizes[1], 1)
-    gain, share = np.log(p / r), mixed(p, r, sizes)
+    p, r = clip_shares(marginals.pool, sizes[0], 1), clip_shares(marginals.reference, sizes[1], 1)
+    gain, share = np.log(p / r), mix_shares(p, r, sizes)
     sums: list[Reals] = []
-    people = _attributes(table, marginals.attributes.to_pylist())
+    people = _fetch_attributes(table, marginals.attributes.to_pylist())
     for name in marginals.attributes.to_pylist():
         mine = np.flatnonzero(np.asarray(pc.equal(marginals.items, name)))
         cells = pc.take(marginals.values, pa.array(mine))
@@ -175,15 +170,15 @@ def score_values(
         sums.append(_attribute_sums(place[codes], p[mine], r[mine], gain[mine], share[mine]))
     ratio, mean, variance, distance, squares, known = np.sum(sums, axis=0)
     cells = np.maximum(known, 1)
-    homer = _standardized(distance / cells, squares / cells, cells)
+    homer = _standard_score(distance / cells, squares / cells, cells)
     spread = np.sqrt(np.maximum(variance, 0.0))
     standard = (ratio - mean) / np.where(spread > 0, spread, 1.0)
-    return Membership(None, ratio, standard, homer, len(marginals.attributes))
+    return MembershipScores(None, ratio, standard, homer, len(marginals.attributes))
 
 
 def read_counts(table: Table, marginals: Marginals) -> NDArray[np.float32]:
     """Return how often each person, a row each, has each allele, a column each."""
-    people = _attributes(table, marginals.items.to_pylist())
+    people = _fetch_attributes(table, marginals.items.to_pylist())
     return np.column_stack([_as_counts(column) for column in people.columns])
 
 
@@ -204,7 +199,7 @@ def read_long_counts(
     return people, counts
 
 
-def mixed(p: Reals, r: Reals, sizes: tuple[int | None, int | None]) -> Reals:
+def mix_shares(p: Reals, r: Reals, sizes: tuple[int | None, int | None]) -> Reals:
     """Return the share in the population at large, from pool and reference together.
 
     Weighed by their sizes it is unbiased for people in neither; half and half is cautious when the
@@ -216,7 +211,7 @@ def mixed(p: Reals, r: Reals, sizes: tuple[int | None, int | None]) -> Reals:
     return (pool * p + reference * r) / (pool + reference)
 
 
-def _standardized(average: Reals, squares: Reals, cells: Reals) -> Reals:
+def _standard_score(average: Reals, squares: Reals, cells: Reals) -> Reals:
     deviation = np.sqrt(np.maximum(squares - average**2, 0.0))
     return average * np.sqrt(cells) / np.where(deviation > 0, deviation, 1.0)
 
@@ -240,7 +235,7 @@ def _attribute_sums(
     return np.where(place >= 0, rows[:, np.maximum(place, 0)], 0.0)
 
 
-def _read_shares(table: Table, columns: Columns) -> ArrowTable:
+def _read_shares(table: Table, columns: FrequencyColumns) -> ArrowTable:
     item = require_column(table, columns.item or table.columns[0].name)
     numbers = [column.name for column in table.columns if column.kind in _NUMBERS]
     name = columns.frequency or next(
@@ -253,11 +248,11 @@ def _read_shares(table: Table, columns: Columns) -> ArrowTable:
         raise WrongUsage(
             f"Column '{name}' of {table.label} holds {share.kind}; expected frequencies from 0 to 1."
         )
-    wanted = [build.named(build.column(item.name), "item")]
+    wanted = [build.alias_as(build.column(item.name), "item")]
     if columns.value is not None:
         value = require_column(table, columns.value)
-        wanted.append(build.named(build.column(value.name), "value"))
-    wanted.append(build.named(build.column(name), "share"))
+        wanted.append(build.alias_as(build.column(value.name), "value"))
+    wanted.append(build.alias_as(build.column(name), "share"))
     rows = table.engine.run(build.select(*wanted, source=table.relation.copy()))
     rows = rows.filter(pc.and_(pc.is_valid(rows["item"]), pc.is_valid(rows["share"])))
     shares = rows["share"].cast(pa.float64())
@@ -282,7 +277,7 @@ def _as_shares(rows: ArrowTable, table: Table, *, has_values: bool) -> ArrowTabl
     return pa.table({"item": joined["item"], "value": joined["value"], "share": shares})
 
 
-def _attributes(table: Table, names: Sequence[str]) -> ArrowTable:
+def _fetch_attributes(table: Table, names: Sequence[str]) -> ArrowTable:
     for name in names:
         if table.column(name) is None:
             near = did_you_mean(name, (column.name for column in table.columns))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attack.finding import Finding, make_finding
-from discreet.attack.membership.evaluation import Hits, evaluate, hits_above
+from discreet.attack.membership.evaluation import Hits, evaluate_scores, hits_above
 from discreet.attack.membership.marginals import (
-    Columns,
+    FrequencyColumns,
+    Marginals,
+    MembershipScores,
     read_counts,
     read_long_counts,
     read_marginals,
@@ -19,17 +22,12 @@ from discreet.attack.membership.marginals import (
     score_values,
 )
 from discreet.attack.sparse.transactions import encode_column
+from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.describe import counted, percent
-from discreet.measure.subject import require_column
+from discreet.measure.describe import format_count, format_percent
+from discreet.measure.roles import require_column
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.attack.membership.marginals import Marginals, Membership
-    from discreet.engines.engine import Table
 
 FALSE_ALARMS = 0.05  # among people who are not in the pool, of the adversary's own choosing
 _YES = ("true", "1", "yes", "y", "t", "in")
@@ -41,7 +39,7 @@ _REMEDY = (
 
 
 @dataclass(frozen=True)
-class People:
+class MembershipAttackOptions:
     """How the known people are written, and what else is known of the two tables of frequencies.
 
     Attributes:
@@ -64,8 +62,8 @@ def find_membership(
     known: Table,
     reference: Table,
     *,
-    columns: Columns | None = None,
-    people: People | None = None,
+    columns: FrequencyColumns | None = None,
+    people: MembershipAttackOptions | None = None,
 ) -> Finding:
     """Return who of `known` is told by published frequencies to be among the people behind them.
 
@@ -76,21 +74,21 @@ def find_membership(
         columns: Which columns of the frequencies say what.
         people: How the known people are written.
     """
-    columns, people = columns or Columns(), people or People()
+    columns, people = columns or FrequencyColumns(), people or MembershipAttackOptions()
     marginals = read_marginals(published, reference, columns)
-    scores = _scores(known, marginals, columns, people)
+    scores = _score_people(known, marginals, columns, people)
     is_member = read_truth(known, people) if people.truth else None
     threshold = NormalDist().inv_cdf(1 - FALSE_ALARMS)
     details: dict[str, Any] = {
         "attributes": scores.attributes,
         "tested": len(scores.ratio),
         "threshold": threshold,
-        **_theory(scores.attributes, people),
+        **_theoretical_power(scores.attributes, people),
     }
     if is_member is not None:
         details["absent"] = int((~is_member).sum())
-        details["likelihood_ratio"] = evaluate(scores.standard, is_member)
-        details["homer"] = evaluate(scores.homer, is_member)
+        details["likelihood_ratio"] = evaluate_scores(scores.standard, is_member)
+        details["homer"] = evaluate_scores(scores.homer, is_member)
     return membership_finding(
         published.label,
         scores.standard,
@@ -98,12 +96,12 @@ def find_membership(
         threshold=threshold,
         expected=FALSE_ALARMS,
         knowledge=(
-            f"{counted(scores.attributes, 'value', 'values')} of each person, and the frequencies in "
+            f"{format_count(scores.attributes, 'value', 'values')} of each person, and the frequencies in "
             f"a population without them ({reference.label})."
         ),
         remedy=_REMEDY,
         details=details,
-        example=_example(scores, is_member),
+        example=_build_example(scores, is_member),
     )
 
 
@@ -127,14 +125,14 @@ def membership_finding(  # noqa: PLR0913 -- the parts of a finding
     taken for members; `expected` stands in for control where it is not.
     """
     claimed = int((scores > threshold).sum())
-    by_chance = "" if expected is None else f"; {percent(expected)} would be by chance"
+    by_chance = "" if expected is None else f"; {format_percent(expected)} would be by chance"
     hits = hits_above(scores, is_member, threshold) if is_member is not None else None
     if hits is None:
         return make_finding(
             "membership",
             target=label,
             verdict=(
-                f"{claimed:,} of {counted(len(scores), 'person', 'people')} are claimed to be in "
+                f"{claimed:,} of {format_count(len(scores), 'person', 'people')} are claimed to be in "
                 f"{label}{by_chance}."
             ),
             targets=len(scores),
@@ -150,7 +148,7 @@ def membership_finding(  # noqa: PLR0913 -- the parts of a finding
     return make_finding(
         "membership",
         target=label,
-        verdict=_verdict(label, hits),
+        verdict=_word_verdict(label, hits),
         targets=hits.members,
         exposed=hits.found,
         claimed=claimed,
@@ -166,17 +164,17 @@ def membership_finding(  # noqa: PLR0913 -- the parts of a finding
     )
 
 
-def read_truth(table: Table, people: People) -> NDArray[np.bool_]:
+def read_truth(table: Table, people: MembershipAttackOptions) -> NDArray[np.bool_]:
     """Return who is in the pool, in the order of the people.
 
     Raises:
         WrongUsage: The column says anything but yes and no.
     """
     name = require_column(table, people.truth or "").name
-    wanted = [build.named(build.column(name), "truth")]
+    wanted = [build.alias_as(build.column(name), "truth")]
     if people.person is not None:
         person = require_column(table, people.person).name
-        wanted.append(build.named(build.column(person), "person"))
+        wanted.append(build.alias_as(build.column(person), "person"))
     rows = table.engine.run(build.select(*wanted, source=table.relation.copy()))
     found = says_yes(rows["truth"], name=name, label=table.label)
     if people.person is None:
@@ -198,7 +196,9 @@ def says_yes(column: ArrowArray, *, name: str, label: str) -> NDArray[np.bool_]:
     return np.array([word in _YES for word in words.to_pylist()], dtype=bool)[codes]
 
 
-def _scores(known: Table, marginals: Marginals, columns: Columns, people: People) -> Membership:
+def _score_people(
+    known: Table, marginals: Marginals, columns: FrequencyColumns, people: MembershipAttackOptions
+) -> MembershipScores:
     sizes = people.pool, people.reference
     if columns.value is not None:
         return score_values(known, marginals, sizes=sizes)
@@ -214,7 +214,7 @@ def _scores(known: Table, marginals: Marginals, columns: Columns, people: People
     return score_alleles(counts, marginals.pool, marginals.reference, sizes=sizes, names=names)
 
 
-def _theory(attributes: int, people: People) -> dict[str, float]:
+def _theoretical_power(attributes: int, people: MembershipAttackOptions) -> dict[str, float]:
     """Return what independent attributes allow, where sizes are known.
 
     Members are sqrt(m n_ref / (n (n + n_ref))) standard deviations ahead, which is sqrt(m / n) for an
@@ -227,14 +227,16 @@ def _theory(attributes: int, people: People) -> dict[str, float]:
     return {"auc_in_theory": NormalDist().cdf(power / 2**0.5)}
 
 
-def _verdict(label: str, hits: Hits) -> str:
+def _word_verdict(label: str, hits: Hits) -> str:
     return (
-        f"{percent(hits.rate)} of {counted(hits.members, 'person', 'people')} in {label} are told to be "
-        f"in it, and {percent(hits.false_rate)} of {hits.others:,} who are not."
+        f"{format_percent(hits.rate)} of {format_count(hits.members, 'person', 'people')} in {label} are told to be "
+        f"in it, and {format_percent(hits.false_rate)} of {hits.others:,} who are not."
     )
 
 
-def _example(scores: Membership, is_member: NDArray[np.bool_] | None) -> tuple[str, ...]:
+def _build_example(
+    scores: MembershipScores, is_member: NDArray[np.bool_] | None
+) -> tuple[str, ...]:
     if not len(scores.standard):
         return ()
     best = int(np.argmax(scores.standard))

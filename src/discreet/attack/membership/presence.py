@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.attack.locating.locate import gather, locate
-from discreet.attack.membership.evaluation import evaluate
+from discreet.attack.finding import Finding
+from discreet.attack.locating.locate import Located, gather_combinations, locate
+from discreet.attack.membership.evaluation import evaluate_scores
 from discreet.attack.membership.membership import membership_finding, says_yes
+from discreet.engines.engine import Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.encode import comparable
-from discreet.measure.subject import require_column
+from discreet.measure.encode import comparable_value
+from discreet.measure.roles import require_column
+from discreet.policy.hierarchy import Hierarchy
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.locating.locate import Located
-    from discreet.engines.engine import Table
-    from discreet.policy.hierarchy import Hierarchy
 
 SURE = 0.9
 MEMBER = "is in the source"
@@ -35,7 +30,7 @@ _REMEDY = (
 
 
 @dataclass(frozen=True)
-class Chances:
+class PresenceChances:
     """Everybody of a population by what a release says about their being in it.
 
     `people[i]` people have the chance `chances[i]`; `is_member` tells which of them are, if known.
@@ -92,7 +87,7 @@ def find_presence(
         "k_map": found.smallest,
     }
     if is_member is not None:
-        details["presence"] = evaluate(scores, is_member)
+        details["presence"] = evaluate_scores(scores, is_member)
     return membership_finding(
         release.label,
         scores,
@@ -116,27 +111,27 @@ def presence_of(
     on: Sequence[str],
     truth: str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-) -> Chances:
+) -> PresenceChances:
     """Return the chance of each person of a population to be in a release."""
     columns = [*on] if truth is None else [*on, truth]
-    known = gather(population, columns, engine=release.engine)
+    known = gather_combinations(population, columns, engine=release.engine)
     located = locate(known, release, on=list(on), hierarchies=hierarchies)
     engine = release.engine
-    rows = engine.run(_chances(located, truth_at=None if truth is None else len(on)))
+    rows = engine.run(_presence_query(located, truth_at=None if truth is None else len(on)))
     if not rows.num_rows:
         raise EmptySource(f"The population {population.label} has no rows. Name one with people.")
     smallest = engine.run(
         build.select(
-            build.named(exp.Min(this=build.column("among")), "smallest"),
-            source=build.subquery(_among(located), "a"),
+            build.alias_as(exp.Min(this=build.column("among")), "smallest"),
+            source=build.subquery(_population_per_class_query(located), "a"),
         )
     )["smallest"][0].as_py()
-    total = build.named(build.count_rows(), "rows")
+    total = build.alias_as(build.count_star(), "rows")
     count = engine.run(build.select(total, source=release.relation.copy()))["rows"][0].as_py()
     is_member = None
     if truth is not None:
         is_member = says_yes(rows["truth"], name=truth, label=population.label)
-    return Chances(
+    return PresenceChances(
         np.minimum(rows["chance"].to_numpy().astype(np.float64), 1.0),
         rows["people"].to_numpy().astype(np.int64),
         is_member,
@@ -152,21 +147,22 @@ def mark_members(population: Table, source: Table, *, person: str) -> Table:
     """
     mine, theirs = require_column(population, person), require_column(source, person)
     inside = (
-        build.select(build.named(comparable(theirs), "id"), source=source.relation.copy())
-        .where(exp.not_(build.is_null(comparable(theirs))))
+        build.select(build.alias_as(comparable_value(theirs), "id"), source=source.relation.copy())
+        .where(exp.not_(build.is_null(comparable_value(theirs))))
         .distinct()
     )
     others = [
-        build.named(build.column(column.name, of="t"), column.name) for column in population.columns
+        build.alias_as(build.column(column.name, of="t"), column.name)
+        for column in population.columns
     ]
     is_in = exp.not_(build.is_null(build.column("id", of="s")))
     query = build.select(
         *others,
-        build.named(exp.paren(is_in), MEMBER),
+        build.alias_as(exp.paren(is_in), MEMBER),
         source=build.aliased_table(population.relation, "t"),
     ).join(
         build.subquery(inside, "s"),
-        on=exp.EQ(this=comparable(mine, of="t"), expression=build.column("id", of="s")),
+        on=exp.EQ(this=comparable_value(mine, of="t"), expression=build.column("id", of="s")),
         join_type="left",
     )
     engine = population.engine
@@ -174,14 +170,14 @@ def mark_members(population: Table, source: Table, *, person: str) -> Table:
     return type(population)(engine, relation, engine.columns(relation), population.label)
 
 
-def _among(located: Located) -> exp.Select:
+def _population_per_class_query(located: Located) -> exp.Select:
     """Return how many people of the population fit each class."""
     key = build.column("class", of="p")
-    people = build.total(build.column("people", of="k"))
+    people = build.sum_integers(build.column("people", of="k"))
     return (
         build.select(
-            build.named(key, "class"),
-            build.named(people, "among"),
+            build.alias_as(key, "class"),
+            build.alias_as(people, "among"),
             source=build.aliased_table(located.pairs, "p"),
         )
         .join(build.aliased_table(located.known.relation, "k"), on=build.same(["person"], "p", "k"))
@@ -189,7 +185,7 @@ def _among(located: Located) -> exp.Select:
     )
 
 
-def _chances(located: Located, *, truth_at: int | None) -> exp.Select:
+def _presence_query(located: Located, *, truth_at: int | None) -> exp.Select:
     """Return people of the population with their chance: the sum of what each fitting class gives."""
     share = exp.Div(
         this=exp.cast(build.column("rows", of="c"), exp.DataType.Type.DOUBLE),
@@ -199,21 +195,27 @@ def _chances(located: Located, *, truth_at: int | None) -> exp.Select:
     key = build.column("person", of="p")
     each = (
         build.select(
-            build.named(key, "person"),
-            build.named(exp.Sum(this=share), "chance"),
+            build.alias_as(key, "person"),
+            build.alias_as(exp.Sum(this=share), "chance"),
             source=build.aliased_table(located.pairs, "p"),
         )
         .join(build.aliased_table(located.classes, "c"), on=build.same(["class"], "p", "c"))
-        .join(build.subquery(_among(located), "a"), on=build.same(["class"], "p", "a"))
+        .join(
+            build.subquery(_population_per_class_query(located), "a"),
+            on=build.same(["class"], "p", "a"),
+        )
         .group_by(key.copy())
     )
     chance = exp.Coalesce(
         this=build.column("chance", of="e"),
         expressions=[exp.cast(build.number(0), exp.DataType.Type.DOUBLE)],
     )
-    wanted = [build.named(chance, "chance"), build.named(build.column("people", of="k"), "people")]
+    wanted = [
+        build.alias_as(chance, "chance"),
+        build.alias_as(build.column("people", of="k"), "people"),
+    ]
     if truth_at is not None:
-        wanted.append(build.named(build.column(f"k{truth_at}", of="k"), "truth"))
+        wanted.append(build.alias_as(build.column(f"k{truth_at}", of="k"), "truth"))
     return build.select(*wanted, source=build.aliased_table(located.known.relation, "k")).join(
         build.subquery(each, "e"), on=build.same(["person"], "k", "e"), join_type="left"
     )

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import NormalDist, fmean, stdev
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sqlglot import exp
 
-from discreet.attack.finding import make_finding
-from discreet.attack.questions.outcomes import score, why_nothing
-from discreet.attack.questions.plans import both
-from discreet.measure.describe import percent
+from discreet.attack.finding import Finding, make_finding
+from discreet.attack.questions.interface import Interface
+from discreet.attack.questions.outcomes import explain_failure, score_results
+from discreet.attack.questions.people import TargetPerson
+from discreet.attack.questions.plans import conjunction_of
+from discreet.measure.describe import format_percent
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.questions.interface import Interface
-    from discreet.attack.questions.people import Person
 
 Way = Literal["repeated", "reworded"]
 _OPPOSITE: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -81,12 +77,12 @@ def rewordings(condition: exp.Expr) -> Iterator[exp.Expr]:
     yield condition.copy()
     first = next(iter(condition.find_all(*_OPPOSITE)), None)
     if first is not None:
-        yield from (_swapped(condition, first, other) for other in _same(first))
+        yield from (_replace_part(condition, first, other) for other in _reword_comparison(first))
     yield exp.not_(exp.not_(condition.copy()))
     number = 1
     while True:
         # A condition that holds for everybody, which no rule knows from one that does not.
-        yield both(exp.NEQ(this=_sum(number), expression=build.number(0)), condition)
+        yield conjunction_of(exp.NEQ(this=_sum(number), expression=build.number(0)), condition)
         number += 1
 
 
@@ -94,7 +90,7 @@ def _sum(number: int) -> exp.Expr:
     return exp.Add(this=build.number(number), expression=build.number(1))
 
 
-def _same(comparison: exp.Expr) -> list[exp.Expr]:
+def _reword_comparison(comparison: exp.Expr) -> list[exp.Expr]:
     left, right = comparison.this, comparison.expression
     kind = type(comparison)
     found: list[exp.Expr] = [
@@ -110,14 +106,14 @@ def _same(comparison: exp.Expr) -> list[exp.Expr]:
     return found
 
 
-def _swapped(condition: exp.Expr, old: exp.Expr, new: exp.Expr) -> exp.Expr:
+def _replace_part(condition: exp.Expr, old: exp.Expr, new: exp.Expr) -> exp.Expr:
     """Return the condition with one of its parts written in another way."""
     if condition is old:
         return new
     return condition.transform(lambda node: new if node == old else node)
 
 
-def average(
+def average_counts(
     interface: Interface, condition: exp.Expr, *, repeats: int, way: Way = "repeated"
 ) -> Averaged:
     """Return the mean of `repeats` counts of a condition, asked in the same or in other words."""
@@ -138,7 +134,7 @@ def average(
 
 def average_out(
     interface: Interface,
-    people: Sequence[Person],
+    people: Sequence[TargetPerson],
     *,
     condition: exp.Expr,
     repeats: int,
@@ -151,10 +147,10 @@ def average_out(
     """
     before, refused = interface.questions, interface.refusals
     found = [
-        average(interface, both(person.where, condition), repeats=repeats, way=way)
+        average_counts(interface, conjunction_of(person.where, condition), repeats=repeats, way=way)
         for person in people
     ]
-    scored = score(people, found, _is_right)
+    scored = score_results(people, found, _is_right)
     claimed = sum(result.mean is not None for _, result in scored.present)
     certainties = [result.certainty for result in found if result.certainty is not None]
     deviations = [result.deviation for result in found if result.answers > 1]
@@ -190,23 +186,23 @@ def average_out(
             "refusals": interface.refusals - refused,
             "ended_by": interface.ended or None,
         },
-        example=_example(interface, scored.present),
+        example=_build_example(interface, scored.present),
     )
-    return replace(finding, verdict=_verdict(finding, interface))
+    return replace(finding, verdict=_word_verdict(finding, interface))
 
 
-def _is_right(result: Averaged, person: Person) -> bool:
+def _is_right(result: Averaged, person: TargetPerson) -> bool:
     return result.mean is not None and (result.mean > 0.5) == bool(person.truth)
 
 
-def _verdict(found: Finding, interface: Interface) -> str:
+def _word_verdict(found: Finding, interface: Interface) -> str:
     people, repeats = f"{found.targets:,} people", found.details["repeats"]
     if not found.claimed:
         return f"Means tell nothing about {people}: {_why_refused(interface)}."
     if found.details["same_answer_each_time"]:
         return f"The same words get the same answer each time: {repeats:,} repeats tell no more than one."
     words = "the same words" if found.details["way"] == "repeated" else "other words each time"
-    sure = "" if found.certainty is None else f", and is {percent(found.certainty)} sure"
+    sure = "" if found.certainty is None else f", and is {format_percent(found.certainty)} sure"
     return (
         f"The mean of {repeats:,} answers, asked in {words}, is right about {found.correct:,} of "
         f"{people}{sure}."
@@ -215,10 +211,12 @@ def _verdict(found: Finding, interface: Interface) -> str:
 
 def _why_refused(interface: Interface) -> str:
     """Return why there are no answers to average."""
-    return why_nothing(interface) if interface.ended else "answers about one person are refused"
+    return explain_failure(interface) if interface.ended else "answers about one person are refused"
 
 
-def _example(interface: Interface, present: Sequence[tuple[Person, Averaged]]) -> tuple[str, ...]:
+def _build_example(
+    interface: Interface, present: Sequence[tuple[TargetPerson, Averaged]]
+) -> tuple[str, ...]:
     for person, result in present:
         if result.mean is not None and interface.transcript:
             bit, truth = int(result.mean > 0.5), int(bool(person.truth))

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from discreet.attack.questions.plans import negation
+from sqlglot import exp
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlglot import exp
-
-    from discreet.attack.questions.domains import Domain
-    from discreet.attack.questions.interface import Interface
+from discreet.attack.questions.domains import ColumnDomain
+from discreet.attack.questions.interface import Interface
+from discreet.attack.questions.plans import negation_of
 
 PROBES = 24  # thresholds tried on one column
 
@@ -27,7 +23,7 @@ class Crowd:
     of one domain are within each other.
     """
 
-    domain: Domain
+    domain: ColumnDomain
     place: int
     size: float
 
@@ -37,9 +33,9 @@ class Crowd:
         return self.domain.between(0, self.place)
 
 
-def crowds(
+def find_crowds(
     interface: Interface,
-    domains: Sequence[Domain],
+    domains: Sequence[ColumnDomain],
     *,
     window: tuple[float, float] | None = None,
     aim: float = 0.5,
@@ -50,7 +46,7 @@ def crowds(
     else breadth first. A refusal is information, too: beyond an answered threshold all further ones
     are too large, before it too small. A `window` of sizes leaves out those beyond it.
     """
-    searches = [_Search(domain, aim) for domain in domains]
+    searches = [_ThresholdSearch(domain, aim) for domain in domains]
     while searches and not interface.ended:
         for search in list(searches):
             crowd = search.probe(interface)
@@ -60,10 +56,10 @@ def crowds(
                 yield crowd
 
 
-class _Search:
+class _ThresholdSearch:
     """The search on one column: one threshold at a time."""
 
-    def __init__(self, domain: Domain, aim: float) -> None:
+    def __init__(self, domain: ColumnDomain, aim: float) -> None:
         self.domain, self.aim = domain, aim
         self._waiting = deque([(0, domain.size)])
         self._answered: int | None = None
@@ -83,10 +79,10 @@ class _Search:
         self._probes += 1
         size = interface.count(self.domain.between(0, place))
         if size is None:
-            self._refused(low, place, high)
+            self._defer_refused(low, place, high)
             return None
         crowd = Crowd(self.domain, place, size)
-        people = everybody(interface, crowd)
+        people = count_everybody(interface, crowd)
         if people is not None and size >= people:  # everybody: all larger thresholds are useless
             kept = [(start, end) for start, end in self._waiting if end <= place]
             self._waiting = deque([*kept, (low, place)])
@@ -100,17 +96,17 @@ class _Search:
         self._waiting.extendleft(reversed(sides))
         return crowd
 
-    def _refused(self, low: int, place: int, high: int) -> None:
+    def _defer_refused(self, low: int, place: int, high: int) -> None:
         sides = [(low, place), (place, high)]
         if self._answered is not None:
             sides = sides[1:] if place < self._answered else sides[:1]
         self._waiting.extend(sides)
 
 
-def everybody(interface: Interface, crowd: Crowd | None = None) -> float | None:
+def count_everybody(interface: Interface, crowd: Crowd | None = None) -> float | None:
     """Return how many people there are: asked, or the crowd and all who are not in it."""
     people = interface.count()
     if people is None and crowd is not None:
-        others = interface.count(negation(crowd.where))
+        others = interface.count(negation_of(crowd.where))
         return None if others is None else crowd.size + others
     return people

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.attack.finding import make_finding
-from discreet.attack.questions.elimination import PRIME, Certificate, determined
-from discreet.attack.questions.published import summed_columns, sums_of
+from discreet.attack.finding import Finding, make_finding
+from discreet.attack.questions.elimination import PRIME, Certificate, determine_unknowns
+from discreet.attack.questions.published import Sum, summed_columns, sums_of
+from discreet.engines.engine import Table
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.questions.published import Sum
-    from discreet.engines.engine import Table
 
 MOST_ATOMS = 300  # groups for which intervals are computed: each takes two linear programs
 TRIPLES = 60  # questions of which all threes are looked at for a short certificate
@@ -60,7 +53,7 @@ class Disclosed:
     widths: NDArray[np.float64] | None = None
 
 
-def audit(
+def audit_answers(
     questions: Sequence[exp.Select],
     table: Table,
     *,
@@ -83,10 +76,10 @@ def audit(
     sums, others = sums_of(questions, table, secrets=hidden)
     kinds: dict[str, list[Sum]] = {}
     for one in sums:
-        if _mentioned(one.summand, hidden):
+        if _is_mentioned(one.summand, hidden):
             kinds.setdefault(one.summand.sql(), []).append(one)
     found = [disclose(kind, table, bounds=bounds) for kind in kinds.values()]
-    return [_finding(one, table, others, hidden) for one in found]
+    return [_build_finding(one, table, others, hidden) for one in found]
 
 
 def disclose(
@@ -95,8 +88,8 @@ def disclose(
     """Return what sums of the same summand disclose about single people."""
     atoms = atoms_of(sums, table)
     single = set(np.flatnonzero(atoms.sizes == 1).tolist())
-    certain = [one for one in determined(atoms.members) if one.unknown in single]
-    short = _short(atoms, single)
+    certain = [one for one in determine_unknowns(atoms.members) if one.unknown in single]
+    short = _find_short_certificates(atoms, single)
     best = [short.get(one.unknown, one) for one in certain]
     is_plain = isinstance(sums[0].summand, exp.Column)
     widths = None
@@ -109,16 +102,16 @@ def atoms_of(sums: Sequence[Sum], table: Table) -> Atoms:
     """Return the groups of people whom no published answer tells apart."""
     names = [f"m{place}" for place in range(len(sums))]
     members = [
-        build.named(exp.func("COALESCE", exp.paren(one.where.copy()), exp.false()), name)
+        build.alias_as(exp.func("COALESCE", exp.paren(one.where.copy()), exp.false()), name)
         for one, name in zip(sums, names, strict=True)
     ]
     summand = exp.cast(exp.paren(sums[0].summand.copy()), "DOUBLE")
-    inner = build.select(*members, build.named(summand, "v"), source=table.relation.copy())
+    inner = build.select(*members, build.alias_as(summand, "v"), source=table.relation.copy())
     total = exp.func("COALESCE", exp.Sum(this=build.column("v")), build.number(0))
     query = build.select(
         *(build.column(name) for name in names),
-        build.named(build.count_rows(), "n"),
-        build.named(total, "t"),
+        build.alias_as(build.count_star(), "n"),
+        build.alias_as(total, "t"),
         source=build.subquery(inner, "rows"),
     ).group_by(*(build.column(name) for name in names))
     found = table.engine.run(query)
@@ -130,7 +123,7 @@ def atoms_of(sums: Sequence[Sum], table: Table) -> Atoms:
     )
 
 
-def _short(atoms: Atoms, single: set[int]) -> dict[int, Certificate]:
+def _find_short_certificates(atoms: Atoms, single: set[int]) -> dict[int, Certificate]:
     """Return certificates of one, two or three answers, which a reader can check by head.
 
     Sets are compared by sums of fixed odd numbers modulo the prime, and what agrees is checked.
@@ -185,12 +178,12 @@ def interval_widths(atoms: Atoms, bounds: tuple[float, float]) -> NDArray[np.flo
     return widths
 
 
-def _finding(
+def _build_finding(
     found: Disclosed, table: Table, others: Sequence[str], hidden: Sequence[str]
 ) -> Finding:
     people = int(found.atoms.sizes.sum())
     exposed = len(found.certificates)
-    what = _named(found.sums[0].summand, hidden)
+    what = _word_summand(found.sums[0].summand, hidden)
     lengths = [len(one.terms) for one in found.certificates]
     details: dict[str, object] = {
         "questions": len({one.question for one in found.sums}),
@@ -207,7 +200,7 @@ def _finding(
     return make_finding(
         "differencing",
         target=table.label,
-        verdict=_verdict(what, exposed, people, details),
+        verdict=_word_verdict(what, exposed, people, details),
         targets=people,
         exposed=exposed,
         certainty=1.0 if exposed else None,
@@ -215,11 +208,11 @@ def _finding(
         knowledge="The published answers, and who is in which of their groups.",
         remedy=REMEDY,
         details=details,
-        example=_example(found),
+        example=_build_example(found),
     )
 
 
-def _verdict(what: str, exposed: int, people: int, details: dict[str, object]) -> str:
+def _word_verdict(what: str, exposed: int, people: int, details: dict[str, object]) -> str:
     if not exposed:
         return f"{what} of none of {people:,} people follows from the {details['answers']} answers."
     whom = "1 person follows" if exposed == 1 else f"{exposed:,} of {people:,} people follow"
@@ -229,7 +222,7 @@ def _verdict(what: str, exposed: int, people: int, details: dict[str, object]) -
     )
 
 
-def _example(found: Disclosed) -> tuple[str, ...]:
+def _build_example(found: Disclosed) -> tuple[str, ...]:
     if not found.certificates:
         return ()
     shortest = min(found.certificates, key=lambda one: len(one.terms))
@@ -237,24 +230,24 @@ def _example(found: Disclosed) -> tuple[str, ...]:
     lines: list[str] = []
     for coefficient, place in shortest.terms:
         one = found.sums[place]
-        lines.append(f"{_signed(coefficient)} {answers[place]:,.10g}  {one.question}")
+        lines.append(f"{_format_coefficient(coefficient)} {answers[place]:,.10g}  {one.question}")
         if "GROUP BY" in one.question:
             lines.append(f"    for the group {one.where.sql(dialect='duckdb')}")
     lines.append(f"= {found.atoms.totals[shortest.unknown]:,.10g}, the number of one person")
     return tuple(lines)
 
 
-def _signed(coefficient: Fraction) -> str:
+def _format_coefficient(coefficient: Fraction) -> str:
     sign = "+" if coefficient > 0 else "-"
     return sign if abs(coefficient) == 1 else f"{sign} {abs(coefficient)} ×"
 
 
-def _named(summand: exp.Expr, hidden: Sequence[str]) -> str:
+def _word_summand(summand: exp.Expr, hidden: Sequence[str]) -> str:
     """Return what is learned in words that hold no value."""
     names = [column.name for column in summand.find_all(exp.Column) if column.name in hidden]
     listed = " and ".join(f"'{name}'" for name in dict.fromkeys(names))
     return listed if isinstance(summand, exp.Column) else f"What is counted of {listed}"
 
 
-def _mentioned(summand: exp.Expr, hidden: Sequence[str]) -> bool:
+def _is_mentioned(summand: exp.Expr, hidden: Sequence[str]) -> bool:
     return any(column.name in hidden for column in summand.find_all(exp.Column))

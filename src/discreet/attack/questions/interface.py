@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from discreet.engines.render import render
+from discreet.engines.render import render_sql
 from discreet.errors import BudgetExceeded, QuestionRefused
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Row: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Reply:
+class InterfaceReply:
     """What came back: rows, or a refusal with its reason."""
 
     rows: tuple[Row, ...] | None
@@ -40,11 +37,11 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TranscriptEntry:
     """One line of a transcript."""
 
     question: str
-    reply: Reply
+    reply: InterfaceReply
 
 
 class Interface:
@@ -73,8 +70,8 @@ class Interface:
         self.source = build.table(source) if isinstance(source, str) else source
         self.label = label or self.source.name
         self.dialect, self.budget = dialect, budget
-        self.transcript: list[Asked] = []
-        self._known: dict[str, Reply] = {}
+        self.transcript: list[TranscriptEntry] = []
+        self._known: dict[str, InterfaceReply] = {}
         self._ended = ""
 
     @property
@@ -94,17 +91,17 @@ class Interface:
             self._ended = "questions"
         return self._ended
 
-    def ask(self, question: exp.Query | str) -> Reply:
+    def ask(self, question: exp.Query | str) -> InterfaceReply:
         """Return the reply to a question, asked again even if it was asked before."""
         text = self.text(question)
         if self.ended:
-            return Reply(None, self.ended)
-        reply = self._reply(text)
-        self.transcript.append(Asked(text, reply))
+            return InterfaceReply(None, self.ended)
+        reply = self._request_reply(text)
+        self.transcript.append(TranscriptEntry(text, reply))
         self._known[text] = reply
         return reply
 
-    def recall(self, question: exp.Query | str) -> Reply:
+    def recall(self, question: exp.Query | str) -> InterfaceReply:
         """Return the last reply to a question, which is asked only if it is new."""
         text = self.text(question)
         return self._known[text] if text in self._known else self.ask(text)
@@ -120,7 +117,7 @@ class Interface:
     @staticmethod
     def aggregate(column: str | None) -> exp.Expr:
         """Return `SUM(column)`, or `COUNT(*)` without one."""
-        return build.count_rows() if column is None else exp.Sum(this=build.column(column))
+        return build.count_star() if column is None else exp.Sum(this=build.column(column))
 
     def question(self, aggregate: exp.Expr, where: exp.Expr | None = None) -> exp.Select:
         """Return `SELECT aggregate FROM source WHERE where`."""
@@ -129,29 +126,29 @@ class Interface:
 
     def text(self, question: exp.Query | str) -> str:
         """Return a question as it is sent."""
-        return question if isinstance(question, str) else render(question, dialect=self.dialect)
+        return question if isinstance(question, str) else render_sql(question, dialect=self.dialect)
 
-    def _reply(self, text: str) -> Reply:
+    def _request_reply(self, text: str) -> InterfaceReply:
         try:
             told = self._answer(text)
         except QuestionRefused as error:
-            return Reply(None, error.code)
+            return InterfaceReply(None, error.code)
         except BudgetExceeded as error:
             self._ended = error.code
-            return Reply(None, error.code)
-        return Reply(None, "dropped") if told is None else Reply(_rows(told))
+            return InterfaceReply(None, error.code)
+        return InterfaceReply(None, "dropped") if told is None else InterfaceReply(_read_rows(told))
 
 
-def _rows(told: object) -> tuple[Row, ...]:
+def _read_rows(told: object) -> tuple[Row, ...]:
     """Return numbers, sequences, mappings and Arrow tables alike as rows."""
     if hasattr(told, "to_pylist"):
         return tuple(tuple(row.values()) for row in told.to_pylist())  # pyright: ignore[reportAttributeAccessIssue]
     if isinstance(told, Sequence) and not isinstance(told, str):
-        return tuple(_row(item) for item in told)
-    return (_row(told),)
+        return tuple(_read_row(item) for item in told)
+    return (_read_row(told),)
 
 
-def _row(item: object) -> Row:
+def _read_row(item: object) -> Row:
     if isinstance(item, Mapping):
         return tuple(item.values())
     return tuple(item) if isinstance(item, Sequence) and not isinstance(item, str) else (item,)

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.attack.questions.interface import Interface
+from discreet.engines.engine import Table
 from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.sql import build
 from discreet.sql.bounded import TooLarge, parse_bounded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Table
 
 SIZE = "discreet_size"  # beside what was asked: how many rows it rests on
 Shape = Literal["laplace", "gaussian", "uniform"]
 
 
 @dataclass(frozen=True)
-class Noise:
+class LaboratoryNoise:
     """Noise of a shape: `scale` is Laplace's b, the Gaussian's sd, or the bound of uniform noise.
 
     Sticky noise belongs to the text of a question: the same text gets the same noise.
@@ -53,7 +49,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Rules:
+class LaboratoryRules:
     """What an interface does to answers.
 
     Attributes:
@@ -69,7 +65,7 @@ class Rules:
     allows_all: bool = True
     allows_most: bool = False
     step: float | None = None
-    noise: Noise | None = None
+    noise: LaboratoryNoise | None = None
     overlap: int | None = None
 
     def admits(self, size: int, people: int) -> bool:
@@ -80,12 +76,12 @@ class Rules:
 
 
 @dataclass
-class _Room:
+class _LaboratoryState:
     """What the laboratory remembers between questions."""
 
     table: Table
     name: str
-    rules: Rules
+    rules: LaboratoryRules
     chance: np.random.Generator
     people: int
     secret: bytes
@@ -94,7 +90,7 @@ class _Room:
 
 def laboratory(
     table: Table,
-    rules: Rules | None = None,
+    rules: LaboratoryRules | None = None,
     *,
     chance: np.random.Generator | None = None,
     budget: int | None = None,
@@ -105,20 +101,20 @@ def laboratory(
     >>> from sqlglot import parse_one
     >>> from discreet.engines.connect import open_table
     >>> people = open_table(pyarrow.table({"age": [41, 7, 33, 12]}))
-    >>> interface = laboratory(people, Rules(smallest=2))
+    >>> interface = laboratory(people, LaboratoryRules(smallest=2))
     >>> interface.count(), interface.count(parse_one("age > 40")), interface.refusals
     (4.0, None, 1)
     """
     name = PurePath(table.label).name.partition(".")[0] or "data"
     drawn = chance or np.random.default_rng()
-    counted = table.engine.run(build.select(build.count_rows(), source=table.relation.copy()))
+    counted = table.engine.run(build.select(build.count_star(), source=table.relation.copy()))
     people = int(counted.column(0)[0].as_py())
     if table.engine.name == "duckdb":  # a file is read once, not for each question
         kept = table.engine.keep(build.select(exp.Star(), source=table.relation.copy()))
         table = replace(table, relation=kept)
-    room = _Room(table, name, rules or Rules(), drawn, people, drawn.bytes(16))
+    room = _LaboratoryState(table, name, rules or LaboratoryRules(), drawn, people, drawn.bytes(16))
     return Interface(
-        lambda text: _answer(room, text),
+        lambda text: _answer_question(room, text),
         source=build.table(name),
         label=table.label,
         dialect=table.engine.dialect,
@@ -126,21 +122,21 @@ def laboratory(
     )
 
 
-def _answer(room: _Room, text: str) -> list[list[Any]]:
+def _answer_question(room: _LaboratoryState, text: str) -> list[list[Any]]:
     query = _read(room, text)
     asked = [item.alias_or_name for item in query.expressions]
-    query.select(build.named(build.count_rows(), SIZE), copy=False)
+    query.select(build.alias_as(build.count_star(), SIZE), copy=False)
     rows = [list(row.values()) for row in room.table.engine.run(query).to_pylist()]
     admitted = [row[:-1] for row in rows if room.rules.admits(int(row[-1]), room.people)]
     is_grouped = query.args.get("group") is not None
     if not admitted and not is_grouped:
         raise QuestionRefused("The answer rests on too few people, or on all but too few.")
     _require_little_overlap(room, query)
-    keys = _keys(query, asked) if is_grouped else set[int]()
-    return [_blurred(room, row, keys, f"{text}\n{index}") for index, row in enumerate(admitted)]
+    keys = _key_positions(query, asked) if is_grouped else set[int]()
+    return [_perturb_row(room, row, keys, f"{text}\n{index}") for index, row in enumerate(admitted)]
 
 
-def _read(room: _Room, text: str) -> exp.Select:
+def _read(room: _LaboratoryState, text: str) -> exp.Select:
     """Return the question about the table where it really is, whatever it calls it."""
     try:
         trees = parse_bounded(text, dialect=room.table.engine.dialect)
@@ -157,20 +153,20 @@ def _read(room: _Room, text: str) -> exp.Select:
     return tree
 
 
-def _keys(query: exp.Select, asked: Sequence[str]) -> set[int]:
+def _key_positions(query: exp.Select, asked: Sequence[str]) -> set[int]:
     """Return which columns of an answer are groups, and so are told as they are."""
     is_key = [item.find(exp.AggFunc) is None for item in query.expressions[: len(asked)]]
     return {index for index, key in enumerate(is_key) if key}
 
 
-def _require_little_overlap(room: _Room, query: exp.Select) -> None:
+def _require_little_overlap(room: _LaboratoryState, query: exp.Select) -> None:
     if room.rules.overlap is None:
         return
     where = query.args.get("where")
     member = exp.func("COALESCE", where.this.copy(), exp.false()) if where else exp.true()
     # Rows come in the order of the table, as nothing changes it between two questions.
     found = room.table.engine.run(
-        build.select(build.named(member, "is_in"), source=query.find(exp.Table).copy())  # pyright: ignore[reportOptionalMemberAccess]
+        build.select(build.alias_as(member, "is_in"), source=query.find(exp.Table).copy())  # pyright: ignore[reportOptionalMemberAccess]
     )
     rows = found.column(0).to_numpy(zero_copy_only=False).astype(bool)
     for earlier in room.answered:
@@ -180,18 +176,20 @@ def _require_little_overlap(room: _Room, query: exp.Select) -> None:
     room.answered.append(rows)
 
 
-def _blurred(room: _Room, row: list[Any], keys: set[int], text: str) -> list[Any]:
+def _perturb_row(room: _LaboratoryState, row: list[Any], keys: set[int], text: str) -> list[Any]:
     chance = room.chance
     if room.rules.noise is not None and room.rules.noise.sticky:
         digest = hashlib.blake2b(text.encode(), key=room.secret, digest_size=16).digest()
         chance = np.random.default_rng(int.from_bytes(digest))
     return [
-        value if index in keys or value is None else _number(float(value), room.rules, chance)
+        value
+        if index in keys or value is None
+        else _perturb_number(float(value), room.rules, chance)
         for index, value in enumerate(row)
     ]
 
 
-def _number(value: float, rules: Rules, chance: np.random.Generator) -> float:
+def _perturb_number(value: float, rules: LaboratoryRules, chance: np.random.Generator) -> float:
     if rules.noise is not None:
         value += rules.noise.draw(chance)
     return value if rules.step is None else round(value / rules.step) * rules.step

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from discreet.attack.finding import Finding
 
-    from discreet.attack.finding import Finding
+if TYPE_CHECKING:
     from discreet.attack.questions.interface import Interface
-    from discreet.attack.questions.people import Person
+    from discreet.attack.questions.people import TargetPerson
 
 Ended = TypeVar("Ended")
 FEW = 5  # of fewer people nobody can say whether claims are right by chance
 
 
 @dataclass(frozen=True)
-class Score(Generic[Ended]):
+class AttackScore(Generic[Ended]):
     """How an attack went with each person: those who are in the table, and the control group."""
 
-    present: tuple[tuple[Person, Ended], ...]
-    absent: tuple[tuple[Person, Ended], ...]
+    present: tuple[tuple[TargetPerson, Ended], ...]
+    absent: tuple[tuple[TargetPerson, Ended], ...]
     right: int
     control: float | None
 
 
-def score(
-    people: Sequence[Person],
+def score_results(
+    people: Sequence[TargetPerson],
     results: Sequence[Ended],
-    is_right: Callable[[Ended, Person], bool],
-) -> Score[Ended]:
+    is_right: Callable[[Ended, TargetPerson], bool],
+) -> AttackScore[Ended]:
     """Return how many results are right, of people who are there and, as a share, of the others."""
     pairs = list(zip(people, results, strict=True))
     present = tuple((person, result) for person, result in pairs if person.is_present)
     absent = tuple((person, result) for person, result in pairs if not person.is_present)
     hits = [is_right(result, person) for person, result in absent]
-    return Score(
+    return AttackScore(
         present,
         absent,
         right=sum(is_right(result, person) for person, result in present),
@@ -51,7 +51,7 @@ def is_more_than_chance(found: Finding) -> bool:
     return found.rate > 0 and (found.targets < FEW or is_many)
 
 
-def why_nothing(interface: Interface) -> str:
+def explain_failure(interface: Interface) -> str:
     """Return why an attack came to nothing."""
     if interface.ended == "questions":
         return "the adversary may ask no more questions"
@@ -60,7 +60,7 @@ def why_nothing(interface: Interface) -> str:
     return "no answer changes by one person"
 
 
-def told(found: Finding, interface: Interface, *, what: str, success: str) -> str:
+def word_outcome(found: Finding, interface: Interface, *, what: str, success: str) -> str:
     """Return a verdict: `success` if claims are right, else how they fail or why there are none."""
     right, targets = found.correct or 0, found.targets
     if is_more_than_chance(found):
@@ -71,4 +71,4 @@ def told(found: Finding, interface: Interface, *, what: str, success: str) -> st
             f"The adversary claims '{what}' of {found.claimed:,} of {targets:,} people and is right "
             f"about {right:,}, no more than by guessing: answers are too far from the truth."
         )
-    return f"'{what}' of none of {targets:,} people is learned: {why_nothing(interface)}."
+    return f"'{what}' of none of {targets:,} people is learned: {explain_failure(interface)}."

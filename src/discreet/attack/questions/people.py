@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from discreet.attack.questions.domains import equals
-from discreet.engines.engine import Kind
+from discreet.attack.questions.domains import column_equals
+from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import InvalidQuestion, UnknownColumn, WrongUsage, did_you_mean
 from discreet.sql import build
 from discreet.sql.bounded import parse_bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
-
-    from discreet.engines.engine import Column, Table
 
 
 @dataclass(frozen=True)
-class Person:
+class TargetPerson:
     """A condition that an adversary knows to hold for one person, and the truth about them.
 
     Attributes:
@@ -39,7 +36,7 @@ class Person:
     is_present: bool = True
 
 
-def read_condition(text: str, table: Table) -> exp.Expr:
+def read_person_condition(text: str, table: Table) -> exp.Expr:
     """Return a condition written in SQL, its columns those of `table`.
 
     Raises:
@@ -64,21 +61,21 @@ def read_condition(text: str, table: Table) -> exp.Expr:
     return tree
 
 
-def name_person(table: Table, where: exp.Expr, *, value: exp.Expr, group: int = 1) -> Person:
+def name_person(table: Table, where: exp.Expr, *, value: exp.Expr, group: int = 1) -> TargetPerson:
     """Return whom a condition is about, with the truth that the table has: of a group, the sum.
 
     Raises:
         WrongUsage: It holds for more people than `group`, of whom nobody is meant.
     """
-    found = _facts(table, exp.Sum if group > 1 else exp.Min, value, where=where)
+    found = _fetch_truth(table, exp.Sum if group > 1 else exp.Min, value, where=where)
     if found["n"] > group:
         raise WrongUsage(
             f"The condition holds for {found['n']:,} rows of {table.label}. Add what tells the "
             "person from the others."
         )
     if found["n"] >= 1:
-        return Person(where, found["v"])
-    return Person(where, None, is_present=False)
+        return TargetPerson(where, found["v"])
+    return TargetPerson(where, None, is_present=False)
 
 
 def draw_people(
@@ -89,17 +86,19 @@ def draw_people(
     people: int,
     absent: int,
     chance: np.random.Generator,
-) -> list[Person]:
+) -> list[TargetPerson]:
     """Return people drawn from the table, named by their values of `by`, and others who are not in it.
 
     Those who share these values with somebody are left out: no condition means only them.
     """
-    keys = [build.named(build.column(column.name), f"k{place}") for place, column in enumerate(by)]
-    told = build.named(exp.Min(this=value.copy()), "v")
+    keys = [
+        build.alias_as(build.column(column.name), f"k{place}") for place, column in enumerate(by)
+    ]
+    told = build.alias_as(exp.Min(this=value.copy()), "v")
     query = build.select(*keys, told, source=table.relation.copy())
     query = query.group_by(*(build.column(column.name) for column in by))
-    query = query.having(exp.EQ(this=build.count_rows(), expression=build.number(1)))
-    found = build.ordered(query, [build.column(column.name) for column in by])
+    query = query.having(exp.EQ(this=build.count_star(), expression=build.number(1)))
+    found = build.order_nulls_last(query, [build.column(column.name) for column in by])
     rows = table.engine.run(found)
     if rows.num_rows == 0:
         raise WrongUsage(
@@ -108,10 +107,14 @@ def draw_people(
         )
     chosen = chance.permutation(rows.num_rows)[:people]
     drawn = [list(row.values()) for row in rows.take(chosen).to_pylist()]
-    present = [Person(_named(by, row[:-1]), row[-1]) for row in drawn]
+    present = [TargetPerson(_identifying_condition(by, row[:-1]), row[-1]) for row in drawn]
     others = rows.take(chance.integers(0, rows.num_rows, absent)).to_pylist()
     invented = [
-        Person(_named(by, _invented(by, list(row.values()), number)), row["v"], is_present=False)
+        TargetPerson(
+            _identifying_condition(by, _invent_values(by, list(row.values()), number)),
+            row["v"],
+            is_present=False,
+        )
         for number, row in enumerate(others)
     ]
     return present + invented
@@ -119,26 +122,29 @@ def draw_people(
 
 def most_common_share(table: Table, value: exp.Expr) -> float:
     """Return how often the most common value is right: a guess that knows the population only."""
-    query = build.select(build.named(build.count_rows(), "n"), source=table.relation.copy())
+    query = build.select(build.alias_as(build.count_star(), "n"), source=table.relation.copy())
     counts = table.engine.run(query.group_by(value.copy())).column(0).to_numpy()
     return float(counts.max() / counts.sum()) if len(counts) else 0.0
 
 
-def _facts(
+def _fetch_truth(
     table: Table, aggregate: type[exp.Expr], value: exp.Expr, *, where: exp.Expr
 ) -> dict[str, Any]:
-    told = [build.named(build.count_rows(), "n"), build.named(aggregate(this=value.copy()), "v")]
+    told = [
+        build.alias_as(build.count_star(), "n"),
+        build.alias_as(aggregate(this=value.copy()), "v"),
+    ]
     query = build.select(*told, source=table.relation.copy()).where(where.copy())
     return table.engine.run(query).to_pylist()[0]
 
 
-def _named(by: Sequence[Column], values: Sequence[Any]) -> exp.Expr:
+def _identifying_condition(by: Sequence[Column], values: Sequence[Any]) -> exp.Expr:
     return build.all_of(
-        equals(column.name, value) for column, value in zip(by, values, strict=True)
+        column_equals(column.name, value) for column, value in zip(by, values, strict=True)
     )
 
 
-def _invented(by: Sequence[Column], row: list[Any], number: int) -> list[Any]:
+def _invent_values(by: Sequence[Column], row: list[Any], number: int) -> list[Any]:
     """Return the values of somebody like this one who does not exist."""
     first = row[0]
     if isinstance(first, (dt.date, dt.datetime)):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.attack.questions.interface import Interface
+from discreet.attack.questions.interface import Interface
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrackerPlan:
     """A question about a few people as a signed sum of questions about many.
 
     A term is a sign and a condition; no condition is everybody.
@@ -51,73 +48,78 @@ class Plan:
         return tuple(lines)
 
 
-def negation(condition: exp.Expr) -> exp.Expr:
+def negation_of(condition: exp.Expr) -> exp.Expr:
     """Return everybody else: where the condition is unknown, it does not hold."""
     known = exp.func("COALESCE", condition.copy(), exp.false())
     return exp.Not(this=known)
 
 
-def both(first: exp.Expr, second: exp.Expr) -> exp.Expr:
+def conjunction_of(first: exp.Expr, second: exp.Expr) -> exp.Expr:
     """Return the conjunction of two conditions."""
     return exp.and_(first.copy(), second.copy())
 
 
-def either(first: exp.Expr, second: exp.Expr) -> exp.Expr:
+def disjunction_of(first: exp.Expr, second: exp.Expr) -> exp.Expr:
     """Return the disjunction of two conditions."""
     return exp.or_(first.copy(), second.copy())
 
 
-def direct(person: exp.Expr) -> Plan:
+def direct_plan(person: exp.Expr) -> TrackerPlan:
     """Return the forbidden question itself."""
-    return Plan("direct", ((1, person),))
+    return TrackerPlan("direct", ((1, person),))
 
 
-def complement(person: exp.Expr) -> Plan:
+def complement_plan(person: exp.Expr) -> TrackerPlan:
     """Return everybody less everybody else."""
-    return Plan("complement", ((1, None), (-1, negation(person))))
+    return TrackerPlan("complement", ((1, None), (-1, negation_of(person))))
 
 
-def individual(person: exp.Expr) -> list[Plan]:
+def individual_plans(person: exp.Expr) -> list[TrackerPlan]:
     """Return q(A) - q(A and not B) for each condition A of a person who is A and B (Schlörer 1975)."""
-    parts = _conjuncts(person)
-    plans: list[Plan] = []
+    parts = _split_conjuncts(person)
+    plans: list[TrackerPlan] = []
     for index, broad in enumerate(parts):
         rest = [part for place, part in enumerate(parts) if place != index]
         if rest:
             others = exp.and_(*(part.copy() for part in rest))
             plans.append(
-                Plan("individual tracker", ((1, broad), (-1, both(broad, negation(others)))))
+                TrackerPlan(
+                    "individual tracker",
+                    ((1, broad), (-1, conjunction_of(broad, negation_of(others)))),
+                )
             )
     return plans
 
 
-def general(person: exp.Expr, tracker: exp.Expr, *, asks_all: bool) -> Plan:
+def general_plan(person: exp.Expr, tracker: exp.Expr, *, asks_all: bool) -> TrackerPlan:
     """Return q(C or T) + q(C or not T) - q(all), where q(all) may be q(T) + q(not T).
 
     With at most s people in C it is answered if k <= |T| and |T| + s <= N - k, and likewise for the
     rest (Denning, Denning & Schwartz 1979).
     """
-    other = negation(tracker)
+    other = negation_of(tracker)
     terms: list[tuple[int, exp.Expr | None]] = [
-        (1, either(person, tracker)),
-        (1, either(person, other)),
+        (1, disjunction_of(person, tracker)),
+        (1, disjunction_of(person, other)),
     ]
     terms += [(-1, None)] if asks_all else [(-1, tracker), (-1, other)]
-    return Plan("general tracker", tuple(terms))
+    return TrackerPlan("general tracker", tuple(terms))
 
 
-def double(person: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> Plan:
+def double_plan(person: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> TrackerPlan:
     """Return q(U) + q(C or T) - q(T) - q(U and not (C and T)) for T within U.
 
     With at most s people in C it is answered if k <= |T| <= N - k - s and k + s <= |U| <= N - k
     (Denning, Denning & Schwartz 1979).
     """
-    without = both(outer, negation(both(person, inner)))
-    terms = ((1, outer), (1, either(person, inner)), (-1, inner), (-1, without))
-    return Plan("double tracker", terms)
+    without = conjunction_of(outer, negation_of(conjunction_of(person, inner)))
+    terms = ((1, outer), (1, disjunction_of(person, inner)), (-1, inner), (-1, without))
+    return TrackerPlan("double tracker", terms)
 
 
-def first_that_works(plans: Sequence[Plan], interface: Interface) -> tuple[Plan, float] | None:
+def first_that_works(
+    plans: Sequence[TrackerPlan], interface: Interface
+) -> tuple[TrackerPlan, float] | None:
     """Return the first plan whose counts are all answered, and how many people it is about."""
     for plan in plans:
         told = plan.count(interface)
@@ -126,6 +128,6 @@ def first_that_works(plans: Sequence[Plan], interface: Interface) -> tuple[Plan,
     return None
 
 
-def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+def _split_conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     inner = condition.unnest()
     return list(inner.flatten()) if isinstance(inner, exp.And) else [inner]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
-from discreet.attack.questions.domains import equals
+from discreet.attack.questions.domains import column_equals
+from discreet.engines.engine import Table
 from discreet.errors import InvalidQuestion, UnknownColumn, did_you_mean
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from discreet.engines.engine import Table
 
 MOST = 1000  # answers, of which each group of a question is one
 
@@ -45,11 +42,11 @@ def read_questions(texts: Iterable[str], table: Table) -> list[exp.Select]:
         except SqlglotError:
             trees = [None]
         for number, tree in enumerate(trees, start=1):
-            found.append(_checked(tree, number, table))
+            found.append(_require_simple_select(tree, number, table))
     return found
 
 
-def _checked(tree: Any, number: int, table: Table) -> exp.Select:
+def _require_simple_select(tree: Any, number: int, table: Table) -> exp.Select:
     is_plain = isinstance(tree, exp.Select) and len(list(tree.find_all(exp.Query))) == 1
     if not is_plain or len(list(tree.find_all(exp.Table))) != 1:
         raise InvalidQuestion(
@@ -98,14 +95,14 @@ def sums_of(
     for question in questions:
         text = question.sql(dialect=table.engine.dialect)
         for aggregate in question.find_all(exp.AggFunc):
-            parts = _summand(aggregate)
+            parts = _read_summand(aggregate)
             if parts is None:
                 others.append(type(aggregate).__name__.upper())
                 continue
             summand, filters = parts
             sums += [
                 _sum(text, summand, [*conditions, *filters], secrets, aggregate)
-                for conditions in _groups(question, table)
+                for conditions in _group_conditions(question, table)
             ]
     if len(sums) > MOST:
         raise InvalidQuestion(
@@ -120,18 +117,18 @@ def summed_columns(questions: Sequence[exp.Select]) -> list[str]:
     names: dict[str, None] = {}
     for question in questions:
         for aggregate in question.find_all(exp.Sum, exp.Avg):
-            parts = _summand(aggregate)
+            parts = _read_summand(aggregate)
             found = parts[0].find_all(exp.Column) if parts else ()
             names |= dict.fromkeys(column.name for column in found)
     return list(names)
 
 
-def _summand(aggregate: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]] | None:
+def _read_summand(aggregate: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]] | None:
     """Return what an aggregate adds up, and where; None when it adds up nothing."""
     inner, around = aggregate.this, aggregate.parent
     if isinstance(around, exp.Window) or isinstance(inner, exp.Distinct):
         return None
-    filters = _conjuncts(around.expression.this) if isinstance(around, exp.Filter) else []
+    filters = _split_conjuncts(around.expression.this) if isinstance(around, exp.Filter) else []
     case = _single_case(inner)
     if isinstance(aggregate, exp.Count):
         if inner is None or isinstance(inner, (exp.Star, exp.Literal)):
@@ -155,39 +152,39 @@ def _single_case(inner: exp.Expr | None) -> tuple[list[exp.Expr], exp.Expr] | No
     if default is not None and not (default.is_number and float(default.name) == 0):
         return None
     only = inner.args["ifs"][0]
-    return _conjuncts(only.this), only.args["true"]
+    return _split_conjuncts(only.this), only.args["true"]
 
 
-def _groups(question: exp.Select, table: Table) -> list[list[exp.Expr]]:
+def _group_conditions(question: exp.Select, table: Table) -> list[list[exp.Expr]]:
     """Return the conditions of each answer: those of WHERE, and one for each key."""
     where = question.args.get("where")
-    base = _conjuncts(where.this) if where else []
+    base = _split_conjuncts(where.this) if where else []
     group = question.args.get("group")
     if group is None:
         return [base]
-    keys = [_key(key, question) for key in group.expressions]
+    keys = [_resolve_key(key, question) for key in group.expressions]
     if group.args.get("all"):
         keys = [item.unalias() for item in question.expressions if not item.find(exp.AggFunc)]
-    named = [build.named(key.copy(), f"k{place}") for place, key in enumerate(keys)]
+    named = [build.alias_as(key.copy(), f"k{place}") for place, key in enumerate(keys)]
     query = build.select(*named, source=table.relation.copy())
     query = query.where(*(part.copy() for part in base)).group_by(*(key.copy() for key in keys))
     rows = table.engine.run(query.limit(MOST + 1)).to_pylist()
     return [
-        [*base, *(_is(key, value) for key, value in zip(keys, row.values(), strict=True))]
+        [*base, *(_key_equals(key, value) for key, value in zip(keys, row.values(), strict=True))]
         for row in rows
     ]
 
 
-def _key(key: exp.Expr, question: exp.Select) -> exp.Expr:
+def _resolve_key(key: exp.Expr, question: exp.Select) -> exp.Expr:
     """Return what a key stands for: GROUP BY 1 is the first column of the answer."""
     if isinstance(key, exp.Literal) and key.is_int:
         key = question.expressions[int(key.this) - 1]
     return key.unalias()
 
 
-def _is(key: exp.Expr, value: Any) -> exp.Expr:
+def _key_equals(key: exp.Expr, value: Any) -> exp.Expr:
     place = key if isinstance(key, exp.Column) else exp.paren(key.copy())
-    return equals("x", value).transform(
+    return column_equals("x", value).transform(
         lambda node: place.copy() if isinstance(node, exp.Column) else node
     )
 
@@ -199,8 +196,8 @@ def _sum(
     secrets: Sequence[str],
     aggregate: exp.Expr,
 ) -> Sum:
-    hidden = [part for part in conditions if _mentions(part, secrets)]
-    public = [part for part in conditions if not _mentions(part, secrets)]
+    hidden = [part for part in conditions if _mentions_columns(part, secrets)]
+    public = [part for part in conditions if not _mentions_columns(part, secrets)]
     if hidden:
         test = build.all_of(part.copy() for part in hidden)
         chosen = exp.If(this=test, true=summand.copy())
@@ -209,10 +206,10 @@ def _sum(
     return Sum(text, summand, where, is_mean=isinstance(aggregate, exp.Avg))
 
 
-def _mentions(condition: exp.Expr, names: Sequence[str]) -> bool:
+def _mentions_columns(condition: exp.Expr, names: Sequence[str]) -> bool:
     return any(column.name in names for column in condition.find_all(exp.Column))
 
 
-def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+def _split_conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     inner = condition.unnest()
     return list(inner.flatten()) if isinstance(inner, exp.And) else [inner]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
-from discreet.attack.finding import make_finding
-from discreet.measure.describe import percent
+from discreet.attack.finding import Finding, make_finding
+from discreet.attack.questions.interface import Interface
+from discreet.engines.engine import Table
+from discreet.measure.describe import format_percent
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.questions.interface import Interface
-    from discreet.engines.engine import Table
 
 Key = tuple[Any, ...]
 
@@ -29,7 +25,7 @@ class Dominance:
     k: float = 0.85
 
 
-def small_groups(
+def find_small_groups(
     interface: Interface,
     table: Table,
     *,
@@ -42,20 +38,20 @@ def small_groups(
     `table` is what the interface answers about: it has the truth. A group of one tells its member's
     value to everybody, a group of two to the other member, who takes the own value off.
     """
-    told = _told(interface, by, value)
-    truth = _truth(table, by, value)
-    findings = [_small(interface, table, told, truth, value)]
+    told = _ask_groups(interface, by, value)
+    truth = _fetch_true_groups(table, by, value)
+    findings = [_find_groups_of_few(interface, table, told, truth, value)]
     if value is not None:
         rule = dominance or Dominance()
-        findings.append(_dominated(interface, table, by, value, rule, told))
+        findings.append(_find_dominated_sums(interface, table, by, value, rule, told))
     return findings
 
 
-def _told(
+def _ask_groups(
     interface: Interface, by: Sequence[str], value: str | None
 ) -> Mapping[Key, tuple[float, float | None]]:
     """Return the count and the sum that the interface tells of each group."""
-    reply = interface.recall(_grouped(interface.source, by, value))
+    reply = interface.recall(_groups_query(interface.source, by, value))
     width = len(by)
     return {
         row[:width]: (
@@ -66,10 +62,10 @@ def _told(
     }
 
 
-def _truth(
+def _fetch_true_groups(
     table: Table, by: Sequence[str], value: str | None
 ) -> Mapping[Key, tuple[int, float | None]]:
-    rows = table.engine.run(_grouped(table.relation, by, value)).to_pylist()
+    rows = table.engine.run(_groups_query(table.relation, by, value)).to_pylist()
     width = len(by)
     found: dict[Key, tuple[int, float | None]] = {}
     for row in rows:
@@ -79,16 +75,16 @@ def _truth(
     return found
 
 
-def _grouped(source: exp.Table, by: Sequence[str], value: str | None) -> exp.Select:
+def _groups_query(source: exp.Table, by: Sequence[str], value: str | None) -> exp.Select:
     keys = [build.column(name) for name in by]
-    wanted: list[exp.Expr] = [*keys, build.named(build.count_rows(), "discreet_n")]
+    wanted: list[exp.Expr] = [*keys, build.alias_as(build.count_star(), "discreet_n")]
     if value is not None:
-        wanted.append(build.named(exp.Sum(this=build.column(value)), "discreet_sum"))
+        wanted.append(build.alias_as(exp.Sum(this=build.column(value)), "discreet_sum"))
     query = build.select(*wanted, source=source.copy())
     return query.group_by(*(key.copy() for key in keys))
 
 
-def _small(
+def _find_groups_of_few(
     interface: Interface,
     table: Table,
     told: Mapping[Key, tuple[float, float | None]],
@@ -130,7 +126,7 @@ def _small(
             "make groups coarser (`discreet anonymize`); or answer with noise (`discreet ask`)."
         ),
         details=details,
-        example=_example(claimed, right, value),
+        example=_build_example(claimed, right, value),
     )
 
 
@@ -142,7 +138,7 @@ def _is_right(told: tuple[float, float | None], true: tuple[int, float | None] |
     return abs(told[1] - true[1]) < 0.5 or abs(told[1] - true[1]) <= 1e-9 * abs(true[1])
 
 
-def _example(
+def _build_example(
     claimed: Mapping[Key, tuple[float, float | None]], right: set[Key], value: str | None
 ) -> tuple[str, ...]:
     key = min((key for key in right), key=lambda key: (claimed[key][0], str(key)), default=None)
@@ -153,7 +149,7 @@ def _example(
     return (f"The group {', '.join(map(str, key))} has {count:g} people{tail}.",)
 
 
-def _dominated(
+def _find_dominated_sums(
     interface: Interface,
     table: Table,
     by: Sequence[str],
@@ -162,7 +158,7 @@ def _dominated(
     told: Mapping[Key, object],
 ) -> Finding:
     """Return the sums in which few people have nearly all, of those that are told."""
-    rows = table.engine.run(_ranked(table, by, value, rule)).to_pylist()
+    rows = table.engine.run(_dominance_query(table, by, value, rule)).to_pylist()
     cells = [tuple(row.values()) for row in rows]
     groups = [cell for cell in cells if cell[: len(by)] in told and cell[-2] > rule.n]
     unsafe = [cell for cell in groups if cell[-3] > 0 and cell[-1] > rule.k * cell[-3]]
@@ -171,7 +167,7 @@ def _dominated(
         "small-groups",
         target=table.label,
         verdict=(
-            f"In {len(unsafe):,} of {len(groups):,} groups the {people} more than {percent(rule.k)} of "
+            f"In {len(unsafe):,} of {len(groups):,} groups the {people} more than {format_percent(rule.k)} of "
             f"the sum of '{value}': the sum tells it nearly."
         ),
         targets=len(groups),
@@ -183,7 +179,7 @@ def _dominated(
     )
 
 
-def _ranked(table: Table, by: Sequence[str], value: str, rule: Dominance) -> exp.Select:
+def _dominance_query(table: Table, by: Sequence[str], value: str, rule: Dominance) -> exp.Select:
     """Return for each group its sum, its size, and what its n largest numbers add up to."""
     keys = [build.column(name) for name in by]
     size = exp.Abs(this=build.column(value))
@@ -194,17 +190,17 @@ def _ranked(table: Table, by: Sequence[str], value: str, rule: Dominance) -> exp
     )
     inner = build.select(
         *keys,
-        build.named(exp.cast(size, "DOUBLE"), "discreet_v"),
-        build.named(rank, "discreet_r"),
+        build.alias_as(exp.cast(size, "DOUBLE"), "discreet_v"),
+        build.alias_as(rank, "discreet_r"),
         source=table.relation.copy(),
     )
     number = build.column("discreet_v")
     top = exp.LTE(this=build.column("discreet_r"), expression=build.number(rule.n))
     largest = exp.Case(ifs=[exp.If(this=top, true=number.copy())], default=build.number(0))
-    totals: list[exp.Expr] = [exp.Sum(this=number), build.count_rows(), exp.Sum(this=largest)]
+    totals: list[exp.Expr] = [exp.Sum(this=number), build.count_star(), exp.Sum(this=largest)]
     totals = [exp.func("COALESCE", total, build.number(0)) for total in totals]
     return build.select(
         *(key.copy() for key in keys),
-        *(build.named(total, f"discreet_{place}") for place, total in enumerate(totals)),
+        *(build.alias_as(total, f"discreet_{place}") for place, total in enumerate(totals)),
         source=build.subquery(inner, "ranked"),
     ).group_by(*(key.copy() for key in keys))

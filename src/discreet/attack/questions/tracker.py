@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import NormalDist, fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.attack.finding import make_finding
-from discreet.attack.questions.crowds import Crowd, crowds, everybody
-from discreet.attack.questions.outcomes import score, told
+from sqlglot import exp
+
+from discreet.attack.finding import Finding, make_finding
+from discreet.attack.questions.crowds import Crowd, count_everybody, find_crowds
+from discreet.attack.questions.domains import ColumnDomain
+from discreet.attack.questions.interface import Interface
+from discreet.attack.questions.outcomes import score_results, word_outcome
+from discreet.attack.questions.people import TargetPerson
 from discreet.attack.questions.plans import (
-    Plan,
-    complement,
-    direct,
-    double,
+    TrackerPlan,
+    complement_plan,
+    direct_plan,
+    double_plan,
     first_that_works,
-    general,
-    individual,
+    general_plan,
+    individual_plans,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlglot import exp
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.questions.domains import Domain
-    from discreet.attack.questions.interface import Interface
-    from discreet.attack.questions.people import Person
 
 CROWDS = 8  # how many crowds are tried before the adversary gives up
 REMEDY = (
@@ -38,7 +34,7 @@ REMEDY = (
 
 
 @dataclass(frozen=True)
-class Known:
+class TrackerKnowledge:
     """What the adversary knows of the interface and of the people it is after.
 
     Attributes:
@@ -69,7 +65,7 @@ class Revealed:
         error: The standard error of `value`, where several trackers were averaged.
     """
 
-    plan: Plan | None = None
+    plan: TrackerPlan | None = None
     people: float | None = None
     value: float | None = None
     error: float | None = None
@@ -88,8 +84,8 @@ def reveal(
     person: exp.Expr,
     *,
     value: str,
-    domains: Sequence[Domain],
-    known: Known | None = None,
+    domains: Sequence[ColumnDomain],
+    known: TrackerKnowledge | None = None,
 ) -> Revealed:
     """Return the sum of `value` over the people that `person` holds for, by whatever is answered.
 
@@ -100,23 +96,23 @@ def reveal(
     >>> import pyarrow
     >>> from sqlglot import condition
     >>> from discreet.attack.questions.domains import make_range
-    >>> from discreet.attack.questions.laboratory import Rules, laboratory
+    >>> from discreet.attack.questions.laboratory import LaboratoryRules, laboratory
     >>> from discreet.engines.connect import open_table
     >>> ages, pay = list(range(20, 60)), list(range(1000, 41_000, 1000))
     >>> staff = open_table(pyarrow.table({"age": ages, "pay": pay}))
-    >>> interface = laboratory(staff, Rules(smallest=10))
+    >>> interface = laboratory(staff, LaboratoryRules(smallest=10))
     >>> found = reveal(interface, condition("age = 33"), value="pay",
     ...                domains=[make_range("age", 18, 67)])
     >>> found.plan.name, found.value, interface.questions
     ('general tracker', 14000.0, 9)
     """
-    knows = known or Known()
+    knows = known or TrackerKnowledge()
     if knows.trackers is not None:
-        return _averaged(interface, person, value=value, domains=domains, known=knows)
+        return _average_trackers(interface, person, value=value, domains=domains, known=knows)
     if knows.is_there:
-        return _unchecked(interface, person, value=value, known=knows)
-    found = first_that_works(_short(person, knows), interface)
-    found = found or _long(interface, person, domains, knows)
+        return _reveal_unchecked(interface, person, value=value, known=knows)
+    found = first_that_works(_plans_without_crowd(person, knows), interface)
+    found = found or _find_crowd_plan(interface, person, domains, knows)
     if found is None:
         return Revealed()
     plan, people = found
@@ -124,20 +120,22 @@ def reveal(
     return Revealed(plan, people, total, group=knows.group)
 
 
-def _unchecked(interface: Interface, person: exp.Expr, *, value: str, known: Known) -> Revealed:
-    for plan in _short(person, known):
+def _reveal_unchecked(
+    interface: Interface, person: exp.Expr, *, value: str, known: TrackerKnowledge
+) -> Revealed:
+    for plan in _plans_without_crowd(person, known):
         total = plan.total(interface, value)
         if total is not None:
             return Revealed(plan, None, total, group=known.group)
     return Revealed()
 
 
-def _short(person: exp.Expr, known: Known) -> list[Plan]:
+def _plans_without_crowd(person: exp.Expr, known: TrackerKnowledge) -> list[TrackerPlan]:
     """Return the plans that need no crowd."""
     plans = {
-        "direct": [direct(person)],
-        "complement": [complement(person)],
-        "individual": individual(person),
+        "direct": [direct_plan(person)],
+        "complement": [complement_plan(person)],
+        "individual": individual_plans(person),
     }
     ways = [way for way in known.ways if way in plans]
     if known.smallest is not None and known.smallest > known.group:  # bound to be refused
@@ -145,36 +143,36 @@ def _short(person: exp.Expr, known: Known) -> list[Plan]:
     return [plan for way in ways for plan in plans[way]]
 
 
-def _long(
-    interface: Interface, person: exp.Expr, domains: Sequence[Domain], known: Known
-) -> tuple[Plan, float] | None:
+def _find_crowd_plan(
+    interface: Interface, person: exp.Expr, domains: Sequence[ColumnDomain], known: TrackerKnowledge
+) -> tuple[TrackerPlan, float] | None:
     seen: list[Crowd] = []
     if "general" in known.ways:
-        found = _general(interface, person, domains, known, seen)
+        found = _find_general_tracker(interface, person, domains, known, seen)
         if found is not None:
             return found
     if "double" not in known.ways:
         return None
-    pairs = _nested(interface, domains, known, seen)
+    pairs = _nested_crowds(interface, domains, known, seen)
     return first_that_works(
-        [double(person, inner.where, outer.where) for inner, outer in pairs], interface
+        [double_plan(person, inner.where, outer.where) for inner, outer in pairs], interface
     )
 
 
-def _general(
+def _find_general_tracker(
     interface: Interface,
     person: exp.Expr,
-    domains: Sequence[Domain],
-    known: Known,
+    domains: Sequence[ColumnDomain],
+    known: TrackerKnowledge,
     seen: list[Crowd],
-) -> tuple[Plan, float] | None:
+) -> tuple[TrackerPlan, float] | None:
     """Return a general tracker that works; crowds that do not are put into `seen`."""
     people = interface.count()
-    window = _window(people, known)
+    window = _tracker_sizes(people, known)
     if window is not None and window[0] > window[1]:
         return None
-    for crowd in islice(crowds(interface, domains, window=window), CROWDS):
-        plan = general(person, crowd.where, asks_all=people is not None)
+    for crowd in islice(find_crowds(interface, domains, window=window), CROWDS):
+        plan = general_plan(person, crowd.where, asks_all=people is not None)
         count = plan.count(interface)
         if count is not None:
             return plan, count
@@ -182,7 +180,7 @@ def _general(
     return None
 
 
-def _window(people: float | None, known: Known) -> tuple[float, float] | None:
+def _tracker_sizes(people: float | None, known: TrackerKnowledge) -> tuple[float, float] | None:
     """Return the sizes of a general tracker, where the rule is known."""
     if people is None or known.smallest is None:
         return None
@@ -190,16 +188,19 @@ def _window(people: float | None, known: Known) -> tuple[float, float] | None:
     return edge, people - edge
 
 
-def _nested(
-    interface: Interface, domains: Sequence[Domain], known: Known, seen: Sequence[Crowd]
+def _nested_crowds(
+    interface: Interface,
+    domains: Sequence[ColumnDomain],
+    known: TrackerKnowledge,
+    seen: Sequence[Crowd],
 ) -> list[tuple[Crowd, Crowd]]:
     """Return pairs of crowds within each other, as far as the group is large from the middle."""
-    people = everybody(interface, seen[0] if seen else None)
+    people = count_everybody(interface, seen[0] if seen else None)
     away = known.group / people / 2 if people else 1 / 6
     pairs: list[tuple[Crowd, Crowd]] = []
     for domain in domains:
         inner, outer = (
-            list(islice(crowds(interface, [domain], aim=aim), CROWDS))
+            list(islice(find_crowds(interface, [domain], aim=aim), CROWDS))
             for aim in (0.5 - away, 0.5 + away)
         )
         pairs += [(low, high) for low in inner for high in outer if low.place < high.place]
@@ -211,18 +212,26 @@ def _nested(
     return sorted(pairs, key=lambda pair: pair[0].size - pair[1].size)[:CROWDS]
 
 
-def _averaged(
-    interface: Interface, person: exp.Expr, *, value: str, domains: Sequence[Domain], known: Known
+def _average_trackers(
+    interface: Interface,
+    person: exp.Expr,
+    *,
+    value: str,
+    domains: Sequence[ColumnDomain],
+    known: TrackerKnowledge,
 ) -> Revealed:
     """Return the mean over many trackers, whose errors differ; the total of all is asked for none.
 
     It would be the same number in each, and its error would not be averaged out.
     """
-    start = next(crowds(interface, domains, window=_window(interface.count(), known)), None)
+    start = next(
+        find_crowds(interface, domains, window=_tracker_sizes(interface.count(), known)), None
+    )
     if start is None:
         return Revealed()
     plans = [
-        general(person, crowd.where, asks_all=False) for crowd in around(start, known.trackers or 1)
+        general_plan(person, crowd.where, asks_all=False)
+        for crowd in neighboring_crowds(start, known.trackers or 1)
     ]
     totals = [plan.total(interface, value) for plan in plans]
     given = [total for total in totals if total is not None]
@@ -234,7 +243,7 @@ def _averaged(
     return Revealed(plan, None, fmean(given), error, group=known.group)
 
 
-def around(crowd: Crowd, count: int) -> list[Crowd]:
+def neighboring_crowds(crowd: Crowd, count: int) -> list[Crowd]:
     """Return `count` crowds, or as many as there are, with thresholds around that of `crowd`."""
     size = crowd.domain.size
     stride = max(1, size // (4 * count))
@@ -243,7 +252,7 @@ def around(crowd: Crowd, count: int) -> list[Crowd]:
     return [replace(crowd, place=place) for place in places if 0 < place < size]
 
 
-def is_right(revealed: Revealed, truth: Any) -> bool:
+def is_claim_right(revealed: Revealed, truth: Any) -> bool:
     """Return whether a claim is the truth: the nearest whole number of a whole truth."""
     if not revealed.is_claim or revealed.value is None or truth is None:
         return False
@@ -255,11 +264,11 @@ def is_right(revealed: Revealed, truth: Any) -> bool:
 
 def track(
     interface: Interface,
-    people: Sequence[Person],
+    people: Sequence[TargetPerson],
     *,
     value: str,
-    domains: Sequence[Domain],
-    known: Known | None = None,
+    domains: Sequence[ColumnDomain],
+    known: TrackerKnowledge | None = None,
     baseline: float | None = None,
     attack: str = "tracker",
 ) -> Finding:
@@ -268,14 +277,16 @@ def track(
         reveal(interface, person.where, value=value, domains=domains, known=known)
         for person in people
     ]
-    scored = score(people, found, lambda result, person: is_right(result, person.truth))
+    scored = score_results(
+        people, found, lambda result, person: is_claim_right(result, person.truth)
+    )
     claimed = sum(result.is_claim for _, result in scored.present)
     errors = [
         abs(result.value - float(person.truth))
         for person, result in scored.present
         if result.value is not None and person.truth is not None
     ]
-    methods = _methods(found)
+    methods = _count_methods(found)
     details = {
         "methods": methods,
         "mean_absolute_error": fmean(errors) if errors else None,
@@ -295,7 +306,7 @@ def track(
         correct=scored.right,
         baseline=baseline,
         control=scored.control,
-        certainty=_certainty(found),
+        certainty=_mean_certainty(found),
         queries=interface.questions,
         knowledge=(
             "What tells the person from everybody else, such as the name, and the range or the "
@@ -303,22 +314,22 @@ def track(
         ),
         remedy=REMEDY,
         details=details,
-        example=_example(interface, scored.present, value),
+        example=_build_example(interface, scored.present, value),
     )
     way = f" ({', '.join(methods)})" if methods else ""
     success = (
         f"revealed exactly by {interface.questions:,} questions{way}, with "
         f"{interface.refusals:,} of them refused"
     )
-    return replace(finding, verdict=told(finding, interface, what=value, success=success))
+    return replace(finding, verdict=word_outcome(finding, interface, what=value, success=success))
 
 
-def _methods(found: Sequence[Revealed]) -> dict[str, int]:
+def _count_methods(found: Sequence[Revealed]) -> dict[str, int]:
     names = [result.plan.name for result in found if result.plan is not None]
     return {name: names.count(name) for name in sorted(set(names))}
 
 
-def _certainty(found: Sequence[Revealed]) -> float | None:
+def _mean_certainty(found: Sequence[Revealed]) -> float | None:
     """Return the chance that an average is nearest to the truth, by its own standard error."""
     errors = [result.error for result in found if result.is_claim and result.error]
     if not errors:
@@ -326,8 +337,8 @@ def _certainty(found: Sequence[Revealed]) -> float | None:
     return fmean(2 * NormalDist().cdf(0.5 / error) - 1 for error in errors)
 
 
-def _example(
-    interface: Interface, present: Sequence[tuple[Person, Revealed]], value: str
+def _build_example(
+    interface: Interface, present: Sequence[tuple[TargetPerson, Revealed]], value: str
 ) -> tuple[str, ...]:
     for person, result in present:
         if result.plan is None or result.value is None:

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.attack.finding import make_finding
+from discreet.attack.finding import Finding, make_finding
 from discreet.attack.intervals import wilson
-from discreet.attack.reconstruction.belief import Belief, fit, guess
-from discreet.attack.reconstruction.equations import equations
-from discreet.attack.reconstruction.exhaustive import consistent, most_central, wrong_at_most
+from discreet.attack.questions.interface import Interface
+from discreet.attack.reconstruction.belief import NoiseBelief, fit_bits, guess_bits
+from discreet.attack.reconstruction.equations import center_equations
+from discreet.attack.reconstruction.exhaustive import consistent_tables, most_central, wrong_at_most
 from discreet.attack.reconstruction.limit import expected_accuracy, stopping_noise
-from discreet.attack.reconstruction.questions import choose_questions
+from discreet.attack.reconstruction.questions import (
+    GroupQuestions,
+    Roster,
+    Subsets,
+    choose_questions,
+)
 from discreet.errors import WrongUsage
-from discreet.measure.describe import percent
+from discreet.measure.describe import format_percent
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.questions.interface import Interface
-    from discreet.attack.reconstruction.questions import Questions, Roster, Subsets
-
-    Step = Callable[[str, int, int], None]
+Step = Callable[[str, int, int], None]
 
 PER_PERSON = 4  # questions, where nobody says how many
 # Shares of people in a group, tried in turn with so many questions, where answers are coarse.
@@ -47,7 +46,7 @@ STOPPED = (
 
 
 @dataclass(frozen=True)
-class Told:
+class AnsweredGroups:
     """Groups that were answered, what was answered, and how many were asked for."""
 
     groups: NDArray[np.bool_]
@@ -68,12 +67,12 @@ class Recovered:
 
 def ask_groups(
     interface: Interface,
-    questions: Questions,
+    questions: GroupQuestions,
     *,
     value: exp.Expr,
     at_once: int = 1,
     step: Step | None = None,
-) -> Told:
+) -> AnsweredGroups:
     """Return how many of each group have `value`, as far as the interface answers.
 
     A question may hold several counts at once, where the interface looks at none of them alone.
@@ -83,7 +82,7 @@ def ask_groups(
     places = range(0)
     for start in range(0, questions.count, at_once):
         places = range(start, min(start + at_once, questions.count))
-        told = _counts(interface, questions, places, value)
+        told = _ask_counts(interface, questions, places, value)
         if told is not None:
             answers += told
             answered += places
@@ -91,23 +90,25 @@ def ask_groups(
             break
         if step is not None:
             step("questions", places.stop, questions.count)
-    example = _shown(interface, questions, value, answered[0], answers[0]) if answered else ""
+    example = (
+        _question_text(interface, questions, value, answered[0], answers[0]) if answered else ""
+    )
     told = np.array(answers, np.float64)
-    return Told(questions.groups[answered], told, places.stop, example)
+    return AnsweredGroups(questions.groups[answered], told, places.stop, example)
 
 
-def _counts(
-    interface: Interface, questions: Questions, places: range, value: exp.Expr
+def _ask_counts(
+    interface: Interface, questions: GroupQuestions, places: range, value: exp.Expr
 ) -> list[float] | None:
     """Return the counts of some groups, or None when refused."""
     if len(places) == 1:
         where = build.all_of([value.copy(), questions.condition(places[0])])
-        told = interface.ask(interface.question(build.count_rows(), where)).number
+        told = interface.ask(interface.question(build.count_star(), where)).number
         return None if told is None else [told]
     counts = [
-        build.named(
+        build.alias_as(
             exp.Filter(
-                this=build.count_rows(), expression=exp.Where(this=questions.condition(place))
+                this=build.count_star(), expression=exp.Where(this=questions.condition(place))
             ),
             f"c{place}",
         )
@@ -118,16 +119,16 @@ def _counts(
     return None if not rows else [float(count or 0) for count in rows[0]]
 
 
-def recover(told: Told, belief: Belief) -> Recovered:
+def recover_bits(told: AnsweredGroups, belief: NoiseBelief) -> Recovered:
     """Return the likeliest bits by the estimator that fits the noise.
 
     >>> groups = np.random.default_rng(1).random((40, 10)) < 0.5
     >>> bits = np.arange(10) % 3 == 0
-    >>> bool((recover(Told(groups, groups @ bits.astype(float)), Belief()).bits == bits).all())
+    >>> bool((recover_bits(AnsweredGroups(groups, groups @ bits.astype(float)), NoiseBelief()).bits == bits).all())
     True
     """
-    system = equations(told.groups)
-    found = fit(system, told.answers, belief)
+    system = center_equations(told.groups)
+    found = fit_bits(system, told.answers, belief)
     people, questions = system.people, system.questions
     is_bounded = bool(np.isfinite(found.spread))
     noise = found.spread / 2 * float(np.sqrt(questions - people - 1)) if is_bounded else None
@@ -138,18 +139,18 @@ def recover(told: Told, belief: Belief) -> Recovered:
     }
     # Answers that are all the same tell nothing, and fit perfectly.
     if noise is None or np.ptp(told.answers) == 0:
-        return Recovered(guess(found), found.method, details)
+        return Recovered(guess_bits(found), found.method, details)
     expected = expected_accuracy(people=people, questions=questions, noise=noise)
-    return Recovered(guess(found), found.method, {**details, "expected": expected}, expected)
+    return Recovered(guess_bits(found), found.method, {**details, "expected": expected}, expected)
 
 
-def recover_exhaustively(told: Told, *, error: float) -> Recovered:
+def recover_exhaustively(told: AnsweredGroups, *, error: float) -> Recovered:
     """Return the most central of all tables that are within `error` of every answer.
 
     Raises:
         WrongUsage: No table is: answers err by more than that.
     """
-    tables = consistent(told.groups, told.answers, error=error)
+    tables = consistent_tables(told.groups, told.answers, error=error)
     if not len(tables):
         raise WrongUsage(
             f"No table is within {error:g} of all answers: they err by more. Assume a larger error, "
@@ -166,7 +167,7 @@ def recover_exhaustively(told: Told, *, error: float) -> Recovered:
     return Recovered(most_central(tables), "exhaustive", details, same / people)
 
 
-def reconstruct(  # noqa: PLR0913 -- whom, what, how, and what is true
+def reconstruct_bits(  # noqa: PLR0913 -- whom, what, how, and what is true
     interface: Interface,
     roster: Roster,
     *,
@@ -174,7 +175,7 @@ def reconstruct(  # noqa: PLR0913 -- whom, what, how, and what is true
     truth: NDArray[np.bool_] | None = None,
     questions: int | None = None,
     subsets: Subsets = "hash",
-    belief: Belief | None = None,
+    belief: NoiseBelief | None = None,
     absent: Roster | None = None,
     at_once: int = 1,
     chance: np.random.Generator,
@@ -212,15 +213,15 @@ def reconstruct(  # noqa: PLR0913 -- whom, what, how, and what is true
             f"{interface.label} answered none of {told.asked} questions: there is nothing to solve. Ask "
             "for other groups with --subsets, or for fewer with --questions."
         )
-    known = belief or Belief()
+    known = belief or NoiseBelief()
     if subsets == "all" and known.error is None:
         raise WrongUsage("To try every table, say how far answers can be off: --assume uniform:5.")
     if subsets == "all":
         found = recover_exhaustively(told, error=known.error or 0.0)
     else:
-        found = recover(told, known)
+        found = recover_bits(told, known)
     told = replace(told, asked=told.asked + piloted)
-    return _finding(interface.label, roster, found, told, truth=truth, piloted=piloted)
+    return _build_finding(interface.label, roster, found, told, truth=truth, piloted=piloted)
 
 
 def _telling_share(
@@ -249,11 +250,11 @@ def _telling_share(
     return best[1], asked
 
 
-def _finding(
+def _build_finding(
     target: str,
     roster: Roster,
     found: Recovered,
-    told: Told,
+    told: AnsweredGroups,
     *,
     truth: NDArray[np.bool_] | None,
     piloted: int,
@@ -277,7 +278,7 @@ def _finding(
     return make_finding(
         "reconstruction",
         target=target,
-        verdict=_verdict(people, exposed, answered, is_stopped=is_stopped),
+        verdict=_word_verdict(people, exposed, answered, is_stopped=is_stopped),
         targets=people,
         exposed=exposed,
         claimed=people,
@@ -289,7 +290,7 @@ def _finding(
         interval=(exposed / people, exposed / people) if is_proof else None,
         queries=told.asked,
         details=details,
-        example=_example(told, roster, bits, truth),
+        example=_build_example(told, roster, bits, truth),
     )
 
 
@@ -298,8 +299,8 @@ def _is_chance(people: int, right: int, baseline: float) -> bool:
     return wilson(right, people)[0] <= baseline
 
 
-def _verdict(people: int, exposed: int, answered: int, *, is_stopped: bool) -> str:
-    share = percent(exposed / people)
+def _word_verdict(people: int, exposed: int, answered: int, *, is_stopped: bool) -> str:
+    share = format_percent(exposed / people)
     if is_stopped:
         return (
             f"From {answered:,} counts of groups an outsider guesses {share} of {people:,} people's "
@@ -311,8 +312,8 @@ def _verdict(people: int, exposed: int, answered: int, *, is_stopped: bool) -> s
     )
 
 
-def _example(
-    told: Told, roster: Roster, bits: NDArray[np.bool_], truth: NDArray[np.bool_] | None
+def _build_example(
+    told: AnsweredGroups, roster: Roster, bits: NDArray[np.bool_], truth: NDArray[np.bool_] | None
 ) -> tuple[str, ...]:
     """Return one question and what was worked out about one person with the secret."""
     hits = np.flatnonzero(bits) if truth is None else np.flatnonzero(bits & truth)
@@ -323,10 +324,10 @@ def _example(
     return tuple(lines)
 
 
-def _shown(
-    interface: Interface, questions: Questions, value: exp.Expr, place: int, answer: float
+def _question_text(
+    interface: Interface, questions: GroupQuestions, value: exp.Expr, place: int, answer: float
 ) -> str:
     where = build.all_of([value.copy(), questions.condition(place)])
-    text = interface.text(interface.question(build.count_rows(), where))
+    text = interface.text(interface.question(build.count_star(), where))
     shown = text if len(text) <= 300 else f"{text[:300]} …"
     return f"{shown} → {answer:g}"

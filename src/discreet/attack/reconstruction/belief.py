@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.reconstruction.estimate import box_least_squares, spread
+from discreet.attack.reconstruction.equations import Equations
+from discreet.attack.reconstruction.estimate import box_least_squares, estimate_deviation
 from discreet.attack.reconstruction.splitting import chebyshev, least_absolute
 from discreet.errors import WrongUsage, did_you_mean
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.reconstruction.equations import Equations
-
-    Estimator = Callable[[Equations, NDArray[Any]], NDArray[np.float64]]
+Estimator = Callable[[Equations, NDArray[Any]], NDArray[np.float64]]
 
 # The estimator that loses least under each noise; measured in docs/attacks/reconstruction.md.
 FITTING = {
@@ -39,7 +35,7 @@ _FLAT, _PEAKED = -0.5, 1.0
 
 
 @dataclass(frozen=True)
-class Belief:
+class NoiseBelief:
     """The shape of noise: one of `FITTING` or unknown, with its bound where it has one."""
 
     shape: str = UNKNOWN
@@ -55,11 +51,11 @@ class Fit:
     spread: float
 
 
-def read_belief(text: str) -> Belief:
+def read_belief(text: str) -> NoiseBelief:
     """Return what is written as `gaussian`, `uniform:5`, `laplace`, `outliers` or `unknown`.
 
     >>> read_belief("uniform:5")
-    Belief(shape='uniform', error=5.0)
+    NoiseBelief(shape='uniform', error=5.0)
     """
     shape, colon, bound = text.strip().lower().partition(":")
     if shape not in {*FITTING, UNKNOWN}:
@@ -73,25 +69,25 @@ def read_belief(text: str) -> Belief:
             f"'{text}' is no noise. Write gaussian, uniform:5 (its bound), laplace, outliers or "
             "unknown."
         )
-    return Belief(shape, error)
+    return NoiseBelief(shape, error)
 
 
-def fit(system: Equations, answers: NDArray[Any], belief: Belief) -> Fit:
+def fit_bits(system: Equations, answers: NDArray[Any], belief: NoiseBelief) -> Fit:
     """Return the estimate of everybody's bit by the estimator that fits the noise.
 
     Where the noise is unknown, what least squares leaves shows its shape.
     """
     estimate = box_least_squares(system, answers)
     method = FITTING.get(belief.shape) or _shown_by(system, answers, estimate)
-    deviation = spread(system, answers, estimate)
+    deviation = estimate_deviation(system, answers, estimate)
     if method != "least squares":
         estimate = _ESTIMATORS[method](system, answers)
         # Wild answers swell what least squares leaves, not what this one does.
-        deviation = min(deviation, spread(system, answers, estimate, is_robust=True))
+        deviation = min(deviation, estimate_deviation(system, answers, estimate, is_robust=True))
     return Fit(estimate, method, deviation)
 
 
-def guess(found: Fit) -> NDArray[np.bool_]:
+def guess_bits(found: Fit) -> NDArray[np.bool_]:
     """Return the likelier bit of each person, given the estimate and the share of all.
 
     Where noise drowns the estimate, that is the commoner bit for everybody: no attack need do worse

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import WrongUsage
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _ROWS_AT_ONCE = 4096
 
@@ -80,10 +78,10 @@ def product(matrix: NDArray[np.float32], vector: NDArray[np.float64]) -> NDArray
     return np.einsum("ij,j->i", matrix, vector.astype(np.float32)).astype(np.float64)
 
 
-def equations(groups: NDArray[np.bool_]) -> Equations:
+def center_equations(groups: NDArray[np.bool_]) -> Equations:
     """Return the equations of `groups`, a row of people per question.
 
-    >>> system = equations(np.array([[True, False], [True, True]]))
+    >>> system = center_equations(np.array([[True, False], [True, True]]))
     >>> system.sides(np.array([1, 2])).tolist()
     [2.0, 4.0]
     """

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.reconstruction.equations import product
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.attack.reconstruction.equations import Equations
+from discreet.attack.reconstruction.equations import Equations, product
 
 _MOST_STEPS = 500
 _STILL = 1e-4
@@ -53,7 +49,7 @@ def box_least_squares(system: Equations, answers: NDArray[Any]) -> NDArray[np.fl
     return (values + 1) / 2
 
 
-def spread(
+def estimate_deviation(
     system: Equations,
     answers: NDArray[Any],
     estimate: NDArray[np.float64],

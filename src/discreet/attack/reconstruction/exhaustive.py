@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import WrongUsage
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_PEOPLE = 20
 # Survivors times questions that are compared at once: some 100 MB.
@@ -24,10 +22,10 @@ def every_group(people: int) -> NDArray[np.bool_]:
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     _require_few(people)
-    return _bits(np.arange(1 << people, dtype=np.uint32), people)
+    return _unpack_tables(np.arange(1 << people, dtype=np.uint32), people)
 
 
-def consistent(
+def consistent_tables(
     groups: NDArray[np.bool_], answers: NDArray[Any], *, error: float
 ) -> NDArray[np.bool_]:
     """Return every table of bits, a row each, that is within `error` of all answers.
@@ -37,12 +35,12 @@ def consistent(
     Nissim 2003, theorem 2). That says nothing once 4 `error` is n or more.
 
     >>> told = [0.5, 0.5, 1, 1, 0.5, 1.5, 1.5, 2.5]
-    >>> consistent(every_group(3), np.array(told), error=0.5).astype(int).tolist()
+    >>> consistent_tables(every_group(3), np.array(told), error=0.5).astype(int).tolist()
     [[1, 1, 0]]
     """
     people = groups.shape[1]
     _require_few(people)
-    masks = _masks(groups)
+    masks = _group_masks(groups)
     # Large groups tell most tables apart, so that few are left for the others.
     order = np.argsort(-groups.sum(axis=1), kind="stable")
     tables = np.arange(1 << people, dtype=np.uint32)
@@ -55,7 +53,7 @@ def consistent(
         gaps = np.abs(counts - answers[asked][None, :].astype(np.float64))
         tables = tables[(gaps <= error + 1e-9).all(axis=1)]
         done += size
-    return _bits(tables, people)
+    return _unpack_tables(tables, people)
 
 
 def most_central(tables: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -70,12 +68,12 @@ def wrong_at_most(error: float) -> float:
     return 4 * error
 
 
-def _bits(tables: NDArray[np.uint32], people: int) -> NDArray[np.bool_]:
+def _unpack_tables(tables: NDArray[np.uint32], people: int) -> NDArray[np.bool_]:
     places = np.arange(people - 1, -1, -1, dtype=np.uint32)
     return ((tables[:, None] >> places[None, :]) & 1).astype(np.bool_)
 
 
-def _masks(groups: NDArray[np.bool_]) -> NDArray[np.uint32]:
+def _group_masks(groups: NDArray[np.bool_]) -> NDArray[np.uint32]:
     places = np.arange(groups.shape[1] - 1, -1, -1, dtype=np.uint32)
     return (groups.astype(np.uint32) << places[None, :]).sum(axis=1, dtype=np.uint32)
 

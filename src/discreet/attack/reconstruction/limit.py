@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.reconstruction.equations import equations
+from discreet.attack.reconstruction.equations import center_equations
 from discreet.attack.reconstruction.estimate import least_squares
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 # Where fewer bits than this are right, of which half are right by tossing a coin.
 STOPPED = 0.6
@@ -23,7 +20,7 @@ ALPHAS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True)
-class Trial:
+class NoiseTrial:
     """The share of bits that are right under Gaussian noise of standard deviation `noise`."""
 
     alpha: float
@@ -67,17 +64,17 @@ def measure_limit(
     chance: np.random.Generator,
     alphas: Sequence[float] = ALPHAS,
     runs: int = 10,
-) -> tuple[Trial, ...]:
+) -> tuple[NoiseTrial, ...]:
     """Return for each alpha the share of bits that least squares recovers, over `runs` draws of noise."""
-    system = equations(groups)
+    system = center_equations(groups)
     # Counts of true bits: the signs hold both who is in a group and who is not.
     exact = (system.apply(bits.astype(np.float64)) + bits.sum()) / 2
-    found: list[Trial] = []
+    found: list[NoiseTrial] = []
     for alpha in alphas:
         noise = alpha * math.sqrt(system.people)
         drawn: NDArray[Any] = chance.normal(0, noise, (system.questions, runs))
         estimates = least_squares(system, exact[:, None] + drawn)
         right = float(np.mean((estimates > 0.5) == bits[:, None]))
         expected = expected_accuracy(people=system.people, questions=system.questions, noise=noise)
-        found.append(Trial(alpha, noise, expected, right))
+        found.append(NoiseTrial(alpha, noise, expected, right))
     return tuple(found)

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.attack.reconstruction.questions import Roster, key_expression
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Kind, Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.subject import require_column
+from discreet.measure.roles import require_column
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Table
 
 MOST_PEOPLE = 10_000
 KEY, NUMBER, BIT = "discreet_key", "discreet_number", "discreet_bit"
 
 
-def read_people(
+def read_roster(
     table: Table, *, by: Sequence[str], value: exp.Expr
 ) -> tuple[Roster, NDArray[np.bool_]]:
     """Return everybody by the public columns `by`, and whether `value` holds for each.
@@ -33,14 +27,14 @@ def read_people(
         EmptySource: The table has no rows.
         WrongUsage: It has too many.
     """
-    parts = [build.named(key_expression(by), KEY)]
+    parts = [build.alias_as(key_expression(by), KEY)]
     column = table.column(by[0])
     is_whole = len(by) == 1 and column is not None and column.kind is Kind.INTEGER
     if is_whole:
-        parts.append(build.named(build.column(by[0]), NUMBER))
+        parts.append(build.alias_as(build.column(by[0]), NUMBER))
     bit = exp.func("COALESCE", value.copy(), exp.false())
     found = table.engine.run(
-        build.select(*parts, build.named(bit, BIT), source=table.relation.copy())
+        build.select(*parts, build.alias_as(bit, BIT), source=table.relation.copy())
     )
     if not found.num_rows:
         raise EmptySource(f"{table.label} has a header but no rows: nobody is in it.")
@@ -69,10 +63,10 @@ def public_columns(table: Table, wanted: Sequence[str] | None) -> tuple[str, ...
         return tuple(require_column(table, name).name for name in wanted)
     names = [column.name for column in table.columns]
     counts = [
-        build.named(exp.Count(this=exp.Distinct(expressions=[build.column(name)])), f"c{place}")
+        build.alias_as(exp.Count(this=exp.Distinct(expressions=[build.column(name)])), f"c{place}")
         for place, name in enumerate(names)
     ]
-    rows = build.named(build.count_rows(), "rows")
+    rows = build.alias_as(build.count_star(), "rows")
     found = table.engine.run(build.select(rows, *counts, source=table.relation.copy()))
     row = found.to_pylist()[0]
     for place, name in enumerate(names):

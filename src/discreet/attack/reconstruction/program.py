@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import Bug, WrongUsage
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_PEOPLE = 1000
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.attack.reconstruction.exhaustive import every_group
 from discreet.errors import WrongUsage
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
 Subsets = Literal["hash", "arithmetic", "list", "all"]
 SUBSETS: tuple[Subsets, ...] = ("hash", "arithmetic", "list", "all")
@@ -62,7 +59,7 @@ class Roster:
 
 
 @dataclass(frozen=True)
-class Questions:
+class GroupQuestions:
     """Groups, a row of people each, and the condition that names each of them in SQL."""
 
     groups: NDArray[np.bool_]
@@ -81,19 +78,19 @@ def choose_questions(
     subsets: Subsets,
     chance: np.random.Generator,
     share: float = 0.5,
-) -> Questions:
+) -> GroupQuestions:
     """Return `count` groups, each of about `share` of the roster; with `all`, every group there is.
 
     Raises:
         WrongUsage: The public columns do not fit the kind of groups.
     """
     if subsets == "hash":
-        return _hashed(roster, count, chance, min(15, max(1, round(16 * share))))
+        return _groups_by_hash(roster, count, chance, min(15, max(1, round(16 * share))))
     if subsets == "arithmetic":
-        return _computed(roster, count, chance, share)
+        return _groups_by_arithmetic(roster, count, chance, share)
     if subsets == "all":
-        return _listed(roster, every_group(roster.people))
-    return _listed(roster, chance.random((count, roster.people)) < share)
+        return _groups_by_listing(roster, every_group(roster.people))
+    return _groups_by_listing(roster, chance.random((count, roster.people)) < share)
 
 
 def key_expression(columns: Sequence[str]) -> exp.Expr:
@@ -108,14 +105,16 @@ def key_expression(columns: Sequence[str]) -> exp.Expr:
     return joined
 
 
-def _hashed(roster: Roster, count: int, chance: np.random.Generator, sixteenths: int) -> Questions:
+def _groups_by_hash(
+    roster: Roster, count: int, chance: np.random.Generator, sixteenths: int
+) -> GroupQuestions:
     """Return groups by MD5: halves by single bits, 128 for each salt, else by digits, 32 for each."""
     halves = sixteenths == 8
     per_salt = _DIGEST_BITS if halves else _DIGEST_BITS // 4
     salts = [f":{chance.integers(1 << 62)}" for _ in range(-(-count // per_salt))]
     groups = np.empty((len(salts) * per_salt, roster.people), np.bool_)
     for place, salt in enumerate(salts):
-        bits = _digests(roster.keys, salt)
+        bits = _digest_bits(roster.keys, salt)
         digits = bits.reshape(-1, 32, 4) @ np.array([8, 4, 2, 1], np.uint8)
         chosen = bits if halves else digits < sixteenths
         groups[place * per_salt : (place + 1) * per_salt] = chosen.T
@@ -134,10 +133,10 @@ def _hashed(roster: Roster, count: int, chance: np.random.Generator, sixteenths:
         found = exp.StrPosition(this=build.text(letters), substr=letter)
         return exp.GT(this=found, expression=build.number(0))
 
-    return Questions(groups[:count], condition)
+    return GroupQuestions(groups[:count], condition)
 
 
-def _digests(keys: Sequence[str], salt: str) -> NDArray[np.uint8]:
+def _digest_bits(keys: Sequence[str], salt: str) -> NDArray[np.uint8]:
     """Return the 128 bits of each key's hash, a row each."""
     joined = b"".join(
         hashlib.md5(f"{key}{salt}".encode(), usedforsecurity=False).digest() for key in keys
@@ -145,7 +144,9 @@ def _digests(keys: Sequence[str], salt: str) -> NDArray[np.uint8]:
     return np.unpackbits(np.frombuffer(joined, np.uint8).reshape(-1, 16), axis=1)
 
 
-def _computed(roster: Roster, count: int, chance: np.random.Generator, share: float) -> Questions:
+def _groups_by_arithmetic(
+    roster: Roster, count: int, chance: np.random.Generator, share: float
+) -> GroupQuestions:
     """Return groups by whether (factor · number + shift) mod a prime is small: no function is needed.
 
     An interface that knows only arithmetic can be asked so (in the manner of Cohen & Nissim 2018).
@@ -176,10 +177,10 @@ def _computed(roster: Roster, count: int, chance: np.random.Generator, share: fl
         mixed = exp.Mod(this=exp.paren(moved), expression=build.number(_PRIME))
         return exp.LT(this=mixed, expression=build.number(below))
 
-    return Questions(groups, condition)
+    return GroupQuestions(groups, condition)
 
 
-def _listed(roster: Roster, groups: NDArray[np.bool_]) -> Questions:
+def _groups_by_listing(roster: Roster, groups: NDArray[np.bool_]) -> GroupQuestions:
     """Return groups that name their people one by one."""
 
     def condition(place: int) -> exp.Expr:
@@ -188,14 +189,14 @@ def _listed(roster: Roster, groups: NDArray[np.bool_]) -> Questions:
             return exp.EQ(this=build.number(0), expression=build.number(1))
         if roster.numbers is not None:
             column: exp.Expr = build.column(roster.columns[0])
-            values = [_whole(int(roster.numbers[member])) for member in members]
+            values = [_integer_literal(int(roster.numbers[member])) for member in members]
         else:
             column = roster.expression
             values = [build.text(roster.keys[member]) for member in members]
         return exp.In(this=column, expressions=values)
 
-    return Questions(groups, condition)
+    return GroupQuestions(groups, condition)
 
 
-def _whole(value: int) -> exp.Expr:
+def _integer_literal(value: int) -> exp.Expr:
     return build.number(value) if value >= 0 else exp.Neg(this=build.number(-value))

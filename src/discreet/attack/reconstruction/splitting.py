@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.reconstruction.equations import product
+from discreet.attack.reconstruction.equations import Equations, product
 from discreet.attack.reconstruction.estimate import box_least_squares
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.reconstruction.equations import Equations
-
-    Residuals = NDArray[np.float64]
-    Shrink = Callable[[Residuals], Residuals]
+Residuals = NDArray[np.float64]
+Shrink = Callable[[Residuals], Residuals]
 
 _MOST_STEPS = 200
 _LEAST_STEPS = 20
@@ -76,7 +71,7 @@ def _split(
     """Alternate between the equations, the box and `shrink`, which one system of n unknowns joins."""
     people = system.people
     weight = system.questions / 8
-    inverse = _inverse(system, weight)
+    inverse = _invert_normal_equations(system, weight)
     left = system.apply(start) - sides
     state = _State(start, left - left.mean(), np.zeros(people), np.zeros(sides.size))
     for step in range(_MOST_STEPS):
@@ -86,20 +81,22 @@ def _split(
         solved = product(inverse, right)
         fitted = system.apply(solved[:people]) + solved[people] - sides
         before = state.values
-        state = _next(state, solved[:people], fitted, shrink)
+        state = _next_state(state, solved[:people], fitted, shrink)
         if step >= _LEAST_STEPS and float(np.abs(state.values - before).max()) < _STILL:
             break
     return (state.values + 1) / 2
 
 
-def _next(state: _State, solved: NDArray[np.float64], fitted: Residuals, shrink: Shrink) -> _State:
+def _next_state(
+    state: _State, solved: NDArray[np.float64], fitted: Residuals, shrink: Shrink
+) -> _State:
     residuals = _RELAXATION * fitted + (1 - _RELAXATION) * state.residuals + state.residual_price
     values = _RELAXATION * solved + (1 - _RELAXATION) * state.values + state.price
     shrunk, boxed = shrink(residuals), np.clip(values, -1, 1)
     return _State(boxed, shrunk, values - boxed, residuals - shrunk)
 
 
-def _inverse(system: Equations, weight: float) -> NDArray[np.float32]:
+def _invert_normal_equations(system: Equations, weight: float) -> NDArray[np.float32]:
     """Return the inverse of the normal equations, with the common number as the last unknown.
 
     It is well conditioned, so that single precision will do.

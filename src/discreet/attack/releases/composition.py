@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attack.classes.inference import SURE
-from discreet.attack.finding import make_finding
-from discreet.attack.releases.intersection import Words, weights_of
-from discreet.attack.releases.joint import find_remaining
-from discreet.attack.releases.rows import join_releases
-from discreet.attack.releases.seen import Seen, gather_people
+from discreet.attack.finding import Finding, make_finding
+from discreet.attack.releases.adversary_view import AdversaryView, gather_people
+from discreet.attack.releases.intersection import CandidateValues, ValueDictionary, weights_of
+from discreet.attack.releases.joint import RemainingRows, find_remaining
+from discreet.attack.releases.rows import Joined, join_releases
+from discreet.engines.engine import Table
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.measure.criteria.evaluate import TOLERANCE
-from discreet.measure.describe import counted, listed, percent
+from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.policy.hierarchy import Hierarchy
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.releases.intersection import Candidates
-    from discreet.attack.releases.joint import RemainingRows
-    from discreet.attack.releases.rows import Joined
-    from discreet.engines.engine import Table
-    from discreet.policy.hierarchy import Hierarchy
-
-    Flags = NDArray[np.bool_]
+Flags = NDArray[np.bool_]
 
 # Where their own values fit fewer people than this in a release, values were changed there.
 TRUTH_FITS = 0.9
@@ -72,11 +64,11 @@ class _AttackedPeople:
     def share(self, chosen: Flags) -> float:
         return self.count(chosen) / max(self.people, 1)
 
-    def see(self, column: str) -> Seen:
+    def see(self, column: str) -> AdversaryView:
         """Return what each release leaves of a sensitive column."""
-        words, shares = Words(self.joined.texts[column]), self.joined.shares(column)
+        words, shares = ValueDictionary(self.joined.texts[column]), self.joined.shares(column)
         alone, truth = self.remaining.alone[column], self.truth.get(column)
-        return Seen(self.weights, alone, words, shares, truth)
+        return AdversaryView(self.weights, alone, words, shares, truth)
 
     @property
     def rows_are_known(self) -> bool:
@@ -111,11 +103,11 @@ class _Joining:
 
     @property
     def target(self) -> str:
-        return listed([release.label for release in self.releases])
+        return join_names([release.label for release in self.releases])
 
     @property
     def number(self) -> str:
-        return counted(len(self.releases), "release", "releases")
+        return format_count(len(self.releases), "release", "releases")
 
     def to_details(self) -> dict[str, Any]:
         return {
@@ -166,14 +158,14 @@ def find_composition(
     ]
 
     def attack(people: Table) -> _AttackedPeople:
-        return _attack(people, releases, on, sensitive, shared, hierarchies)
+        return _attack_people(people, releases, on, sensitive, shared, hierarchies)
 
     found = attack(known)
     others = None if control is None else attack(control)
     joined = found.joined
     setting = _Joining(
         releases,
-        listed(list(on)),
+        join_names(list(on)),
         [
             name
             for name in (*sensitive, *shared)
@@ -206,11 +198,11 @@ def _require_usable(
         if all(one.column(name) is None for name in on.values()):
             raise WrongUsage(
                 f"{one.label} has none of the columns by which people are found "
-                f"({listed(list(on.values()))}). Name one that it has with --on."
+                f"({join_names(list(on.values()))}). Name one that it has with --on."
             )
 
 
-def _attack(
+def _attack_people(
     known: Table,
     releases: Sequence[Table],
     on: Mapping[str, str],
@@ -238,16 +230,16 @@ def _candidates_finding(
     one, few = left.candidates == 1, _are_few(left.candidates, setting.thresholds.k)
     few_alone = _are_few(left.fewest, setting.thresholds.k)
     exposed = few & left.is_true if is_judged else few
-    by = f" joined by {listed(list(setting.joined_by))}" if setting.joined_by else ""
+    by = f" joined by {join_names(list(setting.joined_by))}" if setting.joined_by else ""
     verdict = (
         f"The {setting.number}{by} leave one candidate for {found.count(one):,} of "
-        f"{counted(found.people, 'person', 'people')} ({percent(found.share(one))}) and fewer than "
-        f"{setting.thresholds.k:,} for {percent(found.share(few))}; one of them alone does so for "
-        f"{percent(found.share(few_alone))}."
+        f"{format_count(found.people, 'person', 'people')} ({format_percent(found.share(one))}) and fewer than "
+        f"{setting.thresholds.k:,} for {format_percent(found.share(few))}; one of them alone does so for "
+        f"{format_percent(found.share(few_alone))}."
     )
     if setting.not_joined_by:
         verdict += (
-            f" They were not joined by {listed(list(setting.not_joined_by))}, where values are written "
+            f" They were not joined by {join_names(list(setting.not_joined_by))}, where values are written "
             "otherwise."
         )
     control = None
@@ -265,7 +257,7 @@ def _candidates_finding(
         certainty=float((1 / left.candidates[few]).mean()) if few.any() else None,
         baseline=found.share(few_alone),
         control=control,
-        knowledge=_knowledge(setting),
+        knowledge=_describe_knowledge(setting),
         remedy=_REMEDY,
         details={
             **setting.to_details(),
@@ -286,7 +278,7 @@ def _are_few(candidates: NDArray[np.int64], k: int) -> Flags:
     return (candidates > 0) & (candidates < k)
 
 
-def _knowledge(setting: _Joining) -> str:
+def _describe_knowledge(setting: _Joining) -> str:
     return (
         f"A person's {setting.knowledge}, and that the person is in each of the {setting.number}."
     )
@@ -305,15 +297,15 @@ def _value_finding(
     return make_finding(
         "composition",
         target=setting.target,
-        verdict=_verdict(setting, column, seen, is_left, alone),
+        verdict=_word_verdict(setting, column, seen, is_left, alone),
         targets=seen.people,
         exposed=seen.count(exposed),
         claimed=seen.count(is_left),
         correct=None if right is None else seen.count(exposed),
         certainty=1.0 if is_left.any() else None,
         baseline=seen.share(alone if right is None else alone & is_left & right),
-        control=None if others is None else _control(others, column, is_judged=is_judged),
-        knowledge=_knowledge(setting),
+        control=None if others is None else _control_rate(others, column, is_judged=is_judged),
+        knowledge=_describe_knowledge(setting),
         remedy=_REMEDY,
         details={
             "column": column,
@@ -333,16 +325,16 @@ def _value_finding(
             },
             "guessed_right": _guessed_right(seen, guess) if is_judged else None,
         },
-        example=_example(column, seen, both, is_left & ~alone),
+        example=_build_example(column, seen, both, is_left & ~alone),
     )
 
 
-def _are_told_alone(seen: Seen) -> Flags:
+def _are_told_alone(seen: AdversaryView) -> Flags:
     """Return who is left with one value by a single release."""
     return np.any([one.sizes() == 1 for one in seen.alone], axis=0)
 
 
-def _guessed_right(seen: Seen, together: NDArray[np.int64]) -> dict[str, Any] | None:
+def _guessed_right(seen: AdversaryView, together: NDArray[np.int64]) -> dict[str, Any] | None:
     """Return how often the likeliest value is right: by each release, by all, and by the better.
 
     Classes of one person are not independent, so that the product of beliefs may be a worse guess
@@ -360,25 +352,29 @@ def _guessed_right(seen: Seen, together: NDArray[np.int64]) -> dict[str, Any] | 
     }
 
 
-def _control(others: _AttackedPeople, column: str, *, is_judged: bool) -> float:
+def _control_rate(others: _AttackedPeople, column: str, *, is_judged: bool) -> float:
     both, seen = others.remaining.together[column], others.see(column)
     is_left = both.sizes() == 1
     right = seen.is_right(both.best()[0]) if is_judged else None
     return others.share(is_left if right is None else is_left & right)
 
 
-def _verdict(setting: _Joining, column: str, seen: Seen, is_left: Flags, alone: Flags) -> str:
+def _word_verdict(
+    setting: _Joining, column: str, seen: AdversaryView, is_left: Flags, alone: Flags
+) -> str:
     number = seen.count(is_left)
-    people = counted(seen.people, "person", "people")
+    people = format_count(seen.people, "person", "people")
     if not number:
         return f"The {setting.number} together leave one {column} for none of {people}."
     return (
         f"The {setting.number} together leave one {column} for {number:,} of {people} "
-        f"({percent(number / seen.people)}); one of them alone does so for {percent(seen.share(alone))}."
+        f"({format_percent(number / seen.people)}); one of them alone does so for {format_percent(seen.share(alone))}."
     )
 
 
-def _example(column: str, seen: Seen, both: Candidates, chosen: Flags) -> tuple[str, ...]:
+def _build_example(
+    column: str, seen: AdversaryView, both: CandidateValues, chosen: Flags
+) -> tuple[str, ...]:
     """Return how one person was told; of those, one for whom most values were left before."""
     if not chosen.any():
         return ()

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.measure.describe import listed
+from discreet.measure.describe import join_names
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.locating.locate import Known, Located
+    from discreet.attack.locating.locate import KnownCombinations, Located
 
 SHOWN = 8
 MISSING = "\0missing"  # no value of a table: it cannot hold this letter
 
 
 @dataclass(frozen=True)
-class Words:
+class ValueDictionary:
     """The values of a sensitive column over all releases, as text; a code is a place in it."""
 
     values: ArrowArray
@@ -48,11 +46,11 @@ class Words:
         """Return the first values behind codes in words, for their custodian's eyes only."""
         shown = [self.text(code) for code in codes[:SHOWN]]
         rest = len(codes) - len(shown)
-        return listed([*shown, f"{rest} more"] if rest else shown)
+        return join_names([*shown, f"{rest} more"] if rest else shown)
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateValues:
     """The values that people may have: entry i says that `rows[i]` rows fit person and value.
 
     Entries are unique, and in the order of person and value. `located` says for each person whether
@@ -82,27 +80,31 @@ class Candidates:
         return guess, chance
 
 
-def list_words(located: Sequence[Located], index: int) -> tuple[Words, NDArray[np.float64]]:
+def build_value_dictionary(
+    located: Sequence[Located], index: int
+) -> tuple[ValueDictionary, NDArray[np.float64]]:
     """Return the values of the member column at `index` over all releases, and their shares."""
     texts: list[ArrowArray] = []
     rows: list[NDArray[np.float64]] = []
     for one in located:
         value = build.column(f"m{index}")
         query = build.select(
-            build.named(value, "value"),
-            build.named(build.total(build.column("rows")), "rows"),
+            build.alias_as(value, "value"),
+            build.alias_as(build.sum_integers(build.column("rows")), "rows"),
             source=one.members.copy(),
         ).group_by(value.copy())
         found = one.known.engine.run(query)
-        texts.append(text_values(_whole(found["value"])))
+        texts.append(text_values(_combine_chunks(found["value"])))
         rows.append(found["rows"].to_numpy().astype(np.float64))
     every = pa.concat_arrays(texts)
-    words = Words(every.unique().sort())
+    words = ValueDictionary(every.unique().sort())
     counts = np.bincount(words.codes(every), weights=np.concatenate(rows), minlength=len(words))
     return words, counts / max(float(counts.sum()), 1.0)
 
 
-def find_candidates(located: Located, words: Words, *, index: int, people: int) -> Candidates:
+def find_candidates(
+    located: Located, words: ValueDictionary, *, index: int, people: int
+) -> CandidateValues:
     """Return what one release leaves for each known person, numbered from 0.
 
     Where several classes fit somebody, each of their rows may be theirs.
@@ -110,9 +112,9 @@ def find_candidates(located: Located, words: Words, *, index: int, people: int) 
     person, value = build.column("person", of="p"), build.column(f"m{index}", of="m")
     query = (
         build.select(
-            build.named(person, "person"),
-            build.named(value, "value"),
-            build.named(build.total(build.column("rows", of="m")), "rows"),
+            build.alias_as(person, "person"),
+            build.alias_as(value, "value"),
+            build.alias_as(build.sum_integers(build.column("rows", of="m")), "rows"),
             source=build.aliased_table(located.pairs, "p"),
         )
         .join(
@@ -123,7 +125,7 @@ def find_candidates(located: Located, words: Words, *, index: int, people: int) 
     )
     found = located.known.engine.run(query)
     owners = found["person"].to_numpy().astype(np.int64) - 1
-    codes = words.codes(_whole(found["value"]))
+    codes = words.codes(_combine_chunks(found["value"]))
     rows = found["rows"].to_numpy().astype(np.float64)
     return make_candidates(owners, codes, rows, people=people)
 
@@ -134,14 +136,16 @@ def make_candidates(
     rows: NDArray[np.float64],
     *,
     people: int,
-) -> Candidates:
+) -> CandidateValues:
     """Return entries in their order, with who has any."""
     order = np.lexsort((value, person))
     located = np.bincount(person, minlength=people) > 0
-    return Candidates(person[order], value[order], rows[order], located)
+    return CandidateValues(person[order], value[order], rows[order], located)
 
 
-def intersect(first: Candidates, second: Candidates, *, prior: NDArray[np.float64]) -> Candidates:
+def intersect(
+    first: CandidateValues, second: CandidateValues, *, prior: NDArray[np.float64]
+) -> CandidateValues:
     """Return the values that both leave, weighed as if the releases were drawn independently.
 
     P(value | both classes) ∝ n1 n2 / prior, for n rows of a person's classes with the value.
@@ -151,40 +155,42 @@ def intersect(first: Candidates, second: Candidates, *, prior: NDArray[np.float6
     _, mine, theirs = np.intersect1d(*keys, assume_unique=True, return_indices=True)
     value = first.value[mine]
     rows = first.rows[mine] * second.rows[theirs] / prior[value]
-    return Candidates(first.person[mine], value, rows, first.located & second.located)
+    return CandidateValues(first.person[mine], value, rows, first.located & second.located)
 
 
-def narrow(first: Candidates, second: Candidates, *, prior: NDArray[np.float64]) -> Candidates:
+def narrow_candidates(
+    first: CandidateValues, second: CandidateValues, *, prior: NDArray[np.float64]
+) -> CandidateValues:
     """Return `intersect`, but whom one of them does not know keeps what the other leaves."""
     both = intersect(first, second, prior=prior)
     parts = [both]
     for mine, other in ((first, second), (second, first)):
         alone = ~other.located[mine.person]
         parts.append(
-            Candidates(mine.person[alone], mine.value[alone], mine.rows[alone], mine.located)
+            CandidateValues(mine.person[alone], mine.value[alone], mine.rows[alone], mine.located)
         )
     person, value = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("person", "value")
     )
     rows = np.concatenate([part.rows for part in parts])
     order = np.lexsort((value, person))
-    return Candidates(person[order], value[order], rows[order], first.located | second.located)
+    return CandidateValues(person[order], value[order], rows[order], first.located | second.located)
 
 
-def weights_of(known: Known, *names: str) -> tuple[NDArray[np.int64], list[ArrowArray]]:
+def weights_of(known: KnownCombinations, *names: str) -> tuple[NDArray[np.int64], list[ArrowArray]]:
     """Return how many people each known combination stands for, and columns, in the order of people."""
     columns = [
-        build.named(build.column(f"k{known.index(name)}"), f"c{place}")
+        build.alias_as(build.column(f"k{known.index(name)}"), f"c{place}")
         for place, name in enumerate(names)
     ]
-    query = build.ordered(
+    query = build.order_nulls_last(
         build.select(build.column("people"), *columns, source=known.relation.copy()),
         [build.column("person")],
     )
     found = known.engine.run(query)
     return (
         found["people"].to_numpy().astype(np.int64),
-        [_whole(found[f"c{place}"]) for place in range(len(names))],
+        [_combine_chunks(found[f"c{place}"]) for place in range(len(names))],
     )
 
 
@@ -192,11 +198,13 @@ def count_classes(located: Located, index: int) -> NDArray[np.int64]:
     """Return the rows of each class, and those of its most frequent value."""
     value, rows = build.column(f"m{index}"), build.column("rows")
     each = build.select(
-        build.column("class"), build.named(build.total(rows), "rows"), source=located.members.copy()
+        build.column("class"),
+        build.alias_as(build.sum_integers(rows), "rows"),
+        source=located.members.copy(),
     ).group_by(build.column("class"), value)
     query = build.select(
-        build.named(build.total(rows.copy()), "rows"),
-        build.named(exp.Max(this=rows.copy()), "most"),
+        build.alias_as(build.sum_integers(rows.copy()), "rows"),
+        build.alias_as(exp.Max(this=rows.copy()), "most"),
         source=build.subquery(each, "each"),
     ).group_by(build.column("class"))
     found = located.known.engine.run(query)
@@ -204,7 +212,7 @@ def count_classes(located: Located, index: int) -> NDArray[np.int64]:
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def _whole(column: ArrowArray) -> ArrowArray:
+def _combine_chunks(column: ArrowArray) -> ArrowArray:
     return pa.chunked_array(column).combine_chunks()
 
 

@@ -8,25 +8,24 @@ the other releases is nobody's: that is applied to all releases at once, until n
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.releases.intersection import Candidates, intersect
+from discreet.attack.releases.intersection import CandidateValues, intersect
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from discreet.attack.releases.rows import Joined, ReleaseRows
 
-    from numpy.typing import NDArray
 
-    from discreet.attack.releases.rows import Joined, Rows
-
-    Integers = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
-    Pairs = list[tuple[Integers, Integers]]  # of each release: who, and a row that may be theirs
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Pairs = list[tuple[Integers, Integers]]  # of each release: who, and a row that may be theirs
 
 # So many (person, row) pairs are held at a time.
 MOST_PAIRS = 2_000_000
@@ -49,8 +48,8 @@ class RemainingRows:
     located: Flags
     fewest: Integers
     candidates: Integers
-    alone: Mapping[str, tuple[Candidates, ...]]
-    together: Mapping[str, Candidates]
+    alone: Mapping[str, tuple[CandidateValues, ...]]
+    together: Mapping[str, CandidateValues]
     was_true: Flags
     is_true: Flags
 
@@ -72,7 +71,7 @@ def find_remaining(
     """
     counts = np.zeros((2, people), dtype=np.int64)
     is_true = np.zeros((2, people), dtype=np.bool_)
-    parts: dict[tuple[int, str, int], list[Candidates]] = {}
+    parts: dict[tuple[int, str, int], list[CandidateValues]] = {}
     for first, last in joined.batches(people, most=MOST_PAIRS):
         pairs = [one.of(first, last) for one in joined.releases]
         for when in (0, 1):
@@ -89,7 +88,7 @@ def find_remaining(
     before, after = (
         {
             name: tuple(
-                _concatenate(parts.get((when, name, place), []), people=people)
+                _concatenate_candidates(parts.get((when, name, place), []), people=people)
                 for place, one in enumerate(joined.releases)
                 if name in one.values
             )
@@ -163,8 +162,8 @@ def _count_rows(
 
 
 def _list_values(
-    one: Rows, pair: tuple[Integers, Integers], column: str, *, people: int
-) -> Candidates:
+    one: ReleaseRows, pair: tuple[Integers, Integers], column: str, *, people: int
+) -> CandidateValues:
     """Return the values of a column that rows leave for people."""
     owners, rows = pair
     codes = one.values[column]
@@ -172,13 +171,13 @@ def _list_values(
     keys, places = np.unique(owners * width + codes[rows], return_inverse=True)
     counts = np.bincount(places, weights=one.counts[rows], minlength=len(keys)).astype(np.float64)
     located = np.bincount(owners, minlength=people) > 0
-    return Candidates(keys // width, keys % width, counts, located)
+    return CandidateValues(keys // width, keys % width, counts, located)
 
 
-def _concatenate(parts: Sequence[Candidates], *, people: int) -> Candidates:
+def _concatenate_candidates(parts: Sequence[CandidateValues], *, people: int) -> CandidateValues:
     """Return the values of people who were looked at one part after the other."""
     empty = np.zeros(0, dtype=np.int64)
-    return Candidates(
+    return CandidateValues(
         np.concatenate([empty, *(part.person for part in parts)]),
         np.concatenate([empty, *(part.value for part in parts)]),
         np.concatenate([np.zeros(0), *(part.rows for part in parts)]),

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from discreet.attack.finding import make_finding
-from discreet.attack.locating.locate import locate
+from discreet.attack.finding import Finding, make_finding
+from discreet.attack.locating.locate import KnownCombinations, Located, locate
+from discreet.attack.releases.adversary_view import AdversaryView, gather_people, view_releases
 from discreet.attack.releases.intersection import (
+    CandidateValues,
+    build_value_dictionary,
     count_classes,
     find_candidates,
     intersect,
-    list_words,
     make_candidates,
-    narrow,
+    narrow_candidates,
     weights_of,
 )
-from discreet.attack.releases.seen import Seen, gather_people, look
+from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.describe import counted, listed, percent
+from discreet.measure.describe import format_count, format_percent, join_names
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.locating.locate import Known, Located
-    from discreet.attack.releases.intersection import Candidates
-    from discreet.engines.engine import Table
-    from discreet.policy.hierarchy import Hierarchy
+from discreet.policy.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)
@@ -100,32 +94,34 @@ def find_republication(
     if len(releases) < 2:
         raise WrongUsage("Republication needs two releases or more, the earliest first.")
     if len(known) == 1:
-        located, seen = look(
+        located, seen = view_releases(
             known[0], releases, on=on, sensitive=sensitive, hierarchies=hierarchies
         )
     else:
         _require_each(known, releases, name)
-        located, seen = _each(
+        located, seen = _locate_by_name(
             known, releases, on=on, sensitive=sensitive, name=name or "", rules=hierarchies
         )
-    others: list[Seen] | None = None
+    others: list[AdversaryView] | None = None
     if control is not None:
-        _, others = look(control, releases, on=on, sensitive=sensitive, hierarchies=hierarchies)
-    target = listed([release.label for release in releases])
+        _, others = view_releases(
+            control, releases, on=on, sensitive=sensitive, hierarchies=hierarchies
+        )
+    target = join_names([release.label for release in releases])
     return tuple(
-        _finding(
+        _build_finding(
             column,
             seen[place],
             target=target,
-            known=listed(list(on)),
-            invariance=_invariance(seen[place], located, place),
+            known=join_names(list(on)),
+            invariance=_measure_invariance(seen[place], located, place),
             control=_last_share(others[place]) if others else None,
         )
         for place, column in enumerate(sensitive)
     )
 
 
-def _each(
+def _locate_by_name(
     known: Sequence[Table],
     releases: Sequence[Table],
     *,
@@ -133,20 +129,22 @@ def _each(
     sensitive: Sequence[str],
     name: str,
     rules: Mapping[str, Hierarchy] | None,
-) -> tuple[list[Located], list[Seen]]:
+) -> tuple[list[Located], list[AdversaryView]]:
     """Return the same where people have other values each time, and are told by their names."""
     gathered = [gather_people(table, on=on, sensitive=sensitive, more=[name])[0] for table in known]
     located = [
         locate(people, release, on=on, members=sensitive, hierarchies=rules)
         for people, release in zip(gathered, releases, strict=True)
     ]
-    names, places = _who(gathered, known, name)
+    names, places = _match_names(gathered, known, name)
     everybody = np.ones(len(names), dtype=np.int64)
-    found: list[Seen] = []
+    found: list[AdversaryView] = []
     for index, column in enumerate(sensitive):
-        words, prior = list_words(located, index)
+        words, prior = build_value_dictionary(located, index)
         alone = [
-            _moved(find_candidates(one, words, index=index, people=len(mine)), mine, len(names))
+            _renumber_people(
+                find_candidates(one, words, index=index, people=len(mine)), mine, len(names)
+            )
             for one, mine in zip(located, places, strict=True)
         ]
         truth = None
@@ -154,7 +152,7 @@ def _each(
             truth = np.full(len(names), -1)
             for people, mine in zip(gathered, places, strict=True):
                 truth[mine] = words.codes(weights_of(people, column)[1][0])
-        found.append(Seen(everybody, tuple(alone), words, prior, truth))
+        found.append(AdversaryView(everybody, tuple(alone), words, prior, truth))
     return located, found
 
 
@@ -171,8 +169,8 @@ def _require_each(known: Sequence[Table], releases: Sequence[Table], name: str |
         )
 
 
-def _who(
-    gathered: Sequence[Known], known: Sequence[Table], name: str
+def _match_names(
+    gathered: Sequence[KnownCombinations], known: Sequence[Table], name: str
 ) -> tuple[ArrowArray, list[NDArray[np.int64]]]:
     """Return everybody's name, and the place of each table's people among them."""
     columns = [weights_of(people, name) for people in gathered]
@@ -189,30 +187,32 @@ def _who(
     ]
 
 
-def _moved(found: Candidates, places: NDArray[np.int64], people: int) -> Candidates:
+def _renumber_people(
+    found: CandidateValues, places: NDArray[np.int64], people: int
+) -> CandidateValues:
     return make_candidates(places[found.person], found.value, found.rows, people=people)
 
 
-def _running(seen: Seen) -> list[Candidates]:
+def _narrow_after_each(seen: AdversaryView) -> list[CandidateValues]:
     """Return what is left after each release."""
     left = [seen.alone[0]]
     for one in seen.alone[1:]:
-        left.append(narrow(left[-1], one, prior=seen.prior))
+        left.append(narrow_candidates(left[-1], one, prior=seen.prior))
     return left
 
 
-def _told(seen: Seen, left: Candidates) -> NDArray[np.bool_]:
+def _is_disclosed(seen: AdversaryView, left: CandidateValues) -> NDArray[np.bool_]:
     """Return who is left with one value, the true one where the truth is known."""
     is_left = left.sizes() == 1
     right = seen.is_right(left.best()[0])
     return is_left if right is None else is_left & right
 
 
-def _last_share(seen: Seen) -> float:
-    return seen.share(_told(seen, _running(seen)[-1]))
+def _last_share(seen: AdversaryView) -> float:
+    return seen.share(_is_disclosed(seen, _narrow_after_each(seen)[-1]))
 
 
-def _invariance(seen: Seen, located: Sequence[Located], index: int) -> Invariance:
+def _measure_invariance(seen: AdversaryView, located: Sequence[Located], index: int) -> Invariance:
     counts = [count_classes(one, index) for one in located]
     every = np.concatenate([np.empty((0, 2), np.int64), *counts])
     persisting = changed = lost = 0
@@ -232,28 +232,28 @@ def _invariance(seen: Seen, located: Sequence[Located], index: int) -> Invarianc
     )
 
 
-def _finding(
+def _build_finding(
     column: str,
-    seen: Seen,
+    seen: AdversaryView,
     *,
     target: str,
     known: str,
     invariance: Invariance,
     control: float | None,
 ) -> Finding:
-    running = _running(seen)
+    running = _narrow_after_each(seen)
     last = running[-1]
-    exposed, claimed = _told(seen, last), last.sizes() == 1
+    exposed, claimed = _is_disclosed(seen, last), last.sizes() == 1
     return make_finding(
         "republication",
         target=target,
-        verdict=_verdict(column, seen, running),
+        verdict=_word_verdict(column, seen, running),
         targets=seen.people,
         exposed=seen.count(exposed),
         claimed=seen.count(claimed),
         correct=None if seen.truth is None else seen.count(exposed),
         certainty=1.0 if claimed.any() else None,
-        baseline=seen.share(_told(seen, running[0])),
+        baseline=seen.share(_is_disclosed(seen, running[0])),
         control=control,
         knowledge=f"A person's {known} at the time of each release, and in which the person is.",
         remedy="m-invariance: whoever stays keeps the same set of values around them, with counterfeit "
@@ -266,20 +266,22 @@ def _finding(
             "located_in_each": [seen.count(one.located) for one in seen.alone],
             "m_invariance": invariance.to_details(),
         },
-        example=_example(column, seen, running),
+        example=_build_example(column, seen, running),
     )
 
 
-def _verdict(column: str, seen: Seen, running: Sequence[Candidates]) -> str:
+def _word_verdict(column: str, seen: AdversaryView, running: Sequence[CandidateValues]) -> str:
     first, last = (seen.count(one.sizes() == 1) for one in (running[0], running[-1]))
-    people = counted(seen.people, "person", "people")
+    people = format_count(seen.people, "person", "people")
     return (
         f"The first release leaves one {column} for {first:,} of {people}; after "
-        f"{len(seen.alone)} releases it is one for {last:,} ({percent(last / max(seen.people, 1))})."
+        f"{len(seen.alone)} releases it is one for {last:,} ({format_percent(last / max(seen.people, 1))})."
     )
 
 
-def _example(column: str, seen: Seen, running: Sequence[Candidates]) -> tuple[str, ...]:
+def _build_example(
+    column: str, seen: AdversaryView, running: Sequence[CandidateValues]
+) -> tuple[str, ...]:
     chosen = (running[-1].sizes() == 1) & (running[0].sizes() > 1)
     if not chosen.any():
         return ()

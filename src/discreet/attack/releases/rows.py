@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
 
-from discreet.attack.locating.locate import locate
+from discreet.attack.locating.locate import KnownCombinations, Located, locate
 from discreet.attack.releases.intersection import text_values
+from discreet.engines.engine import ArrowTable, Table
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.policy.hierarchy import Hierarchy
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-    from sqlglot import exp
-
-    from discreet.attack.locating.locate import Known, Located
-    from discreet.engines.engine import ArrowTable, Table
-    from discreet.policy.hierarchy import Hierarchy
-
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 # A column joins two releases where at least this share of the rows of one has values of the other.
 LEAST_COMMON = 0.5
 
 
 @dataclass(frozen=True)
-class Rows:
+class ReleaseRows:
     """The different rows of a release, by class, and which classes may be whose.
 
     Row r is there `counts[r]` times and has the code `values[column][r]` in a shared column. The rows
@@ -70,7 +64,7 @@ class Joined:
     them.
     """
 
-    releases: Sequence[Rows]
+    releases: Sequence[ReleaseRows]
     keys: Mapping[tuple[int, int], Integers]
     texts: Mapping[str, ArrowArray]
     strange: Sequence[tuple[int, str]] = ()
@@ -102,7 +96,7 @@ class Joined:
 
 
 def join_releases(
-    known: Known,
+    known: KnownCombinations,
     releases: Sequence[Table],
     *,
     on: Mapping[str, str],
@@ -120,29 +114,29 @@ def join_releases(
         names.append([name for name in shared if one.column(name) is not None])
         located.append(locate(known, one, on=found_by, members=names[-1], hierarchies=hierarchies))
     tables = [
-        one.known.engine.run(_members(one, len(own)))
+        one.known.engine.run(_members_query(one, len(own)))
         for one, own in zip(located, names, strict=True)
     ]
     values = [
-        {name: text_values(_whole(table[f"m{i}"])) for i, name in enumerate(own)}
+        {name: text_values(_combine_chunks(table[f"m{i}"])) for i, name in enumerate(own)}
         for table, own in zip(tables, names, strict=True)
     ]
     texts = {
         name: pa.concat_arrays([own[name] for own in values if name in own]).unique().sort()
         for name in shared
     }
-    coded = [{name: _places(own[name], texts[name]) for name in own} for own in values]
+    coded = [{name: _text_positions(own[name], texts[name]) for name in own} for own in values]
     counts = [table["rows"].to_numpy().astype(np.int64) for table in tables]
-    strange = _strange(coded, counts)
+    strange = _find_strange_columns(coded, counts)
     coded = [
         {name: codes for name, codes in own.items() if (place, name) not in strange}
         for place, own in enumerate(coded)
     ]
-    rows = [_rows(*parts) for parts in zip(located, tables, coded, strict=True)]
-    return Joined(rows, _keys(coded), texts, strange)
+    rows = [_build_release_rows(*parts) for parts in zip(located, tables, coded, strict=True)]
+    return Joined(rows, _join_keys(coded), texts, strange)
 
 
-def _strange(
+def _find_strange_columns(
     coded: Sequence[Mapping[str, Integers]], counts: Sequence[Integers]
 ) -> list[tuple[int, str]]:
     """Return the columns of later places that have hardly a value of the first release that has them.
@@ -160,23 +154,25 @@ def _strange(
     return found
 
 
-def _rows(located: Located, table: ArrowTable, values: Mapping[str, Integers]) -> Rows:
+def _build_release_rows(
+    located: Located, table: ArrowTable, values: Mapping[str, Integers]
+) -> ReleaseRows:
     owners = table["class"].to_numpy().astype(np.int64) - 1
     query = build.select(build.column("person"), build.column("class"), source=located.pairs.copy())
-    found = located.known.engine.run(build.ordered(query, [build.column("person")]))
+    found = located.known.engine.run(build.order_nulls_last(query, [build.column("person")]))
     people, classes = (found[name].to_numpy().astype(np.int64) - 1 for name in ("person", "class"))
     count = max(int(owners.max(initial=-1)), int(classes.max(initial=-1))) + 1
     starts = np.searchsorted(owners, np.arange(count + 1))
-    return Rows(starts, table["rows"].to_numpy().astype(np.int64), values, people, classes)
+    return ReleaseRows(starts, table["rows"].to_numpy().astype(np.int64), values, people, classes)
 
 
-def _members(located: Located, columns: int) -> exp.Select:
+def _members_query(located: Located, columns: int) -> exp.Select:
     wanted = ("class", *(f"m{index}" for index in range(columns)), "rows")
     query = build.select(*map(build.column, wanted), source=located.members.copy())
-    return build.ordered(query, [build.column("class")])
+    return build.order_nulls_last(query, [build.column("class")])
 
 
-def _keys(coded: Sequence[Mapping[str, Integers]]) -> dict[tuple[int, int], Integers]:
+def _join_keys(coded: Sequence[Mapping[str, Integers]]) -> dict[tuple[int, int], Integers]:
     found: dict[tuple[int, int], Integers] = {}
     for a, b in combinations(range(len(coded)), 2):
         names = [name for name in coded[a] if name in coded[b]]
@@ -191,9 +187,9 @@ def _keys(coded: Sequence[Mapping[str, Integers]]) -> dict[tuple[int, int], Inte
     return found
 
 
-def _places(values: ArrowArray, texts: ArrowArray) -> Integers:
+def _text_positions(values: ArrowArray, texts: ArrowArray) -> Integers:
     return pc.index_in(values, value_set=texts).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _whole(column: ArrowArray) -> ArrowArray:
+def _combine_chunks(column: ArrowArray) -> ArrowArray:
     return pa.chunked_array(column).combine_chunks()

@@ -16,15 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int32]
-    Reals = NDArray[np.float64]
+Integers = NDArray[np.int32]
+Reals = NDArray[np.float64]
 
 # Apart from everything, and from each other: what is missing is like nothing.
 MISSING_HERE = -1_000_000_000
@@ -43,7 +40,7 @@ class Nearness:
 
 
 @dataclass(frozen=True)
-class Index:
+class ItemIndex:
     """A release by item: `holders[starts[i]:starts[i + 1]]` have item i, ascending.
 
     `values` and `days` are whole steps. A holder who has an item several times stands there as often.
@@ -103,13 +100,13 @@ def make_nearness(
     if not has_values and not has_days:
         return Nearness(np.array([1.0, 0.0]), np.zeros(1))
     return Nearness(
-        _decay(value_tolerance / step) if has_values else np.zeros(1),
-        _decay(day_tolerance) if has_days else np.zeros(1),
+        _nearness_table(value_tolerance / step) if has_values else np.zeros(1),
+        _nearness_table(day_tolerance) if has_days else np.zeros(1),
     )
 
 
-def score(
-    index: Index, points: Points, nearness: Nearness, *, left_out: Integers | None = None
+def compute_scoreboard(
+    index: ItemIndex, points: Points, nearness: Nearness, *, left_out: Integers | None = None
 ) -> Scores:
     """Return the scoreboard of every target, by numba where it is installed.
 
@@ -124,7 +121,7 @@ def score(
     try:
         from discreet.attack.sparse.scoreboard_kernel import score_targets
     except (ImportError, RuntimeError):  # the latter where numba finds no place for its cache
-        return score_plainly(index, ordered, nearness, left_out=absent)
+        return compute_with_numpy(index, ordered, nearness, left_out=absent)
     outputs = np.zeros((5, len(points)))
     best = np.full(len(points), -1, np.int32)
     arrays = (
@@ -142,11 +139,11 @@ def score(
         ]
         for job in jobs:
             job.result()
-    return _scores(best, outputs)
+    return _build_scores(best, outputs)
 
 
-def score_plainly(
-    index: Index, points: Points, nearness: Nearness, *, left_out: Integers
+def compute_with_numpy(
+    index: ItemIndex, points: Points, nearness: Nearness, *, left_out: Integers
 ) -> Scores:
     """Return the scoreboard with numpy alone: the same numbers, slowly."""
     best = np.full(len(points), -1, np.int32)
@@ -154,38 +151,40 @@ def score_plainly(
     for target in range(len(points)):
         scores, touched = np.zeros(index.people), [np.zeros(0, np.int32)]
         for point in range(points.starts[target], points.starts[target + 1]):
-            holders, nears = _column(index, points, nearness, point)
+            holders, nears = _nearest_holders(index, points, nearness, point)
             fits = (nears > 0) & (holders != left_out[target])
             holders, nears = holders[fits], nears[fits]
             touched.append(holders[scores[holders] == 0])
             scores[holders] += index.weights[points.items[point]] * nears
         order = np.concatenate(touched)
-        best[target], outputs[:, target] = _summary(scores, order)
-    return _scores(best, outputs)
+        best[target], outputs[:, target] = _summarize_target(scores, order)
+    return _build_scores(best, outputs)
 
 
-def _scores(best: Integers, outputs: Reals) -> Scores:
+def _build_scores(best: Integers, outputs: Reals) -> Scores:
     top, second, deviation, mass, moment = outputs
     entropy = (np.log(mass) + moment / STEPS / mass) / np.log(2)
     return Scores(best, top, second, deviation, entropy, 1 / mass)
 
 
-def _column(index: Index, points: Points, nearness: Nearness, point: int) -> tuple[Integers, Reals]:
+def _nearest_holders(
+    index: ItemIndex, points: Points, nearness: Nearness, point: int
+) -> tuple[Integers, Reals]:
     """Return the holders of a point's item, each once, and how near their nearest one is."""
     item = points.items[point]
     part = slice(int(index.starts[item]), int(index.starts[item + 1]))
-    nears = _near(index.values[part], points.values[point], nearness.values)
-    nears = nears + _near(index.days[part], points.days[point], nearness.days)
+    nears = _look_up_nearness(index.values[part], points.values[point], nearness.values)
+    nears = nears + _look_up_nearness(index.days[part], points.days[point], nearness.days)
     holders, firsts = np.unique(index.holders[part], return_index=True)
     return holders, np.maximum.reduceat(nears, firsts) if len(firsts) else nears
 
 
-def _near(here: Integers, there: np.int32, table: Reals) -> Reals:
+def _look_up_nearness(here: Integers, there: np.int32, table: Reals) -> Reals:
     apart = np.abs(here.astype(np.int64) - int(there))
     return table[np.minimum(apart, len(table) - 1)]
 
 
-def _summary(
+def _summarize_target(
     scores: Reals, touched: Integers
 ) -> tuple[int, tuple[float, float, float, float, float]]:
     """Return the best record, then top, second, deviation, mass and moment; sums go term by term."""
@@ -208,13 +207,13 @@ def _sum(values: Reals) -> float:
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def _decay(tolerance: float) -> Reals:
+def _nearness_table(tolerance: float) -> Reals:
     # Beyond 20 tolerances a factor of 2e-9 is left: nothing, which the last entry says.
     near = np.exp(-np.arange(int(20 * tolerance) + 2) / tolerance)
     return np.append(near, 0.0)
 
 
-def _rare_first(index: Index, points: Points) -> Points:
+def _rare_first(index: ItemIndex, points: Points) -> Points:
     """Return the points without items nobody holds, each target's rare ones first."""
     owners = np.repeat(np.arange(len(points)), np.diff(points.starts))
     known = np.flatnonzero(points.items >= 0)

@@ -12,18 +12,20 @@ import numpy as np
 
 
 @numba.njit(nogil=True, cache=True)
-def _near(here: int, there: int, table: Any) -> float:
+def _look_up_nearness(here: int, there: int, table: Any) -> float:
     # The last entry is 0 and stands for all that is further apart: no branch, which would be slow.
     return table[min(abs(np.int64(here) - np.int64(there)), len(table) - 1)]
 
 
 @numba.njit(nogil=True, cache=True)
-def _nearest(release: Any, entry: int, high: int, value: int, day: int) -> tuple[float, int]:
+def _nearest_entry(release: Any, entry: int, high: int, value: int, day: int) -> tuple[float, int]:
     """Return how near a person's nearest entry is, and where the next person begins."""
     holders, values, days, value_table, day_table = release
     person, nearest = holders[entry], 0.0
     while entry < high and holders[entry] == person:
-        near = _near(values[entry], value, value_table) + _near(days[entry], day, day_table)
+        near = _look_up_nearness(values[entry], value, value_table) + _look_up_nearness(
+            days[entry], day, day_table
+        )
         nearest = max(nearest, near)
         entry += 1
     return nearest, entry
@@ -39,10 +41,12 @@ def _scan(release: Any, span: Any, known: Any, scores: Any, touched: Any) -> int
     while entry < high:
         person = holders[entry]
         if entry + 1 == high or holders[entry + 1] != person:
-            nearest = _near(values[entry], value, value_table) + _near(days[entry], day, day_table)
+            nearest = _look_up_nearness(values[entry], value, value_table) + _look_up_nearness(
+                days[entry], day, day_table
+            )
             entry += 1
         else:
-            nearest, entry = _nearest(release, entry, high, value, day)
+            nearest, entry = _nearest_entry(release, entry, high, value, day)
         if nearest > 0 and person != absent:
             if scores[person] == 0:
                 touched[count] = person
@@ -81,7 +85,9 @@ def _first_two(scores: Any, touched: Any, count: int) -> Any:
 
 
 @numba.njit(nogil=True, cache=True)
-def _summarize(scores: Any, touched: Any, count: int, top: float, shares: Any, steps: int) -> Any:
+def _summarize_scores(
+    scores: Any, touched: Any, count: int, top: float, shares: Any, steps: int
+) -> Any:
     """Return deviation, mass and moment, and clear the scores."""
     people, total, squares = len(scores), 0.0, 0.0
     for place in range(count):
@@ -122,5 +128,5 @@ def score_targets(
         first, top, second = _first_two(scores, touched, count)
         best[target] = np.int32(first)
         outputs[0, target], outputs[1, target] = top, second
-        found = _summarize(scores, touched, count, top, shares, steps)
+        found = _summarize_scores(scores, touched, count, top, shares, steps)
         outputs[2, target], outputs[3, target], outputs[4, target] = found

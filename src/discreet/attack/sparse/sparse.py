@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attack.finding import Finding, make_finding
-from discreet.attack.sparse.scoreboard import Scores, make_nearness, score
-from discreet.attack.sparse.transactions import Parts, Release, Targets, read_release, read_targets
+from discreet.attack.sparse.scoreboard import (
+    ItemIndex,
+    Nearness,
+    Scores,
+    compute_scoreboard,
+    make_nearness,
+)
+from discreet.attack.sparse.transactions import (
+    Targets,
+    TransactionColumns,
+    TransactionRelease,
+    read_release,
+    read_targets,
+)
+from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.describe import counted, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.sparse.scoreboard import Index, Nearness
-    from discreet.engines.engine import Table
+from discreet.measure.describe import format_count, format_percent
 
 PHIS = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 CONTROLS = 5_000
@@ -30,7 +37,7 @@ _REMEDY = (
 
 
 @dataclass(frozen=True)
-class Terms:
+class SparseOptions:
     """When a record is claimed, and how wrong values and days may be."""
 
     eccentricity: float = 1.5
@@ -41,10 +48,10 @@ class Terms:
 def find_sparse(
     table: Table,
     known: Table,
-    parts: Parts,
+    parts: TransactionColumns,
     *,
     chance: np.random.Generator,
-    terms: Terms | None = None,
+    terms: SparseOptions | None = None,
     known_person: str | None = None,
     truth: str | None = None,
 ) -> Finding:
@@ -59,9 +66,9 @@ def find_sparse(
         known_person: The column of `known` that names the targets, where it has another name.
         truth: The column of `known` with the target's pseudonym in the release, empty when absent.
     """
-    terms = terms or Terms()
+    terms = terms or SparseOptions()
     release = read_release(table, parts, value_tolerance=terms.value_tolerance)
-    named = Parts(known_person or parts.person, parts.item, parts.value, parts.date)
+    named = TransactionColumns(known_person or parts.person, parts.item, parts.value, parts.date)
     targets = read_targets(known, named, release, truth=truth)
     nearness = make_nearness(
         value_tolerance=terms.value_tolerance,
@@ -70,14 +77,14 @@ def find_sparse(
         has_days=parts.date is not None,
         step=release.step,
     )
-    scores = score(release.index, targets.points, nearness)
-    control = _control(release.index, targets, scores, nearness, terms, chance)
-    return _finding(release, targets, scores, control, terms, parts)
+    scores = compute_scoreboard(release.index, targets.points, nearness)
+    control = _control_rate(release.index, targets, scores, nearness, terms, chance)
+    return _build_finding(release, targets, scores, control, terms, parts)
 
 
 def find_unicity(
     table: Table,
-    parts: Parts,
+    parts: TransactionColumns,
     *,
     points: Sequence[int] = (1, 2, 3, 4),
     chance: np.random.Generator,
@@ -90,21 +97,21 @@ def find_unicity(
     What is known is exact: item, value and day (de Montjoye, Hidalgo, Verleysen & Blondel 2013).
     """
     release = read_release(table, parts, value_tolerance=1.0)
-    shares, people = _unicity(release.index, sorted(set(points)), chance, sample)
+    shares, people = _sample_unicity(release.index, sorted(set(points)), chance, sample)
     most = max(shares)
     unique = round(shares[most] * people)
-    told = ", ".join(f"{percent(share)} with {count}" for count, share in shares.items())
+    told = ", ".join(f"{format_percent(share)} with {count}" for count, share in shares.items())
     return make_finding(
         "sparse",
         target=table.label,
         verdict=(
-            f"{percent(shares[most])} of people in {table.label} are alone with {most} of their rows, "
+            f"{format_percent(shares[most])} of people in {table.label} are alone with {most} of their rows, "
             f"picked at random ({told})."
         ),
         targets=people,
         exposed=unique,
         certainty=1.0,
-        knowledge=f"{counted(most, 'row', 'rows')} of a person: {_kinds(parts)}, exactly.",
+        knowledge=f"{format_count(most, 'row', 'rows')} of a person: {_word_columns(parts)}, exactly.",
         remedy=_REMEDY,
         details={
             "unicity": {str(count): share for count, share in shares.items()},
@@ -115,12 +122,12 @@ def find_unicity(
     )
 
 
-def _control(
-    index: Index,
+def _control_rate(
+    index: ItemIndex,
     targets: Targets,
     scores: Scores,
     nearness: Nearness,
-    terms: Terms,
+    terms: SparseOptions,
     chance: np.random.Generator,
 ) -> float:
     """Return how many would be claimed if their record were not there: all of them wrongly.
@@ -138,19 +145,19 @@ def _control(
     kept = np.repeat(chosen, np.diff(points.starts))
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     fewer = type(points)(starts, points.items[kept], points.values[kept], points.days[kept])
-    again = score(index, fewer, nearness, left_out=without)
+    again = compute_scoreboard(index, fewer, nearness, left_out=without)
     return float((again.eccentricity[some] > terms.eccentricity).mean())
 
 
-def _finding(
-    release: Release,
+def _build_finding(
+    release: TransactionRelease,
     targets: Targets,
     scores: Scores,
     control: float,
-    terms: Terms,
-    parts: Parts,
+    terms: SparseOptions,
+    parts: TransactionColumns,
 ) -> Finding:
-    claims = _claims(scores, terms.eccentricity)
+    claims = _claimed_targets(scores, terms.eccentricity)
     claimed = int(claims.sum())
     is_right = scores.best == targets.truth
     correct = int((claims & is_right).sum()) if targets.has_truth else None
@@ -161,7 +168,7 @@ def _finding(
         "sparse",
         target=release.label,
         verdict=(
-            f"{claimed:,} of {counted(total, 'person', 'people')} are claimed to be found among "
+            f"{claimed:,} of {format_count(total, 'person', 'people')} are claimed to be found among "
             f"{release.index.people:,} in {release.label}{told}: with each comes everything else that "
             "the release has of the same person."
         ),
@@ -172,18 +179,20 @@ def _finding(
         baseline=1 / release.index.people,
         control=control,
         certainty=float(scores.certainty[claims].mean()) if claimed else None,
-        knowledge=_knowledge(targets, parts, terms),
+        knowledge=_word_knowledge(targets, parts, terms),
         remedy=_REMEDY,
-        details=_details(release, targets, scores, terms),
-        example=_example(release, targets, scores, claims),
+        details=_build_details(release, targets, scores, terms),
+        example=_build_example(release, targets, scores, claims),
     )
 
 
-def _claims(scores: Scores, phi: float) -> NDArray[np.bool_]:
+def _claimed_targets(scores: Scores, phi: float) -> NDArray[np.bool_]:
     return (scores.best >= 0) & (scores.eccentricity > phi)
 
 
-def _details(release: Release, targets: Targets, scores: Scores, terms: Terms) -> dict[str, Any]:
+def _build_details(
+    release: TransactionRelease, targets: Targets, scores: Scores, terms: SparseOptions
+) -> dict[str, Any]:
     found: dict[str, Any] = {
         "people": release.index.people,
         "items": len(release.items),
@@ -200,7 +209,7 @@ def _details(release: Release, targets: Targets, scores: Scores, terms: Terms) -
         found["best_is_right"] = float(right[is_there].mean()) if is_there.any() else None
     table: list[dict[str, Any]] = []
     for phi in PHIS:
-        claims = _claims(scores, phi)
+        claims = _claimed_targets(scores, phi)
         row: dict[str, Any] = {"eccentricity": phi, "claimed": int(claims.sum())}
         if targets.has_truth:
             row["correct"] = int((claims & (scores.best == targets.truth)).sum())
@@ -209,7 +218,7 @@ def _details(release: Release, targets: Targets, scores: Scores, terms: Terms) -
     return {**found, "by_eccentricity": table}
 
 
-def _knowledge(targets: Targets, parts: Parts, terms: Terms) -> str:
+def _word_knowledge(targets: Targets, parts: TransactionColumns, terms: SparseOptions) -> str:
     count = np.diff(targets.points.starts)
     rows = f"{int(count.min()):,}" if count.min() == count.max() else f"about {count.mean():.0f}"
     slack: list[str] = []
@@ -218,15 +227,15 @@ def _knowledge(targets: Targets, parts: Parts, terms: Terms) -> str:
     if parts.date is not None:
         slack.append(f"'{parts.date}' off by about {terms.day_tolerance:g} days")
     allowed = f", {' and '.join(slack)}" if slack else ""
-    return f"{rows} rows of each person ({_kinds(parts)}), some of them wrong{allowed}."
+    return f"{rows} rows of each person ({_word_columns(parts)}), some of them wrong{allowed}."
 
 
-def _kinds(parts: Parts) -> str:
+def _word_columns(parts: TransactionColumns) -> str:
     return " with ".join(name for name in (parts.item, parts.value, parts.date) if name)
 
 
-def _example(
-    release: Release, targets: Targets, scores: Scores, claims: NDArray[np.bool_]
+def _build_example(
+    release: TransactionRelease, targets: Targets, scores: Scores, claims: NDArray[np.bool_]
 ) -> tuple[str, ...]:
     if not claims.any():
         return ()
@@ -244,12 +253,12 @@ def _example(
     )
     return (
         fits,
-        f"The release has {counted(rows, 'row', 'rows')} of {release.people[found].as_py()}.",
+        f"The release has {format_count(rows, 'row', 'rows')} of {release.people[found].as_py()}.",
     )
 
 
-def _unicity(
-    index: Index, counts: Sequence[int], chance: np.random.Generator, sample: int
+def _sample_unicity(
+    index: ItemIndex, counts: Sequence[int], chance: np.random.Generator, sample: int
 ) -> tuple[dict[int, float], int]:
     """Return the share of sampled people that are alone, by number of points, and how many they are."""
     keys, starts, holders = _exact_points(index)
@@ -267,12 +276,12 @@ def _unicity(
         mine = keys[order[owned[person] : owned[person + 1]]]
         picked = chance.permutation(mine)[: max(counts)]
         for count in counts:
-            alone[count] += _shared(picked[:count], starts, holders) == 1
+            alone[count] += _count_shared_holders(picked[:count], starts, holders) == 1
     return {count: found / len(chosen) for count, found in alone.items()}, len(chosen)
 
 
 def _exact_points(
-    index: Index,
+    index: ItemIndex,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return points (item, value and day together) with their holders, each once, by point."""
     items = np.repeat(np.arange(len(index.starts) - 1), np.diff(index.starts))
@@ -286,7 +295,7 @@ def _exact_points(
     return keys, starts, holders
 
 
-def _shared(
+def _count_shared_holders(
     picked: NDArray[np.int64], starts: NDArray[np.int64], holders: NDArray[np.int64]
 ) -> int:
     """Return how many people have all the picked points."""

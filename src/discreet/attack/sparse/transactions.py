@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from discreet.attack.sparse.scoreboard import MISSING_HERE, MISSING_THERE, Index, Points
-from discreet.engines.engine import Kind
+from discreet.attack.sparse.scoreboard import MISSING_HERE, MISSING_THERE, ItemIndex, Points
+from discreet.engines.engine import ArrowTable, Column, Kind, Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.encode import comparable
-from discreet.measure.subject import require_column
+from discreet.measure.encode import comparable_value
+from discreet.measure.roles import require_column
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import ArrowTable, Column, Table
 
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 _DAYS = (Kind.DATE, Kind.TIMESTAMP, Kind.INTEGER)
@@ -29,7 +24,7 @@ _FINEST = 64  # steps of a value within its tolerance, where values are not whol
 
 
 @dataclass(frozen=True)
-class Parts:
+class TransactionColumns:
     """Which columns say who, what, how much and when."""
 
     person: str
@@ -39,11 +34,11 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Release:
+class TransactionRelease:
     """A release by item, its people and items as text, and how fine its values are."""
 
     label: str
-    index: Index
+    index: ItemIndex
     people: ArrowArray
     items: ArrowArray
     step: float
@@ -63,7 +58,9 @@ class Targets:
         return bool((self.truth > -2).any())
 
 
-def read_release(table: Table, parts: Parts, *, value_tolerance: float) -> Release:
+def read_release(
+    table: Table, parts: TransactionColumns, *, value_tolerance: float
+) -> TransactionRelease:
     """Return a release as an index by item.
 
     Raises:
@@ -71,24 +68,28 @@ def read_release(table: Table, parts: Parts, *, value_tolerance: float) -> Relea
         WrongUsage: Values are no numbers, or dates no dates.
         EmptySource: No row says who did what.
     """
-    rows = _rows(table, parts)
+    rows = _fetch_rows(table, parts)
     people, who = encode_column(rows["person"])
     items, what = encode_column(rows["item"])
-    numbers = _reals(rows, "value")
+    numbers = _column_numbers(rows, "value")
     step = 1.0 if bool(np.all(numbers[~np.isnan(numbers)] % 1 == 0)) else value_tolerance / _FINEST
-    values = _steps(numbers, step, missing=MISSING_HERE)
-    days = _steps(_reals(rows, "date"), 1.0, missing=MISSING_HERE)
+    values = _quantize_numbers(numbers, step, missing=MISSING_HERE)
+    days = _quantize_numbers(_column_numbers(rows, "date"), 1.0, missing=MISSING_HERE)
     order = np.argsort(what * len(people) + who, kind="stable")
     starts = np.searchsorted(what[order], np.arange(len(items) + 1)).astype(np.int64)
-    index = Index(len(people), starts, who[order].astype(np.int32), values[order], days[order])
-    return Release(table.label, index, people, items, step)
+    index = ItemIndex(len(people), starts, who[order].astype(np.int32), values[order], days[order])
+    return TransactionRelease(table.label, index, people, items, step)
 
 
 def read_targets(
-    table: Table, parts: Parts, release: Release, *, truth: str | None = None
+    table: Table,
+    parts: TransactionColumns,
+    release: TransactionRelease,
+    *,
+    truth: str | None = None,
 ) -> Targets:
     """Return what is known of people, in the numbers of the release."""
-    rows = _rows(table, parts, truth=truth)
+    rows = _fetch_rows(table, parts, truth=truth)
     names, who = encode_column(rows["person"])
     known = pc.dictionary_encode(rows["item"]).combine_chunks()
     places = pc.index_in(text_of(known.dictionary), value_set=release.items).fill_null(-1)
@@ -98,8 +99,10 @@ def read_targets(
     points = Points(
         starts,
         items[order].astype(np.int32),
-        _steps(_reals(rows, "value"), release.step, missing=MISSING_THERE)[order],
-        _steps(_reals(rows, "date"), 1.0, missing=MISSING_THERE)[order],
+        _quantize_numbers(_column_numbers(rows, "value"), release.step, missing=MISSING_THERE)[
+            order
+        ],
+        _quantize_numbers(_column_numbers(rows, "date"), 1.0, missing=MISSING_THERE)[order],
     )
     found = np.full(len(names), -2, np.int32)
     if truth is not None:
@@ -110,23 +113,23 @@ def read_targets(
     return Targets(names, points, found)
 
 
-def _rows(table: Table, parts: Parts, *, truth: str | None = None) -> ArrowTable:
+def _fetch_rows(table: Table, parts: TransactionColumns, *, truth: str | None = None) -> ArrowTable:
     person, item = require_column(table, parts.person), require_column(table, parts.item)
     wanted = [
-        build.named(comparable(person), "person"),
-        build.named(comparable(item), "item"),
+        build.alias_as(comparable_value(person), "person"),
+        build.alias_as(comparable_value(item), "item"),
     ]
     if parts.value is not None:
         column = require_column(table, parts.value)
         _require_kind(table, column, _NUMBERS, "numbers, such as ratings or amounts")
-        wanted.append(build.named(build.column(column.name), "value"))
+        wanted.append(build.alias_as(build.column(column.name), "value"))
     if parts.date is not None:
         column = require_column(table, parts.date)
         _require_kind(table, column, _DAYS, "dates, or days as whole numbers")
-        wanted.append(build.named(build.column(column.name), "date"))
+        wanted.append(build.alias_as(build.column(column.name), "date"))
     if truth is not None:
         name = require_column(table, truth).name
-        wanted.append(build.named(build.column(name), "truth"))
+        wanted.append(build.alias_as(build.column(name), "truth"))
     query = build.select(*wanted, source=table.relation.copy())
     rows = table.engine.run(query)
     rows = rows.filter(pc.and_(pc.is_valid(rows["person"]), pc.is_valid(rows["item"])))
@@ -148,23 +151,25 @@ def encode_column(column: ArrowArray) -> tuple[ArrowArray, NDArray[np.int64]]:
     return text_of(coded.dictionary), coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _reals(rows: ArrowTable, name: str) -> NDArray[np.float64]:
+def _column_numbers(rows: ArrowTable, name: str) -> NDArray[np.float64]:
     if name not in rows.column_names:
         return np.zeros(rows.num_rows)
     column = rows[name].combine_chunks()
     if pa.types.is_timestamp(column.type):
         seconds = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
-        return np.floor(_doubles(seconds) / _SECONDS)
+        return np.floor(_to_doubles(seconds) / _SECONDS)
     if pa.types.is_date(column.type):
         column = column.cast(pa.date32()).cast(pa.int32())
-    return _doubles(column)
+    return _to_doubles(column)
 
 
-def _doubles(column: ArrowArray) -> NDArray[np.float64]:
+def _to_doubles(column: ArrowArray) -> NDArray[np.float64]:
     return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
 
 
-def _steps(numbers: NDArray[np.float64], step: float, *, missing: int) -> NDArray[np.int32]:
+def _quantize_numbers(
+    numbers: NDArray[np.float64], step: float, *, missing: int
+) -> NDArray[np.int32]:
     with np.errstate(invalid="ignore"):
         steps = np.clip(np.round(numbers / step), -9e8, 9e8)
         return np.where(np.isnan(numbers), missing, steps).astype(np.int32)

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.finding import make_finding
+from discreet.attack.finding import Finding, make_finding
 from discreet.attack.synthetic.neighbors import find_nearest
-from discreet.attack.synthetic.risk import compare, draw, reference_of, require_guesses
-from discreet.attack.synthetic.trial import Records, row_keys
+from discreet.attack.synthetic.risk import compare_with_control, draw, reference_of, require_guesses
+from discreet.attack.synthetic.trial import Feature, Records, SyntheticTrial, row_keys
 from discreet.errors import WrongUsage, did_you_mean
-from discreet.measure.describe import counted, listed, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.synthetic.trial import Feature, Trial
+from discreet.measure.describe import format_count, format_percent, join_names
 
 REMEDY = (
     "make the synthetic table under differential privacy, or publish it without '{secret}'; records that "
@@ -29,7 +22,7 @@ REMEDY = (
 
 
 @dataclass(frozen=True)
-class _Guessed:
+class _AttributeGuesses:
     """What was guessed of people, whether it was right, and the share of the truth in their class."""
 
     guesses: NDArray[np.float64]
@@ -37,8 +30,8 @@ class _Guessed:
     shares: NDArray[np.float64]
 
 
-def infer(
-    trial: Trial,
+def infer_attribute(
+    trial: SyntheticTrial,
     secret: str,
     *,
     known: Sequence[str] | None = None,
@@ -57,32 +50,32 @@ def infer(
     >>> people = pyarrow.table({"age": [20, 40, 60], "ill": ["no", "yes", "no"]})
     >>> others = pyarrow.table({"age": [20, 40, 60], "ill": ["yes", "no", "yes"]})
     >>> trial = open_trial(people, source=people, control=others)
-    >>> found = infer(trial, "ill", rng=np.random.default_rng(1))
+    >>> found = infer_attribute(trial, "ill", rng=np.random.default_rng(1))
     >>> found.rate, found.control
     (1.0, 0.0)
     """
     require_guesses(guesses)
-    names = _known(trial, secret, known)
+    names = _require_known_columns(trial, secret, known)
     people = draw(trial.source, guesses, rng)
     others = draw(trial.control, guesses, rng)
-    found = _guess(trial, trial.source.take(people), secret, names, within)
-    elsewhere = _guess(trial, trial.control.take(others), secret, names, within)
+    found = _guess_secrets(trial, trial.source.take(people), secret, names, within)
+    elsewhere = _guess_secrets(trial, trial.control.take(others), secret, names, within)
     control = reference_of(int(np.sum(elsewhere.right)), len(others))
     right = int(np.sum(found.right))
-    compared = compare(right, len(people), control)
-    everybody = counted(len(people), "person", "people")
+    compared = compare_with_control(right, len(people), control)
+    everybody = format_count(len(people), "person", "people")
     return make_finding(
         "attribute",
         target=trial.label,
         verdict=(
             f"The closest synthetic record has the right '{secret}' of {right:,} of {everybody}, and "
-            f"of {percent(control.share)} of people who are not in the source."
+            f"of {format_percent(control.share)} of people who are not in the source."
         ),
         targets=len(people),
         exposed=right,
         claimed=len(people),
         correct=right,
-        knowledge=f"of a person {listed(names)}.",
+        knowledge=f"of a person {join_names(names)}.",
         remedy=REMEDY.format(secret=secret),
         baseline=_by_chance(trial, secret, within),
         control=control.share,
@@ -92,16 +85,18 @@ def infer(
             "known": list(names),
             "risk_interval": compared.risk,
             "control_targets": len(others),
-            "cap": _mean(found.shares),
-            "cap_control": _mean(elsewhere.shares),
+            "cap": _mean_present(found.shares),
+            "cap_control": _mean_present(elsewhere.shares),
             "matched": int(np.sum(~np.isnan(found.shares))),
             "matched_control": int(np.sum(~np.isnan(elsewhere.shares))),
         },
-        example=_example(trial, people, found, secret, names),
+        example=_build_example(trial, people, found, secret, names),
     )
 
 
-def _known(trial: Trial, secret: str, known: Sequence[str] | None) -> tuple[str, ...]:
+def _require_known_columns(
+    trial: SyntheticTrial, secret: str, known: Sequence[str] | None
+) -> tuple[str, ...]:
     if secret not in trial.names:
         raise WrongUsage(
             f"The secret '{secret}' is not among the shared columns.{did_you_mean(secret, trial.names)}"
@@ -122,19 +117,19 @@ def _known(trial: Trial, secret: str, known: Sequence[str] | None) -> tuple[str,
     return tuple(known)
 
 
-def _guess(
-    trial: Trial, targets: Records, secret: str, names: Sequence[str], within: float
-) -> _Guessed:
+def _guess_secrets(
+    trial: SyntheticTrial, targets: Records, secret: str, names: Sequence[str], within: float
+) -> _AttributeGuesses:
     places, place = trial.positions(names), trial.positions([secret])[0]
     asked, held = Records(targets.values[places]), Records(trial.synthetic.values[places])
     nearest = find_nearest(asked, held, [trial.features[item] for item in places])
     secrets, truth = trial.synthetic.values[place], targets.values[place]
     guesses = secrets[nearest.rows[:, 0]]
-    right = is_right(guesses, truth, trial.features[place], within)
-    return _Guessed(guesses, right, attribution(held, asked, secrets, truth))
+    right = correct_guesses(guesses, truth, trial.features[place], within)
+    return _AttributeGuesses(guesses, right, attribution_probability(held, asked, secrets, truth))
 
 
-def is_right(
+def correct_guesses(
     guesses: NDArray[np.float64], truth: NDArray[np.float64], feature: Feature, within: float
 ) -> NDArray[np.bool_]:
     """Return which guesses are right: the same word, or a number off by a share of the truth at most.
@@ -144,14 +139,16 @@ def is_right(
     both_missing = np.isnan(guesses) & np.isnan(truth)
     if not feature.is_ordered:
         return (guesses == truth) | both_missing
-    return (np.abs(guesses - truth) <= _reach(truth, feature, within)) | both_missing
+    return (np.abs(guesses - truth) <= _allowed_error(truth, feature, within)) | both_missing
 
 
-def _reach(truth: NDArray[np.float64], feature: Feature, within: float) -> NDArray[np.float64]:
+def _allowed_error(
+    truth: NDArray[np.float64], feature: Feature, within: float
+) -> NDArray[np.float64]:
     return within * np.minimum(np.abs(truth), feature.span)
 
 
-def attribution(
+def attribution_probability(
     held: Records,
     asked: Records,
     secrets: NDArray[np.float64],
@@ -159,7 +156,7 @@ def attribution(
 ) -> NDArray[np.float64]:
     """Return CAP: the share of the truth among records that agree with a person, NaN without any.
 
-    >>> attribution(
+    >>> attribution_probability(
     ...     Records(np.array([[1.0, 1.0, 2.0]])), Records(np.array([[1.0, 3.0]])),
     ...     np.array([7.0, 8.0, 7.0]), np.array([7.0, 7.0])).tolist()
     [0.5, nan]
@@ -174,7 +171,7 @@ def attribution(
     return np.where(class_sizes > 0, same / np.maximum(class_sizes, 1), np.nan)
 
 
-def _by_chance(trial: Trial, secret: str, within: float) -> float:
+def _by_chance(trial: SyntheticTrial, secret: str, within: float) -> float:
     """Return how often the secret of a synthetic record drawn blindly is right."""
     place = trial.positions([secret])[0]
     feature = trial.features[place]
@@ -182,21 +179,21 @@ def _by_chance(trial: Trial, secret: str, within: float) -> float:
     missing = float(np.mean(np.isnan(drawn)) * np.mean(np.isnan(truth)))
     present = np.sort(drawn[~np.isnan(drawn)])
     wanted = truth[~np.isnan(truth)]
-    reach = _reach(wanted, feature, within) if feature.is_ordered else np.zeros(len(wanted))
+    reach = _allowed_error(wanted, feature, within) if feature.is_ordered else np.zeros(len(wanted))
     hits = np.searchsorted(present, wanted + reach, side="right")
     hits -= np.searchsorted(present, wanted - reach, side="left")
     return missing + float(np.sum(hits)) / (len(drawn) * len(truth))
 
 
-def _mean(shares: NDArray[np.float64]) -> float | None:
+def _mean_present(shares: NDArray[np.float64]) -> float | None:
     found = shares[~np.isnan(shares)]
     return float(np.mean(found)) if len(found) else None
 
 
-def _example(
-    trial: Trial,
+def _build_example(
+    trial: SyntheticTrial,
     people: NDArray[np.int64],
-    found: _Guessed,
+    found: _AttributeGuesses,
     secret: str,
     names: Sequence[str],
 ) -> list[str]:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.finding import make_finding
+from discreet.attack.finding import Finding, make_finding
 from discreet.attack.synthetic.neighbors import find_nearest
-from discreet.attack.synthetic.risk import compare, draw, reference_of, require_guesses
-from discreet.attack.synthetic.trial import Records, row_keys
+from discreet.attack.synthetic.risk import compare_with_control, draw, reference_of, require_guesses
+from discreet.attack.synthetic.trial import Records, SyntheticTrial, row_keys
 from discreet.errors import WrongUsage
-from discreet.measure.describe import counted, percent
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.synthetic.trial import Trial
+from discreet.measure.describe import format_count, format_percent
 
 REMEDY = (
     "make the synthetic table under differential privacy; taking out records that lie too near to a real "
@@ -36,8 +30,8 @@ class _Distances:
     training: NDArray[np.float32]  # of the control group too, by which it is chosen
 
 
-def approach(
-    trial: Trial,
+def find_closest_people(
+    trial: SyntheticTrial,
     *,
     rng: np.random.Generator,
     guesses: int = 2000,
@@ -52,7 +46,7 @@ def approach(
     >>> from discreet.attack.synthetic.trial import open_trial
     >>> people, others = pyarrow.table({"age": [20, 40, 60]}), pyarrow.table({"age": [30] * 40})
     >>> trial = open_trial(people, source=people, control=others)
-    >>> approach(trial, rng=np.random.default_rng(1)).details["copies"]
+    >>> find_closest_people(trial, rng=np.random.default_rng(1)).details["copies"]
     3
     """
     require_guesses(guesses)
@@ -68,13 +62,13 @@ def approach(
     right = int(np.sum(found.source <= threshold))
     wrong = int(np.sum(found.control <= threshold))
     control = reference_of(wrong, len(found.control))
-    compared = compare(right, len(people), control)
+    compared = compare_with_control(right, len(people), control)
     return make_finding(
         "closest",
         target=trial.label,
         verdict=(
-            f"{right:,} of {counted(len(people), 'person', 'people')} of the source lie so near to a "
-            f"synthetic record that an adversary says they are in it; so do {percent(control.share)} of "
+            f"{right:,} of {format_count(len(people), 'person', 'people')} of the source lie so near to a "
+            f"synthetic record that an adversary says they are in it; so do {format_percent(control.share)} of "
             "people who are not."
         ),
         targets=len(people),
@@ -86,18 +80,20 @@ def approach(
         baseline=false_alarms,  # who names so many strangers at random, names as many members
         control=control.share,
         interval=compared.interval,
-        certainty=_certainty(right / len(people), control.share),
+        certainty=_membership_certainty(right / len(people), control.share),
         details={
             "threshold": float(threshold),
             "risk_interval": compared.risk,
             "control_targets": len(found.control),
-            "auc": area(found.source, np.concatenate([found.control, found.training])),
+            "auc": distance_area_under_curve(
+                found.source, np.concatenate([found.control, found.training])
+            ),
             "median_distance": float(np.median(found.source)),
             "median_distance_control": float(np.median(found.control)),
-            **_copies(trial),
+            **_count_copies(trial),
             "features": list(trial.names),
         },
-        example=_example(trial, people, found),
+        example=_build_example(trial, people, found),
     )
 
 
@@ -112,10 +108,10 @@ def choose_threshold(distances: NDArray[np.float32], share: float) -> float:
     return float(values[allowed[-1] if len(allowed) else 0])
 
 
-def area(near: NDArray[np.float32], far: NDArray[np.float32]) -> float:
+def distance_area_under_curve(near: NDArray[np.float32], far: NDArray[np.float32]) -> float:
     """Return the chance that one of `near` is smaller than one of `far`, ties by half: the AUC.
 
-    >>> area(np.array([0.0, 1.0], dtype=np.float32), np.array([1.0, 2.0], dtype=np.float32))
+    >>> distance_area_under_curve(np.array([0.0, 1.0], dtype=np.float32), np.array([1.0, 2.0], dtype=np.float32))
     0.875
     """
     ordered = np.sort(far)
@@ -125,7 +121,7 @@ def area(near: NDArray[np.float32], far: NDArray[np.float32]) -> float:
 
 
 def _measure(
-    trial: Trial, people: NDArray[np.int64], guesses: int, rng: np.random.Generator
+    trial: SyntheticTrial, people: NDArray[np.int64], guesses: int, rng: np.random.Generator
 ) -> _Distances:
     others = draw(trial.control, 2 * guesses, rng)
     half = len(others) // 2
@@ -135,7 +131,7 @@ def _measure(
     return _Distances(distances[:many], distances[many + half :], distances[many : many + half])
 
 
-def _copies(trial: Trial) -> dict[str, int]:
+def _count_copies(trial: SyntheticTrial) -> dict[str, int]:
     """Return how many rows of the source, and of the control group, are in the synthetic table."""
     tables = (trial.synthetic, trial.source, trial.control)
     keys = row_keys(np.hstack([records.values for records in tables]))
@@ -147,12 +143,14 @@ def _copies(trial: Trial) -> dict[str, int]:
     }
 
 
-def _certainty(rate: float, control: float) -> float | None:
+def _membership_certainty(rate: float, control: float) -> float | None:
     """Return how often the adversary is right who thinks a person as likely in the source as not."""
     return rate / (rate + control) if rate + control else None
 
 
-def _example(trial: Trial, people: NDArray[np.int64], found: _Distances) -> list[str]:
+def _build_example(
+    trial: SyntheticTrial, people: NDArray[np.int64], found: _Distances
+) -> list[str]:
     nearest = int(np.argmin(found.source))
     person = trial.source.values[:, people[nearest]]
     told = ", ".join(

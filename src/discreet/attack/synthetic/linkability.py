@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.finding import make_finding
+from discreet.attack.finding import Finding, make_finding
 from discreet.attack.synthetic.neighbors import find_nearest
-from discreet.attack.synthetic.risk import compare, draw, reference_of, require_guesses
-from discreet.attack.synthetic.trial import Records
+from discreet.attack.synthetic.risk import compare_with_control, draw, reference_of, require_guesses
+from discreet.attack.synthetic.trial import Records, SyntheticTrial
 from discreet.errors import WrongUsage
-from discreet.measure.describe import counted, listed, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.synthetic.trial import Trial
+from discreet.measure.describe import format_count, format_percent, join_names
 
 REMEDY = (
     "make the synthetic table under differential privacy, or publish one of the two sets of columns "
@@ -27,8 +20,8 @@ REMEDY = (
 )
 
 
-def link(
-    trial: Trial,
+def link_column_sets(
+    trial: SyntheticTrial,
     *,
     first: Sequence[str] | None = None,
     second: Sequence[str] | None = None,
@@ -47,36 +40,37 @@ def link(
     >>> people = pyarrow.table({"age": [20, 40, 60], "income": [3, 9, 6]})
     >>> others = pyarrow.table({"age": [20, 40, 60], "income": [9, 6, 3]})
     >>> trial = open_trial(people, source=people, control=others)
-    >>> found = link(trial, rng=np.random.default_rng(1))
+    >>> found = link_column_sets(trial, rng=np.random.default_rng(1))
     >>> found.rate, found.control
     (1.0, 0.0)
     """
     require_guesses(guesses)
     if neighbors < 1:
         raise WrongUsage(f"{neighbors} neighbors cannot agree. Use 1 or more.")
-    sets = _sets(trial, first, second)
+    sets = _choose_column_sets(trial, first, second)
     people = draw(trial.source, guesses, rng)
     others = draw(trial.control, guesses, rng)
-    shared = _shared(trial, trial.source.take(people), sets, neighbors)
+    shared = _find_shared_rows(trial, trial.source.take(people), sets, neighbors)
     linked = shared >= 0
     control = reference_of(
-        int(np.sum(_shared(trial, trial.control.take(others), sets, neighbors) >= 0)), len(others)
+        int(np.sum(_find_shared_rows(trial, trial.control.take(others), sets, neighbors) >= 0)),
+        len(others),
     )
     right = int(np.sum(linked))
-    compared = compare(right, len(people), control)
+    compared = compare_with_control(right, len(people), control)
     return make_finding(
         "linkability",
         target=trial.label,
         verdict=(
-            f"For {right:,} of {counted(len(people), 'person', 'people')}, what is known of them in one "
+            f"For {right:,} of {format_count(len(people), 'person', 'people')}, what is known of them in one "
             f"table ({', '.join(sets[0])}) and in another ({', '.join(sets[1])}) leads to the same "
-            f"synthetic record; so it does for {percent(control.share)} of people who are not in the "
+            f"synthetic record; so it does for {format_percent(control.share)} of people who are not in the "
             "source."
         ),
         targets=len(people),
         exposed=right,
         correct=right,
-        knowledge=f"of a person {listed(sets[0])}, and in another table {listed(sets[1])}.",
+        knowledge=f"of a person {join_names(sets[0])}, and in another table {join_names(sets[1])}.",
         remedy=REMEDY,
         baseline=_by_chance(len(trial.synthetic), neighbors),
         control=control.share,
@@ -88,12 +82,12 @@ def link(
             "risk_interval": compared.risk,
             "control_targets": len(others),
         },
-        example=_example(trial, people, shared, sets),
+        example=_build_example(trial, people, shared, sets),
     )
 
 
-def _sets(
-    trial: Trial, first: Sequence[str] | None, second: Sequence[str] | None
+def _choose_column_sets(
+    trial: SyntheticTrial, first: Sequence[str] | None, second: Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names = trial.names
     if first is None and second is None:
@@ -115,21 +109,21 @@ def _sets(
     return tuple(first), tuple(second or ())
 
 
-def _shared(
-    trial: Trial,
+def _find_shared_rows(
+    trial: SyntheticTrial,
     targets: Records,
     sets: tuple[tuple[str, ...], tuple[str, ...]],
     neighbors: int,
 ) -> NDArray[np.int64]:
     """Return a synthetic row that both sets of columns lead to, -1 where there is none."""
-    left, right = (_closest(trial, targets, names, neighbors) for names in sets)
+    left, right = (_closest_rows(trial, targets, names, neighbors) for names in sets)
     agree = left[:, :, None] == right[:, None, :]
     is_shared = agree.any(axis=2)
     return np.where(is_shared.any(axis=1), left[np.arange(len(left)), is_shared.argmax(axis=1)], -1)
 
 
-def _closest(
-    trial: Trial, targets: Records, names: Sequence[str], neighbors: int
+def _closest_rows(
+    trial: SyntheticTrial, targets: Records, names: Sequence[str], neighbors: int
 ) -> NDArray[np.int64]:
     places = trial.positions(names)
     return find_nearest(
@@ -150,8 +144,8 @@ def _by_chance(rows: int, neighbors: int) -> float:
     return float(1 - np.prod(missed))
 
 
-def _example(
-    trial: Trial,
+def _build_example(
+    trial: SyntheticTrial,
     people: NDArray[np.int64],
     shared: NDArray[np.int64],
     sets: tuple[tuple[str, ...], tuple[str, ...]],

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from discreet.attack.synthetic.trial import Feature, Records
 
 # Queries by candidates whose distances fit into a core's own cache.
@@ -54,12 +52,12 @@ def find_nearest(
         block = slice(first, min(first + CANDIDATES_AT_ONCE, many))
         for start in range(0, total, QUERIES_AT_ONCE):
             part = slice(start, min(start + QUERIES_AT_ONCE, total))
-            near = _distances(asked, known, part, block, room)
-            _keep(rows[part], best[part], near, first)
+            near = _block_distances(asked, known, part, block, room)
+            _keep_closest(rows[part], best[part], near, first)
     return Nearest(rows, best)
 
 
-def _distances(
+def _block_distances(
     asked: _Space,
     known: _Space,
     part: slice,
@@ -78,7 +76,7 @@ def _distances(
     return total
 
 
-def _keep(
+def _keep_closest(
     rows: NDArray[np.int64], best: NDArray[np.float32], near: NDArray[np.float32], first: int
 ) -> None:
     """Merge a block's distances into the closest found so far, in place."""

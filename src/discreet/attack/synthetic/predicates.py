@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from discreet.attack.synthetic.trial import Feature, Records
 
 
-class Relation(IntEnum):
+class PredicateRelation(IntEnum):
     """What one part of a predicate asks of a column."""
 
     EQUAL = 0
@@ -29,7 +27,12 @@ class Relation(IntEnum):
 
 
 LOOK_FIRST = 256  # rows, before all of a long run
-SIGNS = {Relation.EQUAL: "=", Relation.AT_LEAST: ">=", Relation.AT_MOST: "<=", Relation.OTHER: "<>"}
+SIGNS = {
+    PredicateRelation.EQUAL: "=",
+    PredicateRelation.AT_LEAST: ">=",
+    PredicateRelation.AT_MOST: "<=",
+    PredicateRelation.OTHER: "<>",
+}
 
 
 @dataclass(frozen=True)
@@ -72,16 +75,16 @@ class Predicates:
             feature = features[int(column)]
             if relation in SIGNS:
                 parts.append(
-                    f"{feature.name} {SIGNS[Relation(relation)]} {feature.spell(float(value))}"
+                    f"{feature.name} {SIGNS[PredicateRelation(relation)]} {feature.spell(float(value))}"
                 )
             else:
-                gap = "is missing" if relation == Relation.MISSING else "is not missing"
+                gap = "is missing" if relation == PredicateRelation.MISSING else "is not missing"
                 parts.append(f"{feature.name} {gap}")
         return " and ".join(parts)
 
 
 @dataclass(frozen=True)
-class Index:
+class PredicateIndex:
     """Each column of a table in ascending order, so that one part is two look-ups."""
 
     records: Records
@@ -109,84 +112,97 @@ class Index:
         """
         if not len(predicates):
             return np.zeros(0, dtype=np.int64)
-        starts, ends = self._runs(predicates)
+        starts, ends = self._value_slices(predicates)
         lengths = ends - starts
         shortest = np.argmin(lengths, axis=1)
         # A run stands for its test, except that it holds all values where one is excluded.
-        exact = (predicates.columns.shape[1] == 1) & (predicates.relations[:, 0] != Relation.OTHER)
+        exact = (predicates.columns.shape[1] == 1) & (
+            predicates.relations[:, 0] != PredicateRelation.OTHER
+        )
         counts = np.where(exact, lengths[:, 0], 0)
         for which in np.flatnonzero(~exact & (lengths.min(axis=1) > 0)):
             part = shortest[which]
             column = predicates.columns[which, part]
             rows = self.order[column, starts[which, part] : ends[which, part]]
             if enough is not None and len(rows) > 2 * LOOK_FIRST:
-                counts[which] = self._matching(predicates, int(which), rows[:LOOK_FIRST])
+                counts[which] = self._count_matching(predicates, int(which), rows[:LOOK_FIRST])
                 if counts[which] >= enough:
                     continue
-            counts[which] = self._matching(predicates, int(which), rows)
+            counts[which] = self._count_matching(predicates, int(which), rows)
         return counts
 
-    def _runs(self, predicates: Predicates) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _value_slices(self, predicates: Predicates) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         starts = np.zeros(predicates.columns.shape, dtype=np.int64)
         ends = self.present[predicates.columns]
         for column in np.unique(predicates.columns):
             ascending = self.ascending[column, : self.present[column]]
             here = predicates.columns == column
-            below = here & np.isin(predicates.relations, (Relation.EQUAL, Relation.AT_LEAST))
+            below = here & np.isin(
+                predicates.relations, (PredicateRelation.EQUAL, PredicateRelation.AT_LEAST)
+            )
             starts[below] = np.searchsorted(ascending, predicates.values[below], side="left")
-            above = here & np.isin(predicates.relations, (Relation.EQUAL, Relation.AT_MOST))
+            above = here & np.isin(
+                predicates.relations, (PredicateRelation.EQUAL, PredicateRelation.AT_MOST)
+            )
             ends[above] = np.searchsorted(ascending, predicates.values[above], side="right")
-        missing = predicates.relations == Relation.MISSING
+        missing = predicates.relations == PredicateRelation.MISSING
         starts[missing] = self.present[predicates.columns[missing]]
         ends[missing] = len(self.records)
         return starts, ends
 
-    def _matching(self, predicates: Predicates, which: int, rows: NDArray[np.int64]) -> int:
+    def _count_matching(self, predicates: Predicates, which: int, rows: NDArray[np.int64]) -> int:
         for column, relation, value in zip(
             predicates.columns[which],
             predicates.relations[which],
             predicates.values[which],
             strict=True,
         ):
-            rows = rows[_holds(self.records.values[column, rows], int(relation), float(value))]
+            rows = rows[
+                _compare_column(self.records.values[column, rows], int(relation), float(value))
+            ]
         return len(rows)
 
 
-def _holds(column: NDArray[np.float64], relation: int, value: float) -> NDArray[np.bool_]:
+def _compare_column(column: NDArray[np.float64], relation: int, value: float) -> NDArray[np.bool_]:
     match relation:
-        case Relation.EQUAL:
+        case PredicateRelation.EQUAL:
             return column == value
-        case Relation.AT_LEAST:
+        case PredicateRelation.AT_LEAST:
             return column >= value
-        case Relation.AT_MOST:
+        case PredicateRelation.AT_MOST:
             return column <= value
-        case Relation.OTHER:
+        case PredicateRelation.OTHER:
             return (column != value) & ~np.isnan(column)
-        case Relation.MISSING:
+        case PredicateRelation.MISSING:
             return np.isnan(column)
         case _:
             return ~np.isnan(column)
 
 
-def nothing(width: int) -> Predicates:
+def empty_predicates(width: int) -> Predicates:
     """Return no predicates, of `width` parts each."""
     whole = np.zeros((0, width), dtype=np.int64)
     return Predicates(whole, whole, np.zeros((0, width)))
 
 
-def rare_values(index: Index, features: Sequence[Feature]) -> Predicates:
+def rare_values(index: PredicateIndex, features: Sequence[Feature]) -> Predicates:
     """Return every test of one column that fits exactly one row: rare values, extremes, a lone gap."""
     found: list[tuple[int, int, float]] = []
     for column, feature in enumerate(features):
         ascending = index.ascending[column, : index.present[column]]
         values, counts = np.unique(ascending, return_counts=True)
-        found += [(column, int(Relation.EQUAL), float(value)) for value in values[counts == 1]]
+        found += [
+            (column, int(PredicateRelation.EQUAL), float(value)) for value in values[counts == 1]
+        ]
         if len(index.records) - len(ascending) == 1:
-            found.append((column, int(Relation.MISSING), float("nan")))
+            found.append((column, int(PredicateRelation.MISSING), float("nan")))
         if feature.is_ordered and len(values):
             found += [
                 (column, int(relation), float(values[end]))
-                for relation, end in ((Relation.AT_MOST, 0), (Relation.AT_LEAST, -1))
+                for relation, end in (
+                    (PredicateRelation.AT_MOST, 0),
+                    (PredicateRelation.AT_LEAST, -1),
+                )
                 if counts[end] == 1
             ]
     table = np.array(found, dtype=np.float64).reshape(-1, 3)
@@ -216,10 +232,10 @@ def from_records(
     columns = _some_columns(features, many=many, width=width, rng=rng)
     values = records.values[columns, rows[:, None]]
     is_ordered = np.array([feature.is_ordered for feature in features])[columns]
-    middles = np.array([_median(column) for column in records.values])[columns]
-    side = np.where(values > middles, Relation.AT_LEAST, Relation.AT_MOST)
-    relations = np.where(is_ordered, side, Relation.EQUAL)
-    relations = np.where(np.isnan(values), Relation.MISSING, relations)
+    middles = np.array([_median_present(column) for column in records.values])[columns]
+    side = np.where(values > middles, PredicateRelation.AT_LEAST, PredicateRelation.AT_MOST)
+    relations = np.where(is_ordered, side, PredicateRelation.EQUAL)
+    relations = np.where(np.isnan(values), PredicateRelation.MISSING, relations)
     return Predicates(columns, relations, values)
 
 
@@ -241,16 +257,25 @@ def at_random(
         here = columns == column
         values[here] = known[picked[here]]
     is_ordered = np.array([feature.is_ordered for feature in features])[columns]
-    ordered = np.array([Relation.EQUAL, Relation.OTHER, Relation.AT_LEAST, Relation.AT_MOST])
+    ordered = np.array(
+        [
+            PredicateRelation.EQUAL,
+            PredicateRelation.OTHER,
+            PredicateRelation.AT_LEAST,
+            PredicateRelation.AT_MOST,
+        ]
+    )
     relations = np.where(
         is_ordered,
         ordered[rng.integers(4, size=(many, width))],
         ordered[rng.integers(2, size=(many, width))],
     )
-    gaps = np.where(relations == Relation.OTHER, Relation.PRESENT, Relation.MISSING)
+    gaps = np.where(
+        relations == PredicateRelation.OTHER, PredicateRelation.PRESENT, PredicateRelation.MISSING
+    )
     return Predicates(columns, np.where(np.isnan(values), gaps, relations), values)
 
 
-def _median(column: NDArray[np.float64]) -> float:
+def _median_present(column: NDArray[np.float64]) -> float:
     present = column[~np.isnan(column)]
     return float(np.median(present)) if len(present) else 0.0

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attack.intervals import wilson
 from discreet.errors import WrongUsage
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from discreet.attack.synthetic.trial import Records
 
 KNOWLEDGE_OF_ALL = "the synthetic table, and nothing else."
@@ -44,13 +43,13 @@ class Compared:
     risk: tuple[float, float]
 
 
-def compare(successes: int, trials: int, control: Reference) -> Compared:
+def compare_with_control(successes: int, trials: int, control: Reference) -> Compared:
     """Return the intervals of a rate and of its risk, (rate - control) / (1 - control).
 
     The difference of two shares has Newcombe's interval, made of the two Wilson intervals (1998,
     method 10).
 
-    >>> found = compare(600, 1000, reference_of(200, 1000))
+    >>> found = compare_with_control(600, 1000, reference_of(200, 1000))
     >>> [round(end, 3) for end in (*found.interval, *found.risk)]
     [0.56, 0.638, 0.45, 0.548]
     """

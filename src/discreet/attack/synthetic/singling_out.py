@@ -5,26 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.attack.finding import make_finding
+from discreet.attack.finding import Finding, make_finding
 from discreet.attack.intervals import wilson
 from discreet.attack.synthetic.predicates import (
-    Index,
+    PredicateIndex,
     Predicates,
     at_random,
+    empty_predicates,
     from_records,
-    nothing,
     rare_values,
 )
-from discreet.attack.synthetic.risk import KNOWLEDGE_OF_ALL, Reference, compare, require_guesses
+from discreet.attack.synthetic.risk import (
+    KNOWLEDGE_OF_ALL,
+    Reference,
+    compare_with_control,
+    require_guesses,
+)
 from discreet.errors import WrongUsage
-from discreet.measure.describe import counted, percent
+from discreet.measure.describe import format_count, format_percent
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.attack.finding import Finding
-    from discreet.attack.synthetic.trial import Trial
+    from discreet.attack.synthetic.trial import SyntheticTrial
 
 REMEDY = (
     "make the synthetic table under differential privacy, or with fewer and coarser columns; rows that "
@@ -34,7 +37,7 @@ MOST_ROUNDS = 25
 
 
 def single_out(
-    trial: Trial, *, rng: np.random.Generator, guesses: int = 2000, width: int = 3
+    trial: SyntheticTrial, *, rng: np.random.Generator, guesses: int = 2000, width: int = 3
 ) -> tuple[Finding, ...]:
     """Return what descriptions of one column, and of `width` columns, single out.
 
@@ -54,34 +57,37 @@ def single_out(
     if width < 1:
         raise WrongUsage(f"A description of {width} columns says nothing. Use 1 or more.")
     indexes = tuple(
-        Index(records) for records in (trial.synthetic.distinct(), trial.source, trial.control)
+        PredicateIndex(records)
+        for records in (trial.synthetic.distinct(), trial.source, trial.control)
     )
     widths = [1, min(width, len(trial.features))]
     return tuple(
-        _attack(trial, indexes, rng=rng, guesses=guesses, width=size)
+        _attack_with_width(trial, indexes, rng=rng, guesses=guesses, width=size)
         for size in dict.fromkeys(widths)
     )
 
 
-def _attack(
-    trial: Trial,
-    indexes: tuple[Index, ...],
+def _attack_with_width(
+    trial: SyntheticTrial,
+    indexes: tuple[PredicateIndex, ...],
     *,
     rng: np.random.Generator,
     guesses: int,
     width: int,
 ) -> Finding:
     synthetic, source, control = indexes
-    tried = _describe(trial, synthetic, rng=rng, guesses=guesses, width=width)
+    tried = _describe_unique_rows(trial, synthetic, rng=rng, guesses=guesses, width=width)
     random = at_random(synthetic.records, trial.features, many=guesses, width=width, rng=rng)
     found, elsewhere = source.count(tried), control.count(tried)
     targets, right = len(tried), int(np.sum(found == 1))
-    reference = refer(found, elsewhere, people=len(trial.source), others=len(trial.control))
-    compared = compare(right, targets, reference)
+    reference = singling_out_reference(
+        found, elsewhere, people=len(trial.source), others=len(trial.control)
+    )
+    compared = compare_with_control(right, targets, reference)
     return make_finding(
         "singling-out",
         target=trial.label,
-        verdict=_verdict(targets, right, width, reference.share),
+        verdict=_word_verdict(targets, right, width, reference.share),
         targets=targets,
         exposed=right,
         claimed=targets,
@@ -98,18 +104,23 @@ def _attack(
             "singled_out_in_control": int(np.sum(elsewhere == 1)),
             "features": list(trial.names),
         },
-        example=_example(trial, tried, found, elsewhere),
+        example=_build_example(trial, tried, found, elsewhere),
     )
 
 
-def _describe(
-    trial: Trial, synthetic: Index, *, rng: np.random.Generator, guesses: int, width: int
+def _describe_unique_rows(
+    trial: SyntheticTrial,
+    synthetic: PredicateIndex,
+    *,
+    rng: np.random.Generator,
+    guesses: int,
+    width: int,
 ) -> Predicates:
     """Return different descriptions that fit exactly one synthetic row."""
     if width == 1:
         rare = rare_values(synthetic, trial.features)
         return rare.take(rng.permutation(len(rare))[:guesses])
-    kept = nothing(width)
+    kept = empty_predicates(width)
     for _ in range(MOST_ROUNDS):
         made = from_records(
             synthetic.records, trial.features, many=4 * guesses, width=width, rng=rng
@@ -122,7 +133,7 @@ def _describe(
     return kept.take(rng.permutation(len(kept))[:guesses])
 
 
-def refer(
+def singling_out_reference(
     found: NDArray[np.int64], elsewhere: NDArray[np.int64], *, people: int, others: int
 ) -> Reference:
     """Return how many descriptions would single out one of as many people as the source has.
@@ -133,7 +144,7 @@ def refer(
     others / people still does there, the rest do what they do in the control group, and the share of
     the former follows.
 
-    >>> refer(np.array([1, 1, 0, 2]), np.array([1, 0, 0, 2]), people=10, others=10).share
+    >>> singling_out_reference(np.array([1, 1, 0, 2]), np.array([1, 0, 0, 2]), people=10, others=10).share
     0.25
     """
     guesses = len(found)
@@ -174,18 +185,18 @@ def singles_in_sample(counts: NDArray[np.int64], *, have: int, want: int) -> flo
     return float(np.sum(np.exp(chances)) / len(counts))
 
 
-def _verdict(targets: int, right: int, width: int, reference: float) -> str:
-    columns = counted(width, "column", "columns")
+def _word_verdict(targets: int, right: int, width: int, reference: float) -> str:
+    columns = format_count(width, "column", "columns")
     if not targets:
         return f"No description of {columns} fits exactly one row of the synthetic table."
     return (
         f"{right:,} of {targets:,} descriptions of {columns} that fit one synthetic row fit exactly one "
-        f"person of the source; of people who are not in it they would single out {percent(reference)}."
+        f"person of the source; of people who are not in it they would single out {format_percent(reference)}."
     )
 
 
-def _example(
-    trial: Trial, tried: Predicates, found: NDArray[np.int64], elsewhere: NDArray[np.int64]
+def _build_example(
+    trial: SyntheticTrial, tried: Predicates, found: NDArray[np.int64], elsewhere: NDArray[np.int64]
 ) -> list[str]:
     hits = np.flatnonzero(found == 1)
     if not len(hits):

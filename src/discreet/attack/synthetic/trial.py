@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.engines.connect import open_table
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Kind, Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.subject import require_column
+from discreet.measure.roles import require_column
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Table
 
 NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 Scale: TypeAlias = Literal["number", "days", "microseconds"]
@@ -82,7 +77,7 @@ class Records:
 
 
 @dataclass(frozen=True)
-class Trial:
+class SyntheticTrial:
     """What an attack on synthetic data is judged by.
 
     The same value has the same number in all three tables. `control` holds people of the same
@@ -116,7 +111,7 @@ def open_trial(
     delimiter: str | None = None,
     encoding: str | None = None,
     memory_limit: str | None = None,
-) -> Trial:
+) -> SyntheticTrial:
     """Return a synthetic table beside its source and a control group; each is what `open_table` takes.
 
     Without `columns` all that the three share are used. The rest says how files are read.
@@ -140,8 +135,10 @@ def open_trial(
             open_table(opened, delimiter=delimiter, encoding=encoding, memory_limit=memory_limit)
             for opened in (synthetic, source, control)
         )
-        names = _shared(tables, columns)
-        read = [_align([table.column(name) for table in tables], tables, name) for name in names]
+        names = _shared_columns(tables, columns)
+        read = [
+            _align_column([table.column(name) for table in tables], tables, name) for name in names
+        ]
     finally:
         for table in tables:
             table.engine.close()
@@ -150,7 +147,7 @@ def open_trial(
     for table, found in zip(tables, rows, strict=True):
         if not len(found):
             raise EmptySource(f"{table.label} has no rows. An attack needs people to try it on.")
-    return Trial(features, rows[0], rows[1], rows[2], tables[0].label)
+    return SyntheticTrial(features, rows[0], rows[1], rows[2], tables[0].label)
 
 
 def row_keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -163,7 +160,7 @@ def row_keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return keys.astype(np.int64)
 
 
-def _shared(tables: Sequence[Table], columns: Sequence[str] | None) -> list[str]:
+def _shared_columns(tables: Sequence[Table], columns: Sequence[str] | None) -> list[str]:
     if columns is not None:
         for table in tables:
             for name in columns:
@@ -183,22 +180,24 @@ def _shared(tables: Sequence[Table], columns: Sequence[str] | None) -> list[str]
     return names
 
 
-def _align(
+def _align_column(
     columns: Sequence[Any], tables: Sequence[Table], name: str
 ) -> tuple[Feature, list[NDArray[np.float64]]]:
     """Return a column of all tables as numbers that can be compared."""
     kinds = {column.kind for column in columns}
     if kinds <= set(NUMBERS):
-        return _ordered(name, [_numbers(_read(table, name)) for table in tables], "number")
+        return _ordered_feature(
+            name, [_to_numbers(_read(table, name)) for table in tables], "number"
+        )
     if len(kinds) == 1 and kinds <= set(MOMENTS):
         read = [_read(table, name) for table in tables]
         kind = "days" if kinds == {Kind.DATE} else "microseconds"
-        return _ordered(name, [_moments(column) for column in read], kind)
+        return _ordered_feature(name, [_to_moments(column) for column in read], kind)
     texts = [_read(table, name, as_text=True) for table in tables]
-    return _coded(name, texts)
+    return _categorical_feature(name, texts)
 
 
-def _ordered(
+def _ordered_feature(
     name: str, numbers: list[NDArray[np.float64]], kind: Scale
 ) -> tuple[Feature, list[NDArray[np.float64]]]:
     every = np.concatenate(numbers)
@@ -215,7 +214,7 @@ def _ordered(
     return feature, numbers
 
 
-def _coded(name: str, texts: list[Any]) -> tuple[Feature, list[NDArray[np.float64]]]:
+def _categorical_feature(name: str, texts: list[Any]) -> tuple[Feature, list[NDArray[np.float64]]]:
     together = pa.chunked_array([chunk for text in texts for chunk in text.chunks], pa.string())
     coded = together.combine_chunks().dictionary_encode()
     codes = np.asarray(pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False), np.float64)
@@ -231,22 +230,22 @@ def _read(table: Table, name: str, *, as_text: bool = False) -> Any:
     column: exp.Expr = build.column(name)
     if as_text:
         column = exp.cast(column, exp.DataType.Type.TEXT)
-    read = table.engine.run(build.select(build.named(column, "v"), source=table.relation))
+    read = table.engine.run(build.select(build.alias_as(column, "v"), source=table.relation))
     found = read.column("v")
     return found.cast(pa.string()) if as_text else found
 
 
-def _numbers(column: Any) -> NDArray[np.float64]:
+def _to_numbers(column: Any) -> NDArray[np.float64]:
     numbers = pc.cast(column, pa.float64(), safe=False).to_numpy()
     found: NDArray[np.float64] = np.array(numbers, dtype=np.float64)
     found[np.isinf(found)] = np.nan  # infinitely far from every other value, as a missing one is
     return found
 
 
-def _moments(column: Any) -> NDArray[np.float64]:
+def _to_moments(column: Any) -> NDArray[np.float64]:
     if pa.types.is_timestamp(column.type):
         column = pc.cast(column, pa.timestamp("us"), safe=False)
     elif pa.types.is_time(column.type):
         column = pc.cast(column, pa.time64("us"), safe=False)
     whole = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
-    return _numbers(pc.cast(column, whole))
+    return _to_numbers(pc.cast(column, whole))

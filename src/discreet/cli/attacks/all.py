@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks.classes import attack_bound, class_options
+from discreet.engines.engine import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.attack.finding import Finding
-    from discreet.engines.engine import Table
-    from discreet.measure.subject import Bound
+    from discreet.measure.roles import RoleBinding
 
 EXAMPLES = """\b
 Examples:
@@ -26,26 +25,29 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.option(
-    "--known", metavar="SOURCE", callback=options.named, help="A list of people, for linkage."
+    "--known",
+    metavar="SOURCE",
+    callback=options.require_name,
+    help="A list of people, for linkage.",
 )
 @click.option("--on", type=options.NAMES, help="Columns of the list to find people by.")
 @click.option(
     "--earlier",
     multiple=True,
     metavar="FILE",
-    callback=options.named,
+    callback=options.require_name,
     help="A release of the same people made before, for composition.",
 )
 @click.option(
     "--source",
     metavar="SOURCE",
-    callback=options.named,
+    callback=options.require_name,
     help="What synthetic data was made from.",
 )
 @click.option(
     "--control",
     metavar="SOURCE",
-    callback=options.named,
+    callback=options.require_name,
     help="People of the same population who had no part in it.",
 )
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Repeat the same run.")
@@ -68,22 +70,22 @@ def command(
     if (source is None) != (control is None):
         raise click.UsageError("--source and --control go together. Add the other.")
 
-    def attack(bound: Bound) -> Sequence[Finding]:
+    def attack(bound: RoleBinding) -> Sequence[Finding]:
         import numpy as np
 
-        from discreet.attack.every import Given, attack_all
+        from discreet.attack.all_attacks import AttackInput, attack_all
         from discreet.attack.manifest import find_manifest, read_published
         from discreet.attack.synthetic.trial import open_trial
 
         manifest = find_manifest(release) if bound.policy is None else None
         tried = attack_all(
-            Given(
+            AttackInput(
                 release=bound,
                 rng=np.random.default_rng(seed),
                 described=read_published(manifest) if manifest else bound.policy,
-                known=_open(known, bound) if known else None,
+                known=_open_beside(known, bound) if known else None,
                 on=on,
-                earlier=tuple(_open(each, bound) for each in earlier),
+                earlier=tuple(_open_beside(each, bound) for each in earlier),
                 trial=open_trial(release, source=source, control=control) if source else None,
             )
         )
@@ -94,7 +96,7 @@ def command(
     attack_bound(release, attack, **choices)
 
 
-def _open(source: str, bound: Bound) -> Table:
+def _open_beside(source: str, bound: RoleBinding) -> Table:
     """Open a table beside the release, where both can be joined."""
     from dataclasses import replace
 

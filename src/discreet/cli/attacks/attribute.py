@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.attacks.findings import Share, finding_options, finish, tolerance_of
-from discreet.cli.attacks.trial import chance, open_trial_of, trial_options
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+from discreet.cli.attacks.findings import (
+    ToleranceType,
+    finding_options,
+    judge_and_print,
+    tolerance_of,
+)
+from discreet.cli.attacks.trial import open_trial_of, random_generator, trial_options
 
 EXAMPLES = """\b
 Examples:
@@ -33,7 +36,7 @@ Examples:
 )
 @click.option(
     "--within",
-    type=Share(),
+    type=ToleranceType(),
     default="5%",
     show_default=True,
     metavar="SHARE",
@@ -59,24 +62,26 @@ def command(
     the secret off it. The same on people of --control shows what follows from the population alone,
     and is taken off: that smoking goes with lung cancer is no breach.
     """
-    from discreet.attack.synthetic.attribute import infer
+    from discreet.attack.synthetic.attribute import infer_attribute
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=tables["source"])
     trial = open_trial_of(synthetic, **tables)
-    rng = chance(seed)
-    wanted = secrets or _sensitive(policy, tables["source"], trial.names) or trial.names
-    findings = [infer(trial, name, rng=rng, guesses=guesses, within=within) for name in wanted]
-    finish(findings, tolerance=tolerated, as_json=as_json, report=report)
+    rng = random_generator(seed)
+    wanted = secrets or _sensitive_columns(policy, tables["source"], trial.names) or trial.names
+    findings = [
+        infer_attribute(trial, name, rng=rng, guesses=guesses, within=within) for name in wanted
+    ]
+    judge_and_print(findings, tolerance=tolerated, as_json=as_json, report=report)
 
 
-def _sensitive(policy: Path | None, label: str, names: Sequence[str]) -> list[str]:
+def _sensitive_columns(policy: Path | None, label: str, names: Sequence[str]) -> list[str]:
     """Return the sensitive columns of the policy that the tables share."""
     if policy is None:
         return []
-    from discreet.measure.subject import select_table
+    from discreet.measure.roles import select_table
     from discreet.policy.load import load_policy
-    from discreet.policy.model import Role
+    from discreet.policy.model import ColumnRole
 
     table = select_table(load_policy(policy), label=label)
-    sensitive = [column.name for column in table.columns if column.role is Role.SENSITIVE]
+    sensitive = [column.name for column in table.columns if column.role is ColumnRole.SENSITIVE]
     return [name for name in sensitive if name in names]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli import options
-from discreet.cli.asking import AMOUNT
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
+from discreet.cli.curator_options import AMOUNT
+from discreet.engines.engine import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
     from discreet.attack.audit.audit import Claim
     from discreet.attack.audit.mechanism import Mechanism
-    from discreet.attack.audit.neighbors import Pair
-    from discreet.attack.finding import Finding
-    from discreet.engines.engine import Table
+    from discreet.attack.audit.neighbors import NeighborPair
 
 EXAMPLES = """\b
 Examples:
@@ -32,11 +31,11 @@ Examples:
 outputs.csv has the columns input,output: two inputs that differ in one person, and what came out in
 many runs of each. A missing output is an output, too.
 """
-OURS = "discreet:"
+OWN_PREFIX = "discreet:"
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("spec", required=False, metavar="[SPEC]", callback=options.named)
+@click.argument("spec", required=False, metavar="[SPEC]", callback=options.require_name)
 @click.option(
     "--claims",
     type=AMOUNT,
@@ -102,14 +101,14 @@ def command(
     tolerated = tolerance_of(
         policy, tolerance=tolerance, table=reading["table"], label=found.target
     ) or {"default": 0.0}
-    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print([found], tolerance=tolerated, as_json=as_json, report=report)
 
 
 def _audit_file(spec: str, claim: Claim, reading: Mapping[str, Any]) -> Finding:
     from discreet.attack.audit.audit import audit_outputs
     from discreet.attack.audit.read import read_outputs
 
-    with _opened(spec, reading) as table:
+    with _open_source(spec, reading) as table:
         first, second = read_outputs(table)
     return audit_outputs(first, second, claim=claim, target=spec)
 
@@ -122,48 +121,48 @@ def _audit_mechanism(
     runs: int | None,
     reading: Mapping[str, Any],
 ) -> Finding:
-    from discreet.attack.audit.audit import RUNS, audit, with_sessions
+    from discreet.attack.audit.audit import RUNS, audit_mechanism, with_sessions
     from discreet.attack.audit.reference import fresh_outputs
 
-    found = audit(
-        _mechanism(name, written),
-        _pairs(spec, reading),
+    found = audit_mechanism(
+        _load_mechanism(name, written),
+        _neighboring_pairs(spec, reading),
         claim=claim,
         target=name,
         runs=runs or RUNS,
         scale=1 / claim.epsilon if claim.epsilon else None,
     )
-    if name.startswith(OURS) or spec is not None:
+    if name.startswith(OWN_PREFIX) or spec is not None:
         return found
     sessions = [fresh_outputs(name, 0) for _ in range(2)]
     return with_sessions(found, sessions, claim=claim)
 
 
-def _mechanism(name: str, written: tuple[str, str]) -> Mechanism:
+def _load_mechanism(name: str, written: tuple[str, str]) -> Mechanism:
     from fractions import Fraction
 
-    from discreet.attack.audit.mechanism import own
+    from discreet.attack.audit.mechanism import make_builtin_mechanism
     from discreet.attack.audit.reference import load_mechanism
 
-    if not name.startswith(OURS):
+    if not name.startswith(OWN_PREFIX):
         return load_mechanism(name)
     epsilon, delta = (Fraction(text) for text in written)
-    return own(name.removeprefix(OURS), epsilon=epsilon, delta=delta)
+    return make_builtin_mechanism(name.removeprefix(OWN_PREFIX), epsilon=epsilon, delta=delta)
 
 
-def _pairs(spec: str | None, reading: Mapping[str, Any]) -> list[Pair]:
+def _neighboring_pairs(spec: str | None, reading: Mapping[str, Any]) -> list[NeighborPair]:
     from discreet.attack.audit.neighbors import neighboring_counts, neighboring_tables
     from discreet.sql import build
 
     if spec is None:
         return list(neighboring_counts())
-    with _opened(spec, reading) as table:
+    with _open_source(spec, reading) as table:
         columns = [build.column(column.name) for column in table.columns]
         rows = table.engine.run(build.select(*columns, source=table.relation.copy()))
     return list(neighboring_tables(rows))
 
 
-def _opened(spec: str, reading: Mapping[str, Any]) -> AbstractContextManager[Table]:
+def _open_source(spec: str, reading: Mapping[str, Any]) -> AbstractContextManager[Table]:
     from discreet.engines.connect import opened_table
 
     return opened_table(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.cli import options
 from discreet.cli.attacks import interfaces
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 
 EXAMPLES = """\b
 Examples:
@@ -63,13 +61,13 @@ def command(
     `NOT x <= 10`, `x + 0 > 10` …), which noise that sticks to a text does not stop.
     """
     from discreet.attack.questions.averaging import average_out
-    from discreet.attack.questions.people import most_common_share, read_condition
+    from discreet.attack.questions.people import most_common_share, read_person_condition
 
     del public  # nothing is searched here
-    most = None if choices["epsilon"] is None else 2 * repeats * interfaces.tried(people)
+    most = None if choices["epsilon"] is None else 2 * repeats * interfaces.tried_count(people)
     with interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target:
-        asked = read_condition(condition, target.table)
-        drawn = interfaces.the_people(target, value=asked, person=person, people=people, by=by)
+        asked = read_person_condition(condition, target.table)
+        drawn = interfaces.choose_people(target, value=asked, person=person, people=people, by=by)
         baseline = most_common_share(target.table, asked)
         found = [
             average_out(
@@ -85,4 +83,4 @@ def command(
         tolerated = tolerance_of(
             policy, tolerance=tolerance, table=choices["table"], label=target.table.label
         )
-    finish(found, tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print(found, tolerance=tolerated, as_json=as_json, report=report)

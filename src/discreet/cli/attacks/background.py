@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli.attacks.classes import attack_bound, class_options, person_option, sure_option
 
 if TYPE_CHECKING:
-    from discreet.attack.finding import Finding
-    from discreet.measure.subject import Bound
+    from discreet.measure.roles import RoleBinding
 
 EXAMPLES = """\b
 Examples:
@@ -59,7 +59,7 @@ def command(
 
     depth = rules_out if rules_out is not None else int(not knows)
 
-    def attack(bound: Bound) -> tuple[Finding, ...]:
+    def attack(bound: RoleBinding) -> tuple[Finding, ...]:
         if person is not None:
             return find_one(bound, person, knows=knows, sure=sure)
         return find_all(bound, knows=knows, rules_out=depth, sure=sure)

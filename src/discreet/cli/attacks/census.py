@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
+from discreet.attack.census.block import CensusBlock
 from discreet.cli import options
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.attack.census.block import Block
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 
 EXAMPLES = """\b
 Examples:
@@ -32,12 +28,12 @@ A block says how many people there are, what can be true of each, and what was p
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("block", metavar="[BLOCK.yaml]", required=False, callback=options.named)
+@click.argument("block", metavar="[BLOCK.yaml]", required=False, callback=options.require_name)
 @click.option(
     "--table",
     "source",
     metavar="SOURCE",
-    callback=options.named,
+    callback=options.require_name,
     help="Instead of BLOCK: people whose cross tables are about to be published.",
 )
 @click.option(
@@ -92,23 +88,23 @@ def command(
     One table only: publishing the statistics was publishing the people. Several: records that are in
     all of them are certain all the same. None: the statistics contradict each other.
     """
-    from discreet.attack.census.reconstruct import reconstruct
+    from discreet.attack.census.reconstruct import reconstruct_block
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=source or block or "")
-    published = _published(block, source, ways=ways, columns=columns, suppress=suppress)
+    published = _read_block(block, source, ways=ways, columns=columns, suppress=suppress)
     known = truth if truth is not None else source
-    found = reconstruct(published, most=most, seconds=seconds, truth=known)
-    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+    found = reconstruct_block(published, most=most, seconds=seconds, truth=known)
+    judge_and_print([found], tolerance=tolerated, as_json=as_json, report=report)
 
 
-def _published(
+def _read_block(
     block: str | None,
     source: str | None,
     *,
     ways: int | None,
     columns: tuple[str, ...] | None,
     suppress: int | None,
-) -> Block:
+) -> CensusBlock:
     if (block is None) == (source is None):
         raise click.UsageError("Give either a BLOCK.yaml or --table SOURCE.")
     if block is not None:
@@ -120,6 +116,6 @@ def _published(
         from discreet.attack.census.read import read_block
 
         return read_block(block)
-    from discreet.attack.census.marginals import marginals
+    from discreet.attack.census.marginals import tabulate_marginals
 
-    return marginals(source, ways=ways or 2, columns=columns, suppress=suppress or 0)
+    return tabulate_marginals(source, ways=ways or 2, columns=columns, suppress=suppress or 0)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli import options
-from discreet.cli.attacks.findings import Share, finding_options, finish, tolerance_of
+from discreet.cli.attacks.findings import (
+    ToleranceType,
+    finding_options,
+    judge_and_print,
+    tolerance_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from discreet.attack.classes.told import Classes
-    from discreet.attack.finding import Finding
-    from discreet.measure.subject import Bound
+    from discreet.attack.classes.histograms import Classes
+    from discreet.measure.roles import RoleBinding
 
 
-class Values(click.ParamType[dict[str, str]]):
+class ValuesType(click.ParamType[dict[str, str]]):
     """Values of columns, as COLUMN=VALUE separated by commas."""
 
     name = "column=value,…"
@@ -37,7 +41,7 @@ class Values(click.ParamType[dict[str, str]]):
 
 person_option = click.option(
     "--person",
-    type=Values(),
+    type=ValuesType(),
     metavar="COLUMN=VALUE,…",
     help="Attack one person, such as age=27,zip=47678; labels count for all they may stand for.",
 )
@@ -47,7 +51,7 @@ def sure_option(help_text: str) -> Callable[..., Any]:
     """Return the option that says how sure the adversary must be."""
     return click.option(
         "--sure",
-        type=Share(),
+        type=ToleranceType(),
         metavar="SHARE",
         default=0.9,
         show_default="90%",
@@ -59,12 +63,12 @@ def class_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the release, the parts of its columns, and where findings go."""
     command = options.reading_options(finding_options(command))
     command = options.role_options(command)
-    return click.argument("release", metavar="RELEASE", callback=options.named)(command)
+    return click.argument("release", metavar="RELEASE", callback=options.require_name)(command)
 
 
 def attack_bound(
     release: str,
-    attack: Callable[[Bound], Sequence[Finding]],
+    attack: Callable[[RoleBinding], Sequence[Finding]],
     *,
     policy: Path | None,
     tolerance: float | None,
@@ -75,11 +79,11 @@ def attack_bound(
     **roles: Any,
 ) -> None:
     """Open the release, attack it, and finish with what was found."""
-    from discreet.attack.classes.told import opened_release
-    from discreet.writing import require_writable
+    from discreet.attack.classes.histograms import opened_release
+    from discreet.writing import require_writable_path
 
     if report is not None:
-        require_writable(report)
+        require_writable_path(report)
     with opened_release(release, policy, table=table, memory_limit=memory, **roles) as bound:
         if bound.guessed:
             click.echo(
@@ -89,13 +93,13 @@ def attack_bound(
         label = bound.subject.table.label
         allowed = tolerance_of(policy, tolerance=tolerance, table=table, label=label)
         findings = attack(bound)
-    finish(findings, tolerance=allowed, as_json=as_json, report=report)
+    judge_and_print(findings, tolerance=allowed, as_json=as_json, report=report)
 
 
 def attack_classes(
     release: str, attack: Callable[[Classes], Sequence[Finding]], **choices: Any
 ) -> None:
     """Open the release, read its classes once, attack them, and finish."""
-    from discreet.attack.classes.told import read_classes
+    from discreet.attack.classes.histograms import read_classes
 
     attack_bound(release, lambda bound: attack(read_classes(bound)), **choices)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
-from discreet.cli.attacks.findings import Share, finding_options, finish, tolerance_of
-from discreet.cli.attacks.trial import chance, open_trial_of, trial_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.attacks.findings import (
+    ToleranceType,
+    finding_options,
+    judge_and_print,
+    tolerance_of,
+)
+from discreet.cli.attacks.trial import open_trial_of, random_generator, trial_options
 
 EXAMPLES = """\b
 Examples:
@@ -23,7 +26,7 @@ Examples:
 @trial_options
 @click.option(
     "--false-alarms",
-    type=Share(),
+    type=ToleranceType(),
     default="5%",
     show_default=True,
     metavar="SHARE",
@@ -48,9 +51,11 @@ def command(
     says "was in it" of whoever is nearer to SYNTHETIC than nearly all of one half of --control; the
     other half shows how often that is wrong.
     """
-    from discreet.attack.synthetic.closest import approach
+    from discreet.attack.synthetic.closest import find_closest_people
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=tables["source"])
     trial = open_trial_of(synthetic, **tables)
-    found = approach(trial, rng=chance(seed), guesses=guesses, false_alarms=false_alarms)
-    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+    found = find_closest_people(
+        trial, rng=random_generator(seed), guesses=guesses, false_alarms=false_alarms
+    )
+    judge_and_print([found], tolerance=tolerated, as_json=as_json, report=report)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.cli import options
 from discreet.cli.attacks.classes import sure_option
-from discreet.cli.attacks.findings import finish
-from discreet.cli.attacks.releases import opened, release_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.attacks.findings import judge_and_print
+from discreet.cli.attacks.releases import open_releases, release_options
 
 EXAMPLES = """\b
 Examples:
@@ -55,11 +53,11 @@ def command(
     This is the attack by which `anonymize` and `deidentify` try earlier releases.
     """
     from discreet.attack.releases.composition import Thresholds, find_composition, list_shared
-    from discreet.writing import require_writable
+    from discreet.writing import require_writable_path
 
     if report is not None:
-        require_writable(report)
-    with opened(releases, known=[known], **choices) as tables:
+        require_writable_path(report)
+    with open_releases(releases, known=[known], **choices) as tables:
         found = find_composition(
             tables.known[0],
             tables.releases,
@@ -72,4 +70,4 @@ def command(
             hierarchies=tables.hierarchies,
         )
         tolerance = tables.tolerance
-    finish(found, tolerance=tolerance, as_json=as_json, report=report)
+    judge_and_print(found, tolerance=tolerance, as_json=as_json, report=report)

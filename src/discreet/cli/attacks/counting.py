@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from math import ceil, log2
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli import options
 from discreet.cli.attacks import interfaces
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
+from discreet.engines.engine import Table
+from discreet.policy import model
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.attack.questions.domains import Domain
-    from discreet.engines.engine import Table
-    from discreet.policy import model
+    from discreet.attack.questions.domains import ColumnDomain
 
 EXAMPLES = """\b
 Examples:
@@ -27,7 +26,7 @@ Examples:
 """
 
 
-class Between(click.ParamType[tuple[str, str]]):
+class RangeType(click.ParamType[tuple[str, str]]):
     """Two ends such as `0:99999` or `1920-01-01:2010-12-31`."""
 
     name = "low:high"
@@ -47,7 +46,7 @@ class Between(click.ParamType[tuple[str, str]]):
 @click.option("--value", required=True, metavar="COLUMN", help="What is to be learned.")
 @click.option(
     "--between",
-    type=Between(),
+    type=RangeType(),
     help="What everybody knows of its range. Default: the policy's bounds or values, else the table's.",
 )
 @interfaces.people_options
@@ -85,20 +84,24 @@ def command(
     are refused, the person is counted together with a crowd; where they are rounded, with a crowd at
     the edge of a step.
     """
-    from discreet.attack.questions.counting import count_out
+    from discreet.attack.questions.counting import infer_by_counting
     from discreet.attack.questions.people import most_common_share
     from discreet.sql import build
 
-    def most(table: Table, said: model.Table | None) -> int:
-        return interfaces.tried(people) * repeats * _enough(_domain(table, said, value, between))
+    def most(table: Table, said: model.TablePolicy | None) -> int:
+        return (
+            interfaces.tried_count(people)
+            * repeats
+            * _counts_per_person(_value_domain(table, said, value, between))
+        )
 
     budget = None if choices["epsilon"] is None else most
     with interfaces.open_target(source, policy=policy, budget=budget, choices=choices) as target:
-        domain = _domain(target.table, target.said, value, between)
+        domain = _value_domain(target.table, target.said, value, between)
         column = build.column(domain.column)
-        found = count_out(
+        found = infer_by_counting(
             target.interface,
-            interfaces.the_people(target, value=column, person=person, people=people, by=by),
+            interfaces.choose_people(target, value=column, person=person, people=people, by=by),
             domain=domain,
             domains=interfaces.public_domains(target, public, but=[domain.column, *(by or ())]),
             smallest=target.rules.smallest if knows_rule else None,
@@ -108,20 +111,20 @@ def command(
         tolerated = tolerance_of(
             policy, tolerance=tolerance, table=choices["table"], label=target.table.label
         )
-    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print([found], tolerance=tolerated, as_json=as_json, report=report)
 
 
-def _enough(domain: Domain) -> int:
+def _counts_per_person(domain: ColumnDomain) -> int:
     """Return how many counts one person takes: the halving, and as many to find a crowd."""
     return 2 * ceil(log2(max(2, domain.size))) + 3
 
 
-def _domain(
-    table: Table, said: model.Table | None, name: str, between: tuple[str, str] | None
-) -> Domain:
-    from discreet.attack.questions.domains import domain_of, make_range
+def _value_domain(
+    table: Table, said: model.TablePolicy | None, name: str, between: tuple[str, str] | None
+) -> ColumnDomain:
+    from discreet.attack.questions.domains import column_domain, make_range
     from discreet.errors import WrongUsage
-    from discreet.measure.subject import require_column
+    from discreet.measure.roles import require_column
 
     column = require_column(table, name)
     if between is not None:
@@ -132,7 +135,7 @@ def _domain(
         except ValueError:
             pass
         raise WrongUsage(f"--between does not name two values of '{name}', which is {column.kind}.")
-    found = domain_of(table, column, policy=said)
+    found = column_domain(table, column, policy=said)
     if found is None:
         raise WrongUsage(
             f"'{name}' has too many words to list. Give its values in the policy, or choose another "

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-from discreet.cli.attacks.targets import opened_target
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
+from discreet.cli.attacks.targets import OpenTarget, open_attack_target
+from discreet.engines.engine import Table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from discreet.attack.hashes.candidates import Guesses
-    from discreet.cli.attacks.targets import Opened
-    from discreet.engines.engine import Table
 
 EXAMPLES = """\b
 Examples:
@@ -31,7 +29,7 @@ A pattern has letters as they are, classes ([A-Z0-9], \\d), repeats ({2}, {6,7},
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("source", metavar="TABLE", callback=options.named)
+@click.argument("source", metavar="TABLE", callback=options.require_name)
 @click.option(
     "--column", metavar="COLUMN", help="The hashed column. Default: all that look like hashes."
 )
@@ -95,36 +93,36 @@ def command(
     """
     from time import perf_counter
 
-    from discreet.attack.hashes.dictionary import Tools, attack_column, attack_table
+    from discreet.attack.hashes.dictionary import DictionaryOptions, attack_column, attack_table
 
-    tools = Tools(
+    tools = DictionaryOptions(
         hash_name=choices["hash_name"],
         salt=choices["salt"],
         vary=choices["vary"],
         limit=choices["limit"],
         clock=perf_counter,
     )
-    with opened_target(source, choices, report=report) as opened:
+    with open_attack_target(source, choices, report=report) as opened:
         table = opened.table
         allowed = tolerance_of(
             policy, tolerance=tolerance, table=choices["table"], label=table.label
         )
-        known = [opened.other(each) for each in choices["known"]]
-        guesses = _guesses(opened, choices)
+        known = [opened.open_other(each) for each in choices["known"]]
+        guesses = _read_guesses(opened, choices)
         if choices["column"] is None:
             findings = attack_table(table, known=known, guesses=guesses, tools=tools)
         else:
             tries = (*guesses, *_default_guesses(table, known, guesses, choices["column"]))
             findings = (attack_column(table, choices["column"], tries, tools=tools),)
-    finish(findings, tolerance=allowed, as_json=as_json, report=report)
+    judge_and_print(findings, tolerance=allowed, as_json=as_json, report=report)
 
 
-def _guesses(opened: Opened, choices: dict[str, Any]) -> tuple[Guesses, ...]:
+def _read_guesses(opened: OpenTarget, choices: dict[str, Any]) -> tuple[Guesses, ...]:
     from discreet.attack.hashes import candidates
-    from discreet.attack.hashes.patterns import read_pattern
+    from discreet.attack.hashes.patterns import read_guess_pattern
 
-    patterns = [candidates.from_pattern(read_pattern(text)) for text in choices["patterns"]]
-    lists = [opened.other(name) for name in choices["lists"]]
+    patterns = [candidates.from_pattern(read_guess_pattern(text)) for text in choices["patterns"]]
+    lists = [opened.open_other(name) for name in choices["lists"]]
     listed = [each for table in lists for each in candidates.from_table(table)]
     return (*patterns, *listed)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks import interfaces
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.attack.finding import Finding
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 
 EXAMPLES = """\b
 Examples:
@@ -25,7 +22,7 @@ Examples:
 """
 
 
-class Bounds(click.ParamType[tuple[float, float]]):
+class BoundsType(click.ParamType[tuple[float, float]]):
     """The least and the largest number, such as `0:120`."""
 
     name = "low:high"
@@ -50,7 +47,7 @@ class Bounds(click.ParamType[tuple[float, float]]):
     "--questions",
     multiple=True,
     metavar="FILE|SQL",
-    callback=options.named,
+    callback=options.require_name,
     help="What was published: a file of SQL, or a SELECT. Give it as often as needed.",
 )
 @click.option(
@@ -58,7 +55,9 @@ class Bounds(click.ParamType[tuple[float, float]]):
     metavar="COLUMN",
     help="What must not be learned. Default, with --questions: whatever they sum.",
 )
-@click.option("--bounds", type=Bounds(), help="Known limits of the summed numbers, such as 0:120.")
+@click.option(
+    "--bounds", type=BoundsType(), help="Known limits of the summed numbers, such as 0:120."
+)
 @interfaces.people_options
 @interfaces.interface_options
 @finding_options
@@ -89,34 +88,34 @@ def command(
         raise click.UsageError(
             "Say what was published (--questions FILE), or whom to ask about (--person, --people)."
         )
-    most = None if choices["epsilon"] is None else 1 + interfaces.tried(people)
+    most = None if choices["epsilon"] is None else 1 + interfaces.tried_count(people)
     with interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target:
         if questions:
-            found = _audit(target, questions, value, bounds)
+            found = _audit_questions(target, questions, value, bounds)
         else:
             is_priced = choices["epsilon"] is not None
             drawn = {"person": person, "people": people, "by": by}
-            found = [_attack(target, value, is_priced=is_priced, drawn=drawn)]
+            found = [_attack_interface(target, value, is_priced=is_priced, drawn=drawn)]
         tolerated = tolerance_of(
             policy, tolerance=tolerance, table=choices["table"], label=target.table.label
         )
-    finish(found, tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print(found, tolerance=tolerated, as_json=as_json, report=report)
 
 
-def _audit(
-    target: interfaces.Target,
+def _audit_questions(
+    target: interfaces.AttackTarget,
     questions: Sequence[str],
     value: str | None,
     bounds: tuple[float, float] | None,
 ) -> Sequence[Finding]:
-    from discreet.attack.questions.differencing import audit
+    from discreet.attack.questions.differencing import audit_answers
     from discreet.attack.questions.published import read_questions
     from discreet.errors import WrongUsage
-    from discreet.measure.subject import require_column
+    from discreet.measure.roles import require_column
 
     secrets = [require_column(target.table, value).name] if value else []
-    trees = read_questions([_text(item) for item in questions], target.table)
-    found = audit(trees, target.table, secrets=secrets, bounds=bounds)
+    trees = read_questions([_question_text(item) for item in questions], target.table)
+    found = audit_answers(trees, target.table, secrets=secrets, bounds=bounds)
     if not found:
         what = f"'{value}'" if value else "any column"
         raise WrongUsage(
@@ -126,7 +125,7 @@ def _audit(
     return found
 
 
-def _text(item: str) -> str:
+def _question_text(item: str) -> str:
     from discreet.errors import SourceNotFound
 
     if item.lstrip().lower().startswith(("select", "with")):
@@ -137,15 +136,15 @@ def _text(item: str) -> str:
     return path.read_text("utf-8")
 
 
-def _attack(
-    target: interfaces.Target,
+def _attack_interface(
+    target: interfaces.AttackTarget,
     value: str | None,
     *,
     is_priced: bool,
     drawn: Mapping[str, Any],
 ) -> Finding:
     from discreet.attack.questions.people import most_common_share
-    from discreet.attack.questions.tracker import Known, track
+    from discreet.attack.questions.tracker import TrackerKnowledge, track
     from discreet.sql import build
 
     if value is None:
@@ -154,10 +153,10 @@ def _attack(
     number = build.column(column.name)
     return track(
         target.interface,
-        interfaces.the_people(target, value=number, **drawn),
+        interfaces.choose_people(target, value=number, **drawn),
         value=column.name,
         domains=[],
-        known=Known(ways=("complement",), is_there=is_priced),
+        known=TrackerKnowledge(ways=("complement",), is_there=is_priced),
         baseline=most_common_share(target.table, number),
         attack="differencing",
     )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
-from discreet.cli.asking import AMOUNT
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 from discreet.cli.attacks.games import game_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.curator_options import AMOUNT
 
 EXAMPLES = """\b
 Examples:
@@ -43,9 +40,9 @@ def command(
 
     import numpy as np
 
-    from discreet.attack.audit.game import distinguish
+    from discreet.attack.audit.game import distinguish_neighbors
 
     chance = np.random.default_rng(seed)
-    found = distinguish(epsilon=Fraction(epsilon), trials=trials, chance=chance)
+    found = distinguish_neighbors(epsilon=Fraction(epsilon), trials=trials, chance=chance)
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label="answers")
-    finish(found, tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print(found, tolerance=tolerated, as_json=as_json, report=report)

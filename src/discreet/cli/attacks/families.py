@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
-from discreet.cli.asking import AMOUNT
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 from discreet.cli.attacks.games import game_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.curator_options import AMOUNT
 
 EXAMPLES = """\b
 Examples:
@@ -56,4 +53,4 @@ def command(
     chance = np.random.default_rng(seed)
     found = attack_family(epsilon=Fraction(epsilon), size=size, trials=trials, chance=chance)
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label="answers")
-    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print([found], tolerance=tolerated, as_json=as_json, report=report)

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli import output
+from discreet.errors import RiskNotTolerated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from rich.console import Console
 
-    from discreet.attack.finding import Finding
-    from discreet.errors import RiskNotTolerated
 
 NOT_SAFE_ENOUGH = 3
 MANY = 6
 
 
-class Share(click.ParamType[float]):
+class ToleranceType(click.ParamType[float]):
     """A share such as 0.05 or 5%."""
 
     name = "share"
@@ -43,7 +42,7 @@ class Share(click.ParamType[float]):
 
 
 def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what is tolerated and where findings go: `finish` takes them."""
+    """Add the options that say what is tolerated and where findings go: `judge_and_print` takes them."""
     for option in (
         click.option(
             "--json", "as_json", is_flag=True, help="Print the findings as a JSON list, only that."
@@ -56,7 +55,7 @@ def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--tolerance",
-            type=Share(),
+            type=ToleranceType(),
             metavar="SHARE",
             help="Exit 3 when more is learned, such as 5%; else as the policy says.",
         ),
@@ -75,19 +74,19 @@ def tolerance_of(
     policy: Path | None, *, tolerance: float | None, table: str | None, label: str
 ) -> Mapping[str, float]:
     """Return what is tolerated: the option, else the policy's table; nothing said is empty."""
-    from discreet.policy.attacking import DEFAULT
+    from discreet.policy.attack_tolerance import DEFAULT
 
     if tolerance is not None:
         return {DEFAULT: tolerance}
     if policy is None:
         return {}
-    from discreet.measure.subject import select_table
+    from discreet.measure.roles import select_table
     from discreet.policy.load import load_policy
 
     return select_table(load_policy(policy), label=label, name=table).tolerance
 
 
-def finish(
+def judge_and_print(
     findings: Sequence[Finding],
     *,
     tolerance: Mapping[str, float],
@@ -98,33 +97,33 @@ def finish(
     from discreet.attack.finding import judge, worst_first
 
     judged = worst_first([judge(found, tolerance) for found in findings])
-    tell(judged, as_json=as_json, report=report)
+    print_findings(judged, as_json=as_json, report=report)
     if any(found.exceeds for found in judged):
         raise click.exceptions.Exit(NOT_SAFE_ENOUGH)
 
 
-def tell(findings: Sequence[Finding], *, as_json: bool, report: Path | None) -> None:
+def print_findings(findings: Sequence[Finding], *, as_json: bool, report: Path | None) -> None:
     """Write and print findings in their order."""
     if report is not None:
-        from discreet.report.findings import write_report
+        from discreet.report.findings import write_findings_report
 
-        write_report(findings, report)
+        write_findings_report(findings, report)
     if as_json:
         is_unicode = str(getattr(sys.stdout, "encoding", None)).lower().startswith("utf")
         told = [found.to_dict() for found in findings]
         click.echo(json.dumps(told, indent=2, ensure_ascii=not is_unicode))
     else:
-        show(findings, output.console())
+        show_finding_list(findings, output.console())
     if report is not None:
         click.echo(f"Report written to {report}.", err=True)
 
 
-def tell_refusal(refusal: RiskNotTolerated, *, as_json: bool, report: Path | None) -> None:
+def print_refusal(refusal: RiskNotTolerated, *, as_json: bool, report: Path | None) -> None:
     """Tell what kept a release back: its findings are all that is written."""
-    tell(refusal.findings, as_json=as_json, report=report)
+    print_findings(refusal.findings, as_json=as_json, report=report)
 
 
-def show(findings: Sequence[Finding], to: Console) -> None:
+def show_finding_list(findings: Sequence[Finding], to: Console) -> None:
     """Print each finding: the sentence, the numbers, one worked example.
 
     Among many, those that learned nothing have their sentence only.
@@ -135,7 +134,7 @@ def show(findings: Sequence[Finding], to: Console) -> None:
             output.print_sentence(to, f"{sign} {found.attack}: {found.verdict}")
             continue
         output.print_sentence(to, f"{sign} {found.attack}: {found.verdict}", style=style)
-        output.print_sentence(to, f"  {'; '.join(facts(found))}.")
+        output.print_sentence(to, f"  {'; '.join(finding_facts(found))}.")
         output.print_sentence(to, f"  Needs to know: {found.knowledge}")
         output.print_sentence(to, f"  What stops it: {found.remedy}")
         if found.example:
@@ -144,12 +143,14 @@ def show(findings: Sequence[Finding], to: Console) -> None:
                 output.print_sentence(to, f"    {line}", style="dim")
 
 
-def facts(found: Finding) -> list[str]:
+def finding_facts(found: Finding) -> list[str]:
     """Return a finding's numbers in words."""
-    from discreet.measure.describe import percent
+    from discreet.measure.describe import format_percent
 
-    low, high = (percent(end) for end in found.interval)
-    told = [f"exposed {percent(found.rate)} of {found.targets:,} (95 % interval {low} to {high})"]
+    low, high = (format_percent(end) for end in found.interval)
+    told = [
+        f"exposed {format_percent(found.rate)} of {found.targets:,} (95 % interval {low} to {high})"
+    ]
     if found.correct is not None:
         told.append(f"{found.correct:,} of {found.claimed:,} claims right")
     shares = {
@@ -158,7 +159,9 @@ def facts(found: Finding) -> list[str]:
         "the adversary's certainty": found.certainty,
         "tolerated": found.tolerance,
     }
-    told += [f"{words} {percent(share)}" for words, share in shares.items() if share is not None]
+    told += [
+        f"{words} {format_percent(share)}" for words, share in shares.items() if share is not None
+    ]
     if found.queries:
         told.append(f"{found.queries:,} questions")
     return told
@@ -166,14 +169,14 @@ def facts(found: Finding) -> list[str]:
 
 def show_findings(findings: Sequence[Finding], accepted: str | None, to: Console) -> None:
     """Print what attacks on a release learned, in a table, and why a risk was accepted."""
-    from discreet.measure.describe import percent
+    from discreet.measure.describe import format_percent
 
     rows = [
         (
             f"{'✗ ' if one.exceeds else ''}{one.title}",
-            percent(one.rate),
-            percent(one.advantage),
-            "–" if one.tolerance is None else percent(one.tolerance),
+            format_percent(one.rate),
+            format_percent(one.advantage),
+            "–" if one.tolerance is None else format_percent(one.tolerance),
         )
         for one in findings
         if one.advantage > 0

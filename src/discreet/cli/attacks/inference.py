@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli.attacks.classes import attack_bound, class_options, person_option, sure_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.attack.finding import Finding
-    from discreet.measure.subject import Bound
+    from discreet.measure.roles import RoleBinding
 
 EXAMPLES = """\b
 Examples:
@@ -32,11 +31,11 @@ def command(release: str, sure: float, person: dict[str, str] | None, **choices:
     Tells how many people are guessed right by an adversary that speaks only when sure, and how often
     guessing about everybody is right. Several sensitive columns are guessed alone and together.
     """
+    from discreet.attack.classes.histograms import read_classes
     from discreet.attack.classes.inference import find_inference
     from discreet.attack.classes.person import find_person
-    from discreet.attack.classes.told import read_classes
 
-    def attack(bound: Bound) -> Sequence[Finding]:
+    def attack(bound: RoleBinding) -> Sequence[Finding]:
         if person is not None:
             return find_person(bound, person, sure=sure)
         return [find_inference(told, sure=sure) for told in read_classes(bound).all]

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.asking import AMOUNT
+from discreet.cli.curator_options import AMOUNT
+from discreet.engines.engine import Column, Table
+from discreet.policy import model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
     from sqlglot import exp
 
-    from discreet.attack.questions.domains import Domain
+    from discreet.attack.questions.domains import ColumnDomain
     from discreet.attack.questions.interface import Interface
-    from discreet.attack.questions.laboratory import Noise, Rules
-    from discreet.attack.questions.people import Person
-    from discreet.engines.engine import Column, Table
-    from discreet.policy import model
+    from discreet.attack.questions.laboratory import LaboratoryNoise, LaboratoryRules
+    from discreet.attack.questions.people import TargetPerson
 
 
-class Size(click.ParamType[tuple[float, bool]]):
+class GroupSizeType(click.ParamType[tuple[float, bool]]):
     """A number of people, or a share of all of them."""
 
     name = "k"
@@ -45,7 +44,7 @@ class Size(click.ParamType[tuple[float, bool]]):
         return (number / 100, True) if text.endswith("%") else (number, False)
 
 
-class Blur(click.ParamType[tuple[str, float]]):
+class NoiseType(click.ParamType[tuple[str, float]]):
     """A shape of noise and its scale, such as `laplace:10`."""
 
     name = "shape:scale"
@@ -95,7 +94,9 @@ def interface_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--sticky", is_flag=True, help="The same text gets the same noise."),
         click.option(
-            "--noise", type=Blur(), help="Answers are noisy: laplace:10, gaussian:10, uniform:10."
+            "--noise",
+            type=NoiseType(),
+            help="Answers are noisy: laplace:10, gaussian:10, uniform:10.",
         ),
         click.option(
             "--round",
@@ -107,7 +108,7 @@ def interface_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--no-all", is_flag=True, help="Not even questions about everybody."),
         click.option(
             "--restrict",
-            type=Size(),
+            type=GroupSizeType(),
             help="Answers are about at least K people and at most all but K: 100, or 10%.",
         ),
     ):
@@ -145,14 +146,14 @@ def people_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class Target:
+class AttackTarget:
     """What is attacked: an interface, the table behind it, and what the policy says of it."""
 
     table: Table
     interface: Interface
-    said: model.Table | None
+    said: model.TablePolicy | None
     chance: np.random.Generator
-    rules: Rules
+    rules: LaboratoryRules
 
 
 @contextmanager
@@ -160,14 +161,14 @@ def open_target(
     source: str,
     *,
     policy: Path | None,
-    budget: int | Callable[[Table, model.Table | None], int] | None,
+    budget: int | Callable[[Table, model.TablePolicy | None], int] | None,
     choices: Mapping[str, Any],
-) -> Generator[Target]:
+) -> Generator[AttackTarget]:
     """Yield the interface that the options describe; `budget` counts where no option does."""
     import numpy as np
 
     from discreet.engines.connect import open_table
-    from discreet.measure.subject import select_table
+    from discreet.measure.roles import select_table
     from discreet.policy.load import load_policy
 
     reading = {name: choices[name] for name in ("delimiter", "encoding")}
@@ -177,48 +178,48 @@ def open_target(
         said = select_table(loaded, label=table.label, name=choices["table"]) if loaded else None
         chance = np.random.default_rng(choices["seed"])
         asked = choices["budget"] or (budget(table, said) if callable(budget) else budget)
-        rules = _rules(choices, table)
+        rules = _interface_rules(choices, table)
         if choices["epsilon"] is None:
             from discreet.attack.questions.laboratory import laboratory
 
             interface = laboratory(table, rules, chance=chance, budget=asked)
-            yield Target(table, interface, said, chance, rules)
+            yield AttackTarget(table, interface, said, chance, rules)
             return
         _require_alone(source, choices)
-        with _private(source, policy, table, choices, asked or 10) as interface:
-            yield Target(table, interface, said, chance, rules)
+        with _private_interface(source, policy, table, choices, asked or 10) as interface:
+            yield AttackTarget(table, interface, said, chance, rules)
     finally:
         table.engine.close()
 
 
-def _rules(choices: Mapping[str, Any], table: Table) -> Rules:
-    from discreet.attack.questions.laboratory import Rules
+def _interface_rules(choices: Mapping[str, Any], table: Table) -> LaboratoryRules:
+    from discreet.attack.questions.laboratory import LaboratoryRules
     from discreet.sql import build
 
     smallest = 0
     if choices["restrict"] is not None:
         number, is_share = choices["restrict"]
-        query = build.select(build.count_rows(), source=table.relation.copy())
+        query = build.select(build.count_star(), source=table.relation.copy())
         people = int(table.engine.run(query).column(0)[0].as_py()) if is_share else 1
         smallest = int(number * people)
     if choices["sticky"] and choices["noise"] is None:
         raise click.UsageError("--sticky says that noise sticks to a text: add --noise laplace:10.")
-    return Rules(
+    return LaboratoryRules(
         smallest=smallest,
         allows_all=not choices["no_all"],
         step=choices["step"],
-        noise=_noise(choices),
+        noise=_interface_noise(choices),
         overlap=choices["overlap"],
     )
 
 
-def _noise(choices: Mapping[str, Any]) -> Noise | None:
-    from discreet.attack.questions.laboratory import Noise
+def _interface_noise(choices: Mapping[str, Any]) -> LaboratoryNoise | None:
+    from discreet.attack.questions.laboratory import LaboratoryNoise
 
     if choices["noise"] is None:
         return None
     shape, scale = choices["noise"]
-    return Noise(shape, scale, sticky=choices["sticky"])
+    return LaboratoryNoise(shape, scale, sticky=choices["sticky"])
 
 
 def _require_alone(source: str, choices: Mapping[str, Any]) -> None:
@@ -233,7 +234,7 @@ def _require_alone(source: str, choices: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _private(
+def _private_interface(
     source: str, policy: Path | None, table: Table, choices: Mapping[str, Any], questions: int
 ) -> Generator[Interface]:
     """Yield discreet's own answers, charged to a ledger that is thrown away."""
@@ -272,26 +273,26 @@ def _private(
             )
 
 
-def the_people(
-    target: Target,
+def choose_people(
+    target: AttackTarget,
     *,
     value: exp.Expr,
     person: str | None,
     people: int | None,
     by: Sequence[str] | None,
     group: int = 1,
-) -> list[Person]:
+) -> list[TargetPerson]:
     """Return whom the options name, with some absent people where they were drawn by chance."""
-    from discreet.attack.questions.people import draw_people, name_person, read_condition
+    from discreet.attack.questions.people import draw_people, name_person, read_person_condition
     from discreet.errors import WrongUsage
-    from discreet.measure.subject import require_column
+    from discreet.measure.roles import require_column
 
     if (person is None) == (people is None):
         raise click.UsageError(
             "Say whom the adversary is after: --person \"name = 'Ann Lee'\", or --people 20 --by name."
         )
     if person is not None:
-        where = read_condition(person, target.table)
+        where = read_person_condition(person, target.table)
         named = name_person(target.table, where, value=value, group=group)
         if not named.is_present:
             raise WrongUsage(
@@ -308,26 +309,26 @@ def the_people(
         by=[require_column(target.table, name) for name in names],
         value=value,
         people=people or 1,
-        absent=absent_for(people),
+        absent=absent_count(people),
         chance=target.chance,
     )
 
 
-def absent_for(people: int | None) -> int:
+def absent_count(people: int | None) -> int:
     """Return how many people who are not in the table are tried as well."""
     return 0 if people is None else max(1, people // 4)
 
 
-def tried(people: int | None) -> int:
+def tried_count(people: int | None) -> int:
     """Return how many people are tried in all."""
-    return (people or 1) + absent_for(people)
+    return (people or 1) + absent_count(people)
 
 
-def value_column(target: Target, name: str, *, is_summed: bool = False) -> Column:
+def value_column(target: AttackTarget, name: str, *, is_summed: bool = False) -> Column:
     """Return the column that is to be learned."""
     from discreet.engines.engine import Kind
     from discreet.errors import WrongUsage
-    from discreet.measure.subject import require_column
+    from discreet.measure.roles import require_column
 
     column = require_column(target.table, name)
     if is_summed and column.kind not in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
@@ -339,18 +340,18 @@ def value_column(target: Target, name: str, *, is_summed: bool = False) -> Colum
 
 
 def public_domains(
-    target: Target, public: Sequence[str] | None, *, but: Sequence[str]
-) -> list[Domain]:
+    target: AttackTarget, public: Sequence[str] | None, *, but: Sequence[str]
+) -> list[ColumnDomain]:
     """Return what everybody knows: the named columns, those of the policy that outsiders know, or all."""
-    from discreet.attack.questions.domains import domains_of
-    from discreet.measure.subject import require_column
-    from discreet.policy.model import Role
+    from discreet.attack.questions.domains import column_domains
+    from discreet.measure.roles import require_column
+    from discreet.policy.model import ColumnRole
 
     if public is not None:
         names = [require_column(target.table, name).name for name in public]
     elif target.said is not None:
-        roles = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE)
+        roles = (ColumnRole.QUASI_IDENTIFIER, ColumnRole.INSENSITIVE)
         names = [column.name for column in target.said.columns if column.role in roles]
     else:
         names = [column.name for column in target.table.columns if column.name not in but]
-    return domains_of(target.table, names=names, policy=target.said)
+    return column_domains(target.table, names=names, policy=target.said)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-from discreet.cli.attacks.trial import chance, open_trial_of, trial_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
+from discreet.cli.attacks.trial import open_trial_of, random_generator, trial_options
 
 EXAMPLES = """\b
 Examples:
@@ -54,13 +52,18 @@ def command(
     A person is linked when the synthetic record closest to them is the same by both. How often that
     happens to people of --control, who had no part in SYNTHETIC, is taken off.
     """
-    from discreet.attack.synthetic.linkability import link
+    from discreet.attack.synthetic.linkability import link_column_sets
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=tables["source"])
     if tables["columns"] is None and first and second:
         tables["columns"] = (*first, *(name for name in second if name not in first))
     trial = open_trial_of(synthetic, **tables)
-    found = link(
-        trial, first=first, second=second, rng=chance(seed), guesses=guesses, neighbors=neighbors
+    found = link_column_sets(
+        trial,
+        first=first,
+        second=second,
+        rng=random_generator(seed),
+        guesses=guesses,
+        neighbors=neighbors,
     )
-    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print([found], tolerance=tolerated, as_json=as_json, report=report)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli import options
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-
-if TYPE_CHECKING:
-    from discreet.attack.finding import Finding
-    from discreet.engines.engine import Table
-    from discreet.policy import model
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
+from discreet.engines.engine import Table
+from discreet.policy import model
 
 EXAMPLES = """\b
 Examples:
@@ -25,12 +23,12 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("release", metavar="RELEASE", callback=options.named)
+@click.argument("release", metavar="RELEASE", callback=options.require_name)
 @click.option(
     "--known",
     metavar="SOURCE",
     required=True,
-    callback=options.named,
+    callback=options.require_name,
     help="What the adversary has: a list of people, a row each.",
 )
 @click.option(
@@ -95,18 +93,18 @@ def command(
     People of the list who are not in the release belong to the test: they show how often a link is
     wrong.
     """
-    from discreet.attack.manifest import describe
+    from discreet.attack.manifest import describe_release
     from discreet.engines.connect import holds_tables, open_table
-    from discreet.writing import require_writable
+    from discreet.writing import require_writable_path
 
     if report is not None:
-        require_writable(report)
+        require_writable_path(report)
     reading = {name: choices.pop(name) for name in ("delimiter", "encoding")}
     inside = table if holds_tables(release) else None
     opened = open_table(release, table=inside, memory_limit=memory, **reading)
     try:
         people = open_table(known, engine=opened.engine)
-        described = describe(
+        described = describe_release(
             release,
             policy=policy,
             label=opened.label,
@@ -114,16 +112,16 @@ def command(
             manifest=choices.pop("manifest"),
         )
         allowed = tolerance_of(policy, tolerance=tolerance, table=table, label=opened.label)
-        found = _attack(opened, people, described, **choices)
+        found = _link_people(opened, people, described, **choices)
     finally:
         opened.engine.close()
-    finish([found], tolerance=allowed, as_json=as_json, report=report)
+    judge_and_print([found], tolerance=allowed, as_json=as_json, report=report)
 
 
-def _attack(
+def _link_people(
     release: Table,
     people: Table,
-    described: model.Table | None,
+    described: model.TablePolicy | None,
     *,
     fuzzy: bool,
     threshold: float,
@@ -131,11 +129,11 @@ def _attack(
     **choices: Any,
 ) -> Finding:
     from discreet.attack.linkage.link import link_people
-    from discreet.attack.linkage.wish import make_wish
+    from discreet.attack.linkage.spec import make_linkage_spec
     from discreet.attack.manifest import hierarchies_of
     from discreet.errors import WrongUsage
 
-    wish = make_wish(release, people, policy=described, **choices)
+    wish = make_linkage_spec(release, people, policy=described, **choices)
     if not fuzzy:
         return link_people(
             release,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli import options
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-from discreet.cli.attacks.targets import opened_target
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
+from discreet.cli.attacks.targets import OpenTarget, open_attack_target
 from discreet.errors import WrongUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from discreet.attack.finding import Finding
-    from discreet.cli.attacks.targets import Opened
     from discreet.policy.hierarchy import Hierarchy
 
 EXAMPLES = """\b
@@ -36,7 +34,7 @@ A release, a row per person, and everybody who may be in it:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("target", metavar="TARGET", callback=options.named)
+@click.argument("target", metavar="TARGET", callback=options.require_name)
 @click.option(
     "--known", metavar="SOURCE", help="For frequencies: people whose values the adversary has."
 )
@@ -92,15 +90,15 @@ def command(
     often a claim is wrong.
     """
     _require_shape(choices)
-    with opened_target(target, choices, report=report) as opened:
+    with open_attack_target(target, choices, report=report) as opened:
         label = opened.table.label
         allowed = tolerance_of(policy, tolerance=tolerance, table=choices["table"], label=label)
         if choices["population"] is None:
             found = _from_frequencies(opened, choices)
         else:
-            meanings = _hierarchies(target, policy, choices["table"], label)
+            meanings = _release_hierarchies(target, policy, choices["table"], label)
             found = _from_release(opened, choices, meanings)
-    finish([found], tolerance=allowed, as_json=as_json, report=report)
+    judge_and_print([found], tolerance=allowed, as_json=as_json, report=report)
 
 
 def _require_shape(choices: dict[str, Any]) -> None:
@@ -118,16 +116,16 @@ def _require_shape(choices: dict[str, Any]) -> None:
         )
 
 
-def _from_frequencies(opened: Opened, choices: dict[str, Any]) -> Finding:
-    from discreet.attack.membership.marginals import Columns
-    from discreet.attack.membership.membership import People, find_membership
+def _from_frequencies(opened: OpenTarget, choices: dict[str, Any]) -> Finding:
+    from discreet.attack.membership.marginals import FrequencyColumns
+    from discreet.attack.membership.membership import MembershipAttackOptions, find_membership
 
     return find_membership(
         opened.table,
-        opened.other(choices["known"]),
-        opened.other(choices["reference"]),
-        columns=Columns(choices["item"], choices["value"], choices["frequency"]),
-        people=People(
+        opened.open_other(choices["known"]),
+        opened.open_other(choices["reference"]),
+        columns=FrequencyColumns(choices["item"], choices["value"], choices["frequency"]),
+        people=MembershipAttackOptions(
             person=choices["person"],
             count=choices["count"],
             truth=choices["truth"],
@@ -138,14 +136,14 @@ def _from_frequencies(opened: Opened, choices: dict[str, Any]) -> Finding:
 
 
 def _from_release(
-    opened: Opened, choices: dict[str, Any], hierarchies: Mapping[str, Hierarchy]
+    opened: OpenTarget, choices: dict[str, Any], hierarchies: Mapping[str, Hierarchy]
 ) -> Finding:
     from discreet.attack.membership.presence import MEMBER, find_presence, mark_members
 
-    population = opened.beside(choices["population"])
+    population = opened.open_beside(choices["population"])
     truth = choices["truth"]
     if choices["origin"] is not None:
-        source = opened.beside(choices["origin"])
+        source = opened.open_beside(choices["origin"])
         population = mark_members(population, source, person=choices["person"])
         truth = MEMBER
     return find_presence(
@@ -158,10 +156,10 @@ def _from_release(
     )
 
 
-def _hierarchies(
+def _release_hierarchies(
     target: str, policy: Path | None, name: str | None, label: str
 ) -> Mapping[str, Hierarchy]:
     """Return what group names mean: as the policy says, else the manifest beside the release."""
-    from discreet.attack.manifest import describe, hierarchies_of
+    from discreet.attack.manifest import describe_release, hierarchies_of
 
-    return hierarchies_of(describe(target, policy=policy, label=label, table=name))
+    return hierarchies_of(describe_release(target, policy=policy, label=label, table=name))

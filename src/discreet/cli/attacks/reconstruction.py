@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli import options, output
 from discreet.cli.attacks import interfaces
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.attack.finding import Finding
-    from discreet.attack.questions.laboratory import Rules
-    from discreet.attack.reconstruction.belief import Belief
+    from discreet.attack.questions.laboratory import LaboratoryRules
+    from discreet.attack.reconstruction.belief import NoiseBelief
     from discreet.attack.reconstruction.questions import Roster, Subsets
 
 EXAMPLES = """\b
@@ -53,7 +52,7 @@ AT_ONCE = 64  # counts in one question, where no rule looks at the size of each
 )
 @click.option(
     "--subsets",
-    type=options.Word(["hash", "arithmetic", "list", "all"]),
+    type=options.SuggestingChoice(["hash", "arithmetic", "list", "all"]),
     help="How questions name groups: by bits of MD5, by arithmetic on a number, person by person, "
     "or all groups there are (20 people at most, every table tried). Default: what is understood.",
 )
@@ -90,22 +89,22 @@ def command(
     interface that the options describe: exact without any, restricted, rounded, noisy, or
     `discreet ask` with --epsilon, which is then the price of all questions together.
     """
-    from discreet.attack.questions.people import read_condition
-    from discreet.attack.reconstruction.attack import reconstruct
-    from discreet.attack.reconstruction.people import invent_people, public_columns, read_people
+    from discreet.attack.questions.people import read_person_condition
+    from discreet.attack.reconstruction.attack import reconstruct_bits
+    from discreet.attack.reconstruction.people import invent_people, public_columns, read_roster
 
-    believed = _believed(assume, choices)
+    believed = _assumed_belief(assume, choices)
     asked = questions or _default_questions(source, subsets, choices)
     most = asked if choices["epsilon"] is not None else None
     with (
         interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target,
         output.progress() as step,
     ):
-        condition = read_condition(value, target.table)
+        condition = read_person_condition(value, target.table)
         columns = public_columns(target.table, by)
-        roster, truth = read_people(target.table, by=columns, value=condition)
-        kind = subsets or _understood(roster, is_private=choices["epsilon"] is not None)
-        found = reconstruct(
+        roster, truth = read_roster(target.table, by=columns, value=condition)
+        kind = subsets or _subset_form(roster, is_private=choices["epsilon"] is not None)
+        found = reconstruct_bits(
             target.interface,
             roster,
             value=condition,
@@ -114,7 +113,7 @@ def command(
             subsets=kind,
             belief=believed,
             absent=None if kind == "all" else invent_people(roster, count=absent_of(roster.people)),
-            at_once=_at_once(target.rules, kind, choices),
+            at_once=_counts_at_once(target.rules, kind, choices),
             chance=target.chance,
             step=step,
         )
@@ -125,7 +124,7 @@ def command(
             found = _with_limit(found, truth, questions=asked, chance=target.chance)
     if find_limit and not as_json:
         _show_limit(found)
-    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print([found], tolerance=tolerated, as_json=as_json, report=report)
 
 
 def absent_of(people: int) -> int:
@@ -143,7 +142,7 @@ def _default_questions(source: str, subsets: str | None, choices: Any) -> int:
     reading = {name: choices[name] for name in ("delimiter", "encoding")}
     table = open_table(source, table=choices["table"], memory_limit=choices["memory"], **reading)
     try:
-        counted = table.engine.run(build.select(build.count_rows(), source=table.relation.copy()))
+        counted = table.engine.run(build.select(build.count_star(), source=table.relation.copy()))
     finally:
         table.engine.close()
     people = int(counted.column(0)[0].as_py())
@@ -152,30 +151,30 @@ def _default_questions(source: str, subsets: str | None, choices: Any) -> int:
     return PER_PERSON * (people + absent_of(people))
 
 
-def _believed(assume: str | None, choices: Any) -> Belief:
+def _assumed_belief(assume: str | None, choices: Any) -> NoiseBelief:
     """Return what is written, else what is true of the interface: a rule is no secret for long."""
-    from discreet.attack.reconstruction.belief import UNKNOWN, Belief, read_belief
+    from discreet.attack.reconstruction.belief import UNKNOWN, NoiseBelief, read_belief
 
     if assume is not None:
         return read_belief(assume)
     if choices["epsilon"] is not None:
-        return Belief("laplace")
+        return NoiseBelief("laplace")
     step, noise = choices["step"], choices["noise"]
     if noise is not None:
         shape, scale = noise
         bound = scale if shape == "uniform" else None
-        return Belief(UNKNOWN if step is not None else shape, bound)
-    return Belief("uniform", step / 2) if step is not None else Belief("gaussian", 0.0)
+        return NoiseBelief(UNKNOWN if step is not None else shape, bound)
+    return NoiseBelief("uniform", step / 2) if step is not None else NoiseBelief("gaussian", 0.0)
 
 
-def _understood(roster: Roster, *, is_private: bool) -> Subsets:
+def _subset_form(roster: Roster, *, is_private: bool) -> Subsets:
     """Return groups that the interface can be asked for: `discreet ask` knows no hashes."""
     if not is_private:
         return "hash"
     return "list" if roster.numbers is None else "arithmetic"
 
 
-def _at_once(rules: Rules, kind: str, choices: Any) -> int:
+def _counts_at_once(rules: LaboratoryRules, kind: str, choices: Any) -> int:
     is_watched = rules.smallest > 0 or not rules.allows_all or rules.overlap is not None
     return 1 if is_watched or choices["epsilon"] is not None or kind in ("list", "all") else AT_ONCE
 

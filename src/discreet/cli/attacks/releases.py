@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options
+from discreet.engines.engine import Table
+from discreet.policy import model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-    from pathlib import Path
-
-    from discreet.engines.engine import Table
-    from discreet.policy import model
     from discreet.policy.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenReleases:
     """Releases and known people on one engine, and how the adversary joins them."""
 
     releases: tuple[Table, ...]
@@ -55,11 +54,13 @@ def release_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
     ):
         command = option(command)
-    return click.argument("releases", nargs=-1, required=True, callback=options.named)(command)
+    return click.argument("releases", nargs=-1, required=True, callback=options.require_name)(
+        command
+    )
 
 
 @contextmanager
-def opened(
+def open_releases(
     releases: Sequence[str],
     *,
     known: Sequence[str],
@@ -73,41 +74,45 @@ def opened(
     delimiter: str | None,
     encoding: str | None,
     name: str | None = None,
-) -> Generator[Opened]:
+) -> Generator[OpenReleases]:
     """Open all tables on one engine; it is closed at the end."""
-    from discreet.attack.manifest import describe, hierarchies_of, promised_k
+    from discreet.attack.manifest import describe_release, hierarchies_of, promised_k
     from discreet.cli.attacks.findings import tolerance_of
     from discreet.engines.connect import open_table
-    from discreet.policy.model import Role
+    from discreet.policy.model import ColumnRole
 
-    rule = describe(releases[0], policy=policy, label=releases[0], table=table)
+    rule = describe_release(releases[0], policy=policy, label=releases[0], table=table)
     how: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
     first = open_table(releases[0], memory_limit=memory, **how)
     try:
         others = [open_table(each, engine=first.engine, **how) for each in releases[1:]]
         people = [open_table(each, engine=first.engine, **how) for each in known]
         outside = open_table(control, engine=first.engine, **how) if control else None
-        hidden = _sensitive(sensitive, rule)
-        yield Opened(
+        hidden = _sensitive_columns(sensitive, rule)
+        yield OpenReleases(
             releases=(first, *others),
             known=tuple(people),
             control=outside,
-            on=_on(on, rule, (first, *others), people[0], hidden=(*hidden, name or "")),
+            on=_join_columns(on, rule, (first, *others), people[0], hidden=(*hidden, name or "")),
             sensitive=hidden,
             hierarchies=hierarchies_of(rule),
             tolerance=tolerance_of(policy, tolerance=tolerance, table=table, label=first.label),
-            quasi=rule.with_role(Role.QUASI_IDENTIFIER) if rule else (),
+            quasi=rule.with_role(ColumnRole.QUASI_IDENTIFIER) if rule else (),
             k=promised_k(rule),
         )
     finally:
         first.engine.close()
 
 
-def _sensitive(named: Sequence[str] | None, rule: model.Table | None) -> tuple[str, ...]:
+def _sensitive_columns(
+    named: Sequence[str] | None, rule: model.TablePolicy | None
+) -> tuple[str, ...]:
     from discreet.errors import WrongUsage
-    from discreet.policy.model import Role
+    from discreet.policy.model import ColumnRole
 
-    found = tuple(named) if named is not None else rule.with_role(Role.SENSITIVE) if rule else ()
+    found = (
+        tuple(named) if named is not None else rule.with_role(ColumnRole.SENSITIVE) if rule else ()
+    )
     if not found:
         raise WrongUsage(
             "Say what is to be learned: --sensitive diagnosis, or a policy with a sensitive column."
@@ -115,21 +120,21 @@ def _sensitive(named: Sequence[str] | None, rule: model.Table | None) -> tuple[s
     return found
 
 
-def _on(
+def _join_columns(
     named: Sequence[str] | None,
-    rule: model.Table | None,
+    rule: model.TablePolicy | None,
     releases: Sequence[Table],
     people: Table,
     *,
     hidden: Sequence[str],
 ) -> dict[str, str]:
     from discreet.errors import WrongUsage
-    from discreet.policy.model import Role
+    from discreet.policy.model import ColumnRole
 
     if named is not None:
         pairs = [each.partition("=") for each in named]
         return {mine: theirs or mine for mine, _, theirs in pairs}
-    if rule is not None and (found := rule.with_role(Role.QUASI_IDENTIFIER)):
+    if rule is not None and (found := rule.with_role(ColumnRole.QUASI_IDENTIFIER)):
         return {name: name for name in found}
     shared = [
         column.name

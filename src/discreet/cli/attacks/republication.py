@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.attacks.findings import finish
-from discreet.cli.attacks.releases import opened, release_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.attacks.findings import judge_and_print
+from discreet.cli.attacks.releases import open_releases, release_options
 
 EXAMPLES = """\b
 Examples:
@@ -28,7 +26,7 @@ Examples:
     required=True,
     multiple=True,
     metavar="FILE",
-    callback=options.named,
+    callback=options.require_name,
     help="People with their values: once for all releases, or once for each, in the same order. A "
     "column called as the sensitive one is the truth.",
 )
@@ -53,11 +51,11 @@ def command(
     tells. Also checks m-invariance, which keeps the values around whoever stays.
     """
     from discreet.attack.releases.republication import find_republication
-    from discreet.writing import require_writable
+    from discreet.writing import require_writable_path
 
     if report is not None:
-        require_writable(report)
-    with opened(releases, known=known, name=name, **choices) as tables:
+        require_writable_path(report)
+    with open_releases(releases, known=known, name=name, **choices) as tables:
         found = find_republication(
             tables.known,
             tables.releases,
@@ -68,4 +66,4 @@ def command(
             hierarchies=tables.hierarchies,
         )
         tolerance = tables.tolerance
-    finish(found, tolerance=tolerance, as_json=as_json, report=report)
+    judge_and_print(found, tolerance=tolerance, as_json=as_json, report=report)

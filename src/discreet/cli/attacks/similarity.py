@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli.attacks.classes import attack_classes, class_options
 
 if TYPE_CHECKING:
-    from discreet.attack.classes.told import Classes
-    from discreet.attack.finding import Finding
+    from discreet.attack.classes.histograms import Classes
 
 EXAMPLES = """\b
 Examples:
@@ -20,7 +20,7 @@ Examples:
 """
 
 
-class Reach(click.ParamType[tuple[float | None, float | None]]):
+class ReachType(click.ParamType[tuple[float | None, float | None]]):
     """A share of the span such as 20%, or a width such as 5000: (share, width)."""
 
     name = "reach"
@@ -42,7 +42,7 @@ class Reach(click.ParamType[tuple[float | None, float | None]]):
 @click.command(epilog=EXAMPLES)
 @click.option(
     "--within",
-    type=Reach(),
+    type=ReachType(),
     metavar="DISTANCE",
     help="How close numbers, dates (in days) or ordered values count as alike: a width, or a share "
     "of the span of the middle 90 % of people.  [default: 25%]",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-from discreet.cli.attacks.trial import chance, open_trial_of, trial_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
+from discreet.cli.attacks.trial import open_trial_of, random_generator, trial_options
 
 EXAMPLES = """\b
 Examples:
@@ -53,5 +51,5 @@ def command(
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=tables["source"])
     trial = open_trial_of(synthetic, **tables)
-    findings = single_out(trial, rng=chance(seed), guesses=guesses, width=width)
-    finish(findings, tolerance=tolerated, as_json=as_json, report=report)
+    findings = single_out(trial, rng=random_generator(seed), guesses=guesses, width=width)
+    judge_and_print(findings, tolerance=tolerated, as_json=as_json, report=report)

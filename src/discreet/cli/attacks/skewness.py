@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from discreet.cli.attacks.classes import attack_classes, class_options
-from discreet.cli.attacks.findings import Share
+from discreet.cli.attacks.findings import ToleranceType
 
 EXAMPLES = """\b
 Examples:
@@ -19,7 +19,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.option(
     "--shift",
-    type=Share(),
+    type=ToleranceType(),
     metavar="SHARE",
     default=0.3,
     show_default="30%",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.cli import options
 from discreet.cli.attacks import interfaces
-from discreet.cli.attacks.findings import Share, finding_options, finish, tolerance_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.attacks.findings import (
+    ToleranceType,
+    finding_options,
+    judge_and_print,
+    tolerance_of,
+)
 
 EXAMPLES = """\b
 Examples:
@@ -21,7 +24,7 @@ Examples:
 """
 
 
-class Rule(click.ParamType[tuple[int, float]]):
+class DominanceRuleType(click.ParamType[tuple[int, float]]):
     """The (n, k) rule, such as `1:85%`."""
 
     name = "n:share"
@@ -33,7 +36,7 @@ class Rule(click.ParamType[tuple[int, float]]):
         count, _, share = str(value).partition(":")
         if not count.isdigit() or int(count) < 1:
             self.fail("Write how many people and which share, such as 1:85%.", param, ctx)
-        return int(count), Share().convert(share, param, ctx)
+        return int(count), ToleranceType().convert(share, param, ctx)
 
 
 @click.command(epilog=EXAMPLES)
@@ -44,7 +47,7 @@ class Rule(click.ParamType[tuple[int, float]]):
 @click.option("--value", metavar="COLUMN", help="Numbers that are summed in each group.")
 @click.option(
     "--dominance",
-    type=Rule(),
+    type=DominanceRuleType(),
     default="1:85%",
     show_default=True,
     help="A sum is unsafe when its N largest numbers are more than this share of it.",
@@ -68,12 +71,12 @@ def command(
     A group of one tells its member's value to everybody; a group of two to the other member. With
     --value, sums that few people dominate are found as well.
     """
-    from discreet.attack.questions.small_groups import Dominance, small_groups
-    from discreet.measure.subject import require_column
+    from discreet.attack.questions.small_groups import Dominance, find_small_groups
+    from discreet.measure.roles import require_column
 
     with interfaces.open_target(source, policy=policy, budget=1, choices=choices) as target:
         column = interfaces.value_column(target, value, is_summed=True) if value else None
-        found = small_groups(
+        found = find_small_groups(
             target.interface,
             target.table,
             by=[require_column(target.table, name).name for name in by],
@@ -83,4 +86,4 @@ def command(
         tolerated = tolerance_of(
             policy, tolerance=tolerance, table=choices["table"], label=target.table.label
         )
-    finish(found, tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print(found, tolerance=tolerated, as_json=as_json, report=report)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli import options
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-from discreet.cli.attacks.targets import opened_target
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
+from discreet.cli.attacks.targets import OpenTarget, open_attack_target
 from discreet.errors import WrongUsage
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.attack.finding import Finding
-    from discreet.cli.attacks.targets import Opened
 
 EXAMPLES = """\b
 Examples:
@@ -29,7 +25,7 @@ the pseudonym in RELEASE or nothing, false claims are counted.
 """
 
 
-class Counts(click.ParamType[tuple[int, ...]]):
+class CountsType(click.ParamType[tuple[int, ...]]):
     """Numbers of points, separated by commas."""
 
     name = "n,…"
@@ -47,7 +43,7 @@ class Counts(click.ParamType[tuple[int, ...]]):
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("source", metavar="RELEASE", callback=options.named)
+@click.argument("source", metavar="RELEASE", callback=options.require_name)
 @click.option("--known", metavar="SOURCE", help="What the adversary knows of some people.")
 @click.option("--person", required=True, metavar="COLUMN", help="Says whose row it is.")
 @click.option("--item", required=True, metavar="COLUMN", help="What was rated, bought or visited.")
@@ -85,7 +81,7 @@ class Counts(click.ParamType[tuple[int, ...]]):
 )
 @click.option(
     "--points",
-    type=Counts(),
+    type=CountsType(),
     metavar="N,…",
     help="Also tell how many people are alone with N of their rows, picked at random.",
 )
@@ -108,30 +104,32 @@ def command(
     """
     if choices["known"] is None and choices["points"] is None:
         raise WrongUsage("Say what the adversary knows: --known SOURCE, or --points 1,2,4.")
-    with opened_target(source, choices, report=report) as opened:
+    with open_attack_target(source, choices, report=report) as opened:
         label = opened.table.label
         allowed = tolerance_of(policy, tolerance=tolerance, table=choices["table"], label=label)
-        findings = _findings(opened, choices)
-    finish(findings, tolerance=allowed, as_json=as_json, report=report)
+        findings = _find_histories(opened, choices)
+    judge_and_print(findings, tolerance=allowed, as_json=as_json, report=report)
 
 
-def _findings(opened: Opened, choices: dict[str, Any]) -> list[Finding]:
+def _find_histories(opened: OpenTarget, choices: dict[str, Any]) -> list[Finding]:
     import numpy as np
 
-    from discreet.attack.sparse.sparse import Terms, find_sparse, find_unicity
-    from discreet.attack.sparse.transactions import Parts
+    from discreet.attack.sparse.sparse import SparseOptions, find_sparse, find_unicity
+    from discreet.attack.sparse.transactions import TransactionColumns
 
     chance = np.random.default_rng(choices["seed"])
-    parts = Parts(choices["person"], choices["item"], choices["value"], choices["date"])
+    parts = TransactionColumns(
+        choices["person"], choices["item"], choices["value"], choices["date"]
+    )
     findings: list[Finding] = []
     if choices["known"] is not None:
-        terms = Terms(
+        terms = SparseOptions(
             choices["eccentricity"], choices["value_tolerance"], choices["date_tolerance"]
         )
         findings.append(
             find_sparse(
                 opened.table,
-                opened.other(choices["known"]),
+                opened.open_other(choices["known"]),
                 parts,
                 chance=chance,
                 terms=terms,

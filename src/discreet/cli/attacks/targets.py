@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-    from pathlib import Path
-
-    from discreet.engines.engine import Engine, Table
+from discreet.engines.engine import Engine, Table
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenTarget:
     """A target on its engine; other tables are opened beside it, or on engines of their own."""
 
     table: Table
     _engines: list[Engine] = field(default_factory=list["Engine"])
 
-    def beside(self, source: str) -> Table:
+    def open_beside(self, source: str) -> Table:
         """Return a table on the target's engine, to be joined with it."""
         from discreet.engines.connect import open_table
 
         return open_table(source, engine=self.table.engine)
 
-    def other(self, source: str) -> Table:
+    def open_other(self, source: str) -> Table:
         """Return a table on an engine of its own."""
         from discreet.engines.connect import open_table
 
@@ -36,15 +34,15 @@ class Opened:
 
 
 @contextmanager
-def opened_target(
+def open_attack_target(
     source: str, choices: Mapping[str, Any], *, report: Path | None
-) -> Generator[Opened]:
+) -> Generator[OpenTarget]:
     """Open the target as the reading options say; a report that cannot be written is told first."""
     from discreet.engines.connect import holds_tables, open_table
-    from discreet.writing import require_writable
+    from discreet.writing import require_writable_path
 
     if report is not None:
-        require_writable(report)
+        require_writable_path(report)
     table = open_table(
         source,
         # The name may also be that of the policy's table, which a file does not have.
@@ -55,7 +53,7 @@ def opened_target(
     )
     engines: list[Engine] = [table.engine]
     try:
-        yield Opened(table, engines)
+        yield OpenTarget(table, engines)
     finally:
         for engine in engines:
             engine.close()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.cli import options
 from discreet.cli.attacks import interfaces
-from discreet.cli.attacks.findings import finding_options, finish, tolerance_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 
 EXAMPLES = """\b
 Examples:
@@ -77,25 +75,25 @@ def command(
     without any, restricted, rounded, noisy, or `discreet ask` with --epsilon.
     """
     from discreet.attack.questions.people import most_common_share
-    from discreet.attack.questions.tracker import Known, track
+    from discreet.attack.questions.tracker import TrackerKnowledge, track
     from discreet.sql import build
 
     is_blurred = choices["step"] is not None or choices["noise"] is not None
     wanted = trackers or (100 if is_blurred else None)
     # Where answers cost, counts would leave less for what is wanted.
     is_priced = choices["epsilon"] is not None
-    most = interfaces.tried(people) if is_priced else None
+    most = interfaces.tried_count(people) if is_priced else None
     with interfaces.open_target(source, policy=policy, budget=most, choices=choices) as target:
         column = interfaces.value_column(target, value, is_summed=True)
         number = build.column(column.name)
         found = track(
             target.interface,
-            interfaces.the_people(
+            interfaces.choose_people(
                 target, value=number, person=person, people=people, by=by, group=group
             ),
             value=column.name,
             domains=interfaces.public_domains(target, public, but=[column.name, *(by or ())]),
-            known=Known(
+            known=TrackerKnowledge(
                 smallest=target.rules.smallest if knows_rule else None,
                 group=group,
                 trackers=wanted,
@@ -106,4 +104,4 @@ def command(
         tolerated = tolerance_of(
             policy, tolerance=tolerance, table=choices["table"], label=target.table.label
         )
-    finish([found], tolerance=tolerated, as_json=as_json, report=report)
+    judge_and_print([found], tolerance=tolerated, as_json=as_json, report=report)

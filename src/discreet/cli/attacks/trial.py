@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,11 +10,9 @@ import click
 from discreet.cli import options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
-    from discreet.attack.synthetic.trial import Trial
+    from discreet.attack.synthetic.trial import SyntheticTrial
 
 
 def trial_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,30 +52,30 @@ def trial_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--control",
             required=True,
             metavar="SOURCE",
-            callback=options.named,
+            callback=options.require_name,
             help="People of the same population who had no part in making SYNTHETIC.",
         ),
         click.option(
             "--source",
             required=True,
             metavar="SOURCE",
-            callback=options.named,
+            callback=options.require_name,
             help="The people SYNTHETIC was made from.",
         ),
-        click.argument("synthetic", metavar="SYNTHETIC", callback=options.named),
+        click.argument("synthetic", metavar="SYNTHETIC", callback=options.require_name),
     ):
         command = option(command)
     return command
 
 
-def open_trial_of(synthetic: str, **tables: Any) -> Trial:
+def open_trial_of(synthetic: str, **tables: Any) -> SyntheticTrial:
     """Return the three tables, read and made comparable."""
     from discreet.attack.synthetic.trial import open_trial
 
     return open_trial(synthetic, **tables)
 
 
-def chance(seed: int | None) -> np.random.Generator:
+def random_generator(seed: int | None) -> np.random.Generator:
     """Return where chance comes from: the system, unless a run is to be repeated."""
     import numpy as np
 

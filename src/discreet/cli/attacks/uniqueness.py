@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attack.finding import Finding
 from discreet.cli.attacks.classes import attack_bound, class_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.attack.finding import Finding
-    from discreet.measure.subject import Bound
+    from discreet.measure.roles import RoleBinding
 
 EXAMPLES = """\b
 Examples:
@@ -32,7 +31,7 @@ def command(release: str, **choices: Any) -> None:
     from discreet.attack.classes.uniqueness import find_uniqueness
     from discreet.measure.joint import measure_joint
 
-    def attack(bound: Bound) -> Sequence[Finding]:
+    def attack(bound: RoleBinding) -> Sequence[Finding]:
         return [find_uniqueness(measure_joint(bound), target=bound.subject.table.label)]
 
     attack_bound(release, attack, **choices)

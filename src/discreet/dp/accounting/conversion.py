@@ -7,17 +7,14 @@ bound at the alpha that was found is computed in fractions with logarithms round
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from discreet.dp.accounting.exact import ceil_to, floor_to, root_above
 from discreet.dp.event import Event, Group
 from discreet.dp.logarithms import log_above
 from discreet.errors import InvalidBudget
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _PLACES = 15
 _DIGITS_OF_LOGARITHMS = 30
@@ -40,7 +37,9 @@ def epsilon_of_rho(rho: Fraction, *, delta: Fraction) -> Fraction:
     if rho == 0:
         return Fraction(0)
     size, floor = float(rho), -_float_log(delta)
-    best = _least(lambda excess: size * (1 + excess) + _overhead_float(excess, floor), floor)
+    best = _find_best_excess(
+        lambda excess: size * (1 + excess) + _overhead_float(excess, floor), floor
+    )
     epsilon = rho * (1 + best) + _overhead_above(best, delta)
     return max(Fraction(0), ceil_to(epsilon, places=_PLACES))
 
@@ -59,7 +58,9 @@ def rho_of_epsilon(epsilon: Fraction, *, delta: Fraction) -> Fraction:
     if epsilon < 0:
         raise InvalidBudget("An epsilon is negative. Give an epsilon of 0 or more.")
     size, floor = float(epsilon), -_float_log(delta)
-    best = _least(lambda excess: (_overhead_float(excess, floor) - size) / (1 + excess), floor)
+    best = _find_best_excess(
+        lambda excess: (_overhead_float(excess, floor) - size) / (1 + excess), floor
+    )
     rho = (epsilon - _overhead_above(best, delta)) / (1 + best)
     return max(Fraction(0), floor_to(rho, places=_PLACES))
 
@@ -122,7 +123,7 @@ def _overhead_float(excess: float, minus_log_delta: float) -> float:
     return (minus_log_delta - math.log1p(excess)) / excess - math.log1p(1 / excess)
 
 
-def _least(cost: Callable[[float], float], minus_log_delta: float) -> Fraction:
+def _find_best_excess(cost: Callable[[float], float], minus_log_delta: float) -> Fraction:
     """Return an `excess` of alpha over 1 where `cost` is small: a grid, then golden sections."""
     # The best order lies within these for every rho from 1e-15 to 1e6; beyond, it is only less tight.
     low, high = -18.0, min(24.0 + minus_log_delta, 600.0)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidBudget
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 # Exponents are bounded because 1e999999999 would fill the memory before anybody could refuse it.
 _WRITTEN = re.compile(

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from discreet.dp.accounting.conversion import epsilon_of_rho
 from discreet.dp.accounting.pricing import add_prices, price
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from fractions import Fraction
-
-    from discreet.dp.budget import Price
-    from discreet.dp.event import Event
+from discreet.dp.budget import Price
+from discreet.dp.event import Event
 
 
 @dataclass(frozen=True)
-class Reading:
+class OdometerReading:
     """The epsilon of all events so far at `delta`, counted in two ways; None where one cannot count."""
 
     delta: Fraction
@@ -31,7 +27,7 @@ class Reading:
         return min(counted, default=None)
 
 
-def odometer(events: Iterable[Event], *, delta: Fraction) -> Reading:
+def read_odometer(events: Iterable[Event], *, delta: Fraction) -> OdometerReading:
     """Return what `events` told together, each chosen with the answers before it in mind.
 
     Guarantee: `basic` holds at every moment. `zcdp` is what a filter with this very limit, set
@@ -40,17 +36,17 @@ def odometer(events: Iterable[Event], *, delta: Fraction) -> Reading:
 
     >>> from fractions import Fraction
     >>> from discreet.dp.event import Pure
-    >>> reading = odometer([Pure(Fraction(1, 100))] * 1000, delta=Fraction(1, 10**6))
+    >>> reading = read_odometer([Pure(Fraction(1, 100))] * 1000, delta=Fraction(1, 10**6))
     >>> float(reading.basic), round(float(reading.zcdp), 6)
     (10.0, 1.471595)
     """
-    return read_price(add_prices(price(event) for event in events), delta=delta)
+    return read_total_price(add_prices(price(event) for event in events), delta=delta)
 
 
-def read_price(total: Price, *, delta: Fraction) -> Reading:
+def read_total_price(total: Price, *, delta: Fraction) -> OdometerReading:
     """Return the reading of a price that is already added up."""
     basic = total.epsilon if total.delta <= delta else None
     spare = delta - total.slip
     if total.rho is None or spare <= 0:
-        return Reading(delta, basic, None)
-    return Reading(delta, basic, epsilon_of_rho(total.rho, delta=spare))
+        return OdometerReading(delta, basic, None)
+    return OdometerReading(delta, basic, epsilon_of_rho(total.rho, delta=spare))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from discreet.dp.budget import Price
 from discreet.dp.event import (
@@ -20,9 +20,6 @@ from discreet.dp.event import (
 )
 from discreet.dp.logarithms import exp_above
 from discreet.errors import InvalidMechanism
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _ZERO = Fraction(0)
 _FREE = Price(_ZERO, _ZERO, _ZERO, _ZERO)
@@ -46,31 +43,31 @@ def price(event: Event) -> Price:
     """
     match event:
         case Laplace():
-            return _pure(_ratio(event.sensitivity, event.scale))
+            return _price_pure(_noise_ratio(event.sensitivity, event.scale))
         case Gaussian():
-            rho = _ratio(event.squared_sensitivity, event.scale) / (2 * event.scale)
+            rho = _noise_ratio(event.squared_sensitivity, event.scale) / (2 * event.scale)
             return Price(None if rho else _ZERO, _ZERO, rho, _ZERO)
         case Choice():
-            return _choice(event)
+            return _price_choice(event)
         case Pure():
-            return _pure(event.epsilon)
+            return _price_pure(event.epsilon)
         case Slip() | Approximate():
-            return _approximate(event)
+            return _price_approximate(event)
         case Sequence():
             return add_prices(price(part) for part in event.events)
         case Parallel():
-            return _largest([price(part) for part in event.events])
+            return _largest_price([price(part) for part in event.events])
         case Group():
-            return _group(event)
+            return _price_group(event)
 
 
 def add_prices(prices: Iterable[Price]) -> Price:
     """Return the price of all of `prices` together; a currency that one of them lacks is None."""
     listed = list(prices)
     return Price(
-        epsilon=_sum([each.epsilon for each in listed]),
+        epsilon=_sum_amounts([each.epsilon for each in listed]),
         delta=sum((each.delta for each in listed), _ZERO),
-        rho=_sum([each.rho for each in listed]),
+        rho=_sum_amounts([each.rho for each in listed]),
         slip=sum((each.slip for each in listed), _ZERO),
     )
 
@@ -92,21 +89,21 @@ def group_factor(epsilon: Fraction, *, size: int) -> Fraction:
     return sum((step**power for power in range(size)), _ZERO)
 
 
-def _pure(epsilon: Fraction) -> Price:
+def _price_pure(epsilon: Fraction) -> Price:
     _check(epsilon >= 0, "an epsilon is negative")
     # Bun & Steinke 2016, Proposition 1.4.
     return Price(epsilon, _ZERO, epsilon**2 / 2, _ZERO)
 
 
-def _choice(event: Choice) -> Price:
-    pure = _pure(event.epsilon)
+def _price_choice(event: Choice) -> Price:
+    pure = _price_pure(event.epsilon)
     if not event.is_exponential:
         return pure
     # The exponential mechanism has bounded range: Cesar & Rogers 2021, Lemma 3.2.
     return Price(pure.epsilon, _ZERO, event.epsilon**2 / 8, _ZERO)
 
 
-def _approximate(event: Slip | Approximate) -> Price:
+def _price_approximate(event: Slip | Approximate) -> Price:
     _check(0 <= event.delta <= 1, "a delta is no chance")
     if isinstance(event, Slip):
         return Price(_ZERO, event.delta, _ZERO, event.delta)
@@ -114,18 +111,18 @@ def _approximate(event: Slip | Approximate) -> Price:
     return Price(event.epsilon, event.delta, None, event.delta)
 
 
-def _largest(prices: list[Price]) -> Price:
+def _largest_price(prices: list[Price]) -> Price:
     if not prices:
         return _FREE
     return Price(
-        epsilon=_maximum([each.epsilon for each in prices]),
+        epsilon=_largest_amount([each.epsilon for each in prices]),
         delta=max(each.delta for each in prices),
-        rho=_maximum([each.rho for each in prices]),
+        rho=_largest_amount([each.rho for each in prices]),
         slip=max(each.slip for each in prices),
     )
 
 
-def _group(event: Group) -> Price:
+def _price_group(event: Group) -> Price:
     _check(event.size >= 1, "a group has no members")
     one = price(event.event)
     size = event.size
@@ -147,13 +144,13 @@ def _group_delta(one: Price, size: int) -> Fraction:
     return min(Fraction(1), one.delta * group_factor(one.epsilon, size=size))
 
 
-def _ratio(sensitivity: Fraction, scale: Fraction) -> Fraction:
+def _noise_ratio(sensitivity: Fraction, scale: Fraction) -> Fraction:
     _check(sensitivity >= 0, "a sensitivity is negative")
     _check(scale > 0, "the scale of noise is not positive")
     return sensitivity / scale
 
 
-def _sum(amounts: list[Fraction | None]) -> Fraction | None:
+def _sum_amounts(amounts: list[Fraction | None]) -> Fraction | None:
     total = _ZERO
     for amount in amounts:
         if amount is None:
@@ -162,7 +159,7 @@ def _sum(amounts: list[Fraction | None]) -> Fraction | None:
     return total
 
 
-def _maximum(amounts: list[Fraction | None]) -> Fraction | None:
+def _largest_amount(amounts: list[Fraction | None]) -> Fraction | None:
     known = [amount for amount in amounts if amount is not None]
     return max(known) if len(known) == len(amounts) else None
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.dp.accounting.pricing import price
 from discreet.dp.event import Event, Gaussian, Group, Laplace, Sequence
 from discreet.errors import MissingExtra
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _ORDERS = (*(1 + 2 ** (power / 8) / 16 for power in range(1, 128)), *range(4096, 65536, 4096))
 _INTERVAL = 1e-3
@@ -31,15 +29,15 @@ def rdp_epsilon(events: Iterable[Event], *, delta: Fraction) -> float | None:
     Guarantee: none that is enforced; for events whose parameters were fixed beforehand, the curve of
     each is a bound (Mironov 2017), up to float error.
     """
-    rdp = _accounting().rdp
-    counted = Counter(leaf for event in events for leaf in _leaves(event))
+    rdp = _import_dp_accounting().rdp
+    counted = Counter(leaf for event in events for leaf in _split_events(event))
     slip, curve = Fraction(0), [0.0] * len(_ORDERS)
     for leaf, times in counted.items():
         cost = price(leaf)
         if cost.rho is None:
             return None
         slip += times * cost.slip
-        single = _curve(leaf, float(cost.rho), cost.epsilon)
+        single = _renyi_curve(leaf, float(cost.rho), cost.epsilon)
         curve = [total + times * each for total, each in zip(curve, single, strict=True)]
     if slip >= delta:
         return None
@@ -52,11 +50,11 @@ def pld_epsilon(events: Iterable[Event], *, delta: Fraction) -> float | None:
     Guarantee: none that is enforced. For events whose parameters were fixed beforehand it is a bound
     up to float error, except that Gaussian noise on a vector is taken for continuous noise.
     """
-    losses = _accounting().pld.privacy_loss_distribution
-    counted = Counter(leaf for event in events for leaf in _leaves(event))
+    losses = _import_dp_accounting().pld.privacy_loss_distribution
+    counted = Counter(leaf for event in events for leaf in _split_events(event))
     total = losses.identity(value_discretization_interval=_INTERVAL)
     for leaf, times in counted.items():
-        one = _loss(leaf)
+        one = _privacy_loss(leaf)
         if one is None:
             return None
         total = total.compose(one.self_compose(times))
@@ -64,7 +62,7 @@ def pld_epsilon(events: Iterable[Event], *, delta: Fraction) -> float | None:
     return None if math.isinf(epsilon) else epsilon
 
 
-def _accounting() -> Any:
+def _import_dp_accounting() -> Any:
     try:
         import dp_accounting
     except ImportError as error:
@@ -72,11 +70,11 @@ def _accounting() -> Any:
     return dp_accounting
 
 
-def _leaves(event: Event) -> list[Event]:
+def _split_events(event: Event) -> list[Event]:
     """Return events that compose one after the other; groups of noise are noise of more sensitivity."""
     match event:
         case Sequence():
-            return [leaf for part in event.events for leaf in _leaves(part)]
+            return [leaf for part in event.events for leaf in _split_events(part)]
         case Group(event=Laplace() as noise, size=size):
             return [Laplace(noise.sensitivity * size, noise.scale)]
         case Group(event=Gaussian() as noise, size=size):
@@ -85,11 +83,11 @@ def _leaves(event: Event) -> list[Event]:
             return [event]
 
 
-def _curve(leaf: Event, rho: float, epsilon: Fraction | None) -> list[float]:
+def _renyi_curve(leaf: Event, rho: float, epsilon: Fraction | None) -> list[float]:
     """Return the Rényi divergence of one event at each order."""
     bounds = [rho * order for order in _ORDERS]
     if isinstance(leaf, Laplace) and leaf.sensitivity:
-        shift, rate = _lattice(leaf)
+        shift, rate = _coarsen_laplace(leaf)
         exact = [_laplace_divergence(order, shift, rate) for order in _ORDERS]
         bounds = [min(pair) for pair in zip(bounds, exact, strict=True)]
     if epsilon is not None:
@@ -112,7 +110,7 @@ def _laplace_divergence(order: float, shift: int, rate: float) -> float:
     return loss + math.log((left + right + middle) / (1 + math.exp(-rate))) / (order - 1)
 
 
-def _lattice(noise: Laplace) -> tuple[int, float]:
+def _coarsen_laplace(noise: Laplace) -> tuple[int, float]:
     """Return shift and rate of coarser discrete Laplace noise that tells at least as much.
 
     A geometric variable is m times one with the m-fold rate, plus an independent rest; so noise on a
@@ -124,12 +122,12 @@ def _lattice(noise: Laplace) -> tuple[int, float]:
     return math.ceil(Fraction(shift, together)), float(together / noise.scale)
 
 
-def _loss(leaf: Event) -> Any:
+def _privacy_loss(leaf: Event) -> Any:
     """Return the privacy loss distribution of one event, or None."""
-    pld = _accounting().pld
+    pld = _import_dp_accounting().pld
     losses = pld.privacy_loss_distribution
     if isinstance(leaf, Laplace) and leaf.sensitivity:
-        shift, rate = _lattice(leaf)
+        shift, rate = _coarsen_laplace(leaf)
         return losses.from_discrete_laplace_mechanism(
             rate, shift, value_discretization_interval=_INTERVAL
         )

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.dp.calculate.distinguish import lowest_error
-from discreet.dp.calculate.loss import Loss, approximate, shown
-from discreet.dp.calculate.table import Chances, evaluate, largest_ratio
+from discreet.dp.calculate.loss import Loss, format_fraction, nearest_float
+from discreet.dp.calculate.table import ChanceTable, evaluate_table, largest_ratio
 from discreet.errors import InvalidMechanism
 from discreet.result import Result
 
 
 @dataclass(frozen=True)
-class Coins:
+class CoinChances:
     """The chance of saying yes: `if_yes` for who would say yes in truth, `if_no` for the others."""
 
     if_yes: Fraction
@@ -25,10 +25,10 @@ class Coins:
         _require_chance(self.if_no, "of saying yes")
 
     @property
-    def chances(self) -> Chances:
+    def chances(self) -> ChanceTable:
         """The coins as a table of chances."""
         rows = ((self.if_yes, 1 - self.if_yes), (self.if_no, 1 - self.if_no))
-        return Chances(("yes", "no"), ("yes", "no"), rows)
+        return ChanceTable(("yes", "no"), ("yes", "no"), rows)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RandomizedResponse(Result):
 
 
 @dataclass(frozen=True)
-class Estimate(Result):
+class ResponseEstimate(Result):
     """What noisy answers say together: the share and number of people whose truth is yes."""
 
     epsilon: float
@@ -62,7 +62,7 @@ class Estimate(Result):
     why: str
 
 
-def toss(heads: Fraction, *, second: Fraction | None = None) -> Coins:
+def two_coin_chances(heads: Fraction, *, second: Fraction | None = None) -> CoinChances:
     """Return the two coins of the classic scheme, each with chance `heads`.
 
     The first coin's tails asks for the truth; after heads the second coin answers, heads for yes
@@ -72,30 +72,30 @@ def toss(heads: Fraction, *, second: Fraction | None = None) -> Coins:
         heads: The chance that the first coin shows heads, and no truth is told.
         second: The chance that the second coin shows heads; that of the first when not given.
 
-    >>> toss(Fraction(1, 2))
-    Coins(if_yes=Fraction(3, 4), if_no=Fraction(1, 4))
+    >>> two_coin_chances(Fraction(1, 2))
+    CoinChances(if_yes=Fraction(3, 4), if_no=Fraction(1, 4))
     """
     _require_chance(heads, "of heads")
     answer = heads if second is None else second
     _require_chance(answer, "of the second coin's heads")
-    return Coins(1 - heads + heads * answer, heads * answer)
+    return CoinChances(1 - heads + heads * answer, heads * answer)
 
 
-def keep(truth: Fraction) -> Coins:
+def symmetric_coin_chances(truth: Fraction) -> CoinChances:
     """Return coins that report the truth with chance `truth`, else its opposite (Warner 1965)."""
     _require_chance(truth, "of reporting the truth")
-    return Coins(truth, 1 - truth)
+    return CoinChances(truth, 1 - truth)
 
 
-def respond(coins: Coins) -> RandomizedResponse:
+def evaluate_response(coins: CoinChances) -> RandomizedResponse:
     """Return what one answer by `coins` gives away.
 
     Guarantee: epsilon is the largest logarithm of a ratio of chances, for yes and for no.
 
-    >>> respond(toss(Fraction(2, 5))).exact
+    >>> evaluate_response(two_coin_chances(Fraction(2, 5))).exact
     'ln 4.75'
     """
-    found = evaluate(coins.chances)
+    found = evaluate_table(coins.chances)
     rows = zip(coins.chances.inputs, coins.chances.rows, strict=True)
     return RandomizedResponse(
         epsilon=found.epsilon,
@@ -109,12 +109,12 @@ def respond(coins: Coins) -> RandomizedResponse:
     )
 
 
-def respond_among(truth: Fraction, *, values: int) -> RandomizedResponse:
+def evaluate_k_ary_response(truth: Fraction, *, values: int) -> RandomizedResponse:
     """Return what an answer gives away that is true with chance `truth`, else any other value.
 
     Guarantee: |ln(p (n - 1) / (1 - p))| (generalized randomized response; Kairouz et al. 2014).
 
-    >>> respond_among(Fraction(1, 2), values=3).exact
+    >>> evaluate_k_ary_response(Fraction(1, 2), values=3).exact
     'ln 2'
     """
     _require_chance(truth, "of reporting the truth")
@@ -130,22 +130,22 @@ def respond_among(truth: Fraction, *, values: int) -> RandomizedResponse:
         values=values,
         lowest_error=lowest_error(loss.value),
         why=(
-            f"A value is reported with chance {shown(truth)} by who has it and with chance "
-            f"{shown(other)} by who has another: epsilon is the logarithm of their ratio."
+            f"A value is reported with chance {format_fraction(truth)} by who has it and with chance "
+            f"{format_fraction(other)} by who has another: epsilon is the logarithm of their ratio."
         ),
     )
 
 
-def estimate(
-    coins: Coins, *, yes: int, of: int, confidence: Fraction = Fraction(19, 20)
-) -> Estimate:
+def estimate_yes_share(
+    coins: CoinChances, *, yes: int, of: int, confidence: Fraction = Fraction(19, 20)
+) -> ResponseEstimate:
     """Return how many people's truth is yes, when `yes` of `of` answered yes by `coins`.
 
     The share of yes answers is if_no + share * (if_yes - if_no) in the mean, which is solved for
     the share: unbiased, so that it may lie outside 0 to 1. The interval is that of Clopper &
     Pearson (1934) for the share of yes answers, brought over and cut to what is possible.
 
-    >>> found = estimate(Coins(Fraction(3, 5), Fraction(1, 5)), yes=1500, of=5000)
+    >>> found = estimate_yes_share(CoinChances(Fraction(3, 5), Fraction(1, 5)), yes=1500, of=5000)
     >>> found.share, found.people
     (0.25, 1250.0)
     """
@@ -159,7 +159,7 @@ def estimate(
             "Everybody says yes with the same chance, whatever the truth: the answers tell nothing."
         )
     share = (Fraction(yes, of) - coins.if_no) / slope
-    answered = approximate(Fraction(yes, of))
+    answered = nearest_float(Fraction(yes, of))
     error = math.sqrt(answered * (1 - answered) / of) / abs(float(slope))
     bounds = [
         (bound - float(coins.if_no)) / float(slope)
@@ -168,7 +168,7 @@ def estimate(
     lower, upper = (min(1.0, max(0.0, bound)) for bound in sorted(bounds))
     ratio, _ = largest_ratio(coins.chances)
     loss = Loss.of_ratio(ratio)
-    return Estimate(
+    return ResponseEstimate(
         epsilon=loss.value,
         exact=loss.words,
         yes=yes,
@@ -182,10 +182,10 @@ def estimate(
         people_lower=lower * of,
         people_upper=upper * of,
         why=(
-            f"{shown(Fraction(yes, of))} of the answers are yes. With a share s of true yes that is "
-            f"{shown(coins.if_yes)} s + {shown(coins.if_no)} (1 - s) in the mean, so that "
-            f"s = ({shown(Fraction(yes, of))} - {shown(coins.if_no)}) / {shown(slope)} = "
-            f"{shown(share)}."
+            f"{format_fraction(Fraction(yes, of))} of the answers are yes. With a share s of true yes that is "
+            f"{format_fraction(coins.if_yes)} s + {format_fraction(coins.if_no)} (1 - s) in the mean, so that "
+            f"s = ({format_fraction(Fraction(yes, of))} - {format_fraction(coins.if_no)}) / {format_fraction(slope)} = "
+            f"{format_fraction(share)}."
         ),
     )
 

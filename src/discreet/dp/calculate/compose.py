@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from discreet.dp.calculate.loss import Loss, approximate, read_number
+from discreet.dp.calculate.loss import Loss, nearest_float, parse_fraction
+from discreet.dp.calculate.sensitivity import Neighbors
 from discreet.errors import InvalidMechanism
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.dp.calculate.sensitivity import Neighbors
 
 # Beyond this, a list of privacy losses takes more memory than the answer is worth.
 _LARGEST_PLD = 1_000_000
 
 
 @dataclass(frozen=True)
-class Part:
+class ComposedMechanism:
     """One mechanism: its epsilon, and the sensitivity and scale if it is Laplace noise."""
 
     text: str
@@ -31,7 +28,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Accounts:
+class CompositionAccounts:
     """The epsilon of the same composition at one delta, by four ways to count; each is valid.
 
     `pld` is None where dp-accounting is not installed or the composition is too long for it.
@@ -54,27 +51,27 @@ class Composition(Result):
     parts: tuple[dict[str, float | str], ...]
     times: int
     delta: float | None
-    accounts: Accounts | None
+    accounts: CompositionAccounts | None
     why: str
 
 
-def read_part(text: str) -> Part:
+def read_mechanism(text: str) -> ComposedMechanism:
     """Return the mechanism that `text` writes: `0.1`, `ln:3`, or `laplace:SCALE:SENSITIVITY`.
 
-    >>> read_part("laplace:10:1").loss.words, read_part("ln:3").loss.words
+    >>> read_mechanism("laplace:10:1").loss.words, read_mechanism("ln:3").loss.words
     ('0.1', 'ln 3')
     """
     kind, *numbers = text.split(":") if ":" in text else ("", text)
-    read = [read_number(number) for number in numbers]
+    read = [parse_fraction(number) for number in numbers]
     match kind.strip().lower(), read:
         case "", [Fraction() as epsilon] if epsilon >= 0:
-            return Part(text, Loss(epsilon))
+            return ComposedMechanism(text, Loss(epsilon))
         case "ln", [Fraction() as ratio] if ratio >= 1:
-            return Part(text, Loss.of_ratio(ratio))
+            return ComposedMechanism(text, Loss.of_ratio(ratio))
         case "laplace", [Fraction() as scale, Fraction() as sensitivity] if (
             min(scale, sensitivity) > 0
         ):
-            return Part(text, Loss(sensitivity / scale), (sensitivity, scale))
+            return ComposedMechanism(text, Loss(sensitivity / scale), (sensitivity, scale))
         case _:
             raise InvalidMechanism(
                 f"'{text}' is no mechanism. Write an epsilon such as 0.1 or ln:3, or "
@@ -83,7 +80,7 @@ def read_part(text: str) -> Part:
 
 
 def compose_sequence(
-    parts: Sequence[Part], *, times: int = 1, delta: Fraction | None = None
+    parts: Sequence[ComposedMechanism], *, times: int = 1, delta: Fraction | None = None
 ) -> Composition:
     """Return the cost of mechanisms that all look at the same people.
 
@@ -91,7 +88,7 @@ def compose_sequence(
     each is chosen with the answers before it in mind. With a `delta`, the accounts `advanced`, `zcdp`
     and `pld` hold for parameters that were fixed beforehand.
 
-    >>> compose_sequence([read_part("0.1"), read_part("0.2")]).exact
+    >>> compose_sequence([read_mechanism("0.1"), read_mechanism("0.2")]).exact
     '0.3'
     """
     _require_parts(parts, times)
@@ -105,16 +102,16 @@ def compose_sequence(
         exact=loss.words,
         composition="sequential",
         neighbors="either",
-        parts=_told(parts),
+        parts=_describe_mechanisms(parts),
         times=times,
         delta=None if delta is None else float(delta),
-        accounts=None if delta is None else _accounts(parts, times, delta),
+        accounts=None if delta is None else _compare_accounts(parts, times, delta),
         why=f"{why}, {times} times." if times > 1 else f"{why}.",
     )
 
 
 def compose_parts(
-    parts: Sequence[Part], *, neighbors: Neighbors = "unbounded", times: int = 1
+    parts: Sequence[ComposedMechanism], *, neighbors: Neighbors = "unbounded", times: int = 1
 ) -> Composition:
     """Return the cost of mechanisms that each look at a part of the people, no one in two parts.
 
@@ -122,7 +119,7 @@ def compose_parts(
     bounded neighbors a changed value can move its person from one part into another: one part loses
     a person and another gains one, so that the largest counts twice.
 
-    >>> pair = [read_part("1"), read_part("1")]
+    >>> pair = [read_mechanism("1"), read_mechanism("1")]
     >>> compose_parts(pair).epsilon, compose_parts(pair, neighbors="bounded").epsilon
     (1.0, 2.0)
     """
@@ -145,7 +142,7 @@ def compose_parts(
         exact=loss.words,
         composition="parallel",
         neighbors=neighbors,
-        parts=_told(parts),
+        parts=_describe_mechanisms(parts),
         times=times,
         delta=None,
         accounts=None,
@@ -165,22 +162,26 @@ def zcdp_epsilon(losses: Sequence[Loss], *, times: int, delta: Fraction) -> floa
     from discreet.dp.accounting.conversion import epsilon_of_rho
 
     rho = times * sum((loss.above**2 / 2 for loss in losses), Fraction(0))
-    return approximate(epsilon_of_rho(rho, delta=delta))
+    return nearest_float(epsilon_of_rho(rho, delta=delta))
 
 
-def _accounts(parts: Sequence[Part], times: int, delta: Fraction) -> Accounts:
+def _compare_accounts(
+    parts: Sequence[ComposedMechanism], times: int, delta: Fraction
+) -> CompositionAccounts:
     losses, chance = [part.loss for part in parts], float(delta)
     values = [loss.value for loss in losses]
     basic = math.fsum(values) * times
-    return Accounts(
+    return CompositionAccounts(
         basic=basic,
         advanced=min(basic, advanced_epsilon(values, times=times, delta=chance)),
         zcdp=min(basic, zcdp_epsilon(losses, times=times, delta=delta)),
-        pld=_pld(parts, times, chance),
+        pld=_composed_pld_epsilon(parts, times, chance),
     )
 
 
-def _pld(parts: Sequence[Part], times: int, delta: float) -> float | None:
+def _composed_pld_epsilon(
+    parts: Sequence[ComposedMechanism], times: int, delta: float
+) -> float | None:
     """Return epsilon by privacy loss distributions, rounded against the asker (Koskela et al. 2020)."""
     try:
         from dp_accounting.pld import common
@@ -204,13 +205,13 @@ def _pld(parts: Sequence[Part], times: int, delta: float) -> float | None:
     return 0.0 if composed is None else min(total, composed.get_epsilon_for_delta(delta))
 
 
-def _told(parts: Sequence[Part]) -> tuple[dict[str, float | str], ...]:
+def _describe_mechanisms(parts: Sequence[ComposedMechanism]) -> tuple[dict[str, float | str], ...]:
     return tuple(
         {"what": part.text, "epsilon": part.loss.value, "exact": part.loss.words} for part in parts
     )
 
 
-def _require_parts(parts: Sequence[Part], times: int) -> None:
+def _require_parts(parts: Sequence[ComposedMechanism], times: int) -> None:
     if not parts:
         raise InvalidMechanism("There is nothing to compose. Give at least one epsilon.")
     if times < 1:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
-from discreet.dp.calculate.loss import Loss, approximate, shown
+from discreet.dp.calculate.loss import Loss, format_fraction, nearest_float
 from discreet.errors import InvalidMechanism
 from discreet.result import Result
 
-if TYPE_CHECKING:
-    from fractions import Fraction
-
 
 @dataclass(frozen=True)
-class Distinguished(Result):
+class DistinguishingError(Result):
     """The error of whoever guesses, with even odds, which of two neighbors an output came from.
 
     No guess errs less than `lowest_error`; tossing a coin errs `highest_error`. The former may be
@@ -43,22 +40,22 @@ class GroupLoss(Result):
     why: str
 
 
-def distinguish(epsilon: Fraction) -> Distinguished:
+def bound_distinguishing(epsilon: Fraction) -> DistinguishingError:
     """Return the range of errors of an adversary who faces an epsilon-DP mechanism.
 
     Whoever guesses from the output which of two neighbors it came from errs with a chance of at
     least 1 / (1 + e^epsilon) (Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015).
 
     >>> from fractions import Fraction
-    >>> round(distinguish(Fraction(1)).lowest_error, 5)
+    >>> round(bound_distinguishing(Fraction(1)).lowest_error, 5)
     0.26894
-    >>> round(distinguish(Fraction(100000)).log10_lowest_error, 3)
+    >>> round(bound_distinguishing(Fraction(100000)).log10_lowest_error, 3)
     -43429.448
     """
     _require_loss(epsilon)
-    value = approximate(epsilon)
-    words = error_words(value)
-    return Distinguished(
+    value = nearest_float(epsilon)
+    words = describe_lowest_error(value)
+    return DistinguishingError(
         epsilon=value,
         lowest_error=lowest_error(value),
         highest_error=0.5,
@@ -66,7 +63,7 @@ def distinguish(epsilon: Fraction) -> Distinguished:
         ratio=math.exp(value) if value < 709 else math.inf,
         why=(
             f"Who guesses which of two neighbors an output came from is wrong with a chance of "
-            f"1/(1 + e^{shown(epsilon)}) = {words} at least, and of 1/2 by guessing blindly."
+            f"1/(1 + e^{format_fraction(epsilon)}) = {words} at least, and of 1/2 by guessing blindly."
         ),
     )
 
@@ -83,7 +80,7 @@ def protect_group(epsilon: Fraction, *, size: int) -> GroupLoss:
     _require_loss(epsilon)
     if size < 1:
         raise InvalidMechanism("A group has at least one person.")
-    loss, one = Loss(epsilon * size), approximate(epsilon)
+    loss, one = Loss(epsilon * size), nearest_float(epsilon)
     return GroupLoss(
         epsilon=loss.value,
         exact=loss.words,
@@ -93,7 +90,7 @@ def protect_group(epsilon: Fraction, *, size: int) -> GroupLoss:
         lowest_error_of_one=lowest_error(one),
         why=(
             f"From one table to another that differs in {size} people there are {size} steps between "
-            f"neighbors, each of which changes a chance by e^{shown(epsilon)} at most."
+            f"neighbors, each of which changes a chance by e^{format_fraction(epsilon)} at most."
         ),
     )
 
@@ -110,7 +107,7 @@ def log10_lowest_error(epsilon: float) -> float:
     return -(epsilon + math.log1p(math.exp(-epsilon))) / math.log(10)
 
 
-def error_words(epsilon: float) -> str:
+def describe_lowest_error(epsilon: float) -> str:
     """Return the lowest error as text, as a power of ten where no float is so small."""
     error = lowest_error(epsilon)
     if error > 1e-300 or math.isinf(epsilon):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from discreet.errors import InvalidMechanism
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def choose_chances(scores: Mapping[str, float], *, scale: float) -> dict[str, float]:

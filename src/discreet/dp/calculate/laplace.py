@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
-from discreet.dp.calculate.loss import approximate, shown
+from discreet.dp.calculate.loss import format_fraction, nearest_float
 from discreet.errors import InvalidMechanism
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 
 @dataclass(frozen=True)
@@ -32,47 +29,47 @@ class LaplaceNoise(Result):
     why: str
 
 
-def weigh(scale: Fraction, *, sensitivity: Fraction) -> LaplaceNoise:
+def measure_laplace(scale: Fraction, *, sensitivity: Fraction) -> LaplaceNoise:
     """Return what Laplace noise of `scale` guarantees.
 
     Guarantee: sensitivity / scale (Dwork, McSherry, Nissim & Smith 2006, proposition 1).
 
     >>> from fractions import Fraction
-    >>> weigh(Fraction(10), sensitivity=Fraction(1)).epsilon
+    >>> measure_laplace(Fraction(10), sensitivity=Fraction(1)).epsilon
     0.1
     """
     _require_positive(scale, "The scale")
     _require_positive(sensitivity, "The sensitivity")
-    return _noise(
+    return _make_laplace_noise(
         scale,
         sensitivity,
-        why=f"epsilon = sensitivity / scale = {shown(sensitivity)} / {shown(scale)}.",
+        why=f"epsilon = sensitivity / scale = {format_fraction(sensitivity)} / {format_fraction(scale)}.",
     )
 
 
-def calibrate(epsilon: Fraction, *, sensitivity: Fraction) -> LaplaceNoise:
+def calibrate_laplace(epsilon: Fraction, *, sensitivity: Fraction) -> LaplaceNoise:
     """Return the least Laplace noise that guarantees `epsilon`: scale = sensitivity / epsilon.
 
     >>> from fractions import Fraction
-    >>> calibrate(Fraction(1, 2), sensitivity=Fraction(90000)).scale
+    >>> calibrate_laplace(Fraction(1, 2), sensitivity=Fraction(90000)).scale
     180000.0
     """
     _require_positive(epsilon, "The epsilon")
     _require_positive(sensitivity, "The sensitivity")
-    return _noise(
+    return _make_laplace_noise(
         sensitivity / epsilon,
         sensitivity,
-        why=f"scale = sensitivity / epsilon = {shown(sensitivity)} / {shown(epsilon)}.",
+        why=f"scale = sensitivity / epsilon = {format_fraction(sensitivity)} / {format_fraction(epsilon)}.",
     )
 
 
-def _noise(scale: Fraction, sensitivity: Fraction, *, why: str) -> LaplaceNoise:
-    epsilon, width = approximate(sensitivity / scale), approximate(scale)
+def _make_laplace_noise(scale: Fraction, sensitivity: Fraction, *, why: str) -> LaplaceNoise:
+    epsilon, width = nearest_float(sensitivity / scale), nearest_float(scale)
     return LaplaceNoise(
         epsilon=epsilon,
-        exact=shown(sensitivity / scale),
+        exact=format_fraction(sensitivity / scale),
         scale=width,
-        sensitivity=approximate(sensitivity),
+        sensitivity=nearest_float(sensitivity),
         # The variance is 2 scale^2: the scale itself is not the standard deviation.
         standard_deviation=math.sqrt(2) * width,
         error_95=width * math.log(20),

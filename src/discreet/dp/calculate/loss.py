@@ -13,10 +13,10 @@ _NUMBER = re.compile(r"[+-]?(\d{1,60}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,3})
 _LONGEST = 24
 
 
-def read_number(text: str) -> Fraction | None:
+def parse_fraction(text: str) -> Fraction | None:
     """Return the number that `text` writes as a decimal or a fraction, exactly, or None.
 
-    >>> read_number("0.4"), read_number(" 1/3 "), read_number("a lot")
+    >>> parse_fraction("0.4"), parse_fraction(" 1/3 "), parse_fraction("a lot")
     (Fraction(2, 5), Fraction(1, 3), None)
     """
     above, slash, below = text.strip().partition("/")
@@ -26,10 +26,10 @@ def read_number(text: str) -> Fraction | None:
     return Fraction(above) / divisor if divisor else None
 
 
-def shown(number: Fraction) -> str:
+def format_fraction(number: Fraction) -> str:
     """Return a fraction as people write it: a short decimal where that is exact, else a/b.
 
-    >>> shown(Fraction(19, 4)), shown(Fraction(8, 3)), shown(Fraction(90000))
+    >>> format_fraction(Fraction(19, 4)), format_fraction(Fraction(8, 3)), format_fraction(Fraction(90000))
     ('4.75', '8/3', '90000')
     """
     if number.denominator == 1:
@@ -39,10 +39,10 @@ def shown(number: Fraction) -> str:
         text = text if Fraction(text) == number else str(number)
     else:
         text = str(number)
-    return text if len(text) <= _LONGEST else f"{approximate(number):.6g}"
+    return text if len(text) <= _LONGEST else f"{nearest_float(number):.6g}"
 
 
-def approximate(number: Fraction) -> float:
+def nearest_float(number: Fraction) -> float:
     """Return the float nearest to a fraction; what is too large for one is infinite."""
     try:
         return float(number)
@@ -83,7 +83,7 @@ class Loss:
         if self.is_infinite:
             return math.inf
         return math.fsum(
-            (approximate(self.rational), *(n * logarithm(ratio) for ratio, n in self.logs))
+            (nearest_float(self.rational), *(n * logarithm(ratio) for ratio, n in self.logs))
         )
 
     @property
@@ -96,9 +96,9 @@ class Loss:
         """The loss in exact words, such as `2 ln 4.75`."""
         if self.is_infinite:
             return "infinite"
-        terms = [shown(self.rational)] if self.rational or not self.logs else []
+        terms = [format_fraction(self.rational)] if self.rational or not self.logs else []
         for ratio, n in self.logs:
-            text = shown(ratio)
+            text = format_fraction(ratio)
             log = f"ln({text})" if "/" in text else f"ln {text}"
             terms.append(log if n == 1 else f"{n} {log}")
         return " + ".join(terms)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from discreet.dp.calculate.loss import approximate, shown
+from discreet.dp.calculate.loss import format_fraction, nearest_float
 from discreet.errors import InvalidMechanism
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Neighbors = Literal["bounded", "unbounded"]
 Bounds = tuple[Fraction, Fraction]
@@ -35,7 +33,7 @@ class Sensitivity(Result):
 
 
 @dataclass(frozen=True)
-class _Question:
+class _SensitivityQuery:
     neighbors: Neighbors
     bounds: Bounds | None
     n: int | None
@@ -57,7 +55,7 @@ class _Question:
         return self.bounds
 
 
-def derive(
+def derive_sensitivity(
     statistic: str,
     *,
     neighbors: Neighbors,
@@ -75,7 +73,7 @@ def derive(
         n: The number of people, where it is public.
         epsilon: Also return the scale of the Laplace noise that guarantees it.
 
-    >>> derive("sum", neighbors="bounded", bounds=(Fraction(10000), Fraction(100000))).exact
+    >>> derive_sensitivity("sum", neighbors="bounded", bounds=(Fraction(10000), Fraction(100000))).exact
     '90000'
     """
     if statistic not in STATISTICS:
@@ -86,26 +84,26 @@ def derive(
         raise InvalidMechanism("A table has at least one person.")
     if epsilon is not None and epsilon <= 0:
         raise InvalidMechanism("An epsilon to buy noise with is above 0.")
-    found, why = STATISTICS[statistic](_Question(neighbors, bounds, n))
+    found, why = STATISTICS[statistic](_SensitivityQuery(neighbors, bounds, n))
     return Sensitivity(
         statistic=statistic,
         neighbors=neighbors,
-        sensitivity=approximate(found),
-        exact=shown(found),
+        sensitivity=nearest_float(found),
+        exact=format_fraction(found),
         n=n,
-        epsilon=None if epsilon is None else approximate(epsilon),
-        scale=None if epsilon is None else approximate(found / epsilon),
+        epsilon=None if epsilon is None else nearest_float(epsilon),
+        scale=None if epsilon is None else nearest_float(found / epsilon),
         why=why,
     )
 
 
-def _count(question: _Question) -> tuple[Fraction, str]:
+def _count_sensitivity(question: _SensitivityQuery) -> tuple[Fraction, str]:
     if question.neighbors == "bounded":
         return Fraction(1), "Who changes their value leaves or joins those who are counted: ±1."
     return Fraction(1), "Who joins or leaves is one more or one less to count: ±1."
 
 
-def _histogram(question: _Question) -> tuple[Fraction, str]:
+def _histogram_sensitivity(question: _SensitivityQuery) -> tuple[Fraction, str]:
     if question.neighbors == "bounded":
         return Fraction(2), (
             "Who changes their value leaves one cell and joins another: two cells change by 1 each."
@@ -113,62 +111,62 @@ def _histogram(question: _Question) -> tuple[Fraction, str]:
     return Fraction(1), "Who joins or leaves is in one cell: that cell changes by 1."
 
 
-def _sum(question: _Question) -> tuple[Fraction, str]:
+def _sum_sensitivity(question: _SensitivityQuery) -> tuple[Fraction, str]:
     lower, upper = question.limits
     if question.neighbors == "bounded":
         return upper - lower, (
-            f"Who changes their value changes it by {shown(upper)} - {shown(lower)} at most, and the "
+            f"Who changes their value changes it by {format_fraction(upper)} - {format_fraction(lower)} at most, and the "
             "sum with it."
         )
     return max(abs(lower), abs(upper)), (
         "Who joins or leaves brings or takes a value that is at most "
-        f"max(|{shown(lower)}|, |{shown(upper)}|) away from 0."
+        f"max(|{format_fraction(lower)}|, |{format_fraction(upper)}|) away from 0."
     )
 
 
-def _mean(question: _Question) -> tuple[Fraction, str]:
+def _mean_sensitivity(question: _SensitivityQuery) -> tuple[Fraction, str]:
     width, n = question.width, question.n
     if question.neighbors == "bounded":
-        n = _required(n)
+        n = _require_size(n)
         return width / n, (
-            f"The sum changes by {shown(width)} at most and is divided by n = {n}, which is public."
+            f"The sum changes by {format_fraction(width)} at most and is divided by n = {n}, which is public."
         )
     if n is None:
         return width, (
             f"The first person moves the mean of nobody, which is set within the bounds, by "
-            f"{shown(width)} at most. A noisy sum over a noisy count does better."
+            f"{format_fraction(width)} at most. A noisy sum over a noisy count does better."
         )
     return width / n, (
         f"Who leaves {n} people moves the mean by the distance of their value from the mean of the "
-        f"others, divided by {n}: {shown(width)} / {n} at most. This holds only where it is public "
+        f"others, divided by {n}: {format_fraction(width)} / {n} at most. This holds only where it is public "
         f"that there are at least {n} people; else use a noisy sum over a noisy count."
     )
 
 
-def _variance(question: _Question) -> tuple[Fraction, str]:
+def _variance_sensitivity(question: _SensitivityQuery) -> tuple[Fraction, str]:
     width, n = question.width, question.n
     if question.neighbors == "unbounded" and n is None:
         return width**2 / 4, (
             "Who joins n - 1 people who agree adds (n - 1)/n² times the squared distance from them; "
-            f"that is most for n = 2: {shown(width)}² / 4."
+            f"that is most for n = 2: {format_fraction(width)}² / 4."
         )
-    n = _required(n)
+    n = _require_size(n)
     if question.neighbors == "bounded":
         return Fraction(n - 1, n * n) * width**2, (
             f"With m the mean of the {n - 1} others, the variance holds (n - 1)/n² (x - m)² of a value "
-            f"x. That changes by ({n} - 1)/{n}² × {shown(width)}² at most, when the others agree on "
+            f"x. That changes by ({n} - 1)/{n}² × {format_fraction(width)}² at most, when the others agree on "
             "a bound."
         )
     larger = max(Fraction(size - 1, size * size) for size in (n, n + 1))
     return larger * width**2, (
         f"Who joins or leaves makes tables of {n - 1} and {n}, or of {n} and {n + 1} people. The "
         "larger one, with n people, has (n - 1)/n² times the squared distance of that person from "
-        f"the others more: {shown(larger)} × {shown(width)}² at most. This holds only where it is "
+        f"the others more: {format_fraction(larger)} × {format_fraction(width)}² at most. This holds only where it is "
         f"public that there are at least {n} people."
     )
 
 
-def _required(n: int | None) -> int:
+def _require_size(n: int | None) -> int:
     if n is None:
         raise InvalidMechanism(
             "Between bounded neighbors the number of people is public, and it matters here. Give it: "
@@ -177,10 +175,10 @@ def _required(n: int | None) -> int:
     return n
 
 
-STATISTICS: dict[str, Callable[[_Question], tuple[Fraction, str]]] = {
-    "count": _count,
-    "sum": _sum,
-    "mean": _mean,
-    "histogram": _histogram,
-    "variance": _variance,
+STATISTICS: dict[str, Callable[[_SensitivityQuery], tuple[Fraction, str]]] = {
+    "count": _count_sensitivity,
+    "sum": _sum_sensitivity,
+    "mean": _mean_sensitivity,
+    "histogram": _histogram_sensitivity,
+    "variance": _variance_sensitivity,
 }

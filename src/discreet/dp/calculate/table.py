@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
-from typing import TYPE_CHECKING
 
-from discreet.dp.calculate.loss import Loss, approximate, shown
+from discreet.dp.calculate.loss import Loss, format_fraction, nearest_float
 from discreet.errors import InvalidMechanism
 from discreet.result import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 @dataclass(frozen=True)
-class Chances:
+class ChanceTable:
     """`rows[i][j]` is the chance that input i gives output j; every row adds up to 1."""
 
     inputs: tuple[str, ...]
@@ -35,7 +32,7 @@ class Chances:
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstOutput:
     """The output that tells two inputs apart best, and its chance under each."""
 
     output: str
@@ -46,7 +43,7 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Profile:
+class PrivacyProfilePoint:
     """One point of the (epsilon, delta) profile: the mechanism meets both, and no less."""
 
     epsilon: float
@@ -61,14 +58,14 @@ class TableLoss(Result):
     exact: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    worst: Worst | None
+    worst: WorstOutput | None
     total_variation: float
-    profile: tuple[Profile, ...]
+    profile: tuple[PrivacyProfilePoint, ...]
     why: str
 
 
-def evaluate(
-    chances: Chances, *, delta: Fraction | None = None, epsilon: Fraction | None = None
+def evaluate_table(
+    chances: ChanceTable, *, delta: Fraction | None = None, epsilon: Fraction | None = None
 ) -> TableLoss:
     """Return the smallest epsilon of a mechanism between any two of its inputs.
 
@@ -81,21 +78,23 @@ def evaluate(
         epsilon: Also return the smallest delta at this epsilon.
 
     >>> half, quarter = Fraction(3, 4), Fraction(1, 4)
-    >>> table = Chances(("yes", "no"), ("yes", "no"), ((half, quarter), (quarter, half)))
-    >>> evaluate(table).exact
+    >>> table = ChanceTable(("yes", "no"), ("yes", "no"), ((half, quarter), (quarter, half)))
+    >>> evaluate_table(table).exact
     'ln 3'
     """
     found, worst = largest_ratio(chances)
     loss = Loss.of_ratio(found)
-    profile: list[Profile] = []
+    profile: list[PrivacyProfilePoint] = []
     if delta is not None:
         if not 0 <= delta < 1:
             raise InvalidMechanism("delta is a chance: write a number from 0 to less than 1.")
-        profile.append(Profile(epsilon_at(chances, delta).value, approximate(delta)))
+        profile.append(PrivacyProfilePoint(epsilon_at(chances, delta).value, nearest_float(delta)))
     if epsilon is not None:
         if epsilon < 0:
             raise InvalidMechanism("An epsilon is not negative.")
-        profile.append(Profile(approximate(epsilon), delta_at(chances, approximate(epsilon))))
+        profile.append(
+            PrivacyProfilePoint(nearest_float(epsilon), delta_at(chances, nearest_float(epsilon)))
+        )
     return TableLoss(
         epsilon=loss.value,
         exact=loss.words,
@@ -104,11 +103,11 @@ def evaluate(
         worst=worst,
         total_variation=delta_at(chances, 0.0),
         profile=tuple(profile),
-        why=_explain(worst, loss),
+        why=_explain_loss(worst, loss),
     )
 
 
-def largest_ratio(chances: Chances) -> tuple[Fraction | None, Worst | None]:
+def largest_ratio(chances: ChanceTable) -> tuple[Fraction | None, WorstOutput | None]:
     """Return the largest ratio of chances in a column and where it is; None with 0 below."""
     best, worst = Fraction(1), None
     for index, output in enumerate(chances.outputs):
@@ -116,7 +115,7 @@ def largest_ratio(chances: Chances) -> tuple[Fraction | None, Worst | None]:
         high, low = max(column), min(column)
         if high <= best * low:
             continue  # also an output that nobody gives, which tells nothing
-        worst = Worst(
+        worst = WorstOutput(
             output,
             chances.inputs[column.index(high)],
             chances.inputs[column.index(low)],
@@ -129,7 +128,7 @@ def largest_ratio(chances: Chances) -> tuple[Fraction | None, Worst | None]:
     return best, worst
 
 
-def epsilon_at(chances: Chances, delta: Fraction) -> Loss:
+def epsilon_at(chances: ChanceTable, delta: Fraction) -> Loss:
     """Return the smallest epsilon such that the mechanism is (epsilon, `delta`)-DP, exactly."""
     ratios = [_ratio_at(first, second, delta) for first, second in permutations(chances.rows, 2)]
     if None in ratios:
@@ -137,7 +136,7 @@ def epsilon_at(chances: Chances, delta: Fraction) -> Loss:
     return Loss.of_ratio(max(ratio for ratio in ratios if ratio is not None))
 
 
-def delta_at(chances: Chances, epsilon: float) -> float:
+def delta_at(chances: ChanceTable, epsilon: float) -> float:
     """Return the smallest delta such that the mechanism is (`epsilon`, delta)-DP.
 
     It is the largest, over pairs of inputs, of the total by which one's chances exceed the other's
@@ -188,12 +187,12 @@ def _require_chances(name: str, row: Sequence[Fraction], outputs: Sequence[str])
     total = sum(row, Fraction(0))
     if total != 1:
         raise InvalidMechanism(
-            f"The chances of row '{name}' add up to {shown(total)}, not to 1. Write fractions such "
+            f"The chances of row '{name}' add up to {format_fraction(total)}, not to 1. Write fractions such "
             "as 1/3 where decimals are not exact."
         )
 
 
-def _explain(worst: Worst | None, loss: Loss) -> str:
+def _explain_loss(worst: WorstOutput | None, loss: Loss) -> str:
     if worst is None:
         return "Every input gives each output with the same chance, so that nothing is told."
     if loss.is_infinite:

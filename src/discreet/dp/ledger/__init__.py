@@ -1,6 +1,21 @@
 """The book of what was told: budget is reserved before data is read, and no crash gives it back."""
 
-from discreet.dp.ledger.book import Ledger
-from discreet.dp.ledger.records import Account, Amount, Entry, Remaining, Reservation, Source
+from discreet.dp.ledger.ledger import Ledger
+from discreet.dp.ledger.records import (
+    Account,
+    LedgerEntry,
+    LedgerSource,
+    RemainingBudget,
+    Reservation,
+    SpentAmount,
+)
 
-__all__ = ["Account", "Amount", "Entry", "Ledger", "Remaining", "Reservation", "Source"]
+__all__ = [
+    "Account",
+    "Ledger",
+    "LedgerEntry",
+    "LedgerSource",
+    "RemainingBudget",
+    "Reservation",
+    "SpentAmount",
+]

@@ -7,18 +7,15 @@ import json
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.dp.budget import Budget, Price
 from discreet.dp.ledger.schema import SCHEMA, entry, head
+from discreet.dp.ledger.units import Units
 from discreet.errors import LedgerFailed, WrongUsage
 from discreet.stores.seal import renew_seal, require_seal, seal_of
-
-if TYPE_CHECKING:
-    from discreet.dp.ledger.units import Units
-
 
 # Statements are built once: building one takes longer than running it.
 _HEAD = select(head.c.sequence, head.c.hash, head.c.closed)
@@ -37,7 +34,7 @@ _MOVE = (
 
 
 @dataclass(frozen=True)
-class Line:
+class LedgerLine:
     """What one entry says; `detail` is JSON."""
 
     at: str
@@ -48,7 +45,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Head:
+class LedgerHead:
     """The number and the hash of the last entry, and why nothing may be spent, if so."""
 
     sequence: int
@@ -61,20 +58,20 @@ class Head:
         return f"{self.sequence} {self.hash} {self.closed}"
 
 
-def take_head(connection: Connection) -> Head:
+def take_head(connection: Connection) -> LedgerHead:
     """Return the head; on a server, every other writer waits from here on.
 
     Raises:
         LedgerFailed: it is not the one that was sealed.
     """
-    found = _head(connection.execute(_LAST).one_or_none())
+    found = _make_head(connection.execute(_LAST).one_or_none())
     require_seal(connection, SCHEMA, found.state)
     return found
 
 
-def read_head(connection: Connection) -> Head:
+def read_head(connection: Connection) -> LedgerHead:
     """Return the head as it is there."""
-    return _head(connection.execute(_HEAD).one_or_none())
+    return _make_head(connection.execute(_HEAD).one_or_none())
 
 
 def is_known(connection: Connection, sequence: int, digest: str) -> bool:
@@ -82,21 +79,21 @@ def is_known(connection: Connection, sequence: int, digest: str) -> bool:
     return sequence == 0 or connection.scalar(_KNOWN, {"this": sequence}) == digest
 
 
-def _head(row: Any) -> Head:
+def _make_head(row: Any) -> LedgerHead:
     if row is None:
         raise LedgerFailed("The ledger has lost its head. Restore it from a backup.")
-    return Head(row.sequence, row.hash, row.closed)
+    return LedgerHead(row.sequence, row.hash, row.closed)
 
 
-def append(
-    connection: Connection, last: Head, lines: list[Line], *, closed: str | None = None
+def append_lines(
+    connection: Connection, last: LedgerHead, lines: list[LedgerLine], *, closed: str | None = None
 ) -> None:
     """Write `lines` after `last` and make the last of them the head; `closed` replaces why it is closed."""
     now = last if closed is None else replace(last, closed=closed)
     rows: list[dict[str, Any]] = []
     for line in lines:
-        digest = chain(now.hash, now.sequence + 1, line)
-        now = Head(now.sequence + 1, digest, now.closed)
+        digest = hash_line(now.hash, now.sequence + 1, line)
+        now = LedgerHead(now.sequence + 1, digest, now.closed)
         rows.append({"sequence": now.sequence, "hash": now.hash, **vars(line)})
     connection.execute(_ADD, rows)
     moved = connection.execute(
@@ -114,13 +111,13 @@ def append(
     seal_head(connection, now)
 
 
-def seal_head(connection: Connection, now: Head) -> None:
+def seal_head(connection: Connection, now: LedgerHead) -> None:
     """Seal the head, if the ledger has a key."""
     if seal_of(connection) is not None:
         renew_seal(connection, SCHEMA, now.state)
 
 
-def chain(previous: str, sequence: int, line: Line) -> str:
+def hash_line(previous: str, sequence: int, line: LedgerLine) -> str:
     """Return the hash of an entry that follows the hash `previous`."""
     parts = (line.at, line.kind, line.account, line.key, line.detail)
     text = json.dumps([previous, sequence, *parts], ensure_ascii=True)
@@ -136,7 +133,7 @@ def charge_line(
     price: Price,
     cost: Units,
     question: str,
-) -> Line:
+) -> LedgerLine:
     """Return the entry of one account's charge."""
     detail = {
         "question": question,
@@ -144,42 +141,42 @@ def charge_line(
         "price": [None if part is None else str(part) for part in astuple(price)],
         "cost": astuple(cost),
     }
-    return Line(written_time(at), "charge", account, key, _json(detail))
+    return LedgerLine(format_utc_time(at), "charge", account, key, _to_json(detail))
 
 
-def limit_line(at: datetime, *, account: str, budget: Budget) -> Line:
+def limit_line(at: datetime, *, account: str, budget: Budget) -> LedgerLine:
     """Return the entry of an account's first or changed budget."""
     detail = {
         "epsilon": str(budget.epsilon),
         "delta": str(budget.delta),
         "accounting": budget.accounting,
     }
-    return Line(written_time(at), "limit", account, None, _json(detail))
+    return LedgerLine(format_utc_time(at), "limit", account, None, _to_json(detail))
 
 
-def closing_line(at: datetime, *, kind: str, reason: str) -> Line:
+def closing_line(at: datetime, *, kind: str, reason: str) -> LedgerLine:
     """Return the entry that nothing may be spent from now on (`close`), or may again (`reopen`)."""
-    return Line(written_time(at), kind, None, None, _json({"reason": reason}))
+    return LedgerLine(format_utc_time(at), kind, None, None, _to_json({"reason": reason}))
 
 
-def answer_line(key: str, at: datetime, *, answer: bytes) -> Line:
+def answer_line(key: str, at: datetime, *, answer: bytes) -> LedgerLine:
     """Return the entry of a stored answer."""
     digest = hashlib.sha256(answer).hexdigest()
-    return Line(written_time(at), "answer", None, key, _json({"sha256": digest}))
+    return LedgerLine(format_utc_time(at), "answer", None, key, _to_json({"sha256": digest}))
 
 
-def read_price(written: list[str | None]) -> Price:
+def parse_price(written: list[str | None]) -> Price:
     """Return the price that a charge holds."""
     epsilon, delta, rho, slip = (None if part is None else Fraction(part) for part in written)
     return Price(epsilon, delta or Fraction(0), rho, slip or Fraction(0))
 
 
-def written_time(at: datetime) -> str:
+def format_utc_time(at: datetime) -> str:
     """Return `at` in UTC as text."""
     if at.tzinfo is None:
         raise WrongUsage("A time in the ledger needs a time zone. Give one, such as UTC.")
     return at.astimezone(UTC).isoformat()
 
 
-def _json(detail: dict[str, Any]) -> str:
+def _to_json(detail: dict[str, Any]) -> str:
     return json.dumps(detail, sort_keys=True)

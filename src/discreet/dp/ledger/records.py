@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from discreet.dp.budget import Accounting, Budget, Price
+from discreet.dp.budget import Accounting, Budget, Price
 
 State = Literal["reserved", "committed", "limit"]
 
@@ -43,7 +41,7 @@ class Reservation:
 
 
 @dataclass(frozen=True)
-class Source:
+class LedgerSource:
     """A table that was asked about.
 
     `accounts` pay for every question about it. `is_declared` says that a policy names its account;
@@ -58,7 +56,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Amount:
+class SpentAmount:
     """How much of a limit is spent."""
 
     spent: Fraction
@@ -71,7 +69,7 @@ class Amount:
 
 
 @dataclass(frozen=True)
-class Remaining:
+class RemainingBudget:
     """What an account has left where it has least; `cell` is that part, None for all the rest.
 
     With accounting `approximate`, `epsilon` and `delta` are what is enforced and `rho` is None. With
@@ -81,14 +79,14 @@ class Remaining:
 
     name: str
     accounting: Accounting
-    epsilon: Amount
-    delta: Amount
-    rho: Amount | None
+    epsilon: SpentAmount
+    delta: SpentAmount
+    rho: SpentAmount | None
     cell: str | None
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One line of the book: a charge (`reserved`, then `committed`), or a new `limit` of an account."""
 
     sequence: int

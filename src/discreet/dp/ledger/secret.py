@@ -7,19 +7,15 @@ import hashlib
 import os
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, insert, select
 
 from discreet.dp.ledger import journal, schema
 from discreet.errors import LedgerFailed
-from discreet.stores.store import MEMORY, is_server
+from discreet.stores.store import MEMORY, Store, is_server
 from discreet.writing import require_private
 
-if TYPE_CHECKING:
-    from discreet.stores.store import Store
-
-ENDING = ".key"
+KEY_SUFFIX = ".key"
 _BYTES = 32
 _secret = schema.secret
 
@@ -31,11 +27,11 @@ def read_secret(store: Store, place: str | Path) -> bytes:
     wherever the ledger is copied to; so it lies beside it, and the ledger has its hash.
     """
     is_file = not is_server(place) and str(place) != MEMORY
-    beside = Path(f"{Path(place).resolve()}{ENDING}") if is_file else None
+    beside = Path(f"{Path(place).resolve()}{KEY_SUFFIX}") if is_file else None
     fresh = secrets.token_bytes(_BYTES)
-    if beside is not None and store.read(_hash) is None:
-        fresh = _keep(beside, fresh)
-    found = store.write(lambda connection: _settled(connection, fresh, is_kept=not is_file))
+    if beside is not None and store.read(_read_hash) is None:
+        fresh = _write_key(beside, fresh)
+    found = store.write(lambda connection: _settle_key(connection, fresh, is_kept=not is_file))
     if beside is None:
         return bytes.fromhex(found.partition(":")[2])
     key = _load(beside)
@@ -47,11 +43,11 @@ def read_secret(store: Store, place: str | Path) -> bytes:
     return key
 
 
-def _hash(connection: Connection) -> str | None:
+def _read_hash(connection: Connection) -> str | None:
     return connection.scalar(select(_secret.c.hash))
 
 
-def _settled(connection: Connection, fresh: bytes, *, is_kept: bool) -> str:
+def _settle_key(connection: Connection, fresh: bytes, *, is_kept: bool) -> str:
     """Return the hash of the key and, where it is kept here, the key; write both if there are none."""
     journal.take_head(connection)
     row = connection.execute(select(_secret)).one_or_none()
@@ -62,7 +58,7 @@ def _settled(connection: Connection, fresh: bytes, *, is_kept: bool) -> str:
     return f"{row.hash}:{row.key or ''}"
 
 
-def _keep(path: Path, fresh: bytes) -> bytes:
+def _write_key(path: Path, fresh: bytes) -> bytes:
     """Write a key if there is none, whole or not at all, and return the one that is there."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:

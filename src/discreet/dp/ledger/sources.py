@@ -4,43 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert, select
 
 from discreet.dp.ledger import journal, schema
-from discreet.dp.ledger.records import Source
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from sqlalchemy import Row
+from discreet.dp.ledger.records import LedgerSource
 
 _source, _sighting = schema.source, schema.sighting
 
 
-def listed(connection: Connection) -> list[Source]:
+def list_sources(connection: Connection) -> list[LedgerSource]:
     """Return all sources by id."""
     return [_read(row) for row in connection.execute(select(_source).order_by(_source.c.id))]
 
 
-def labeled(connection: Connection) -> list[Source]:
+def list_source_labels(connection: Connection) -> list[LedgerSource]:
     """Return all sources by id, without their sketches."""
     columns = [column for column in _source.c if column.name != "sketch"]
     rows = connection.execute(select(*columns).order_by(_source.c.id))
-    return [_described(row, b"") for row in rows]
+    return [_make_source(row, b"") for row in rows]
 
 
-def find(connection: Connection, place: str) -> Source | None:
+def find_source(connection: Connection, place: str) -> LedgerSource | None:
     """Return the source that was found at `place`."""
     query = select(_source).join(_sighting, _sighting.c.source == _source.c.id)
     row = connection.execute(query.where(_sighting.c.place == place)).one_or_none()
     return None if row is None else _read(row)
 
 
-def add(
+def add_source(
     connection: Connection,
-    source: Source,
+    source: LedgerSource,
     *,
     place: str | None,
     seen: frozenset[str] | None,
@@ -52,7 +48,7 @@ def add(
     if seen is not None and known - {source.id} != seen - {source.id}:
         return False
     if source.id not in known:
-        detail = told(source)
+        detail = describe_source(source)
         connection.execute(
             insert(_source).values(
                 id=source.id,
@@ -62,21 +58,21 @@ def add(
                 sketch=source.sketch,
             )
         )
-        line = journal.Line(
-            journal.written_time(at),
+        line = journal.LedgerLine(
+            journal.format_utc_time(at),
             "source",
             source.accounts[0],
             source.id,
             json.dumps(detail),
         )
-        journal.append(connection, last, [line])
+        journal.append_lines(connection, last, [line])
     if place is not None:
         connection.execute(delete(_sighting).where(_sighting.c.place == place))
         connection.execute(insert(_sighting).values(place=place, source=source.id))
     return True
 
 
-def told(source: Source) -> dict[str, Any]:
+def describe_source(source: LedgerSource) -> dict[str, Any]:
     """Return what the entry of a source says."""
     return {
         "accounts": list(source.accounts),
@@ -86,9 +82,11 @@ def told(source: Source) -> dict[str, Any]:
     }
 
 
-def _read(row: Row[Any]) -> Source:
-    return _described(row, bytes(row.sketch))
+def _read(row: Row[Any]) -> LedgerSource:
+    return _make_source(row, bytes(row.sketch))
 
 
-def _described(row: Row[Any], sketch: bytes) -> Source:
-    return Source(row.id, tuple(json.loads(row.accounts)), row.label, bool(row.declared), sketch)
+def _make_source(row: Row[Any], sketch: bytes) -> LedgerSource:
+    return LedgerSource(
+        row.id, tuple(json.loads(row.accounts)), row.label, bool(row.declared), sketch
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, astuple
 from functools import cache
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Update, bindparam, case, func, insert, select, update
 
@@ -12,10 +12,7 @@ from discreet.dp.ledger.schema import EVERYTHING_ELSE, spending
 from discreet.dp.ledger.units import MOST, NOTHING, Units
 from discreet.errors import Bug
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_TOGETHER = 500  # names in one statement
+_BATCH_SIZE = 500  # names in one statement
 _CURRENCIES = (spending.c.epsilon, spending.c.delta, spending.c.rho, spending.c.slip)
 _OF_ACCOUNT = spending.c.account == bindparam("of")
 _COUNT = select(func.count()).select_from(spending).where(_OF_ACCOUNT)
@@ -36,7 +33,7 @@ def charge(
     """
     if cells:
         _name_cells(connection, account, cells)
-        parts: list[list[str] | None] = [*_in_turn(cells)]
+        parts: list[list[str] | None] = [*_batch_names(cells)]
         expected = len(cells)
     else:
         parts = [None]
@@ -47,7 +44,7 @@ def charge(
     return charged == expected
 
 
-def comparable(
+def comparable_cells(
     connection: Connection, account: str, cells: frozenset[str] | None
 ) -> frozenset[str] | None:
     """Return `cells`, or None (everything) if the account has cells that may overlap them.
@@ -62,11 +59,13 @@ def comparable(
             spending.c.account == account, spending.c.cell != EVERYTHING_ELSE
         )
     )
-    schemes = {_scheme(written(cell)) for cell in cells} | {_scheme(name) for name in named}
+    schemes = {_cell_scheme(cell_row_name(cell)) for cell in cells} | {
+        _cell_scheme(name) for name in named
+    }
     return cells if len(schemes) == 1 else None
 
 
-def _scheme(name: str) -> str:
+def _cell_scheme(name: str) -> str:
     scheme, is_said, _ = name[1:].partition("=")
     return scheme if is_said else ""
 
@@ -82,30 +81,30 @@ def most_spent(
     connection: Connection, account: str, cells: frozenset[str] | None, *, by: str
 ) -> tuple[Units, str | None]:
     """Return the largest spending among the rows of `cells`, and the cell that spent most of `by`."""
-    rows = _rows(connection, account)
+    rows = _spending_rows(connection, account)
     if not rows:
         return NOTHING, None
     if cells:
         rest = rows[EVERYTHING_ELSE]
-        rows = {written(cell): rows.get(written(cell), rest) for cell in cells}
+        rows = {cell_row_name(cell): rows.get(cell_row_name(cell), rest) for cell in cells}
     largest = Units(*(max(amounts) for amounts in zip(*map(astuple, rows.values()), strict=True)))
     worst = max(rows, key=lambda cell: getattr(rows[cell], by))
     return largest, None if worst == EVERYTHING_ELSE else worst[1:]
 
 
-def written(cell: str) -> str:
+def cell_row_name(cell: str) -> str:
     """Return how a cell is called in its row, which the row of everything else is not."""
     return f"={cell}"
 
 
-def _rows(connection: Connection, account: str) -> dict[str, Units]:
+def _spending_rows(connection: Connection, account: str) -> dict[str, Units]:
     found = connection.execute(_ROWS, {"of": account})
     return {row.cell: Units(row.epsilon, row.delta, row.rho, row.slip) for row in found}
 
 
 def _name_cells(connection: Connection, account: str, cells: frozenset[str]) -> None:
     """Give cells that have no row the spending of everything else: they were part of it."""
-    for names in _in_turn(cells):
+    for names in _batch_names(cells):
         known = connection.scalars(
             select(spending.c.cell).where(spending.c.account == account, spending.c.cell.in_(names))
         )
@@ -141,11 +140,11 @@ def _add(
     values |= {f"{name}_room": most[name] - amounts[name] for name in limited}
     if names is not None:
         values["names"] = names
-    return connection.execute(_addition(limited, is_part=names is not None), values).rowcount
+    return connection.execute(_build_addition(limited, is_part=names is not None), values).rowcount
 
 
 @cache
-def _addition(limited: tuple[str, ...], *, is_part: bool) -> Update:
+def _build_addition(limited: tuple[str, ...], *, is_part: bool) -> Update:
     """Return the update that adds a cost wherever all `limited` currencies have room for it."""
     has_room = [spending.c[name] <= bindparam(f"{name}_room") for name in limited]
     # A currency without a limit stops at MOST, which is above every limit it may get later.
@@ -160,7 +159,7 @@ def _addition(limited: tuple[str, ...], *, is_part: bool) -> Update:
     return update(spending).where(_OF_ACCOUNT, *named, *has_room).values(sums)
 
 
-def _in_turn(cells: frozenset[str]) -> Iterator[list[str]]:
-    names = sorted(map(written, cells))
-    for start in range(0, len(names), _TOGETHER):
-        yield names[start : start + _TOGETHER]
+def _batch_names(cells: frozenset[str]) -> Iterator[list[str]]:
+    names = sorted(map(cell_row_name, cells))
+    for start in range(0, len(names), _BATCH_SIZE):
+        yield names[start : start + _BATCH_SIZE]

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from discreet.dp.accounting.conversion import rho_of_epsilon
+from discreet.dp.budget import Budget, Price
 from discreet.errors import InvalidBudget
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from discreet.dp.budget import Budget, Price
 
 # Spending stops here, so that the sum of two amounts never leaves 64 bits; no limit reaches it.
 MOST = 2**62 - 1
@@ -42,10 +38,10 @@ NOTHING = Units(0, 0, 0, 0)
 def cost_in_units(price: Price) -> Units:
     """Return `price` rounded up; a currency that cannot pay costs more than any budget."""
     return Units(
-        epsilon=_up(price.epsilon, PER_EPSILON),
-        delta=_up(price.delta, PER_DELTA),
-        rho=_up(price.rho, PER_RHO),
-        slip=_up(price.slip, PER_DELTA),
+        epsilon=_round_up(price.epsilon, PER_EPSILON),
+        delta=_round_up(price.delta, PER_DELTA),
+        rho=_round_up(price.rho, PER_RHO),
+        slip=_round_up(price.slip, PER_DELTA),
     )
 
 
@@ -63,8 +59,8 @@ def limits_in_units(budget: Budget) -> Units:
         raise InvalidBudget("A budget's delta is a chance below 1. Give one, such as 1e-6.")
     if budget.accounting == "approximate":
         return Units(
-            epsilon=_down(budget.epsilon, PER_EPSILON),
-            delta=_down(budget.delta, PER_DELTA),
+            epsilon=_round_down(budget.epsilon, PER_EPSILON),
+            delta=_round_down(budget.delta, PER_DELTA),
             rho=MOST,
             slip=MOST,
         )
@@ -74,12 +70,12 @@ def limits_in_units(budget: Budget) -> Units:
     return Units(
         epsilon=MOST,
         delta=MOST,
-        rho=_down(rho_of_epsilon(budget.epsilon, delta=half), PER_RHO),
-        slip=_down(half, PER_DELTA),
+        rho=_round_down(rho_of_epsilon(budget.epsilon, delta=half), PER_RHO),
+        slip=_round_down(half, PER_DELTA),
     )
 
 
-def _up(amount: Fraction | None, per: int) -> int:
+def _round_up(amount: Fraction | None, per: int) -> int:
     if amount is None:
         return MOST
     if amount < 0:
@@ -87,7 +83,7 @@ def _up(amount: Fraction | None, per: int) -> int:
     return min(MOST, math.ceil(amount * per))
 
 
-def _down(amount: Fraction, per: int) -> int:
+def _round_down(amount: Fraction, per: int) -> int:
     units = math.floor(amount * per)
     if units >= MOST:
         raise InvalidBudget(

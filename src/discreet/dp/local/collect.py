@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.dp.local import direct, hadamard, hashing, unary
-from discreet.dp.local.support import code_values
+from discreet.dp.local.protocol import Protocol
+from discreet.dp.local.support import Support, code_values
 from discreet.errors import InvalidMechanism, UnknownColumn, UnsuitableValues
 from discreet.result import Result
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from numpy.typing import NDArray
-
-    from discreet.dp.local.protocol import Protocol
-    from discreet.dp.local.support import Support
-
-    Numbers = NDArray[np.floating[Any]]
+Numbers = NDArray[np.floating[Any]]
 
 _SCHEMES: dict[str, ModuleType] = {
     "randomized-response": direct,
@@ -34,7 +29,7 @@ _SCHEMES: dict[str, ModuleType] = {
 
 
 @dataclass(frozen=True)
-class Counted:
+class ValueEstimate:
     """How many people have a value: an unbiased estimate, its standard error, its interval."""
 
     value: str
@@ -46,7 +41,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Estimates(Result):
+class FrequencyEstimates(Result):
     """What reports say together. `epsilon` is what each of them gives away about its sender."""
 
     method: str
@@ -54,7 +49,7 @@ class Estimates(Result):
     reports: int
     confidence: float
     is_consistent: bool
-    values: tuple[Counted, ...]
+    values: tuple[ValueEstimate, ...]
 
 
 def support_of(protocol: Protocol) -> Support:
@@ -62,11 +57,11 @@ def support_of(protocol: Protocol) -> Support:
     return _SCHEMES[protocol.method].support(protocol)
 
 
-def perturb(column: Any, protocol: Protocol, *, other: str | None = None) -> Any:
+def perturb_column(column: Any, protocol: Protocol, *, other: str | None = None) -> Any:
     """Return one report for each value of an Arrow column, as an Arrow table.
 
     Guarantee: each report is epsilon-DP between any two values of its sender; see the method's own
-    `perturb`. All chance is that of the operating system, by exact coins.
+    `perturb_column`. All chance is that of the operating system, by exact coins.
 
     Args:
         column: An Arrow array of values.
@@ -76,22 +71,22 @@ def perturb(column: Any, protocol: Protocol, *, other: str | None = None) -> Any
     Raises:
         UnsuitableValues: Values are missing or not listed, and nothing stands for them.
 
-    >>> from discreet.dp.local.protocol import design
-    >>> asked = design(["no", "yes"], epsilon=Fraction(1))
-    >>> perturb(pa.array(["yes", "no", "no"]), asked).num_rows
+    >>> from discreet.dp.local.protocol import design_protocol
+    >>> asked = design_protocol(["no", "yes"], epsilon=Fraction(1))
+    >>> perturb_column(pa.array(["yes", "no", "no"]), asked).num_rows
     3
     """
-    codes = _codes(column, protocol, other=other)
+    codes = _encode_column(column, protocol, other=other)
     return pa.table(_SCHEMES[protocol.method].perturb(codes, protocol))
 
 
-def estimate(
+def estimate_frequencies(
     reports: Any,
     protocol: Protocol,
     *,
     confidence: Fraction = Fraction(19, 20),
     consistent: bool = False,
-) -> Estimates:
+) -> FrequencyEstimates:
     """Return how many senders have each value, from an Arrow table of reports.
 
     With s of n reports supporting a value, (s - n other) / (true - other) is unbiased (Wang et al.
@@ -99,7 +94,7 @@ def estimate(
     reports, those counts under which s would be within the normal limits (Wilson 1927).
 
     Args:
-        reports: From `perturb`.
+        reports: From `perturb_column`.
         protocol: The one they were made with.
         confidence: Of the interval of each value on its own.
         consistent: Move the estimates as little as makes them non-negative and add up to all
@@ -107,23 +102,23 @@ def estimate(
     """
     if not 0 < confidence < 1:
         raise InvalidMechanism("A confidence is a number between 0 and 1, such as 0.95.")
-    supports = _count(reports, protocol)
+    supports = _count_support(reports, protocol)
     n = int(reports.num_rows)
     chances = support_of(protocol)
     true, other = float(chances.true), float(chances.other)
     raw = (supports - n * other) / (true - other)
     held = np.clip(raw, 0, n)
     spread = held * true * (1 - true) + (n - held) * other * (1 - other)
-    lower, upper = _interval(supports, n, chances, confidence=float(confidence))
-    counts = project(raw, n) if consistent else raw
-    return Estimates(
+    lower, upper = _count_interval(supports, n, chances, confidence=float(confidence))
+    counts = project_to_simplex(raw, n) if consistent else raw
+    return FrequencyEstimates(
         method=protocol.method,
         epsilon=float(protocol.epsilon),
         reports=n,
         confidence=float(confidence),
         is_consistent=consistent,
         values=tuple(
-            Counted(value, float(count), float(count / n) if n else 0.0, *map(float, rest))
+            ValueEstimate(value, float(count), float(count / n) if n else 0.0, *map(float, rest))
             for value, count, *rest in zip(
                 protocol.values,
                 counts,
@@ -136,13 +131,13 @@ def estimate(
     )
 
 
-def project(counts: Numbers, total: int) -> Numbers:
+def project_to_simplex(counts: Numbers, total: int) -> Numbers:
     """Return the nearest counts that are not negative and add up to `total`.
 
     The same number is taken from all, and what would become negative is 0 ("norm-sub"; Wang et al.
     2020).
 
-    >>> project(np.array([7.0, 4.0, -2.0]), 10)
+    >>> project_to_simplex(np.array([7.0, 4.0, -2.0]), 10)
     array([6.5, 3.5, 0. ])
     """
     ordered = np.sort(counts)[::-1]
@@ -151,7 +146,7 @@ def project(counts: Numbers, total: int) -> Numbers:
     return np.maximum(counts - excess[kept[-1]], 0) if kept.size else np.zeros_like(counts)
 
 
-def _codes(column: Any, protocol: Protocol, *, other: str | None) -> NDArray[np.int64]:
+def _encode_column(column: Any, protocol: Protocol, *, other: str | None) -> NDArray[np.int64]:
     codes = code_values(column, protocol.values)
     if other is not None:
         if other not in protocol.values:
@@ -165,7 +160,7 @@ def _codes(column: Any, protocol: Protocol, *, other: str | None) -> NDArray[np.
     return codes.cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _count(reports: Any, protocol: Protocol) -> NDArray[np.int64]:
+def _count_support(reports: Any, protocol: Protocol) -> NDArray[np.int64]:
     names = ("seed", "report") if protocol.method == "olh" else ("report",)
     missing = [name for name in names if name not in reports.column_names]
     if missing:
@@ -176,7 +171,7 @@ def _count(reports: Any, protocol: Protocol) -> NDArray[np.int64]:
     return _SCHEMES[protocol.method].count(given, protocol)
 
 
-def _interval(
+def _count_interval(
     supports: NDArray[np.int64], n: int, chances: Support, *, confidence: float
 ) -> tuple[Numbers, Numbers]:
     """Return the counts m for which (s - E)² = z² V, with mean E and variance V linear in m."""

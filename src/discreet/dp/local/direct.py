@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.dp import exact
+from discreet.dp.local.protocol import Protocol
 from discreet.dp.local.support import Support, code_values, require_form
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from discreet.dp.local.protocol import Protocol
 
 
 def keep_chance(odds: Fraction, size: int) -> Fraction:
@@ -35,11 +31,11 @@ def perturb(codes: NDArray[np.int64], protocol: Protocol) -> dict[str, Any]:
     Guarantee: a report is at most `odds` times likelier for one value than for another, so that it
     is epsilon-DP (generalized randomized response; Kairouz, Oh & Viswanath 2014).
     """
-    reports = respond(codes, odds=protocol.odds, size=protocol.size)
+    reports = randomize_codes(codes, odds=protocol.odds, size=protocol.size)
     return {"report": pa.array(protocol.values, pa.string()).take(pa.array(reports))}
 
 
-def respond(codes: NDArray[np.int64], *, odds: Fraction, size: int) -> NDArray[np.int64]:
+def randomize_codes(codes: NDArray[np.int64], *, odds: Fraction, size: int) -> NDArray[np.int64]:
     """Return each code, or with the chance that is left any other of `size` codes."""
     kept = exact.bernoulli(keep_chance(odds, size), codes.size)
     others = exact.uniform(size - 1, codes.size)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.dp import exact
+from discreet.dp.local.protocol import Protocol
 from discreet.dp.local.support import Support, require_range
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    from discreet.dp.local.protocol import Protocol
-
-
-def order(protocol: Protocol) -> int:
+def matrix_order(protocol: Protocol) -> int:
     """Return the order of the matrix: a power of two above the number of values.
 
     Row 0 is +1 throughout and would tell nothing, so that value v has row v + 1.
@@ -38,7 +35,7 @@ def perturb(codes: NDArray[np.int64], protocol: Protocol) -> dict[str, Any]:
     value than for another, and epsilon-DP (Hadamard response; Acharya, Sun & Zhang 2019).
     """
     rows = codes + 1
-    columns = exact.uniform(order(protocol), codes.size)
+    columns = exact.uniform(matrix_order(protocol), codes.size)
     wanted = ~exact.bernoulli(support(protocol).true, codes.size)
     # Turning over a bit that the row has changes the sign, and pairs columns of both signs.
     turned = columns ^ (rows & -rows)
@@ -52,13 +49,13 @@ def is_minus(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.
 
 def count(reports: Any, protocol: Protocol) -> NDArray[np.int64]:
     """Return how many reported columns are +1 in the row of each value."""
-    size = order(protocol)
+    size = matrix_order(protocol)
     named = require_range(reports["report"], "report", below=size)
-    sums = transform(np.bincount(named, minlength=size))
+    sums = hadamard_transform(np.bincount(named, minlength=size))
     return (named.size + sums[1 : protocol.size + 1]) // 2
 
 
-def transform(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def hadamard_transform(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the product of the matrix and `counts`, whose size is a power of two."""
     sums = counts.astype(np.int64)
     half = 1

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.dp import exact
 from discreet.dp.local import direct
+from discreet.dp.local.protocol import Protocol
 from discreet.dp.local.support import Support, require_range
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.dp.local.protocol import Protocol
 
 PRIME = 2**31 - 1  # products of two numbers below it fit 64 bits
 
 
-def cells(protocol: Protocol) -> int:
+def hash_cell_count(protocol: Protocol) -> int:
     """Return into how many cells values are hashed: odds + 1 vary least, more than values are idle."""
     return max(2, min(round(protocol.odds) + 1, protocol.size))
 
@@ -31,7 +28,7 @@ def support(protocol: Protocol) -> Support:
     A hash (a x + b mod PRIME) mod cells, with a and b uniform, puts two values into cells that are
     independent of each other, so that the chance to meet is exact although cells differ by one.
     """
-    number = cells(protocol)
+    number = hash_cell_count(protocol)
     kept = direct.keep_chance(protocol.odds, number)
     small, rest = divmod(PRIME, number)
     meeting = Fraction(rest * (small + 1) ** 2 + (number - rest) * small**2, PRIME**2)
@@ -46,8 +43,8 @@ def perturb(codes: NDArray[np.int64], protocol: Protocol) -> dict[str, Any]:
     another, and epsilon-DP (optimized local hashing; Wang et al. 2017, section 4.3).
     """
     seeds = exact.uniform(PRIME * PRIME, codes.size)
-    hashed = hash_cells(seeds, codes, cells=cells(protocol))
-    reports = direct.respond(hashed, odds=protocol.odds, size=cells(protocol))
+    hashed = hash_cells(seeds, codes, cells=hash_cell_count(protocol))
+    reports = direct.randomize_codes(hashed, odds=protocol.odds, size=hash_cell_count(protocol))
     return {"seed": pa.array(seeds), "report": pa.array(reports)}
 
 
@@ -61,7 +58,7 @@ def hash_cells(
 
 def count(reports: Any, protocol: Protocol) -> NDArray[np.int64]:
     """Return how many reports name the cell of each value."""
-    number = cells(protocol)
+    number = hash_cell_count(protocol)
     seeds = require_range(reports["seed"], "seed", below=PRIME * PRIME)
     named = require_range(reports["report"], "report", below=number)
     factors, shifts = np.divmod(seeds, PRIME)

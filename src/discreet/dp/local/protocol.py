@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from discreet.dp import event
 from discreet.dp.logarithms import exp_below
 from discreet.errors import InvalidBudget, InvalidMechanism, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Method = Literal["randomized-response", "grr", "oue", "olh", "hadamard"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -46,7 +44,9 @@ class Protocol:
         return event.Pure(self.epsilon)
 
 
-def design(values: Sequence[str], *, epsilon: Fraction, method: str | None = None) -> Protocol:
+def design_protocol(
+    values: Sequence[str], *, epsilon: Fraction, method: str | None = None
+) -> Protocol:
     """Return the protocol by which people report one of `values`.
 
     Guarantee: each report is epsilon-DP between any two values of the person who sends it (local
@@ -57,7 +57,7 @@ def design(values: Sequence[str], *, epsilon: Fraction, method: str | None = Non
         epsilon: What one report may give away.
         method: How values are reported; when not given, the one whose counts vary least.
 
-    >>> design(["flu", "cold", "none"], epsilon=Fraction(1)).method
+    >>> design_protocol(["flu", "cold", "none"], epsilon=Fraction(1)).method
     'grr'
     """
     if epsilon <= 0:
@@ -68,7 +68,7 @@ def design(values: Sequence[str], *, epsilon: Fraction, method: str | None = Non
             f"Name from 2 to {_MOST_VALUES:,} possible values, each of them once."
         )
     odds = odds_for(epsilon)
-    chosen = method or recommend(len(named), odds)
+    chosen = method or recommend_method(len(named), odds)
     if chosen not in METHODS:
         raise InvalidMechanism(f"There is no method '{chosen}'.{did_you_mean(chosen, METHODS)}")
     if chosen == "randomized-response" and len(named) != 2:
@@ -88,7 +88,7 @@ def odds_for(epsilon: Fraction) -> Fraction:
     return odds
 
 
-def recommend(size: int, odds: Fraction) -> Method:
+def recommend_method(size: int, odds: Fraction) -> Method:
     """Return the method whose counts of rare values vary least (Wang et al. 2017, section 5)."""
     if size == 2:
         return "randomized-response"

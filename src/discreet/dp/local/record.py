@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from discreet.dp.local.collect import support_of
-from discreet.dp.local.protocol import design
+from discreet.dp.local.protocol import Protocol, design_protocol
 from discreet.errors import DiscreetError, InvalidManifest, UnreadableSource
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.dp.local.protocol import Protocol
 
 FORMAT = 1
 
 
-def record_path(reports: Path) -> Path:
+def reports_manifest_path(reports: Path) -> Path:
     """Return where the manifest of a file of reports is: `reports.csv.json` beside it."""
     return reports.with_name(f"{reports.name}.json")
 
 
-def describe(protocol: Protocol, *, column: str, rows: int, program: str) -> str:
+def describe_protocol(protocol: Protocol, *, column: str, rows: int, program: str) -> str:
     """Return the manifest of reports as JSON: the protocol, its chances, its guarantee."""
     chances = support_of(protocol)
     content = {
@@ -41,7 +37,7 @@ def describe(protocol: Protocol, *, column: str, rows: int, program: str) -> str
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def read_record(path: Path) -> Protocol | None:
+def read_reports_manifest(path: Path) -> Protocol | None:
     """Return the protocol that the manifest in `path` describes, or None where there is no file.
 
     Raises:
@@ -49,7 +45,7 @@ def read_record(path: Path) -> Protocol | None:
     """
     try:
         content: Any = json.loads(path.read_text("utf-8"))
-        protocol = design(
+        protocol = design_protocol(
             [str(value) for value in content["values"]],
             epsilon=Fraction(content["epsilon"]),
             method=content["method"],

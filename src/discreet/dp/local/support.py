@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 
 from discreet.errors import UnreadableSource
 from discreet.policy.hierarchies.arrow import pc
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
 
 
 @dataclass(frozen=True)

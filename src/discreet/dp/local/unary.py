@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.dp import exact
+from discreet.dp.local.protocol import Protocol
 from discreet.dp.local.support import Support, require_form
 from discreet.errors import UnreadableSource
 from discreet.policy.hierarchies.arrow import pc
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.dp.local.protocol import Protocol
 
 _COINS_AT_ONCE = 1 << 22
 _ZERO, _ONE, _MARK = b"01b"  # the mark keeps readers from taking the bits for a number
@@ -38,11 +34,11 @@ def perturb(codes: NDArray[np.int64], protocol: Protocol) -> dict[str, Any]:
     """
     chances = support(protocol)
     pieces: list[Any] = []
-    for piece in _pieces(codes, protocol.size):
+    for piece in _split_codes(codes, protocol.size):
         shape = (piece.size, protocol.size)
         bits = exact.bernoulli(chances.other, piece.size * protocol.size).reshape(shape)
         bits[np.arange(piece.size), piece] = exact.bernoulli(chances.true, piece.size)
-        pieces.append(_texts(bits))
+        pieces.append(_bits_to_texts(bits))
     return {"report": pa.chunked_array(pieces, pa.string())}
 
 
@@ -56,7 +52,7 @@ def count(reports: Any, protocol: Protocol) -> NDArray[np.int64]:
         piece = pa.concat_arrays([texts.slice(start, step)])
         if pc.any(pc.not_equal(pc.binary_length(piece), width)).as_py():
             _refuse()
-        letters = np.frombuffer(pc.binary_join(_listed(piece), b"")[0].as_buffer(), np.uint8)
+        letters = np.frombuffer(pc.binary_join(_as_one_list(piece), b"")[0].as_buffer(), np.uint8)
         cells = letters.reshape(-1, width)
         if (cells[:, 0] != _MARK).any() or not np.isin(cells[:, 1:], (_ZERO, _ONE)).all():
             _refuse()
@@ -64,18 +60,18 @@ def count(reports: Any, protocol: Protocol) -> NDArray[np.int64]:
     return total
 
 
-def _listed(texts: Any) -> Any:
+def _as_one_list(texts: Any) -> Any:
     whole = pa.array([0, len(texts)], pa.int32())
     return pa.ListArray.from_arrays(whole, texts.cast(pa.binary()))
 
 
-def _pieces(codes: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
+def _split_codes(codes: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
     step = max(1, _COINS_AT_ONCE // size)
     for start in range(0, codes.size, step):
         yield codes[start : start + step]
 
 
-def _texts(bits: NDArray[np.bool_]) -> Any:
+def _bits_to_texts(bits: NDArray[np.bool_]) -> Any:
     letters = np.full((bits.shape[0], bits.shape[1] + 1), _MARK, np.uint8)
     letters[:, 1:] = np.where(bits, _ONE, _ZERO)
     offsets = np.arange(bits.shape[0] + 1, dtype=np.int32) * letters.shape[1]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.dp.event import Choice
 from discreet.dp.mechanisms.add import as_integers
-from discreet.dp.mechanisms.parameters import or_system, require_epsilon, require_sensitivity
-from discreet.dp.noise import representable
+from discreet.dp.mechanisms.parameters import noise_or_system, require_epsilon, require_sensitivity
+from discreet.dp.noise import Noise, representable
 from discreet.errors import InvalidMechanism
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from discreet.dp.noise import Noise
 
 
 def permute_and_flip(
@@ -39,10 +34,10 @@ def permute_and_flip(
         (1, Choice(epsilon=Fraction(1, 1), is_exponential=False))
     """
     whole, share, change = _check(scores, epsilon, sensitivity)
-    return or_system(noise).choose(whole, epsilon=share, sensitivity=change), Choice(share)
+    return noise_or_system(noise).choose(whole, epsilon=share, sensitivity=change), Choice(share)
 
 
-def exponential(
+def exponential_mechanism(
     scores: Sequence[int] | NDArray[Any],
     *,
     epsilon: Fraction,
@@ -56,7 +51,7 @@ def exponential(
     Rogers 2020), which zCDP counts as less.
     """
     whole, share, change = _check(scores, epsilon, sensitivity)
-    chosen = or_system(noise).choose_exponentially(whole, epsilon=share, sensitivity=change)
+    chosen = noise_or_system(noise).choose_exponentially(whole, epsilon=share, sensitivity=change)
     return chosen, Choice(share, is_exponential=True)
 
 
@@ -75,7 +70,7 @@ def report_noisy_max(
     integer moves by at most 2 `sensitivity`, ties or not. The noisy scores are not told.
     """
     whole, share, change = _check(scores, epsilon, sensitivity)
-    drawn = or_system(noise).laplace(representable(2 * change / share), whole.size)
+    drawn = noise_or_system(noise).laplace(representable(2 * change / share), whole.size)
     # Python's integers, since a sum that stops at the end of 64 bits would make ties of its own.
     return int(np.argmax(whole.astype(object) + drawn.astype(object))), Choice(share)
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidMechanism, NoBounds
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    Number = int | float | Decimal | Fraction | None
+Number = int | float | Decimal | Fraction | None
 
 _EXTREME = 10**300
 
@@ -101,7 +98,7 @@ class FixedPoint:
 
     def _to_step(self, value: Number) -> int:
         if isinstance(value, Decimal):
-            value = _tame(value)
+            value = _limit_exponent(value)
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return self.neutral
         if isinstance(value, float) and math.isinf(value):
@@ -109,7 +106,7 @@ class FixedPoint:
         return min(max(round(Fraction(value) / self.granularity), self.least), self.most)
 
 
-def _tame(value: Decimal) -> Number:
+def _limit_exponent(value: Decimal) -> Number:
     """Return a number as near as matters here: an exponent of millions would take all memory."""
     if value.is_nan():
         return None

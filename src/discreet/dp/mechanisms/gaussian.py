@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.dp.event import Gaussian
 from discreet.dp.mechanisms.add import add_noise, as_integers
-from discreet.dp.mechanisms.parameters import or_system, require_sensitivity
+from discreet.dp.mechanisms.parameters import noise_or_system, require_sensitivity
 from discreet.dp.noise import Noise, representable, representable_root
 from discreet.errors import InvalidBudget
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-
-def noisy_vector(
+def gaussian_noisy_vector(
     values: Sequence[int] | NDArray[Any],
     *,
     rho: Fraction,
@@ -34,15 +31,15 @@ def noisy_vector(
 
     Example:
         >>> from fractions import Fraction
-        >>> noisy, event = noisy_vector([5, 7], rho=Fraction(1, 8), squared_sensitivity=1)
+        >>> noisy, event = gaussian_noisy_vector([5, 7], rho=Fraction(1, 8), squared_sensitivity=1)
         >>> event
         Gaussian(squared_sensitivity=Fraction(1, 1), scale=Fraction(2, 1))
     """
     event = gaussian_event(rho=rho, squared_sensitivity=squared_sensitivity)
-    return _noisy(values, event, noise), event
+    return _add_gaussian_noise(values, event, noise), event
 
 
-def noisy_vector_of_scale(
+def gaussian_vector_of_scale(
     values: Sequence[int] | NDArray[Any],
     *,
     scale: Fraction,
@@ -57,7 +54,7 @@ def noisy_vector_of_scale(
     """
     change = require_sensitivity(squared_sensitivity)
     event = Gaussian(squared_sensitivity=change, scale=representable(Fraction(scale)))
-    return _noisy(values, event, noise), event
+    return _add_gaussian_noise(values, event, noise), event
 
 
 def gaussian_event(*, rho: Fraction, squared_sensitivity: Fraction | int) -> Gaussian:
@@ -68,8 +65,8 @@ def gaussian_event(*, rho: Fraction, squared_sensitivity: Fraction | int) -> Gau
     return Gaussian(squared_sensitivity=change, scale=representable_root(change / (2 * rho)))
 
 
-def _noisy(
+def _add_gaussian_noise(
     values: Sequence[int] | NDArray[Any], event: Gaussian, noise: Noise | None
 ) -> NDArray[Any]:
     whole = as_integers(values)
-    return add_noise(whole, np.asarray(or_system(noise).gaussian(event.scale, whole.size)))
+    return add_noise(whole, np.asarray(noise_or_system(noise).gaussian(event.scale, whole.size)))

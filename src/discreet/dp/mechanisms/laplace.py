@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.dp.event import Laplace
 from discreet.dp.mechanisms.add import add_noise, as_integers
-from discreet.dp.mechanisms.parameters import or_system, require_epsilon, require_sensitivity
+from discreet.dp.mechanisms.parameters import noise_or_system, require_epsilon, require_sensitivity
 from discreet.dp.noise import Noise, representable
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
 
-    from numpy.typing import NDArray
-
-
-def noisy_integer(
+def laplace_noisy_integer(
     value: int, *, epsilon: Fraction, sensitivity: Fraction | int, noise: Noise | None = None
 ) -> tuple[int, Laplace]:
     """Return `value` plus discrete Laplace noise of scale `sensitivity` / `epsilon`.
@@ -28,15 +25,15 @@ def noisy_integer(
 
     Example:
         >>> from fractions import Fraction
-        >>> noisy, event = noisy_integer(100, epsilon=Fraction(1, 2), sensitivity=1)
+        >>> noisy, event = laplace_noisy_integer(100, epsilon=Fraction(1, 2), sensitivity=1)
         >>> event
         Laplace(sensitivity=Fraction(1, 1), scale=Fraction(2, 1))
     """
     event = laplace_event(epsilon=epsilon, sensitivity=sensitivity)
-    return value + int(or_system(noise).laplace(event.scale, 1)[0]), event
+    return value + int(noise_or_system(noise).laplace(event.scale, 1)[0]), event
 
 
-def noisy_vector(
+def laplace_noisy_vector(
     values: Sequence[int] | NDArray[Any],
     *,
     epsilon: Fraction,
@@ -50,7 +47,9 @@ def noisy_vector(
     """
     event = laplace_event(epsilon=epsilon, sensitivity=sensitivity)
     whole = as_integers(values)
-    return add_noise(whole, np.asarray(or_system(noise).laplace(event.scale, whole.size))), event
+    return add_noise(
+        whole, np.asarray(noise_or_system(noise).laplace(event.scale, whole.size))
+    ), event
 
 
 def laplace_event(*, epsilon: Fraction, sensitivity: Fraction | int) -> Laplace:

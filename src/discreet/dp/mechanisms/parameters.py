@@ -36,6 +36,6 @@ def require_count(count: int, *, of: str) -> int:
     return count
 
 
-def or_system(noise: Noise | None) -> Noise:
+def noise_or_system(noise: Noise | None) -> Noise:
     """Return the noise of a test, or else the system's."""
     return system_noise() if noise is None else noise

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.dp.event import Sequence, Slip
 from discreet.dp.logarithms import exp_above, exp_below, log_above
 from discreet.dp.mechanisms.add import add_noise, as_integers
 from discreet.dp.mechanisms.gaussian import gaussian_event
 from discreet.dp.mechanisms.laplace import laplace_event
-from discreet.dp.mechanisms.parameters import or_system, require_count, require_delta
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Sequence as Several
-
-    from numpy.typing import NDArray
-
-    from discreet.dp.noise import Noise
+from discreet.dp.mechanisms.parameters import noise_or_system, require_count, require_delta
+from discreet.dp.noise import Noise
 
 # Up to this scale, the tail of the discrete Gaussian is added up term by term.
 _ADDED_UP_TO = 4
@@ -34,7 +30,7 @@ _LEAST = Fraction(1, 1 << 1000)
 
 
 @dataclass(frozen=True)
-class Kept:
+class SelectedPartitions:
     """Which groups passed, in the order they came, and their noisy numbers of units."""
 
     places: NDArray[np.int64]
@@ -42,14 +38,14 @@ class Kept:
     threshold: int
 
 
-def select(
+def select_laplace(
     counts: Several[int] | NDArray[Any],
     *,
     epsilon: Fraction,
     delta: Fraction,
     groups: int,
     noise: Noise | None = None,
-) -> tuple[Kept, Sequence]:
+) -> tuple[SelectedPartitions, Sequence]:
     """Return the groups whose number of units plus discrete Laplace noise reaches the threshold.
 
     Guarantee: (epsilon, delta)-DP between tables that differ in one unit, if that unit is in at most
@@ -59,7 +55,7 @@ def select(
     have units, in an order that does not depend on the data, such as their names'.
 
     Example:
-        >>> kept, event = select(
+        >>> kept, event = select_laplace(
         ...     [1, 4000], epsilon=Fraction(1), delta=Fraction(1, 10**9), groups=1
         ... )
         >>> kept.places.tolist(), kept.threshold
@@ -68,8 +64,10 @@ def select(
     added = laplace_event(epsilon=epsilon, sensitivity=require_count(groups, of="groups per unit"))
     threshold = laplace_threshold(added.scale, delta, groups)
     whole = as_integers(counts)
-    drawn = or_system(noise).laplace(added.scale, whole.size)
-    return _keep(add_noise(whole, drawn), threshold), Sequence((added, Slip(Fraction(delta))))
+    drawn = noise_or_system(noise).laplace(added.scale, whole.size)
+    return _keep_partitions(add_noise(whole, drawn), threshold), Sequence(
+        (added, Slip(Fraction(delta)))
+    )
 
 
 def select_gaussian(
@@ -79,18 +77,20 @@ def select_gaussian(
     delta: Fraction,
     groups: int,
     noise: Noise | None = None,
-) -> tuple[Kept, Sequence]:
+) -> tuple[SelectedPartitions, Sequence]:
     """Return the groups whose number of units plus discrete Gaussian noise reaches the threshold.
 
     Guarantee: rho-zCDP but for a chance of delta, between tables that differ in one unit, if that
-    unit is in at most `groups` groups and counts for 1 in each (as `select`; noise of Canonne,
+    unit is in at most `groups` groups and counts for 1 in each (as `select_laplace`; noise of Canonne,
     Kamath & Steinke 2020).
     """
     added = gaussian_event(rho=rho, squared_sensitivity=require_count(groups, of="groups per unit"))
     threshold = gaussian_threshold(added.scale, delta, groups)
     whole = as_integers(counts)
-    drawn = or_system(noise).gaussian(added.scale, whole.size)
-    return _keep(add_noise(whole, drawn), threshold), Sequence((added, Slip(Fraction(delta))))
+    drawn = noise_or_system(noise).gaussian(added.scale, whole.size)
+    return _keep_partitions(add_noise(whole, drawn), threshold), Sequence(
+        (added, Slip(Fraction(delta)))
+    )
 
 
 def laplace_threshold(scale: Fraction, delta: Fraction, groups: int, *, per_group: int = 1) -> int:
@@ -102,7 +102,7 @@ def laplace_threshold(scale: Fraction, delta: Fraction, groups: int, *, per_grou
     >>> laplace_threshold(Fraction(1), Fraction(1, 10**5), 1)
     13
     """
-    return _threshold(lambda least: laplace_tail(scale, least), delta, groups, per_group)
+    return _find_threshold(lambda least: laplace_tail(scale, least), delta, groups, per_group)
 
 
 def gaussian_threshold(scale: Fraction, delta: Fraction, groups: int, *, per_group: int = 1) -> int:
@@ -111,7 +111,7 @@ def gaussian_threshold(scale: Fraction, delta: Fraction, groups: int, *, per_gro
     As `laplace_threshold`; for scales above 4 the chance is an upper bound, with which the threshold
     is hardly ever larger, and then by 1.
     """
-    return _threshold(lambda least: gaussian_tail(scale, least), delta, groups, per_group)
+    return _find_threshold(lambda least: gaussian_tail(scale, least), delta, groups, per_group)
 
 
 def laplace_tail(scale: Fraction, least: int) -> Fraction:
@@ -137,20 +137,20 @@ def _added_tail(scale: Fraction, least: int) -> Fraction:
     last = least + math.ceil(14 * scale) + 2
     tail = sum((exp_above(-(x * x) / double) for x in range(least, last)), Fraction(0))
     beyond = exp_above(-(last * last) / double) / (1 - exp_above(-Fraction(2 * last) / double))
-    return (tail + beyond) / _mass(scale)
+    return (tail + beyond) / _gaussian_mass(scale)
 
 
 @lru_cache(64)
-def _mass(scale: Fraction) -> Fraction:
+def _gaussian_mass(scale: Fraction) -> Fraction:
     """Return a lower bound of what the weights of a discrete Gaussian add up to."""
     terms = range(1, math.ceil(14 * scale) + 2)
     return 1 + 2 * sum((exp_below(-(x * x) / (2 * scale * scale)) for x in terms), Fraction(0))
 
 
-def _threshold(
+def _find_threshold(
     tail: Callable[[int], Fraction], delta: Fraction, groups: int, per_group: int
 ) -> int:
-    share = _share(require_delta(delta), require_count(groups, of="groups per unit"))
+    share = _delta_per_group(require_delta(delta), require_count(groups, of="groups per unit"))
     low, high = 0, 1
     while tail(high) > share:
         low, high = high, 2 * high
@@ -160,7 +160,7 @@ def _threshold(
     return high + require_count(per_group, of="a unit's rows per group")
 
 
-def _share(delta: Fraction, groups: int) -> Fraction:
+def _delta_per_group(delta: Fraction, groups: int) -> Fraction:
     """Return the chance each of independent groups may have: 1 - (1 - delta)^(1 / groups), below."""
     if groups == 1:
         return delta
@@ -168,6 +168,6 @@ def _share(delta: Fraction, groups: int) -> Fraction:
     return max(apart, delta / groups)  # which is always enough, and is all there is for tiny ones
 
 
-def _keep(noisy: NDArray[Any], threshold: int) -> Kept:
+def _keep_partitions(noisy: NDArray[Any], threshold: int) -> SelectedPartitions:
     places = np.flatnonzero(noisy >= threshold).astype(np.int64)
-    return Kept(places, noisy[places], threshold)
+    return SelectedPartitions(places, noisy[places], threshold)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.dp.event import Choice
 from discreet.dp.mechanisms.add import as_integers
 from discreet.dp.mechanisms.choice import permute_and_flip
 from discreet.dp.mechanisms.parameters import (
-    or_system,
+    noise_or_system,
     require_count,
     require_epsilon,
     require_sensitivity,
 )
+from discreet.dp.noise import Noise
 from discreet.errors import InvalidMechanism
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from discreet.dp.noise import Noise
 
 Candidate = TypeVar("Candidate")
 
@@ -112,7 +108,9 @@ def choose_in_each(
     change = require_sensitivity(require_count(rows_per_unit, of="rows per unit") * target.change)
     share = require_epsilon(epsilon)
     scores = target.scores(as_integers(counts))
-    return or_system(noise).choose_each(scores, epsilon=share, sensitivity=change), Choice(share)
+    return noise_or_system(noise).choose_each(scores, epsilon=share, sensitivity=change), Choice(
+        share
+    )
 
 
 def choose_by_rank(

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.dp.event import Pure
 from discreet.dp.logarithms import exp_below, log_above
-from discreet.dp.mechanisms.parameters import or_system, require_count, require_epsilon
+from discreet.dp.mechanisms.parameters import noise_or_system, require_count, require_epsilon
+from discreet.dp.noise import Noise
 from discreet.errors import InvalidMechanism
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.dp.noise import Noise
 
 Table = tuple[tuple[Fraction, ...], ...]
 
 
-def respond(
+def randomize_answers(
     answers: NDArray[np.bool_],
     *,
     truth: Fraction,
@@ -37,17 +33,17 @@ def respond(
     largest of ratios of chances, rounded up at 10^-12 (Warner 1965; Dwork & Roth 2014, section 3.2).
 
     Example:
-        >>> event = respond(np.array([True, False]), truth=Fraction(1, 2))[1]
+        >>> event = randomize_answers(np.array([True, False]), truth=Fraction(1, 2))[1]
         >>> float(event.epsilon)  # ln 3
         1.098612288669
     """
-    chosen, event = respond_by_table(
+    chosen, event = randomize_by_table(
         answers.astype(np.int64), table=coin_table(truth=truth, yes=yes), noise=noise
     )
     return chosen == 1, event
 
 
-def respond_among(
+def randomize_among(
     answers: Sequence[int] | NDArray[Any], *, k: int, truth: Fraction, noise: Noise | None = None
 ) -> tuple[NDArray[np.int64], Pure]:
     """Return each of the answers 0 … k-1 with a chance of `truth`, else another one at random.
@@ -55,10 +51,10 @@ def respond_among(
     Guarantee: epsilon-DP for each person who gives one of the answers, with epsilon = ln(truth (k-1)
     / (1 - truth)), or its negative, rounded up at 10^-12 (Kairouz, Oh & Viswanath 2016).
     """
-    return respond_by_table(answers, table=k_ary_table(k=k, truth=truth), noise=noise)
+    return randomize_by_table(answers, table=k_ary_table(k=k, truth=truth), noise=noise)
 
 
-def respond_by_table(
+def randomize_by_table(
     answers: Sequence[int] | NDArray[Any], *, table: Table, noise: Noise | None = None
 ) -> tuple[NDArray[np.int64], Pure]:
     """Return for each input i an output j with a chance of exactly `table[i][j]`.
@@ -72,7 +68,7 @@ def respond_by_table(
     if inputs.size and not 0 <= int(inputs.min()) <= int(inputs.max()) < len(table):
         raise InvalidMechanism("An answer is not among the inputs of the table.")
     common = math.lcm(*(chance.denominator for row in table for chance in row))
-    drawn = or_system(noise).uniform(common, inputs.size)
+    drawn = noise_or_system(noise).uniform(common, inputs.size)
     outputs = np.zeros(inputs.size, np.int64)
     for place, row in enumerate(table):
         is_here = inputs == place

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from fractions import Fraction
 
 from discreet.dp.event import Pure
 from discreet.dp.mechanisms.parameters import (
-    or_system,
+    noise_or_system,
     require_count,
     require_epsilon,
     require_sensitivity,
 )
-from discreet.dp.noise import representable
+from discreet.dp.noise import Noise, representable
 from discreet.errors import BudgetExceeded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from fractions import Fraction
-
-    from discreet.dp.noise import Noise
 
 
 class SparseVector:
@@ -50,7 +45,7 @@ class SparseVector:
         change, share = require_sensitivity(sensitivity), require_epsilon(epsilon)
         self.event = Pure(share)
         self._left = require_count(limit, of="answers above the threshold")
-        self._noise = or_system(noise)
+        self._noise = noise_or_system(noise)
         self._scale = representable(4 * limit * change / share)
         self._threshold = threshold + int(
             self._noise.laplace(representable(2 * change / share), 1)[0]

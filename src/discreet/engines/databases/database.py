@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from discreet.engines.engine import ArrowTable, Engine
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlglot import exp
-
-    from discreet.engines.engine import ArrowTable, Engine
 
 
 @dataclass(frozen=True)
-class Field:
+class ResultField:
     """A column of a result; `type` is PostgreSQL's name of it, such as `int8` or `numeric`.
 
     Types that clients know: bool int2 int4 int8 float4 float8 numeric text varchar bytea date time
@@ -29,7 +28,7 @@ class Field:
     place: int = 0  # among the columns of that relation, from 1
 
 
-class Connection(Protocol):
+class DatabaseConnection(Protocol):
     """One session's connection. Trees are sqlglot trees without parameters.
 
     Every failure is a `StatementFailed` with PostgreSQL's SQLSTATE and a fixed text: an engine's own
@@ -73,7 +72,7 @@ class Connection(Protocol):
         """Roll back to a savepoint, which stays; a failed transaction can go on from there."""
         ...
 
-    def describe(self, query: exp.Query) -> tuple[Field, ...]:
+    def describe(self, query: exp.Query) -> tuple[ResultField, ...]:
         """Return the columns of a result; nothing is executed."""
         ...
 
@@ -116,7 +115,7 @@ class Database(Protocol):
     is_writable: bool
     prefix: tuple[str, ...]  # what precedes schema and name in a physical name
 
-    def connect(self) -> Connection:
+    def connect(self) -> DatabaseConnection:
         """Return a connection for one session."""
         ...
 
@@ -124,7 +123,7 @@ class Database(Protocol):
         """Return the physical names of the tables, outermost part first."""
         ...
 
-    def fields(self, names: Sequence[str]) -> tuple[Field, ...]:
+    def fields(self, names: Sequence[str]) -> tuple[ResultField, ...]:
         """Return the columns of a physical table."""
         ...
 

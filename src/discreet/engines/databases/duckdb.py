@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 from sqlglot import exp
 
+from discreet.engines.databases.database import ResultField
 from discreet.engines.databases.duckdb_connection import DuckDBConnection
-from discreet.engines.databases.duckdb_file import attach, copy_file, load_cryptography
+from discreet.engines.databases.duckdb_file import attach_for_writing, copy_file, load_cryptography
 from discreet.engines.databases.duckdb_reader import DuckDBReader
 from discreet.engines.databases.fields import duckdb_field
-from discreet.engines.databases.texts import folded
-from discreet.engines.databases.writers import Commits, Turn
-from discreet.engines.duckdb import withheld
+from discreet.engines.databases.sql_text import fold_name_parts
+from discreet.engines.databases.writers import CommitClock, WriterQueue
+from discreet.engines.duckdb import call_duckdb
+from discreet.engines.engine import ArrowReader
 from discreet.errors import StoreFailed, WrongUsage
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from discreet.engines.databases.database import Field
-    from discreet.engines.engine import ArrowReader
-
 CATALOG = "guarded"  # DuckDB's name of the served file
-PATIENCE = 30.0  # seconds that a writer waits for another one
+WRITE_TIMEOUT = 30.0  # seconds that a writer waits for another one
 
 _CLOSED: Mapping[str, exp.Expr] = {
     "enable_external_access": exp.false(),
@@ -37,7 +34,7 @@ _CLOSED: Mapping[str, exp.Expr] = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class ResourceLimits:
     """Limits on DuckDB's use of the machine; None leaves a limit to DuckDB.
 
     Attributes:
@@ -53,7 +50,7 @@ class Limits:
     result_bytes: int | None = None
 
 
-_NONE = Limits()
+_NONE = ResourceLimits()
 
 
 class ServedDuckDB:
@@ -83,15 +80,15 @@ class ServedDuckDB:
         *,
         key: bytes | None = None,
         seals_spill: bool = False,
-        limits: Limits = _NONE,
+        limits: ResourceLimits = _NONE,
         temp_directory: Path | None = None,
-        patience: float = PATIENCE,
+        patience: float = WRITE_TIMEOUT,
     ) -> None:
         self._path = path
         self.seals_spill = seals_spill or key is not None or path is None
         self._patience, self._limits = patience, limits
         self._spill = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
-        self._turn, self._commits = Turn(), Commits()
+        self._turn, self._commits = WriterQueue(), CommitClock()
         shares = {"memory_limit": limits.memory, "threads": limits.threads}
         settings: dict[str, Any] = {
             "autoinstall_known_extensions": False,
@@ -105,7 +102,7 @@ class ServedDuckDB:
             "immediate_transaction_mode": True,
             **{name: value for name, value in shares.items() if value is not None},
         }
-        self._root = withheld(lambda: duckdb.connect(":memory:", config=settings))
+        self._root = call_duckdb(lambda: duckdb.connect(":memory:", config=settings))
         try:
             self._open(key)
         except BaseException:
@@ -118,7 +115,7 @@ class ServedDuckDB:
                 load_cryptography(self._root)
             except StoreFailed:
                 self._set("temp_directory", build.text(""))
-        attach(self._root, self._path, alias=CATALOG, key=key)
+        attach_for_writing(self._root, self._path, alias=CATALOG, key=key)
         # Closing a handle of the file would end DuckDB's lock on it: one is kept for copies.
         self._file = self._path.open("rb") if self._path else None
         self._set("TimeZone", build.text("UTC"))
@@ -131,7 +128,7 @@ class ServedDuckDB:
     def connect(self) -> DuckDBConnection:
         """Return a connection for one session."""
         return DuckDBConnection(
-            withheld(self._root.cursor),
+            call_duckdb(self._root.cursor),
             turn=self._turn,
             commits=self._commits,
             patience=self._patience,
@@ -146,12 +143,12 @@ class ServedDuckDB:
             .where(exp.column("database_name").eq(build.text(CATALOG)))
             .order_by("schema_name", "table_name")
         )
-        return [(CATALOG, *row) for row in self._rows(query.sql(dialect=self.dialect))]
+        return [(CATALOG, *row) for row in self._fetch_rows(query.sql(dialect=self.dialect))]
 
-    def fields(self, names: Sequence[str]) -> tuple[Field, ...]:
+    def fields(self, names: Sequence[str]) -> tuple[ResultField, ...]:
         """Return the columns of a physical table."""
         query = build.select(exp.Star(), source=build.table(*names)).sql(dialect=self.dialect)
-        return tuple(duckdb_field(row[0], row[1]) for row in self._rows(f"DESCRIBE {query}"))
+        return tuple(duckdb_field(row[0], row[1]) for row in self._fetch_rows(f"DESCRIBE {query}"))
 
     def reader(self) -> DuckDBReader:
         """Return an engine over committed data, for differentially private queries."""
@@ -159,7 +156,7 @@ class ServedDuckDB:
 
     def version(self, names: Sequence[str]) -> str:
         """Return a text that changes whenever the content of a physical table may have changed."""
-        return self._commits.version(folded(names))
+        return self._commits.version(fold_name_parts(names))
 
     def create_schema(self, name: str) -> None:
         """Create a schema in the file, unless it exists."""
@@ -180,7 +177,7 @@ class ServedDuckDB:
 
         call.__annotations__ = {}  # which DuckDB would take for types of its own
         register: Any = self._root.create_function  # its type stubs leave out some arguments
-        withheld(
+        call_duckdb(
             lambda: register(
                 name,
                 call,
@@ -194,14 +191,14 @@ class ServedDuckDB:
 
     def import_table(self, names: Sequence[str], batches: ArrowReader) -> int:
         """Create a table of Arrow data, whole or not at all, and return its number of rows."""
-        cursor = withheld(self._root.cursor)
+        cursor = call_duckdb(self._root.cursor)
         source = build.select(exp.Star(), source=build.table("incoming"))
         create = exp.Create(this=build.table(*names), kind="TABLE", expression=source)
         session = DuckDBConnection(
             cursor, turn=self._turn, commits=self._commits, patience=self._patience
         )
         with contextlib.closing(session):
-            withheld(lambda: cursor.register("incoming", batches))
+            call_duckdb(lambda: cursor.register("incoming", batches))
             return session.execute(create)
 
     def backup(self, target: Path, *, beside: Callable[[], None] | None = None) -> None:
@@ -211,34 +208,34 @@ class ServedDuckDB:
         """
         if self._path is None or self._file is None:
             raise WrongUsage("A database in memory cannot be copied. Serve a file.")
-        self._turn.enter(self, timeout=self._patience, is_stopped=lambda: False)
+        self._turn.acquire(self, timeout=self._patience, is_stopped=lambda: False)
         try:
-            with self._commits.moment():
-                self._checkpoint()
+            with self._commits.hold_clock():
+                self._write_checkpoint()
                 log = self._path.with_name(f"{self._path.name}.wal")
                 copy_file(self._file, log, target)
                 if beside is not None:
                     beside()
         finally:
-            self._turn.leave(self)
+            self._turn.release(self)
 
     def close(self) -> None:
         """Write the log into the file and release it."""
-        self._checkpoint()
+        self._write_checkpoint()
         with contextlib.suppress(duckdb.Error):
             self._root.close()
         if getattr(self, "_file", None) is not None:
             self._file.close()  # pyright: ignore[reportOptionalMemberAccess]
         self._spill.cleanup()
 
-    def _checkpoint(self) -> None:
+    def _write_checkpoint(self) -> None:
         # While others read, DuckDB may refuse; then the log keeps what the file does not have yet.
         with contextlib.suppress(duckdb.Error):
             self._root.execute(f"CHECKPOINT {exp.to_identifier(CATALOG).sql(dialect=self.dialect)}")
 
-    def _rows(self, text: str) -> list[tuple[Any, ...]]:
-        with contextlib.closing(withheld(self._root.cursor)) as cursor:
-            return withheld(lambda: cursor.execute(text).fetchall())
+    def _fetch_rows(self, text: str) -> list[tuple[Any, ...]]:
+        with contextlib.closing(call_duckdb(self._root.cursor)) as cursor:
+            return call_duckdb(lambda: cursor.execute(text).fetchall())
 
     def _set(self, name: str, value: exp.Expr) -> None:
         # Globally, so that it applies to every cursor.

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.databases.bounded import bounded
+from discreet.engines.databases.database import ResultField
 from discreet.engines.databases.duckdb_failures import duckdb_failure
-from discreet.engines.databases.failures import failed
-from discreet.engines.databases.fields import duckdb_field, fitted, needs_text
-from discreet.engines.databases.texts import (
+from discreet.engines.databases.failures import statement_failure
+from discreet.engines.databases.fields import cast_to_fields, duckdb_field, needs_text
+from discreet.engines.databases.result_limits import fetch_bounded
+from discreet.engines.databases.sql_text import (
+    Names,
     physical_tables,
     query_text,
     statement_text,
     written_tables,
 )
-from discreet.engines.databases.transacting import Transacting
+from discreet.engines.databases.transaction_state import TransactionState
+from discreet.engines.databases.writers import CommitClock, WriterQueue
+from discreet.engines.engine import ArrowTable
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.engines.databases.database import Field
-    from discreet.engines.databases.texts import Names
-    from discreet.engines.databases.writers import Commits, Turn
-    from discreet.engines.engine import ArrowTable
 
 Answer = TypeVar("Answer")
 
-SCRATCH = "temp"  # DuckDB's catalog of this connection's own tables
+TEMPORARY_CATALOG = "temp"  # DuckDB's catalog of this connection's own tables
 
 
-class DuckDBConnection(Transacting):
+class DuckDBConnection(TransactionState):
     """One session on a shared DuckDB.
 
     Writes are kept as text until the transaction ends: DuckDB has no savepoints, so rolling back to
@@ -49,8 +46,8 @@ class DuckDBConnection(Transacting):
         self,
         cursor: duckdb.DuckDBPyConnection,
         *,
-        turn: Turn,
-        commits: Commits,
+        turn: WriterQueue,
+        commits: CommitClock,
         patience: float,
         result_bytes: int | None = None,
     ) -> None:
@@ -75,30 +72,30 @@ class DuckDBConnection(Transacting):
             return
         if self._has_failed:
             self.rollback()
-            raise failed("25P02")
+            raise statement_failure("25P02")
         try:
-            self._keep()
+            self._commit_transaction()
         except BaseException:
-            self._undo()
+            self._roll_back()
             raise
         finally:
-            self._end()
+            self._end_transaction()
 
     def rollback(self) -> None:
         """Roll back the transaction; has no effect outside one."""
         if not self._is_open:
             return
         try:
-            self._undo()
+            self._roll_back()
         finally:
-            self._end()
+            self._end_transaction()
 
     def fail(self) -> None:
         """Mark the transaction as failed: only a rollback is possible."""
         super().fail()
         if self._has_failed and not self._marks:  # nothing of it can be kept: others need not wait
-            self._undo()
-            self._leave()
+            self._roll_back()
+            self._end_writing()
 
     def savepoint(self, name: str) -> None:
         """Set a savepoint."""
@@ -119,20 +116,20 @@ class DuckDBConnection(Transacting):
         length = self._marks[place][1]
         del self._marks[place + 1 :]
         if self._has_failed or length < len(self._log):
-            self._rewind(length)
+            self._replay_log(length)
 
-    def describe(self, query: exp.Query) -> tuple[Field, ...]:
+    def describe(self, query: exp.Query) -> tuple[ResultField, ...]:
         """Return the columns of a result; nothing is executed."""
-        text = query_text(_unlocked(query), dialect=self.dialect)
-        rows = self._statement(lambda: self._cursor.execute(f"DESCRIBE {text}").fetchall())
+        text = query_text(_remove_row_locks(query), dialect=self.dialect)
+        rows = self._run_statement(lambda: self._cursor.execute(f"DESCRIBE {text}").fetchall())
         return tuple(duckdb_field(str(row[0]), str(row[1])) for row in rows)
 
     def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
         """Return the result of a query; 54000 when it has more than `limit` rows."""
-        query = _unlocked(query)
+        query = _remove_row_locks(query)
         text = query_text(query, dialect=self.dialect)
-        self._note(query)
-        return self._statement(lambda: self._fetch(text, query, limit))
+        self._record_read_tables(query)
+        return self._run_statement(lambda: self._fetch(text, query, limit))
 
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
         """Run a write or DDL and return how many rows it changed."""
@@ -153,13 +150,13 @@ class DuckDBConnection(Transacting):
 
         def run() -> ArrowTable:
             result = self._cursor.execute(text)
-            types = _described(result)
-            table = bounded(result, limit=None, most=self._result_bytes, length=len(text))
+            types = _describe_columns(result)
+            table = fetch_bounded(result, limit=None, most=self._result_bytes, length=len(text))
             texts = [place for place, (_, kind) in enumerate(types) if needs_text(kind)]
             for place in texts:  # a write cannot run again with casts
                 cells = [None if cell is None else str(cell) for cell in table[place].to_pylist()]
                 table = table.set_column(place, types[place][0], pa.array(cells, pa.string()))
-            return fitted(table, [duckdb_field(*item) for item in types])
+            return cast_to_fields(table, [duckdb_field(*item) for item in types])
 
         return self._write(statement, text, touches, run)
 
@@ -176,12 +173,12 @@ class DuckDBConnection(Transacting):
 
     # --- statements -----------------------------------------------------------------------------
 
-    def _statement(self, call: Callable[[], Answer]) -> Answer:
+    def _run_statement(self, call: Callable[[], Answer]) -> Answer:
         """Run one statement, interruptibly; a failure fails the transaction, with a fixed error."""
-        with self._stoppable():
-            return self._told(call)
+        with self._allow_interrupt():
+            return self._translate_failures(call)
 
-    def _told(self, call: Callable[[], Answer]) -> Answer:
+    def _translate_failures(self, call: Callable[[], Answer]) -> Answer:
         # Raised after the `except` block: inside it, Python would attach DuckDB's error.
         try:
             return call()
@@ -191,12 +188,12 @@ class DuckDBConnection(Transacting):
 
     def _fetch(self, text: str, query: exp.Query, limit: int | None) -> ArrowTable:
         result = self._cursor.execute(text)
-        types = _described(result)
+        types = _describe_columns(result)
         if any(needs_text(kind) for _, kind in types):
             text = statement_text(_as_text(query, types), dialect=self.dialect)
             result = self._cursor.execute(text)
-        table = bounded(result, limit=limit, most=self._result_bytes, length=len(text))
-        return fitted(table, [duckdb_field(*item) for item in types])
+        table = fetch_bounded(result, limit=limit, most=self._result_bytes, length=len(text))
+        return cast_to_fields(table, [duckdb_field(*item) for item in types])
 
     def _write(
         self,
@@ -209,17 +206,17 @@ class DuckDBConnection(Transacting):
             return self._write_alone(statement, text, touches, run)
         if self._is_read_only:
             self.fail()
-            raise failed("25006")
+            raise statement_failure("25006")
 
         def ordered() -> Answer:
-            self._enter()
-            self._note(statement)
+            self._begin_writing()
+            self._record_read_tables(statement)
             answer = run()
             self._log.append(text)
-            self._touch(statement, touches)
+            self._record_written_tables(statement, touches)
             return answer
 
-        return self._statement(ordered)
+        return self._run_statement(ordered)
 
     def _write_alone(
         self,
@@ -240,83 +237,83 @@ class DuckDBConnection(Transacting):
     # --- transactions ---------------------------------------------------------------------------
 
     def _start(self) -> None:
-        with self._commits.moment() as now:
-            self._told(lambda: self._cursor.execute("BEGIN TRANSACTION"))
+        with self._commits.hold_clock() as now:
+            self._translate_failures(lambda: self._cursor.execute("BEGIN TRANSACTION"))
             self._snapshot = now
 
-    def _keep(self) -> None:
+    def _commit_transaction(self) -> None:
         def commit() -> None:
             self._cursor.execute("COMMIT")
 
         if not self._is_writer:
-            self._told(commit)
+            self._translate_failures(commit)
             return
         with self._commits.commit(self._written):
-            self._told(commit)
+            self._translate_failures(commit)
 
-    def _undo(self) -> None:
+    def _roll_back(self) -> None:
         with contextlib.suppress(duckdb.Error):  # DuckDB has rolled it back already
             self._cursor.execute("ROLLBACK")
 
-    def _end(self) -> None:
-        super()._end()
+    def _end_transaction(self) -> None:
+        super()._end_transaction()
         self._is_read_only = False
         self._read.clear()
         self._log.clear()
-        self._leave()
+        self._end_writing()
 
-    def _enter(self) -> None:
+    def _begin_writing(self) -> None:
         """Wait for the right to write, and renew the snapshot to include all earlier commits."""
         if self._is_writer:
             return
-        self._turn.enter(self, timeout=self._patience, is_stopped=lambda: self._is_stopped)
+        self._turn.acquire(self, timeout=self._patience, is_stopped=lambda: self._is_stopped)
         self._is_writer = True
         # The snapshot moves to now; nothing this transaction has read may have changed since.
         if self._commits.is_changed(self._read, since=self._snapshot):
-            self._leave()
-            raise failed("40001")
-        self._undo()
+            self._end_writing()
+            raise statement_failure("40001")
+        self._roll_back()
         self._start()
 
-    def _leave(self) -> None:
+    def _end_writing(self) -> None:
         self._is_writer, self._written = False, set()
-        self._turn.leave(self)
+        self._turn.release(self)
 
-    def _rewind(self, length: int) -> None:
+    def _replay_log(self, length: int) -> None:
         """Roll back everything and repeat the writes of the first `length` statements."""
         kept, self._log = self._log[:length], self._log[:length]
         self._has_failed = False
 
         def again() -> None:
             if self._is_writer:
-                self._undo()
+                self._roll_back()
                 self._start()
             else:
-                self._enter()
+                self._begin_writing()
             for text in kept:
                 self._cursor.execute(text)
 
-        self._statement(again)
+        self._run_statement(again)
         if not kept:
-            self._leave()
+            self._end_writing()
 
-    def _touch(self, statement: exp.Expr, touches: Sequence[Sequence[str]]) -> None:
+    def _record_written_tables(self, statement: exp.Expr, touches: Sequence[Sequence[str]]) -> None:
         tables = written_tables(statement, touches)
         if tables is None or self._written is None:
             self._written = None
             return
-        self._written |= {table for table in tables if table[0] != SCRATCH}
+        self._written |= {table for table in tables if table[0] != TEMPORARY_CATALOG}
 
-    def _note(self, tree: exp.Expr) -> None:
+    def _record_read_tables(self, tree: exp.Expr) -> None:
         if self._is_open:
             self._read |= physical_tables(tree)
 
 
-def _described(result: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+def _describe_columns(result: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
     return [(str(name), str(kind)) for name, kind, *_ in result.description or []]
 
 
-def _unlocked(query: exp.Query) -> exp.Query:
+def _remove_row_locks(query: exp.Query) -> exp.Query:
     """Return a query without FOR UPDATE: writers are checked for conflicts in any case."""
     if not query.args.get("locks"):
         return query

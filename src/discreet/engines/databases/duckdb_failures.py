@@ -8,17 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.databases.failures import failed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.errors import StatementFailed
+from discreet.engines.databases.failures import statement_failure
+from discreet.errors import StatementFailed
 
 _NOT_NULL = re.compile(r"Constraint Error: NOT NULL constraint failed: (\w+)\.(\w+)")
 _CHECK = re.compile(r"Constraint Error: CHECK constraint failed on table (\w+) ")
@@ -99,13 +95,15 @@ def duckdb_failure(error: Exception) -> StatementFailed:
     words = str(error)
     if found := _NOT_NULL.match(words):
         text = f'null value in column "{found[2]}" of relation "{found[1]}" violates not-null constraint'
-        return failed("23502", text)
+        return statement_failure("23502", text)
     if found := _CHECK.match(words):
-        return failed("23514", f'new row for relation "{found[1]}" violates check constraint')
-    return failed(_sqlstate(error, words))
+        return statement_failure(
+            "23514", f'new row for relation "{found[1]}" violates check constraint'
+        )
+    return statement_failure(_find_sqlstate(error, words))
 
 
-def _sqlstate(error: Exception, words: str) -> str:
+def _find_sqlstate(error: Exception, words: str) -> str:
     for kind in type(error).__mro__:
         if kind in _CLASSES:
             return _CLASSES[kind]

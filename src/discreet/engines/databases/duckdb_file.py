@@ -8,8 +8,9 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import duckdb
 from sqlglot import exp
@@ -23,14 +24,11 @@ from discreet.errors import (
 )
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 KEY_BYTES = 32
 _MODULE = "duckdb_extension_httpfs"  # DuckDB writes encrypted files only with its OpenSSL
 
 
-def attach(
+def attach_for_writing(
     connection: duckdb.DuckDBPyConnection, path: Path | None, *, alias: str, key: bytes | None
 ) -> None:
     """Open or create the file at `path`, or a database in memory when None, as the catalog `alias`.
@@ -55,7 +53,7 @@ def attach(
         )
         values.append(key.hex())
     text = exp.Attach(this=where, expressions=options).sql(dialect="duckdb")
-    _attach(connection, text, values, path)
+    _execute_attach(connection, text, values, path)
     if path is not None:
         with contextlib.suppress(OSError):
             path.chmod(0o600)
@@ -111,19 +109,19 @@ def load_cryptography(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def _attach(
+def _execute_attach(
     connection: duckdb.DuckDBPyConnection, text: str, values: list[str], path: Path | None
 ) -> None:
     try:
         connection.execute(text, values)
     except duckdb.Error as error:
-        failure = _failure(path.name if path else "memory", str(error))
+        failure = _translate_error(path.name if path else "memory", str(error))
     else:
         return
     raise failure
 
 
-def _failure(name: str, words: str) -> Exception:
+def _translate_error(name: str, words: str) -> Exception:
     if "without a key" in words:
         return InvalidKey(f"{name} is encrypted. Give the key it was made with.")
     if "is not encrypted" in words:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import secrets
 import tempfile
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import duckdb
 from sqlglot import exp
 
-from discreet.engines.duckdb import DuckDB, withheld
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from discreet.engines.duckdb import DuckDB, call_duckdb
 
 
 class DuckDBReader(DuckDB):
@@ -22,7 +19,7 @@ class DuckDBReader(DuckDB):
     def __init__(self, connect: Callable[[], duckdb.DuckDBPyConnection]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
         self._connect = connect
-        self._connection = withheld(connect)
+        self._connection = call_duckdb(connect)
         self._registered: dict[str, object] = {}
         self._deferred: dict[str, Callable[[], None]] = {}
         self._looks_at_rows = False
@@ -34,9 +31,9 @@ class DuckDBReader(DuckDB):
             db=exp.to_identifier("memory", quoted=True),
         )
         self.execute(exp.Create(this=self._schema.copy(), kind="SCHEMA"))
-        self._enter(self._connection)
+        self._use_schema(self._connection)
 
-    def close_doors(self) -> None:
+    def lock_external_access(self) -> None:
         """Do nothing: the instance has no access to files, network or settings already."""
 
     def close(self) -> None:
@@ -49,13 +46,13 @@ class DuckDBReader(DuckDB):
             self._connection.close()
         self._folder.cleanup()
 
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
-        cursor = withheld(self._connect)
-        self._enter(cursor)
+    def _open_cursor(self) -> duckdb.DuckDBPyConnection:
+        cursor = call_duckdb(self._connect)
+        self._use_schema(cursor)
         for name, data in self._registered.items():
-            withheld(lambda name=name, data=data: cursor.register(name, data))
+            call_duckdb(lambda name=name, data=data: cursor.register(name, data))
         return cursor
 
-    def _enter(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def _use_schema(self, connection: duckdb.DuckDBPyConnection) -> None:
         names = self._schema.sql(dialect=self.dialect)
-        withheld(lambda: connection.execute(f"USE {names}"))
+        call_duckdb(lambda: connection.execute(f"USE {names}"))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from discreet.errors import StatementFailed
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 SERIALIZATION = "could not serialize access due to read/write dependencies among transactions"
 
-TEXTS: Mapping[str, str] = {
+MESSAGES: Mapping[str, str] = {
     "08006": "the connection to the database was lost",
     "08007": "the connection to the database was lost during COMMIT: its outcome is unknown",
     "0A000": "the database does not support this",
@@ -65,8 +62,8 @@ _HINTS: Mapping[str, str] = {
 }
 # A class of states shares a text where the state itself has none.
 _CLASSES: Mapping[str, str] = {
-    "08": TEXTS["08006"],
-    "0A": TEXTS["0A000"],
+    "08": MESSAGES["08006"],
+    "0A": MESSAGES["0A000"],
     "21": "the number of values or rows does not fit",
     "22": "a value does not fit",
     "23": "an integrity constraint is violated",
@@ -76,25 +73,25 @@ _CLASSES: Mapping[str, str] = {
     "53": "the database is out of a resource",
     "54": "the statement is too large or too complex",
     "57": "the database stopped the statement",
-    "58": TEXTS["58030"],
+    "58": MESSAGES["58030"],
 }
 
 
-def failed(
+def statement_failure(
     sqlstate: str, message: str | None = None, *, hint: str | None = None
 ) -> StatementFailed:
     """Return the failure of a statement; its text depends on nothing but the arguments.
 
-    >>> str(failed("22012")), str(failed("22999")), str(failed("99999"))
+    >>> str(statement_failure("22012")), str(statement_failure("22999")), str(statement_failure("99999"))
     ('division by zero', 'a value does not fit', 'internal error')
     """
-    text = message or TEXTS.get(sqlstate) or _CLASSES.get(sqlstate[:2]) or TEXTS["XX000"]
+    text = message or MESSAGES.get(sqlstate) or _CLASSES.get(sqlstate[:2]) or MESSAGES["XX000"]
     return StatementFailed(sqlstate, text, hint=hint or _HINTS.get(sqlstate))
 
 
 def too_many_bytes(limit: int) -> StatementFailed:
     """Return the failure of a query whose result exceeds the memory limit."""
-    return failed(
+    return statement_failure(
         "54000",
         f"the result is larger than {limit / (1 << 20):g} MiB",
         hint="Ask for fewer rows or shorter values at once.",
@@ -103,7 +100,7 @@ def too_many_bytes(limit: int) -> StatementFailed:
 
 def too_many_rows(limit: int) -> StatementFailed:
     """Return the failure of a query with more rows than the limit."""
-    return failed(
+    return statement_failure(
         "54000",
         f"the result has more than {limit} rows",
         hint="Ask for less with LIMIT or WHERE, or count instead.",

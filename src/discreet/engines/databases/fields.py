@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines.databases.database import Field
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.engines.engine import ArrowTable
+from discreet.engines.databases.database import ResultField
+from discreet.engines.engine import ArrowTable
 
 _ARROW: Mapping[str, Any] = {
     "bool": pa.bool_(),
@@ -51,7 +48,7 @@ _DUCKDB: Mapping[str, str] = {
 _WIDE = {"UBIGINT": 20, "HUGEINT": 38, "UHUGEINT": 38, "BIGNUM": 38}
 
 
-def duckdb_field(name: str, type_name: str) -> Field:
+def duckdb_field(name: str, type_name: str) -> ResultField:
     """Return the reported field of a DuckDB column.
 
     >>> duckdb_field("n", "DECIMAL(10,2)").precision
@@ -60,10 +57,10 @@ def duckdb_field(name: str, type_name: str) -> Field:
     ('numeric', 'text')
     """
     if size := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", type_name):
-        return Field(name, "numeric", int(size[1]), int(size[2]))
+        return ResultField(name, "numeric", int(size[1]), int(size[2]))
     if type_name in _WIDE:
-        return Field(name, "numeric", _WIDE[type_name], 0)
-    return Field(name, _DUCKDB.get(type_name, "text"))
+        return ResultField(name, "numeric", _WIDE[type_name], 0)
+    return ResultField(name, _DUCKDB.get(type_name, "text"))
 
 
 def needs_text(type_name: str) -> bool:
@@ -72,7 +69,7 @@ def needs_text(type_name: str) -> bool:
     return not is_plain and not type_name.startswith(("DECIMAL(", "ENUM(", '"NULL"'))
 
 
-def arrow_type(field: Field) -> Any:
+def field_arrow_type(field: ResultField) -> Any:
     """Return the Arrow type of a column; None when it stays as the engine returned it."""
     if field.type == "numeric":
         if field.precision is None:
@@ -84,11 +81,11 @@ def arrow_type(field: Field) -> Any:
     return _ARROW.get(field.type, pa.string())
 
 
-def fitted(table: ArrowTable, fields: Sequence[Field]) -> ArrowTable:
+def cast_to_fields(table: ArrowTable, fields: Sequence[ResultField]) -> ArrowTable:
     """Return `table` with the names and types of `fields`, by position."""
     columns: list[Any] = []
     for column, field in zip(table.columns, fields, strict=True):
-        wanted = arrow_type(field)
+        wanted = field_arrow_type(field)
         # Unsafe only truncates to microseconds.
         is_fine = pa.types.is_timestamp(column.type)
         same = wanted is None or column.type == wanted

@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from sqlglot import exp, parse_one
 
-from discreet.engines.databases.failures import failed
+from discreet.engines.databases.database import ResultField
+from discreet.engines.databases.failures import statement_failure
 from discreet.engines.databases.postgres_connection import PostgresConnection
+from discreet.engines.engine import ArrowReader
 from discreet.engines.postgres import PostgreSQL
 from discreet.errors import SourceNotFound
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.engines.databases.database import Field
-    from discreet.engines.engine import ArrowReader
 
 Answer = TypeVar("Answer")
 
@@ -66,14 +63,14 @@ class ServedPostgres:
 
     def tables(self) -> list[tuple[str, ...]]:
         """Return the physical names of the tables, outermost part first."""
-        query = _parsed(_TABLES)
-        found = self._with(lambda own: own.query(query))
+        query = _parse_query(_TABLES)
+        found = self._with_connection(lambda own: own.query(query))
         return [(row["schema"], row["name"]) for row in found.to_pylist()]
 
-    def fields(self, names: Sequence[str]) -> tuple[Field, ...]:
+    def fields(self, names: Sequence[str]) -> tuple[ResultField, ...]:
         """Return the columns of a physical table."""
         query = build.select(exp.Star(), source=build.table(*names))
-        return self._with(lambda own: own.describe(query))
+        return self._with_connection(lambda own: own.describe(query))
 
     def reader(self) -> PostgreSQL:
         """Return an engine over committed data, for differentially private queries."""
@@ -81,7 +78,7 @@ class ServedPostgres:
             return PostgreSQL(self._url)
         except SourceNotFound:
             pass  # its text names the server
-        raise failed("08006", "the database cannot be reached")
+        raise statement_failure("08006", "the database cannot be reached")
 
     def version(self, names: Sequence[str]) -> str:
         """Return a text that changes whenever the content of a physical table may have changed.
@@ -93,23 +90,23 @@ class ServedPostgres:
         key = tuple(names)
 
         def look(own: PostgresConnection) -> str:
-            found = own.query(_about(key)).to_pylist()[0]
+            found = own.query(_relation_kind_query(key)).to_pylist()[0]
             moment, kind = found["moment"], found["kind"]
             if kind not in ("r", "p"):
                 return secrets.token_hex(8)
             known = self._versions.get(key)
             if known is None or known[0] != moment:
-                rows = own.query(_versions(key)).to_pylist()[0]["rows"]
+                rows = own.query(_version_query(key)).to_pylist()[0]["rows"]
                 # A commit in between changes the moment, so that this is not found again.
                 self._versions[key] = known = (moment, rows)
             return known[1]
 
-        return self._with(look)
+        return self._with_connection(look)
 
     def create_schema(self, name: str) -> None:
         """Create a schema, unless it exists."""
         schema = exp.Create(this=build.table(name), kind="SCHEMA", exists=True)
-        self._with(lambda own: own.execute(schema))
+        self._with_connection(lambda own: own.execute(schema))
 
     def import_table(self, names: Sequence[str], batches: ArrowReader) -> int:
         """Create a table of Arrow data, whole or not at all, and return its number of rows."""
@@ -121,18 +118,18 @@ class ServedPostgres:
         with self._lock:
             self._own.close()
 
-    def _with(self, call: Callable[[PostgresConnection], Answer]) -> Answer:
+    def _with_connection(self, call: Callable[[PostgresConnection], Answer]) -> Answer:
         with self._lock:
             return call(self._own)
 
 
-def _parsed(text: str) -> exp.Query:
+def _parse_query(text: str) -> exp.Query:
     tree = parse_one(text, dialect="postgres")
     return tree if isinstance(tree, exp.Query) else exp.select()
 
 
-def _about(names: tuple[str, ...]) -> exp.Query:
-    query = _parsed(_KIND)
+def _relation_kind_query(names: tuple[str, ...]) -> exp.Query:
+    query = _parse_query(_KIND)
     wanted: dict[str, str] = dict(zip(("schema", "name"), names, strict=True))
     for literal in list(query.find_all(exp.Literal)):
         if literal.is_string:
@@ -140,8 +137,8 @@ def _about(names: tuple[str, ...]) -> exp.Query:
     return query
 
 
-def _versions(names: tuple[str, ...]) -> exp.Query:
-    query = _parsed(_VERSIONS)
+def _version_query(names: tuple[str, ...]) -> exp.Query:
+    query = _parse_query(_VERSIONS)
     for table in list(query.find_all(exp.Table)):
         table.replace(build.table(*names, alias="t"))
     return query

@@ -5,15 +5,22 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.databases.failures import failed, too_many_bytes, too_many_rows
-from discreet.engines.databases.postgres_rows import encoded, postgres_field, read_table
-from discreet.engines.databases.texts import query_text, statement_text
-from discreet.engines.databases.transacting import Transacting
+from discreet.engines.databases.database import ResultField
+from discreet.engines.databases.failures import statement_failure, too_many_bytes, too_many_rows
+from discreet.engines.databases.postgres_rows import (
+    build_transfer_query,
+    postgres_field,
+    read_table,
+)
+from discreet.engines.databases.sql_text import query_text, statement_text
+from discreet.engines.databases.transaction_state import TransactionState
+from discreet.engines.engine import ArrowTable
 from discreet.errors import MissingExtra, StatementFailed
 from discreet.sql import build
 from discreet.stores.hosts import parameters_of
@@ -25,11 +32,6 @@ try:
 except ImportError as error:
     raise MissingExtra(what="PostgreSQL", extra="postgres") from error
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.engines.databases.database import Field
-    from discreet.engines.engine import ArrowTable
 
 Answer = TypeVar("Answer")
 
@@ -57,10 +59,10 @@ def open_session(url: str) -> psycopg.Connection[Any]:
         return connect_primary({**parameters_of(url), "options": options}, autocommit=True)
     except (psycopg.Error, ValueError):
         pass
-    raise failed("08006", "the database cannot be reached")
+    raise statement_failure("08006", "the database cannot be reached")
 
 
-class PostgresConnection(Transacting):
+class PostgresConnection(TransactionState):
     """One session on a PostgreSQL server; a broken connection is renewed between transactions."""
 
     dialect = "postgres"
@@ -83,34 +85,34 @@ class PostgresConnection(Transacting):
             return
         if self._has_failed:
             self.rollback()
-            raise failed("25P02")
+            raise statement_failure("25P02")
         try:
-            self._told(lambda: self._send(b"COMMIT"))
+            self._translate_failures(lambda: self._send(b"COMMIT"))
         except StatementFailed:
-            self._undo()
+            self._roll_back()
             if self._connection.closed:
-                raise failed("08007") from None
+                raise statement_failure("08007") from None
             raise
         finally:
-            self._end()
+            self._end_transaction()
 
     def rollback(self) -> None:
         """Roll back the transaction; has no effect outside one."""
         if self._is_open:
-            self._undo()
-            self._end()
+            self._roll_back()
+            self._end_transaction()
 
     def savepoint(self, name: str) -> None:
         """Set a savepoint."""
         self._require_transaction()
-        self._statement(lambda: self._send(b"SAVEPOINT " + _quoted(name)))
+        self._run_statement(lambda: self._send(b"SAVEPOINT " + _quote_identifier(name)))
         self._marks.append((name, 0))
 
     def release(self, name: str) -> None:
         """Release a savepoint, and those after it."""
         self._require_transaction()
         place = self._find(name)
-        self._statement(lambda: self._send(b"RELEASE SAVEPOINT " + _quoted(name)))
+        self._run_statement(lambda: self._send(b"RELEASE SAVEPOINT " + _quote_identifier(name)))
         del self._marks[place:]
 
     def rollback_to(self, name: str) -> None:
@@ -118,24 +120,24 @@ class PostgresConnection(Transacting):
         self._require_transaction()
         place = self._find(name)
         self._has_failed = False
-        self._statement(lambda: self._send(b"ROLLBACK TO SAVEPOINT " + _quoted(name)))
+        self._run_statement(lambda: self._send(b"ROLLBACK TO SAVEPOINT " + _quote_identifier(name)))
         del self._marks[place + 1 :]
 
-    def describe(self, query: exp.Query) -> tuple[Field, ...]:
+    def describe(self, query: exp.Query) -> tuple[ResultField, ...]:
         """Return the columns of a result; nothing is executed."""
         text = query_text(query, dialect=self.dialect).encode()
-        return self._statement(lambda: self._described(text), is_repeatable=True)
+        return self._run_statement(lambda: self._describe_result(text), is_repeatable=True)
 
     def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
         """Return the result of a query; 54000 when it has more than `limit` rows."""
         text = query_text(query, dialect=self.dialect).encode()
 
         def run() -> ArrowTable:
-            fields = self._described(text)
-            wanted = encoded(query.copy(), fields)
-            return self._copied(wanted if limit is None else wanted.limit(limit + 1), fields)
+            fields = self._describe_result(text)
+            wanted = build_transfer_query(query.copy(), fields)
+            return self._copy_result(wanted if limit is None else wanted.limit(limit + 1), fields)
 
-        table = self._retried(run, is_repeatable=True)
+        table = self._run_with_retry(run, is_repeatable=True)
         if limit is not None and table.num_rows > limit:
             self.fail()
             raise too_many_rows(limit)
@@ -145,7 +147,7 @@ class PostgresConnection(Transacting):
         """Run a write or DDL and return how many rows it changed."""
         del touches  # PostgreSQL detects conflicting writers itself
         text = statement_text(statement, dialect=self.dialect).encode()
-        return self._retried(lambda: self._send(text))
+        return self._run_with_retry(lambda: self._send(text))
 
     def execute_returning(
         self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()
@@ -156,12 +158,12 @@ class PostgresConnection(Transacting):
         written = exp.CTE(this=statement.copy(), alias=exp.TableAlias(this=exp.to_identifier("w")))
 
         def run() -> ArrowTable:
-            fields = self._described(text)
-            rows = encoded(build.select(exp.Star(), source=exp.to_table("w")), fields)
+            fields = self._describe_result(text)
+            rows = build_transfer_query(build.select(exp.Star(), source=exp.to_table("w")), fields)
             rows.set("with_", exp.With(expressions=[written.copy()]))
-            return self._copied(rows, fields)
+            return self._copy_result(rows, fields)
 
-        return self._retried(run)
+        return self._run_with_retry(run)
 
     def interrupt(self) -> None:
         """Make the running statement fail with 57014."""
@@ -176,40 +178,40 @@ class PostgresConnection(Transacting):
 
     # --- statements -----------------------------------------------------------------------------
 
-    def _statement(self, call: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
+    def _run_statement(self, call: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
         """Run one statement, interruptibly; a failure fails the transaction, with a fixed error."""
-        with self._stoppable():
+        with self._allow_interrupt():
             if self._is_open or not is_repeatable:
-                return self._told(call)
+                return self._translate_failures(call)
             return self._again_if_lost(call)
 
-    def _retried(self, run: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
+    def _run_with_retry(self, run: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
         """Run one statement; outside a transaction, repeat it after a serialization failure."""
         if self._is_open:
-            return self._statement(run)
+            return self._run_statement(run)
         for attempt in range(_ATTEMPTS):
             self._renew_if_lost()
             try:
-                return self._statement(run, is_repeatable=is_repeatable)
+                return self._run_statement(run, is_repeatable=is_repeatable)
             except StatementFailed as error:
                 if error.sqlstate not in _RETRIED or attempt == _ATTEMPTS - 1:
                     raise
             time.sleep(0.002 * 2**attempt)
-        raise failed("40001")
+        raise statement_failure("40001")
 
     def _send(self, text: bytes) -> int:
         with self._connection.cursor() as cursor:
             cursor.execute(text)
             return max(cursor.rowcount, 0)
 
-    def _described(self, text: bytes) -> tuple[Field, ...]:
+    def _describe_result(self, text: bytes) -> tuple[ResultField, ...]:
         server = self._connection.pgconn
         for result in (server.prepare(b"", text), server.describe_prepared(b"")):
             if result.status != ExecStatus.COMMAND_OK:
                 state = result.error_field(DiagnosticField.SQLSTATE)
                 if state is None:
                     raise psycopg.OperationalError
-                raise failed(_OURS.get(state.decode(), state.decode()))
+                raise statement_failure(_OURS.get(state.decode(), state.decode()))
         return tuple(
             postgres_field(
                 (result.fname(place) or b"").decode(), result.ftype(place), result.fmod(place)
@@ -217,9 +219,9 @@ class PostgresConnection(Transacting):
             for place in range(result.nfields)
         )
 
-    def _copied(self, wanted: exp.Select, fields: Sequence[Field]) -> ArrowTable:
+    def _copy_result(self, wanted: exp.Select, fields: Sequence[ResultField]) -> ArrowTable:
         if not fields:
-            raise failed("0A000", "a result needs at least one column")
+            raise statement_failure("0A000", "a result needs at least one column")
         copy = exp.Copy(
             this=exp.Subquery(this=wanted),
             kind=False,
@@ -239,14 +241,14 @@ class PostgresConnection(Transacting):
             spool.seek(0)
             return read_table(spool, fields)
 
-    def _told(self, call: Callable[[], Answer]) -> Answer:
+    def _translate_failures(self, call: Callable[[], Answer]) -> Answer:
         # Raised after the `except` block: inside it, Python would attach the server's error.
         try:
             return call()
         except psycopg.Error as error:
-            failure = _failure(error)
+            failure = _translate_error(error)
         except pa.ArrowException:
-            failure = failed("22003")
+            failure = statement_failure("22003")
         raise failure
 
     # --- the connection -------------------------------------------------------------------------
@@ -255,37 +257,37 @@ class PostgresConnection(Transacting):
         """Run a call that changes nothing; repeat it once if the connection was lost."""
         self._renew_if_lost()
         try:
-            return self._told(call)
+            return self._translate_failures(call)
         except StatementFailed:
             if not self._connection.closed:
                 raise
         self._renew_if_lost()
-        return self._told(call)
+        return self._translate_failures(call)
 
     def _renew_if_lost(self) -> None:
         if self._connection.closed:
             self._connection = open_session(self._url)
 
-    def _undo(self) -> None:
+    def _roll_back(self) -> None:
         with contextlib.suppress(psycopg.Error):
             self._send(b"ROLLBACK")
 
 
-def _failure(error: psycopg.Error) -> StatementFailed:
+def _translate_error(error: psycopg.Error) -> StatementFailed:
     """Return the failure to report for the server's error: it may hold names, never values."""
     if error.sqlstate is None:
-        return failed("08006")
+        return statement_failure("08006")
     state = _OURS.get(error.sqlstate, error.sqlstate)
     table, column = error.diag.table_name, error.diag.column_name
     if state == "23502" and table and column:
-        return failed(
+        return statement_failure(
             state,
             f'null value in column "{column}" of relation "{table}" violates not-null constraint',
         )
     if state == "23514" and table:
-        return failed(state, f'new row for relation "{table}" violates check constraint')
-    return failed(state)
+        return statement_failure(state, f'new row for relation "{table}" violates check constraint')
+    return statement_failure(state)
 
 
-def _quoted(name: str) -> bytes:
+def _quote_identifier(name: str) -> bytes:
     return exp.to_identifier(name, quoted=True).sql(dialect="postgres").encode()

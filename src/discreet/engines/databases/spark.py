@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from sqlglot import exp
 
-from discreet.engines.databases.database import Field
-from discreet.engines.databases.failures import failed, too_many_rows
-from discreet.engines.databases.fields import fitted
-from discreet.engines.databases.texts import query_text
-from discreet.engines.databases.transacting import Transacting
-from discreet.engines.engine import Kind
-from discreet.engines.spark import Spark, kind_of, start
+from discreet.engines.databases.database import ResultField
+from discreet.engines.databases.failures import statement_failure, too_many_rows
+from discreet.engines.databases.fields import cast_to_fields
+from discreet.engines.databases.sql_text import query_text
+from discreet.engines.databases.transaction_state import TransactionState
+from discreet.engines.engine import ArrowTable, Kind
+from discreet.engines.spark import Spark, spark_kind, start_spark
 from discreet.errors import DiscreetError, StatementFailed
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.engines.engine import ArrowTable
 
 _TYPES = {
     "tinyint": "int2",
@@ -47,7 +43,7 @@ class ServedSpark:
 
     def __init__(self, engine: Spark | None = None, *, master: str | None = None) -> None:
         self._is_ours = engine is None
-        self._engine = engine or start(master)
+        self._engine = engine or start_spark(master)
 
     def connect(self) -> SparkConnection:
         """Return a connection for one session."""
@@ -63,7 +59,7 @@ class ServedSpark:
             if not table.isTemporary
         ]
 
-    def fields(self, names: Sequence[str]) -> tuple[Field, ...]:
+    def fields(self, names: Sequence[str]) -> tuple[ResultField, ...]:
         """Return the columns of a physical table."""
         query = build.select(exp.Star(), source=build.table(*names))
         return self.connect().describe(query)
@@ -83,7 +79,7 @@ class ServedSpark:
             self._engine.close()
 
 
-class SparkConnection(Transacting):
+class SparkConnection(TransactionState):
     """One read-only session; transactions are accepted, without a snapshot."""
 
     dialect = "spark"
@@ -104,7 +100,7 @@ class SparkConnection(Transacting):
 
     def rollback(self) -> None:
         """End the block; there is nothing to roll back."""
-        self._end()
+        self._end_transaction()
 
     def savepoint(self, name: str) -> None:
         """Set a savepoint."""
@@ -119,20 +115,22 @@ class SparkConnection(Transacting):
         del self._marks[self._find(name) + 1 :]
         self._has_failed = False
 
-    def describe(self, query: exp.Query) -> tuple[Field, ...]:
+    def describe(self, query: exp.Query) -> tuple[ResultField, ...]:
         """Return the columns of a result; nothing is executed."""
         text = query_text(query, dialect=self.dialect)
-        return self._told(lambda: tuple(_field(*item) for item in self._session.sql(text).dtypes))
+        return self._translate_failures(
+            lambda: tuple(_result_field(*item) for item in self._session.sql(text).dtypes)
+        )
 
     def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
         """Return the result of a query; 54000 when it has more than `limit` rows."""
-        with self._stoppable():
+        with self._allow_interrupt():
             fields = self.describe(query)
-            text = query_text(_plain(query, fields), dialect=self.dialect)
-            table = self._told(lambda: self._fetch(text, limit))
+            text = query_text(_plain_query(query, fields), dialect=self.dialect)
+            table = self._translate_failures(lambda: self._fetch(text, limit))
             if limit is not None and table.num_rows > limit:
                 raise too_many_rows(limit)
-            return self._told(lambda: fitted(table, fields))
+            return self._translate_failures(lambda: cast_to_fields(table, fields))
 
     def _fetch(self, text: str, limit: int | None) -> ArrowTable:
         self._session.sparkContext.setJobGroup(self._group, "discreet", interruptOnCancel=True)
@@ -143,7 +141,7 @@ class SparkConnection(Transacting):
         """Refuse: nothing is written through Spark."""
         del statement, touches
         self.fail()
-        raise failed("0A000", "tables on Spark are read-only here")
+        raise statement_failure("0A000", "tables on Spark are read-only here")
 
     def execute_returning(
         self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()
@@ -159,7 +157,7 @@ class SparkConnection(Transacting):
         """End the session."""
         self.rollback()
 
-    def _told(self, call: Callable[[], Any]) -> Any:
+    def _translate_failures(self, call: Callable[[], Any]) -> Any:
         from py4j.protocol import Py4JError
         from pyspark.errors import AnalysisException, PySparkException
 
@@ -169,22 +167,22 @@ class SparkConnection(Transacting):
             self.fail()
             raise
         except AnalysisException:
-            failure = failed("42000", "Spark cannot run this statement")
+            failure = statement_failure("42000", "Spark cannot run this statement")
         except (PySparkException, Py4JError):
-            failure = failed("57014" if self._is_stopped else "XX000")
+            failure = statement_failure("57014" if self._is_stopped else "XX000")
         self.fail()
         raise failure
 
 
-def _field(name: str, kind: str) -> Field:
+def _result_field(name: str, kind: str) -> ResultField:
     if kind.startswith("decimal("):
         precision, scale = kind[8:-1].split(",")
-        return Field(name, "numeric", int(precision), int(scale))
+        return ResultField(name, "numeric", int(precision), int(scale))
     known = _TYPES.get(kind)
-    return Field(name, known or ("time" if kind_of(kind) is Kind.TIME else "text"))
+    return ResultField(name, known or ("time" if spark_kind(kind) is Kind.TIME else "text"))
 
 
-def _plain(query: exp.Query, fields: Sequence[Field]) -> exp.Query:
+def _plain_query(query: exp.Query, fields: Sequence[ResultField]) -> exp.Query:
     """Return a query with unique names; types that clients do not have are text."""
     names = [f"c{place}" for place in range(len(fields))]
     alias = exp.TableAlias(

@@ -11,18 +11,17 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import deque
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from discreet.engines.databases.failures import failed
+from discreet.engines.databases.failures import statement_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
-
-    from discreet.engines.databases.texts import Names
+    from discreet.engines.databases.sql_text import Names
 
 
-class Turn:
+class WriterQueue:
     """A queue for the right to write, first come, first served."""
 
     def __init__(self) -> None:
@@ -30,7 +29,7 @@ class Turn:
         self._waiting: deque[object] = deque()
         self._holder: object | None = None
 
-    def enter(self, who: object, *, timeout: float, is_stopped: Callable[[], bool]) -> None:
+    def acquire(self, who: object, *, timeout: float, is_stopped: Callable[[], bool]) -> None:
         """Wait until `who` holds the right to write.
 
         Raises:
@@ -45,15 +44,15 @@ class Turn:
                     lambda: is_stopped() or self._is_next(who), timeout=timeout
                 )
                 if is_stopped():
-                    raise failed("57014")
+                    raise statement_failure("57014")
                 if not came:
-                    raise failed("55P03")
+                    raise statement_failure("55P03")
                 self._holder = who
             finally:
                 self._waiting.remove(who)
                 self._changed.notify_all()
 
-    def leave(self, who: object) -> None:
+    def release(self, who: object) -> None:
         """Pass the right to write to the next in the queue."""
         with self._changed:
             if self._holder is who:
@@ -69,7 +68,7 @@ class Turn:
         return self._holder is None and self._waiting[0] is who
 
 
-class Commits:
+class CommitClock:
     """A logical clock that advances with every commit, and the time of each table's last write."""
 
     def __init__(self) -> None:
@@ -81,7 +80,7 @@ class Commits:
         self._tables: dict[Names, int] = {}
 
     @contextmanager
-    def moment(self) -> Generator[int]:
+    def hold_clock(self) -> Generator[int]:
         """Hold the clock, so that no commit comes between a snapshot and its time."""
         with self._order:
             yield self._now
@@ -100,12 +99,12 @@ class Commits:
     def is_changed(self, tables: Iterable[Names], *, since: int) -> bool:
         """Return whether one of `tables` was written after a moment."""
         with self._order:
-            return any(self._written(table) > since for table in tables)
+            return any(self._last_written(table) > since for table in tables)
 
     def version(self, table: Names) -> str:
         """Return a text that changes with every commit that wrote `table`, and with every start."""
         with self._order:
-            return f"{self._boot}-{self._written(table)}"
+            return f"{self._boot}-{self._last_written(table)}"
 
-    def _written(self, table: Names) -> int:
+    def _last_written(self, table: Names) -> int:
         return max(self._all, self._tables.get(table, 0))

@@ -5,55 +5,55 @@ The rules are those of PostgreSQL 16 (src/backend/utils/adt/acl.c), told per pri
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import (
     PUBLIC,
     SCHEMA_PRIVILEGES,
     TABLE_PRIVILEGES,
+    AclEntry,
     Allowance,
-    Entry,
+    Authority,
     Privilege,
 )
 from discreet.guard.access.reach import has_privs_of, is_superuser, reach
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.guard.access.authority import Authority
-
-Acl = tuple[Entry, ...]
+Acl = tuple[AclEntry, ...]
 
 # The owner needs no AGGREGATE: it costs a budget, and owners see every row.
-OWNED = tuple(privilege for privilege in TABLE_PRIVILEGES if privilege != Privilege.AGGREGATE)
+OWNER_PRIVILEGES = tuple(
+    privilege for privilege in TABLE_PRIVILEGES if privilege != Privilege.AGGREGATE
+)
 
 
 @dataclass(frozen=True)
-class Listed:
+class AccessControlList:
     """A list of rights where it stands: whose roles it names, and who owns what it is about."""
 
     authority: Authority
     owner: str
     entries: Acl
 
-    def with_entries(self, entries: Iterable[Entry]) -> Listed:
+    def with_entries(self, entries: Iterable[AclEntry]) -> AccessControlList:
         """Return the same place with other entries."""
         return replace(self, entries=tuple(entries))
 
 
 def table_default(owner: str) -> Acl:
     """Return the rights on a relation that nobody was granted anything on."""
-    return tuple(Entry(owner, owner, privilege) for privilege in OWNED)
+    return tuple(AclEntry(owner, owner, privilege) for privilege in OWNER_PRIVILEGES)
 
 
 def schema_default(owner: str) -> Acl:
     """Return the rights on a schema that nobody was granted anything on."""
-    return tuple(Entry(owner, owner, privilege) for privilege in SCHEMA_PRIVILEGES)
+    return tuple(AclEntry(owner, owner, privilege) for privilege in SCHEMA_PRIVILEGES)
 
 
-def holds(listed: Listed, role: str, privilege: Privilege) -> Entry | None:
+def find_privilege_entry(
+    listed: AccessControlList, role: str, privilege: Privilege
+) -> AclEntry | None:
     """Return the entry by which `role` has a privilege: its own, PUBLIC's or an inherited one."""
     entries = [entry for entry in listed.entries if entry.privilege == privilege]
     for entry in entries:
@@ -65,7 +65,7 @@ def holds(listed: Listed, role: str, privilege: Privilege) -> Entry | None:
     return None
 
 
-def may_grant(listed: Listed, role: str, privilege: Privilege) -> bool:
+def may_grant(listed: AccessControlList, role: str, privilege: Privilege) -> bool:
     """Whether `role` has the grant option, also by roles it inherits from; owners always do."""
     if has_privs_of(listed.authority, role, listed.owner):
         return True
@@ -79,7 +79,7 @@ def may_grant(listed: Listed, role: str, privilege: Privilege) -> bool:
 
 
 def _own_options(
-    listed: Listed, role: str, privileges: frozenset[Privilege]
+    listed: AccessControlList, role: str, privileges: frozenset[Privilege]
 ) -> frozenset[Privilege]:
     if role == listed.owner:
         return privileges
@@ -91,7 +91,7 @@ def _own_options(
 
 
 def best_grantor(
-    listed: Listed, role: str, privileges: frozenset[Privilege]
+    listed: AccessControlList, role: str, privileges: frozenset[Privilege]
 ) -> tuple[str, frozenset[Privilege]]:
     """Return in whose name `role` grants, and which of the privileges that role may grant.
 
@@ -110,7 +110,9 @@ def best_grantor(
     return best, options
 
 
-def added(listed: Listed, entry: Entry, *, budget: Allowance | None = None) -> Listed:
+def add_entry(
+    listed: AccessControlList, entry: AclEntry, *, budget: Allowance | None = None
+) -> AccessControlList:
     """Return the list with a right added, which may be there already.
 
     Raises:
@@ -118,10 +120,10 @@ def added(listed: Listed, entry: Entry, *, budget: Allowance | None = None) -> L
     """
     if entry.grantable:
         _refuse_circles(listed, entry)
-    out: list[Entry] = []
+    out: list[AclEntry] = []
     found = False
     for old in listed.entries:
-        if _same(old, entry):
+        if _is_same_entry(old, entry):
             found = True
             out.append(
                 replace(
@@ -135,33 +137,35 @@ def added(listed: Listed, entry: Entry, *, budget: Allowance | None = None) -> L
     return listed.with_entries(out)
 
 
-def removed(listed: Listed, entry: Entry, *, option_only: bool, cascade: bool) -> Listed:
+def remove_entry(
+    listed: AccessControlList, entry: AclEntry, *, option_only: bool, cascade: bool
+) -> AccessControlList:
     """Return the list without a right, or without its grant option, and what rested on it.
 
     Raises:
         StatementFailed: 2BP01, others have rights that rest on it, and `cascade` was not said.
     """
-    old = next((old for old in listed.entries if _same(old, entry)), None)
+    old = next((old for old in listed.entries if _is_same_entry(old, entry)), None)
     if old is None or (option_only and not old.grantable):
         return listed
     kept = (replace(old, grantable=False),) if option_only else ()
-    left: list[Entry] = []
+    left: list[AclEntry] = []
     for other in listed.entries:
         left.extend(kept if other is old else (other,))
     listed = listed.with_entries(left)
     return _without_dependents(listed, old, cascade=cascade) if old.grantable else listed
 
 
-def given_to(acl: Acl, *, old: str, new: str) -> Acl:
+def change_acl_owner(acl: Acl, *, old: str, new: str) -> Acl:
     """Return the list after a change of owner: what the old one gave or had is the new one's."""
-    merged: dict[tuple[str, str, Privilege], Entry] = {}
+    merged: dict[tuple[str, str, Privilege], AclEntry] = {}
     for entry in acl:
         grantee = new if entry.grantee == old else entry.grantee
         grantor = new if entry.grantor == old else entry.grantor
         key = (grantee, grantor, entry.privilege)
         there = merged.get(key)
-        budget = entry.budget if there is None else _larger(there.budget, entry.budget)
-        merged[key] = Entry(
+        budget = entry.budget if there is None else _larger_allowance(there.budget, entry.budget)
+        merged[key] = AclEntry(
             grantee,
             grantor,
             entry.privilege,
@@ -171,12 +175,12 @@ def given_to(acl: Acl, *, old: str, new: str) -> Acl:
     return tuple(merged.values())
 
 
-def _larger(one: Allowance | None, other: Allowance | None) -> Allowance | None:
+def _larger_allowance(one: Allowance | None, other: Allowance | None) -> Allowance | None:
     both = [budget for budget in (one, other) if budget is not None]
     return max(both, key=lambda budget: (budget.epsilon, budget.delta), default=None)
 
 
-def _same(one: Entry, other: Entry) -> bool:
+def _is_same_entry(one: AclEntry, other: AclEntry) -> bool:
     return (one.grantee, one.grantor, one.privilege) == (
         other.grantee,
         other.grantor,
@@ -184,7 +188,9 @@ def _same(one: Entry, other: Entry) -> bool:
     )
 
 
-def _without_dependents(listed: Listed, gone: Entry, *, cascade: bool) -> Listed:
+def _without_dependents(
+    listed: AccessControlList, gone: AclEntry, *, cascade: bool
+) -> AccessControlList:
     """Take what `gone.grantee` granted, unless it may still grant it; the owner always may."""
     if gone.grantee == listed.owner or may_grant(listed, gone.grantee, gone.privilege):
         return listed
@@ -203,16 +209,16 @@ def _without_dependents(listed: Listed, gone: Entry, *, cascade: bool) -> Listed
             raise StatementFailed(
                 "2BP01", "dependent privileges exist", hint="Use CASCADE to revoke them too."
             )
-        listed = removed(listed, dependent, option_only=False, cascade=True)
+        listed = remove_entry(listed, dependent, option_only=False, cascade=True)
 
 
-def _refuse_circles(listed: Listed, entry: Entry) -> None:
+def _refuse_circles(listed: AccessControlList, entry: AclEntry) -> None:
     """Refuse a grant option for somebody without whom the grantor would not have it either."""
     if entry.grantor == listed.owner:
         return
     without = listed
     for old in listed.entries:
         if old.grantee == entry.grantee and old.grantable and old.privilege == entry.privilege:
-            without = removed(without, old, option_only=False, cascade=True)
+            without = remove_entry(without, old, option_only=False, cascade=True)
     if not may_grant(without, entry.grantor, entry.privilege):
         raise StatementFailed("0LP01", "grant options cannot be granted back to your own grantor")

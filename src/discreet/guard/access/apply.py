@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import AccessDenied, Bug
 from discreet.guard.access import (
@@ -16,23 +16,24 @@ from discreet.guard.access import (
     roles,
     schemas,
 )
-from discreet.guard.access.authority import Privilege
-from discreet.guard.access.change import Change, Note
+from discreet.guard.access.authority import (
+    Authority,
+    Privilege,
+    RelationColumn,
+    RevokeScope,
+    Subject,
+)
+from discreet.guard.access.change import AuthorityChange, ChangeNotice
 from discreet.guard.statements import objects, rights
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.guard.access.authority import Authority, Column, RevokeScope, Subject
-    from discreet.guard.statements.statement import Statement
+from discreet.guard.statements.statement import Statement
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedStatement:
     """The authority after a statement, and what to tell whoever sent it."""
 
     authority: Authority
-    notices: tuple[Note, ...] = ()
+    notices: tuple[ChangeNotice, ...] = ()
 
 
 def apply(
@@ -41,9 +42,9 @@ def apply(
     subject: Subject,
     *,
     revoke_scope: RevokeScope = "owner",
-    columns: Sequence[Column] = (),
+    columns: Sequence[RelationColumn] = (),
     catalog: tuple[str, ...] = (),
-) -> Applied:
+) -> AppliedStatement:
     """Return the authority after a statement of `rights` or `objects`, or fail and change nothing.
 
     `columns` are those of the query of CREATE VIEW or CREATE TABLE AS. `catalog` is what the engine
@@ -54,27 +55,29 @@ def apply(
     """
     if subject.role not in authority.roles:
         raise AccessDenied("permission denied", reason=f"there is no role {subject.role}")
-    change = Change(authority, subject, revoke_scope)
+    change = AuthorityChange(authority, subject, revoke_scope)
     if isinstance(statement, objects.CreateTable):
         change = relations.create_table(change, statement, columns, catalog)
     elif isinstance(statement, objects.CreateView):
         change = relations.create_view(change, statement, columns)
     else:
-        change = _step(change, statement)
+        change = _dispatch_statement(change, statement)
     changed = change.authority
     if changed == authority:
-        return Applied(authority, change.notices)
+        return AppliedStatement(authority, change.notices)
     if changed.memberships != authority.memberships or changed.exclusions != authority.exclusions:
         exclusions.need_separation(changed)
-    change = _told_of_triggers(change, authority)
-    return Applied(replace(changed, version=authority.version + 1), change.notices)
+    change = _warn_of_lapsed_triggers(change, authority)
+    return AppliedStatement(replace(changed, version=authority.version + 1), change.notices)
 
 
-def _told_of_triggers(change: Change, before: Authority) -> Change:
+def _warn_of_lapsed_triggers(change: AuthorityChange, before: Authority) -> AuthorityChange:
     """Say which triggers this change takes the ground from: writes fail until they are dropped."""
-    now = attached.lapsed(change.authority)
-    for name, trigger in sorted(now.keys() - attached.lapsed(before).keys() if now else ()):
-        change = change.told(
+    now = attached.find_lapsed_triggers(change.authority)
+    for name, trigger in sorted(
+        now.keys() - attached.find_lapsed_triggers(before).keys() if now else ()
+    ):
+        change = change.with_notice(
             "WARNING",
             f'trigger "{trigger}" for table "{name[1]}" lost the rights it was attached with: '
             "what would fire it fails until the owner of the table drops it",
@@ -83,7 +86,7 @@ def _told_of_triggers(change: Change, before: Authority) -> Change:
     return change
 
 
-def _step(change: Change, statement: Statement) -> Change:
+def _dispatch_statement(change: AuthorityChange, statement: Statement) -> AuthorityChange:
     if isinstance(statement, objects.AlterOwner):
         if statement.schema is not None:
             return schemas.alter_schema_owner(change, statement.schema, statement.owner)
@@ -103,7 +106,7 @@ def is_applicable(statement: Statement) -> bool:
     )
 
 
-def _grant_system(change: Change, statement: rights.GrantSystem) -> Change:
+def _grant_system(change: AuthorityChange, statement: rights.GrantSystem) -> AuthorityChange:
     """The seed's GRANT CREATE USER | CREATE TABLE: the attribute and the right PostgreSQL has for it."""
     if statement.right == "create table":
         return grants.grant_in_schema(
@@ -115,7 +118,7 @@ def _grant_system(change: Change, statement: rights.GrantSystem) -> Change:
     return change
 
 
-_STEPS: dict[type[Statement], Callable[..., Change]] = {
+_STEPS: dict[type[Statement], Callable[..., AuthorityChange]] = {
     rights.CreateRole: roles.create_role,
     rights.AlterRole: roles.alter_role,
     rights.DropRole: roles.drop_role,
@@ -128,13 +131,13 @@ _STEPS: dict[type[Statement], Callable[..., Change]] = {
     rights.DropExclusion: exclusions.drop_exclusion,
     objects.CreateSchema: schemas.create_schema,
     objects.DropSchema: schemas.drop_schema,
-    objects.Drop: relations.drop,
+    objects.Drop: relations.drop_relation,
     objects.AlterRowSecurity: attached.alter_row_security,
     objects.CreatePolicy: attached.create_policy,
     objects.CreateMask: attached.create_mask,
     objects.CreateControl: attached.create_control,
     objects.CreateTrigger: attached.create_trigger,
     objects.DropAttached: attached.drop_attached,
-    objects.EncryptColumn: attached.encrypt_column,
-    objects.SecurityLabel: labels.security_label,
+    objects.EncryptColumn: attached.set_column_encryption,
+    objects.SecurityLabel: labels.apply_security_label,
 }

@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import PUBLIC, Privilege
+from discreet.guard.access.authority import (
+    PUBLIC,
+    Authority,
+    ColumnMask,
+    InferenceControl,
+    Name,
+    Privilege,
+    Relation,
+    RowPolicy,
+    Trigger,
+)
+from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.decide import Decision, owns, privilege_on
-from discreet.guard.access.dependents import named_in, parsed
+from discreet.guard.access.dependents import named_in, parse_stored_sql
 from discreet.guard.access.names import (
+    find_named_role,
     find_owned,
     find_relation,
-    find_role,
     need_owner,
     need_table,
 )
+from discreet.guard.statements.objects import (
+    AlterRowSecurity,
+    CreateControl,
+    CreateMask,
+    CreatePolicy,
+    CreateTrigger,
+    DropAttached,
+    EncryptColumn,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.guard.access.authority import (
-        Authority,
-        Control,
-        Mask,
-        Name,
-        Relation,
-        RowPolicy,
-        Trigger,
-    )
-    from discreet.guard.access.change import Change
-    from discreet.guard.statements.objects import (
-        AlterRowSecurity,
-        CreateControl,
-        CreateMask,
-        CreatePolicy,
-        CreateTrigger,
-        DropAttached,
-        EncryptColumn,
-    )
-
-    Attached = RowPolicy | Mask | Control | Trigger
+Attached = RowPolicy | ColumnMask | InferenceControl | Trigger
 
 
-def alter_row_security(change: Change, statement: AlterRowSecurity) -> Change:
+def alter_row_security(change: AuthorityChange, statement: AlterRowSecurity) -> AuthorityChange:
     """ALTER TABLE … ROW LEVEL SECURITY."""
     relation = find_owned(change.authority, change.role, statement.relation)
     need_table(relation)
@@ -55,11 +52,11 @@ def alter_row_security(change: Change, statement: AlterRowSecurity) -> Change:
     return change.with_relation(relation)
 
 
-def create_policy(change: Change, statement: CreatePolicy) -> Change:
+def create_policy(change: AuthorityChange, statement: CreatePolicy) -> AuthorityChange:
     """CREATE POLICY; only the owner."""
     relation = find_owned(change.authority, change.role, statement.relation)
     need_table(relation)
-    policy = replace(statement.policy, roles=_targets(change, statement.policy.roles))
+    policy = replace(statement.policy, roles=_resolve_roles(change, statement.policy.roles))
     if policy.command == "INSERT" and policy.using is not None:
         raise StatementFailed("42601", "only WITH CHECK expression allowed for INSERT")
     if policy.command in ("SELECT", "DELETE") and policy.check is not None:
@@ -68,26 +65,26 @@ def create_policy(change: Change, statement: CreatePolicy) -> Change:
     return change.with_relation(replace(relation, policies=(*relation.policies, policy)))
 
 
-def create_mask(change: Change, statement: CreateMask) -> Change:
+def create_mask(change: AuthorityChange, statement: CreateMask) -> AuthorityChange:
     """CREATE MASK; only the owner, and only of a table: a view shows what its query says."""
     relation = find_owned(change.authority, change.role, statement.relation)
     need_table(relation)
-    mask = replace(statement.mask, roles=_targets(change, statement.mask.roles))
+    mask = replace(statement.mask, roles=_resolve_roles(change, statement.mask.roles))
     _need_column(relation, mask.column)
     _need_free(relation.masks, mask.name, "mask", relation)
     return change.with_relation(replace(relation, masks=(*relation.masks, mask)))
 
 
-def create_control(change: Change, statement: CreateControl) -> Change:
+def create_control(change: AuthorityChange, statement: CreateControl) -> AuthorityChange:
     """CREATE CONTROL; only the owner."""
     relation = find_owned(change.authority, change.role, statement.relation)
     need_table(relation)
-    control = replace(statement.control, roles=_targets(change, statement.control.roles))
+    control = replace(statement.control, roles=_resolve_roles(change, statement.control.roles))
     _need_free(relation.controls, control.name, "control", relation)
     return change.with_relation(replace(relation, controls=(*relation.controls, control)))
 
 
-def create_trigger(change: Change, statement: CreateTrigger) -> Change:
+def create_trigger(change: AuthorityChange, statement: CreateTrigger) -> AuthorityChange:
     """CREATE TRIGGER; the owner, or who has TRIGGER and sees the whole table anyway.
 
     Whether a condition holds can be told from the outside. So nobody but the owner may ask other
@@ -117,12 +114,12 @@ def may_trigger(authority: Authority, role: str, relation: Relation, trigger: Tr
         if not decision:
             return decision
     hidden = relation.row_security or relation.masks or relation.multilevel
-    if hidden or named_in(parsed(trigger.condition)) - {relation.key}:
+    if hidden or named_in(parse_stored_sql(trigger.condition)) - {relation.key}:
         return Decision(False, f"only {relation.owner} may ask in a trigger what others do not see")
     return Decision(True, f"{role} has TRIGGER and sees all of {relation.name}")
 
 
-def lapsed(authority: Authority) -> dict[tuple[Name, str], str]:
+def find_lapsed_triggers(authority: Authority) -> dict[tuple[Name, str], str]:
     """Return the triggers whose makers could not attach them anymore, and why."""
     found: dict[tuple[Name, str], str] = {}
     for relation in authority.relations.values():
@@ -135,7 +132,7 @@ def lapsed(authority: Authority) -> dict[tuple[Name, str], str]:
     return found
 
 
-def drop_attached(change: Change, statement: DropAttached) -> Change:
+def drop_attached(change: AuthorityChange, statement: DropAttached) -> AuthorityChange:
     """DROP POLICY | MASK | CONTROL | TRIGGER name ON table; only the owner."""
     relation = find_relation(change.authority, change.role, statement.relation)
     need_owner(change.authority, change.role, relation)
@@ -149,7 +146,7 @@ def drop_attached(change: Change, statement: DropAttached) -> Change:
         text = f'{statement.kind} "{statement.name}" for table "{relation.name}" does not exist'
         if not statement.if_exists:
             raise StatementFailed("42704", text)
-        return change.told("NOTICE", f"{text}, skipping")
+        return change.with_notice("NOTICE", f"{text}, skipping")
     match statement.kind:
         case "policy":
             kept = tuple(one for one in relation.policies if one.name != statement.name)
@@ -166,7 +163,7 @@ def drop_attached(change: Change, statement: DropAttached) -> Change:
     return change.with_relation(relation)
 
 
-def encrypt_column(change: Change, statement: EncryptColumn) -> Change:
+def set_column_encryption(change: AuthorityChange, statement: EncryptColumn) -> AuthorityChange:
     """ALTER TABLE … ALTER COLUMN … SET ENCRYPTED WITH KEY k | DROP ENCRYPTED; only the owner."""
     relation = find_owned(change.authority, change.role, statement.relation)
     need_table(relation)
@@ -178,10 +175,10 @@ def encrypt_column(change: Change, statement: EncryptColumn) -> Change:
     return change.with_relation(replace(relation, columns=columns))
 
 
-def _targets(change: Change, names: tuple[str, ...]) -> tuple[str, ...]:
+def _resolve_roles(change: AuthorityChange, names: tuple[str, ...]) -> tuple[str, ...]:
     if PUBLIC in names:
         return (PUBLIC,)
-    return tuple(find_role(change.authority, change.subject, name).name for name in names)
+    return tuple(find_named_role(change.authority, change.subject, name).name for name in names)
 
 
 def _need_column(relation: Relation, name: str) -> None:

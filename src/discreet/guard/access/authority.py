@@ -6,13 +6,11 @@ who could see what at any time. Names are folded as PostgreSQL folds them, befor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from decimal import Decimal
+from typing import Literal, TypeAlias
 
 PUBLIC = ""  # the grantee that stands for everybody
 DEFAULT_SCHEMA = "public"
@@ -57,7 +55,7 @@ SCHEMA_PRIVILEGES = (Privilege.USAGE, Privilege.CREATE)
 
 
 @dataclass(frozen=True)
-class Role:
+class DatabaseRole:
     """A user or a group of users.
 
     A name can be changed, and given to somebody else; `identity` is neither. What is kept of a role
@@ -83,7 +81,7 @@ class Role:
 
 
 @dataclass(frozen=True)
-class Membership:
+class RoleMembership:
     """`member` is in `role` because `grantor` said so."""
 
     role: str
@@ -103,7 +101,7 @@ class Allowance:
 
 
 @dataclass(frozen=True)
-class Entry:
+class AclEntry:
     """One right in a list of rights: `grantee` has it from `grantor`."""
 
     grantee: str
@@ -114,14 +112,14 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Column:
+class RelationColumn:
     """A column of a relation; `type` is PostgreSQL's name, such as `numeric(10,2)`."""
 
     name: str
     type: str
     not_null: bool = False
     default: str | None = None  # SQL
-    acl: tuple[Entry, ...] = ()
+    acl: tuple[AclEntry, ...] = ()
     key: str | None = None  # the id of the key it is encrypted under
 
 
@@ -136,7 +134,7 @@ class ForeignKey:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckConstraint:
     """A condition that holds of every row."""
 
     condition: str  # SQL
@@ -159,7 +157,7 @@ class RowPolicy:
 
 
 @dataclass(frozen=True)
-class Mask:
+class ColumnMask:
     """What `roles` see instead of a column: an expression over the row."""
 
     name: str
@@ -169,7 +167,7 @@ class Mask:
 
 
 @dataclass(frozen=True)
-class Control:
+class InferenceControl:
     """Exact aggregates for `roles` that may not see rows, under the classic rules of inference control.
 
     A question is about at least `size` people and at most all but `size`; with `everybody`, also
@@ -224,17 +222,17 @@ class Relation:
     name: str
     kind: Kind
     owner: str
-    columns: tuple[Column, ...]
-    acl: tuple[Entry, ...] | None = None
+    columns: tuple[RelationColumn, ...]
+    acl: tuple[AclEntry, ...] | None = None
     primary_key: tuple[str, ...] = ()
     uniques: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[CheckConstraint, ...] = ()
     row_security: bool = False
     force_row_security: bool = False
     policies: tuple[RowPolicy, ...] = ()
-    masks: tuple[Mask, ...] = ()
-    controls: tuple[Control, ...] = ()
+    masks: tuple[ColumnMask, ...] = ()
+    controls: tuple[InferenceControl, ...] = ()
     triggers: tuple[Trigger, ...] = ()
     multilevel: bool = False
     query: str | None = None  # SQL, in PostgreSQL's dialect
@@ -248,18 +246,18 @@ class Relation:
         """What it is found by."""
         return self.schema, self.name
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> RelationColumn | None:
         """Return the column called `name`, or None."""
         return next((column for column in self.columns if column.name == name), None)
 
 
 @dataclass(frozen=True)
-class Schema:
+class DatabaseSchema:
     """A space of names."""
 
     name: str
     owner: str
-    acl: tuple[Entry, ...] | None = None
+    acl: tuple[AclEntry, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -278,15 +276,17 @@ class Authority:
     """
 
     version: int = 0
-    roles: Mapping[str, Role] = field(default_factory=dict[str, Role], hash=False)
-    memberships: tuple[Membership, ...] = ()
-    schemas: Mapping[str, Schema] = field(default_factory=dict[str, Schema], hash=False)
+    roles: Mapping[str, DatabaseRole] = field(default_factory=dict[str, DatabaseRole], hash=False)
+    memberships: tuple[RoleMembership, ...] = ()
+    schemas: Mapping[str, DatabaseSchema] = field(
+        default_factory=dict[str, DatabaseSchema], hash=False
+    )
     relations: Mapping[Name, Relation] = field(default_factory=dict[Name, Relation], hash=False)
     exclusions: tuple[Exclusion, ...] = ()
     lattice: str | None = None  # levels and compartments, as written
     retired: tuple[str, ...] = ()
 
-    def role_of(self, identity: str) -> Role | None:
+    def role_of(self, identity: str) -> DatabaseRole | None:
         """Return the role of an identity, whatever its name is now; None if it is gone."""
         return next((role for role in self.roles.values() if role.identity == identity), None)
 

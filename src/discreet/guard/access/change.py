@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.guard.access.authority import (
-        Authority,
-        Membership,
-        Relation,
-        RevokeScope,
-        Role,
-        Schema,
-        Subject,
-    )
+from discreet.guard.access.authority import (
+    Authority,
+    DatabaseRole,
+    DatabaseSchema,
+    Relation,
+    RevokeScope,
+    RoleMembership,
+    Subject,
+)
 
 
 @dataclass(frozen=True)
-class Note:
+class ChangeNotice:
     """A message beside the change, such as PostgreSQL's `no privileges were granted`."""
 
     severity: Literal["NOTICE", "WARNING"]
@@ -29,49 +27,51 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Change:
+class AuthorityChange:
     """An authority on its way; every step returns the next one."""
 
     authority: Authority
     subject: Subject
     scope: RevokeScope = "owner"
-    notices: tuple[Note, ...] = ()
+    notices: tuple[ChangeNotice, ...] = ()
 
     @property
     def role(self) -> str:
         """As whom the change is made."""
         return self.subject.role
 
-    def told(
+    def with_notice(
         self, severity: Literal["NOTICE", "WARNING"], message: str, sqlstate: str = "00000"
-    ) -> Change:
+    ) -> AuthorityChange:
         """Return the change with one more message."""
-        return replace(self, notices=(*self.notices, Note(severity, message, sqlstate)))
+        return replace(self, notices=(*self.notices, ChangeNotice(severity, message, sqlstate)))
 
-    def to(self, authority: Authority) -> Change:
+    def with_authority(self, authority: Authority) -> AuthorityChange:
         """Return the change with another authority."""
         return replace(self, authority=authority)
 
-    def with_role(self, role: Role) -> Change:
+    def with_role(self, role: DatabaseRole) -> AuthorityChange:
         """Return the change with a role added or replaced."""
-        return self.to(replace(self.authority, roles={**self.authority.roles, role.name: role}))
+        return self.with_authority(
+            replace(self.authority, roles={**self.authority.roles, role.name: role})
+        )
 
-    def with_memberships(self, memberships: Iterable[Membership]) -> Change:
+    def with_memberships(self, memberships: Iterable[RoleMembership]) -> AuthorityChange:
         """Return the change with other memberships."""
-        return self.to(replace(self.authority, memberships=tuple(memberships)))
+        return self.with_authority(replace(self.authority, memberships=tuple(memberships)))
 
-    def with_relation(self, relation: Relation) -> Change:
+    def with_relation(self, relation: Relation) -> AuthorityChange:
         """Return the change with a relation added or replaced."""
         relations = {**self.authority.relations, relation.key: relation}
-        return self.to(replace(self.authority, relations=relations))
+        return self.with_authority(replace(self.authority, relations=relations))
 
-    def with_schema(self, schema: Schema) -> Change:
+    def with_schema(self, schema: DatabaseSchema) -> AuthorityChange:
         """Return the change with a schema added or replaced."""
         schemas = {**self.authority.schemas, schema.name: schema}
-        return self.to(replace(self.authority, schemas=schemas))
+        return self.with_authority(replace(self.authority, schemas=schemas))
 
-    def without_relations(self, keys: Iterable[tuple[str, str]]) -> Change:
+    def without_relations(self, keys: Iterable[tuple[str, str]]) -> AuthorityChange:
         """Return the change without some relations."""
         gone = set(keys)
         relations = {k: v for k, v in self.authority.relations.items() if k not in gone}
-        return self.to(replace(self.authority, relations=relations))
+        return self.with_authority(replace(self.authority, relations=relations))

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from discreet.guard.access.acl import Acl, Listed, holds, schema_default, table_default
-from discreet.guard.access.authority import OFFICER, PUBLIC, Entry, Privilege, Schema
+from discreet.guard.access.acl import (
+    AccessControlList,
+    Acl,
+    find_privilege_entry,
+    schema_default,
+    table_default,
+)
+from discreet.guard.access.authority import (
+    OFFICER,
+    PUBLIC,
+    AclEntry,
+    Allowance,
+    Authority,
+    DatabaseSchema,
+    Privilege,
+    Relation,
+    RelationColumn,
+)
 from discreet.guard.access.reach import (
     bootstrap,
     can_set,
@@ -15,11 +31,6 @@ from discreet.guard.access.reach import (
     is_superuser,
     reach,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.guard.access.authority import Allowance, Authority, Column, Relation
 
 __all__ = [
     "Decision",
@@ -55,21 +66,23 @@ class Decision:
         return self.allowed
 
 
-def relation_acl(authority: Authority, relation: Relation) -> Listed:
+def relation_acl(authority: Authority, relation: Relation) -> AccessControlList:
     """Return the rights on a relation, those of its owner written out."""
     entries = table_default(relation.owner) if relation.acl is None else relation.acl
-    return Listed(authority, relation.owner, entries)
+    return AccessControlList(authority, relation.owner, entries)
 
 
-def column_acl(authority: Authority, relation: Relation, column: Column) -> Listed:
+def column_acl(
+    authority: Authority, relation: Relation, column: RelationColumn
+) -> AccessControlList:
     """Return the rights on one column alone."""
-    return Listed(authority, relation.owner, column.acl)
+    return AccessControlList(authority, relation.owner, column.acl)
 
 
-def schema_acl(authority: Authority, schema: Schema) -> Listed:
+def schema_acl(authority: Authority, schema: DatabaseSchema) -> AccessControlList:
     """Return the rights on a schema, those of its owner written out."""
     entries: Acl = schema_default(schema.owner) if schema.acl is None else schema.acl
-    return Listed(authority, schema.owner, entries)
+    return AccessControlList(authority, schema.owner, entries)
 
 
 def is_officer(authority: Authority, role: str) -> bool:
@@ -77,12 +90,12 @@ def is_officer(authority: Authority, role: str) -> bool:
     return OFFICER in authority.roles and has_privs_of(authority, role, OFFICER)
 
 
-def owns(authority: Authority, role: str, thing: Relation | Schema) -> bool:
+def owns(authority: Authority, role: str, thing: Relation | DatabaseSchema) -> bool:
     """Whether `role` has the rights of the owner of a relation or schema."""
     return has_privs_of(authority, role, thing.owner)
 
 
-def _because(role: str, entry: Entry, what: str) -> str:
+def _explain_grant(role: str, entry: AclEntry, what: str) -> str:
     whom = "everybody" if entry.grantee == PUBLIC else entry.grantee
     via = "" if entry.grantee in (PUBLIC, role) else f", of which {role} is a member"
     if entry.grantor == entry.grantee:
@@ -99,9 +112,9 @@ def privilege_on(
 ) -> Decision:
     """Decide about a privilege on a relation, or on one column of it, and say by which right.
 
-    >>> from discreet.guard.access.authority import Authority, Relation, Role
+    >>> from discreet.guard.access.authority import Authority, Relation, DatabaseRole
     >>> t = Relation("public", "t", "table", "ann", ())
-    >>> authority = Authority(roles={"ann": Role("ann"), "bob": Role("bob")})
+    >>> authority = Authority(roles={"ann": DatabaseRole("ann"), "bob": DatabaseRole("bob")})
     >>> privilege_on(authority, "ann", t, Privilege.SELECT).reason
     'ann owns t'
     >>> privilege_on(authority, "bob", t, Privilege.SELECT).reason
@@ -111,17 +124,17 @@ def privilege_on(
         return Decision(False, f"there is no role {role}")
     if is_superuser(authority, role):
         return Decision(True, f"{role} is a superuser")
-    entry = holds(relation_acl(authority, relation), role, privilege)
+    entry = find_privilege_entry(relation_acl(authority, relation), role, privilege)
     if entry is not None:
-        return Decision(True, _because(role, entry, relation.name))
+        return Decision(True, _explain_grant(role, entry, relation.name))
     if column is None:
         return Decision(False, f"{role} has no {privilege} on {relation.name}")
     found = relation.column(column)
     what = f"{relation.name}.{column}"
     if found is not None:
-        entry = holds(column_acl(authority, relation, found), role, privilege)
+        entry = find_privilege_entry(column_acl(authority, relation, found), role, privilege)
         if entry is not None:
-            return Decision(True, _because(role, entry, what))
+            return Decision(True, _explain_grant(role, entry, what))
     return Decision(False, f"{role} has no {privilege} on {what}")
 
 
@@ -176,7 +189,7 @@ def schema_privilege(
         return Decision(False, f"{role} has no {privilege} on schema {schema}")
     if is_superuser(authority, role):
         return Decision(True, f"{role} is a superuser")
-    entry = holds(schema_acl(authority, found), role, privilege)
+    entry = find_privilege_entry(schema_acl(authority, found), role, privilege)
     if entry is None:
         return Decision(False, f"{role} has no {privilege} on schema {schema}")
-    return Decision(True, _because(role, entry, f"schema {schema}"))
+    return Decision(True, _explain_grant(role, entry, f"schema {schema}"))

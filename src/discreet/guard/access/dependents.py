@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import DEFAULT_SCHEMA
+from discreet.guard.access.authority import DEFAULT_SCHEMA, Authority, Name, Relation
+from discreet.guard.access.change import AuthorityChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from sqlglot import exp
-
-    from discreet.guard.access.authority import Authority, Name, Relation
-    from discreet.guard.access.change import Change
 
 
 def named_in(tree: exp.Expr) -> set[Name]:
@@ -48,15 +45,15 @@ def _is_defined(table: exp.Table) -> bool:
         node = node.parent
         with_ = None if node is None else node.args.get("with_")
         if not isinstance(with_, exp.With) or with_ is inside:
-            if isinstance(node, exp.With) and _defines(node, table.name, before=inside):
+            if isinstance(node, exp.With) and _defines_name(node, table.name, before=inside):
                 return True
             continue
-        if _defines(with_, table.name, before=None):
+        if _defines_name(with_, table.name, before=None):
             return True
     return False
 
 
-def _defines(with_: exp.With, name: str, *, before: exp.Expr | None) -> bool:
+def _defines_name(with_: exp.With, name: str, *, before: exp.Expr | None) -> bool:
     """Whether one of the queries of WITH has a name; those after `before` are not known to it yet."""
     for query in with_.expressions:
         if query is before and not with_.args.get("recursive"):
@@ -66,17 +63,17 @@ def _defines(with_: exp.With, name: str, *, before: exp.Expr | None) -> bool:
     return False
 
 
-def parsed(text: str) -> exp.Expr:
+def parse_stored_sql(text: str) -> exp.Expr:
     """Return the tree of SQL that the authority holds."""
     from sqlglot import parse_one
     from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
-    from discreet.guard.statements.dialect import Served
+    from discreet.guard.statements.dialect import ClientPostgres
 
-    return normalize_identifiers(parse_one(text, dialect=Served), dialect="postgres")
+    return normalize_identifiers(parse_one(text, dialect=ClientPostgres), dialect="postgres")
 
 
-def _rules(relation: Relation) -> list[tuple[str, str]]:
+def _attached_rules(relation: Relation) -> list[tuple[str, str]]:
     """Return what is attached to a relation, in words, and its SQL."""
     rules = [
         (f"policy {policy.name} on {relation.name}", text)
@@ -98,11 +95,13 @@ def _views_of(authority: Authority, gone: set[Name]) -> list[Relation]:
         if relation.key not in gone
         and relation.query is not None
         and relation.kind != "table"
-        and named_in(parsed(relation.query)) & gone
+        and named_in(parse_stored_sql(relation.query)) & gone
     ]
 
 
-def dropped(change: Change, keys: Sequence[Name], *, cascade: bool, what: str) -> Change:
+def drop_with_dependents(
+    change: AuthorityChange, keys: Sequence[Name], *, cascade: bool, what: str
+) -> AuthorityChange:
     """Return the change without some relations and, when `cascade`, what depends on them.
 
     Policies, masks and triggers of other relations that ask a dropped one are never dropped along:
@@ -114,33 +113,37 @@ def dropped(change: Change, keys: Sequence[Name], *, cascade: bool, what: str) -
     authority, gone = change.authority, set(keys)
     while views := _views_of(authority, gone):
         if not cascade:
-            raise _depends(what, f"view {views[0].name} depends on {what}")
+            raise _dependents_failure(what, f"view {views[0].name} depends on {what}")
         for view in views:
-            change = change.told("NOTICE", f"drop cascades to view {view.name}")
+            change = change.with_notice("NOTICE", f"drop cascades to view {view.name}")
         gone |= {view.key for view in views}
     left = [relation for relation in authority.relations.values() if relation.key not in gone]
     for relation in left:
-        for rule, text in _rules(relation):
-            if named_in(parsed(text)) & gone:
-                raise _depends(what, f"{rule} depends on {what}")
+        for rule, text in _attached_rules(relation):
+            if named_in(parse_stored_sql(text)) & gone:
+                raise _dependents_failure(what, f"{rule} depends on {what}")
     change = _without_keys(change, left, gone, cascade=cascade, what=what)
     return change.without_relations(gone)
 
 
 def _without_keys(
-    change: Change, left: Iterable[Relation], gone: set[Name], *, cascade: bool, what: str
-) -> Change:
+    change: AuthorityChange, left: Iterable[Relation], gone: set[Name], *, cascade: bool, what: str
+) -> AuthorityChange:
     for relation in left:
         kept = tuple(key for key in relation.foreign_keys if key.target not in gone)
         if len(kept) < len(relation.foreign_keys):
             if not cascade:
-                raise _depends(what, f"a foreign key of {relation.name} depends on {what}")
-            change = change.told("NOTICE", f"drop cascades to a foreign key of {relation.name}")
+                raise _dependents_failure(
+                    what, f"a foreign key of {relation.name} depends on {what}"
+                )
+            change = change.with_notice(
+                "NOTICE", f"drop cascades to a foreign key of {relation.name}"
+            )
             change = change.with_relation(replace(relation, foreign_keys=kept))
     return change
 
 
-def _depends(what: str, detail: str) -> StatementFailed:
+def _dependents_failure(what: str, detail: str) -> StatementFailed:
     return StatementFailed(
         "2BP01",
         f"cannot drop {what} because other objects depend on it",
@@ -160,5 +163,5 @@ def reads_of(authority: Authority, names: Iterable[Name]) -> set[Name]:
         found.add(key)
         relation = authority.relations.get(key)
         if relation is not None and relation.kind != "table" and relation.query is not None:
-            queue.extend(named_in(parsed(relation.query)))
+            queue.extend(named_in(parse_stored_sql(relation.query)))
     return found

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import Exclusion
+from discreet.guard.access.authority import Authority, Exclusion
+from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.decide import is_officer
-from discreet.guard.access.names import find_role
+from discreet.guard.access.names import find_named_role
 from discreet.guard.access.reach import is_superuser, reach
-
-if TYPE_CHECKING:
-    from discreet.guard.access.authority import Authority
-    from discreet.guard.access.change import Change
-    from discreet.guard.statements.rights import CreateExclusion, DropExclusion
+from discreet.guard.statements.rights import CreateExclusion, DropExclusion
 
 
-def need_officer(change: Change, what: str) -> None:
+def need_officer(change: AuthorityChange, what: str) -> None:
     """Refuse whoever is neither superuser nor security officer."""
     if not is_superuser(change.authority, change.role) and not is_officer(
         change.authority, change.role
@@ -28,27 +24,27 @@ def need_officer(change: Change, what: str) -> None:
         )
 
 
-def create_exclusion(change: Change, statement: CreateExclusion) -> Change:
+def create_exclusion(change: AuthorityChange, statement: CreateExclusion) -> AuthorityChange:
     """CREATE EXCLUSION name ON ROLES (a, b)."""
     need_officer(change, "create exclusion")
     if any(one.name == statement.name for one in change.authority.exclusions):
         raise StatementFailed("42710", f'exclusion "{statement.name}" already exists')
     roles = tuple(
-        find_role(change.authority, change.subject, name).name for name in statement.roles
+        find_named_role(change.authority, change.subject, name).name for name in statement.roles
     )
     if len(set(roles)) < max(2, len(roles)):
         raise StatementFailed("42601", "an exclusion needs at least two different roles")
     exclusions = (*change.authority.exclusions, Exclusion(statement.name, roles))
-    return change.to(replace(change.authority, exclusions=exclusions))
+    return change.with_authority(replace(change.authority, exclusions=exclusions))
 
 
-def drop_exclusion(change: Change, statement: DropExclusion) -> Change:
+def drop_exclusion(change: AuthorityChange, statement: DropExclusion) -> AuthorityChange:
     """DROP EXCLUSION name."""
     need_officer(change, "drop exclusion")
     left = tuple(one for one in change.authority.exclusions if one.name != statement.name)
     if len(left) == len(change.authority.exclusions):
         raise StatementFailed("42704", f'exclusion "{statement.name}" does not exist')
-    return change.to(replace(change.authority, exclusions=left))
+    return change.with_authority(replace(change.authority, exclusions=left))
 
 
 def need_separation(authority: Authority) -> None:

@@ -7,19 +7,19 @@ granted themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.acl import (
-    OWNED,
+    OWNER_PRIVILEGES,
+    AccessControlList,
     Acl,
-    Listed,
-    added,
+    add_entry,
     best_grantor,
-    holds,
+    find_privilege_entry,
     may_grant,
-    removed,
+    remove_entry,
 )
 from discreet.guard.access.authority import (
     COLUMN_PRIVILEGES,
@@ -27,31 +27,28 @@ from discreet.guard.access.authority import (
     PUBLIC,
     SCHEMA_PRIVILEGES,
     TABLE_PRIVILEGES,
-    Entry,
+    AclEntry,
+    Allowance,
+    DatabaseSchema,
     Privilege,
-    Schema,
+    Relation,
 )
+from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.decide import (
     column_acl,
     relation_acl,
     schema_acl,
     schema_privilege,
 )
-from discreet.guard.access.names import find_relation, find_role, find_schema
-from discreet.guard.access.orphans import without_orphans
+from discreet.guard.access.names import find_named_role, find_named_schema, find_relation
+from discreet.guard.access.orphans import remove_orphaned_rights
 from discreet.guard.statements.rights import Grant, Revoke
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from discreet.guard.access.authority import Allowance, Relation
-    from discreet.guard.access.change import Change
 
 _AGGREGATE = frozenset({Privilege.AGGREGATE})
 
 
 @dataclass(frozen=True)
-class _Order:
+class _GrantAction:
     """What a GRANT or REVOKE does to each list of rights it concerns."""
 
     grantees: tuple[str, ...]
@@ -61,40 +58,42 @@ class _Order:
     budget: Allowance | None = None
 
 
-def grant(change: Change, statement: Grant) -> Change:
+def grant(change: AuthorityChange, statement: Grant) -> AuthorityChange:
     """GRANT rights ON … TO grantees."""
     _check_budget(statement)
-    order = _Order((), is_grant=True, option=statement.grant_option, budget=statement.budget)
+    order = _GrantAction((), is_grant=True, option=statement.grant_option, budget=statement.budget)
     return _on_all(change, statement, order)
 
 
-def revoke(change: Change, statement: Revoke) -> Change:
+def revoke(change: AuthorityChange, statement: Revoke) -> AuthorityChange:
     """REVOKE rights ON … FROM grantees."""
-    order = _Order((), is_grant=False, option=statement.option_only, cascade=statement.cascade)
+    order = _GrantAction(
+        (), is_grant=False, option=statement.option_only, cascade=statement.cascade
+    )
     return _on_all(change, statement, order)
 
 
 def grant_in_schema(
-    change: Change, privilege: Privilege, grantees: Sequence[str], *, is_grant: bool
-) -> Change:
+    change: AuthorityChange, privilege: Privilege, grantees: Sequence[str], *, is_grant: bool
+) -> AuthorityChange:
     """Grant or revoke one right on the default schema: the seed's GRANT CREATE TABLE."""
-    names = tuple(find_role(change.authority, change.subject, name).name for name in grantees)
-    order = _Order(names, is_grant=is_grant, option=False)
-    schema = find_schema(change.authority, DEFAULT_SCHEMA)
+    names = tuple(find_named_role(change.authority, change.subject, name).name for name in grantees)
+    order = _GrantAction(names, is_grant=is_grant, option=False)
+    schema = find_named_schema(change.authority, DEFAULT_SCHEMA)
     return _on_schema(change, schema, frozenset({privilege}), order, said_all=False)
 
 
-def _need_own_name(change: Change, statement: Grant | Revoke) -> None:
+def _need_own_name(change: AuthorityChange, statement: Grant | Revoke) -> None:
     """Refuse GRANTED BY anybody else; rights on objects are granted in a name that is found."""
     if statement.grantor is not None:
-        grantor = find_role(change.authority, change.subject, statement.grantor).name
+        grantor = find_named_role(change.authority, change.subject, statement.grantor).name
         if grantor != change.role:
             raise StatementFailed("0A000", "grantor must be current user")
 
 
-def _grantees(change: Change, statement: Grant | Revoke) -> tuple[str, ...]:
+def _resolve_grantees(change: AuthorityChange, statement: Grant | Revoke) -> tuple[str, ...]:
     return tuple(
-        PUBLIC if name == PUBLIC else find_role(change.authority, change.subject, name).name
+        PUBLIC if name == PUBLIC else find_named_role(change.authority, change.subject, name).name
         for name in statement.grantees
     )
 
@@ -117,18 +116,20 @@ def _check_budget(statement: Grant) -> None:
         raise StatementFailed("0LP01", "only AGGREGATE has a budget")
 
 
-def _on_all(change: Change, statement: Grant | Revoke, order: _Order) -> Change:
+def _on_all(
+    change: AuthorityChange, statement: Grant | Revoke, order: _GrantAction
+) -> AuthorityChange:
     _need_own_name(change, statement)
     if statement.schemas and not statement.all_in_schema:
-        schemas = [find_schema(change.authority, name) for name in statement.schemas]
-        order = replace(order, grantees=_grantees(change, statement))
+        schemas = [find_named_schema(change.authority, name) for name in statement.schemas]
+        order = replace(order, grantees=_resolve_grantees(change, statement))
         wanted, said_all = _whole_privileges(statement, SCHEMA_PRIVILEGES, "schema")
         for schema in schemas:
             current = change.authority.schemas[schema.name]
             change = _on_schema(change, current, wanted, order, said_all=said_all)
         return change
-    keys = [relation.key for relation in _relations(change, statement)]
-    order = replace(order, grantees=_grantees(change, statement))
+    keys = [relation.key for relation in _find_relations(change, statement)]
+    order = replace(order, grantees=_resolve_grantees(change, statement))
     wanted, said_all = _whole_privileges(statement, TABLE_PRIVILEGES, "relation")
     for key in keys:
         relation = change.authority.relations[key]
@@ -136,12 +137,12 @@ def _on_all(change: Change, statement: Grant | Revoke, order: _Order) -> Change:
     return change
 
 
-def _relations(change: Change, statement: Grant | Revoke) -> Iterable[Relation]:
+def _find_relations(change: AuthorityChange, statement: Grant | Revoke) -> Iterable[Relation]:
     authority = change.authority
     if not statement.all_in_schema:
         return [find_relation(authority, change.role, name) for name in statement.relations]
     for name in statement.schemas:
-        find_schema(authority, name)
+        find_named_schema(authority, name)
         decision = schema_privilege(authority, change.role, name, Privilege.USAGE)
         if not decision:
             raise AccessDenied(f"permission denied for schema {name}", reason=decision.reason)
@@ -203,39 +204,45 @@ def _need_columns(relation: Relation, names: Iterable[str]) -> None:
 
 
 def _on_relation(
-    change: Change,
+    change: AuthorityChange,
     relation: Relation,
     statement: Grant | Revoke,
-    order: _Order,
+    order: _GrantAction,
     whole: tuple[frozenset[Privilege], bool],
-) -> Change:
+) -> AuthorityChange:
     wanted, said_all = whole
     untouched = relation
     before = relation_acl(change.authority, relation)
     after = before
     about = f'"{relation.name}"'
     if wanted - _AGGREGATE:
-        change, allowed, grantor = _restricted(
+        change, allowed, grantor = _restrict_privileges(
             change,
             before,
             wanted - _AGGREGATE,
             order,
             said_all=said_all,
             about=about,
-            denied=(OWNED, f"permission denied for {_kind(relation)} {relation.name}"),
+            denied=(
+                OWNER_PRIVILEGES,
+                f"permission denied for {_object_kind(relation)} {relation.name}",
+            ),
         )
-        after = _applied(change, after, allowed, grantor, order)
+        after = _apply_privileges(change, after, allowed, grantor, order)
     if wanted & _AGGREGATE:
-        change, allowed, grantor = _restricted(
+        change, allowed, grantor = _restrict_privileges(
             change,
             before,
             _AGGREGATE,
             order,
             said_all=said_all,
             about=about,
-            denied=(TABLE_PRIVILEGES, f"permission denied for {_kind(relation)} {relation.name}"),
+            denied=(
+                TABLE_PRIVILEGES,
+                f"permission denied for {_object_kind(relation)} {relation.name}",
+            ),
         )
-        after = _applied(change, after, allowed, grantor, order)
+        after = _apply_privileges(change, after, allowed, grantor, order)
     if wanted:
         relation = replace(relation, acl=after.entries)
     columns = _column_privileges(relation, statement, wanted)
@@ -247,12 +254,17 @@ def _on_relation(
                 change, relation, name, frozenset(privileges), before, order
             )
     if not order.is_grant and change.scope == "owner":
-        relation = without_orphans(change.authority, untouched, relation, cascade=order.cascade)
+        relation = remove_orphaned_rights(
+            change.authority, untouched, relation, cascade=order.cascade
+        )
     return change.with_relation(relation)
 
 
 def _need_right_beyond_columns(
-    change: Change, relation: Relation, table: Listed, wanted: frozenset[Privilege]
+    change: AuthorityChange,
+    relation: Relation,
+    table: AccessControlList,
+    wanted: frozenset[Privilege],
 ) -> None:
     """Refuse REVOKE on a table to those who have rights on single columns of it only.
 
@@ -267,29 +279,32 @@ def _need_right_beyond_columns(
         )
 
 
-def _has_any(listed: Listed, role: str, privileges: Sequence[Privilege]) -> bool:
-    return any(may_grant(listed, role, one) or holds(listed, role, one) for one in privileges)
+def _has_any(listed: AccessControlList, role: str, privileges: Sequence[Privilege]) -> bool:
+    return any(
+        may_grant(listed, role, one) or find_privilege_entry(listed, role, one)
+        for one in privileges
+    )
 
 
-def _kind(relation: Relation) -> str:
+def _object_kind(relation: Relation) -> str:
     return "table" if relation.kind == "table" else "view"
 
 
 def _on_column(
-    change: Change,
+    change: AuthorityChange,
     relation: Relation,
     name: str,
     privileges: frozenset[Privilege],
-    table: Listed,
-    order: _Order,
-) -> tuple[Change, Relation]:
+    table: AccessControlList,
+    order: _GrantAction,
+) -> tuple[AuthorityChange, Relation]:
     column = relation.column(name)
     if column is None:
         return change, relation
     own = column_acl(change.authority, relation, column)
     # Who may grant on the table may grant on its columns.
     both = own.with_entries((*table.entries, *own.entries))
-    change, allowed, grantor = _restricted(
+    change, allowed, grantor = _restrict_privileges(
         change,
         both,
         privileges,
@@ -301,21 +316,21 @@ def _on_column(
             f'permission denied for column "{name}" of relation "{relation.name}"',
         ),
     )
-    acl = _applied(change, own, allowed, grantor, order).entries
+    acl = _apply_privileges(change, own, allowed, grantor, order).entries
     columns = tuple(replace(c, acl=acl) if c.name == name else c for c in relation.columns)
     return change, replace(relation, columns=columns)
 
 
 def _on_schema(
-    change: Change,
-    schema: Schema,
+    change: AuthorityChange,
+    schema: DatabaseSchema,
     wanted: frozenset[Privilege],
-    order: _Order,
+    order: _GrantAction,
     *,
     said_all: bool,
-) -> Change:
+) -> AuthorityChange:
     before = schema_acl(change.authority, schema)
-    change, allowed, grantor = _restricted(
+    change, allowed, grantor = _restrict_privileges(
         change,
         before,
         wanted,
@@ -324,65 +339,67 @@ def _on_schema(
         about=f'"{schema.name}"',
         denied=(SCHEMA_PRIVILEGES, f"permission denied for schema {schema.name}"),
     )
-    acl: Acl = _applied(change, before, allowed, grantor, order).entries
+    acl: Acl = _apply_privileges(change, before, allowed, grantor, order).entries
     return change.with_schema(replace(schema, acl=acl))
 
 
-def _restricted(
-    change: Change,
-    listed: Listed,
+def _restrict_privileges(
+    change: AuthorityChange,
+    listed: AccessControlList,
     wanted: frozenset[Privilege],
-    order: _Order,
+    order: _GrantAction,
     *,
     said_all: bool,
     about: str,
     denied: tuple[Sequence[Privilege], str],
-) -> tuple[Change, frozenset[Privilege], str]:
+) -> tuple[AuthorityChange, frozenset[Privilege], str]:
     """Return what of the wanted may be granted or revoked, in whose name, and what to tell.
 
     Whoever has no right at all on the object is refused; whoever has some is told that nothing
     was done.
     """
     grantor, allowed = best_grantor(listed, change.role, wanted)
-    if not allowed and not said_all_quietly(wanted, said_all=said_all):
+    if not allowed and not is_implied_aggregate(wanted, said_all=said_all):
         every, text = denied
         if not _has_any(listed, grantor, every):
             raise AccessDenied(text, reason=f"{change.role} has no right on {about}")
     done = "were granted" if order.is_grant else "could be revoked"
     sqlstate = "01007" if order.is_grant else "01006"
-    if not allowed and not said_all_quietly(wanted, said_all=said_all):
-        change = change.told("WARNING", f"no privileges {done} for {about}", sqlstate)
+    if not allowed and not is_implied_aggregate(wanted, said_all=said_all):
+        change = change.with_notice("WARNING", f"no privileges {done} for {about}", sqlstate)
     elif allowed and allowed != wanted and not said_all:
-        change = change.told("WARNING", f"not all privileges {done} for {about}", sqlstate)
+        change = change.with_notice("WARNING", f"not all privileges {done} for {about}", sqlstate)
     return change, allowed, grantor
 
 
-def said_all_quietly(wanted: frozenset[Privilege], *, said_all: bool) -> bool:
+def is_implied_aggregate(wanted: frozenset[Privilege], *, said_all: bool) -> bool:
     """Whether AGGREGATE came along with REVOKE ALL: nobody needs to hear of that."""
     return said_all and wanted == _AGGREGATE
 
 
-def _applied(
-    change: Change,
-    listed: Listed,
+def _apply_privileges(
+    change: AuthorityChange,
+    listed: AccessControlList,
     privileges: frozenset[Privilege],
     grantor: str,
-    order: _Order,
-) -> Listed:
+    order: _GrantAction,
+) -> AccessControlList:
     if order.is_grant and order.option and PUBLIC in order.grantees:
         raise StatementFailed("0LP01", "grant options can only be granted to roles")
     for grantee in order.grantees:
         for privilege in sorted(privileges):
-            entry = Entry(grantee, grantor, privilege, grantable=order.is_grant and order.option)
+            entry = AclEntry(grantee, grantor, privilege, grantable=order.is_grant and order.option)
             if order.is_grant:
                 budget = order.budget if privilege == Privilege.AGGREGATE else None
-                listed = added(listed, entry, budget=budget)
+                listed = add_entry(listed, entry, budget=budget)
             else:
-                listed = _taken(change, listed, entry, order)
+                listed = _revoke_entry(change, listed, entry, order)
     return listed
 
 
-def _taken(change: Change, listed: Listed, entry: Entry, order: _Order) -> Listed:
+def _revoke_entry(
+    change: AuthorityChange, listed: AccessControlList, entry: AclEntry, order: _GrantAction
+) -> AccessControlList:
     grantors = [entry.grantor]
     if change.scope == "owner" and entry.grantor == listed.owner:
         grantors += [
@@ -392,7 +409,7 @@ def _taken(change: Change, listed: Listed, entry: Entry, order: _Order) -> Liste
             and other.grantor != entry.grantor
         ]
     for grantor in grantors:
-        listed = removed(
+        listed = remove_entry(
             listed, replace(entry, grantor=grantor), option_only=order.option, cascade=order.cascade
         )
     return listed

@@ -6,11 +6,11 @@ from discreet.guard.access.authority import (
     DEFAULT_SCHEMA,
     OFFICER,
     PUBLIC,
+    AclEntry,
     Authority,
-    Entry,
+    DatabaseRole,
+    DatabaseSchema,
     Privilege,
-    Role,
-    Schema,
 )
 
 
@@ -20,13 +20,15 @@ def initial_authority(admin: str) -> Authority:
     >>> sorted(initial_authority("ann").roles)
     ['ann', 'security_officer']
     """
-    first = Role(admin, superuser=True, createrole=True, createdb=True, login=True, bypassrls=True)
+    first = DatabaseRole(
+        admin, superuser=True, createrole=True, createdb=True, login=True, bypassrls=True
+    )
     acl = (
-        Entry(admin, admin, Privilege.USAGE),
-        Entry(admin, admin, Privilege.CREATE),
-        Entry(PUBLIC, admin, Privilege.USAGE),
+        AclEntry(admin, admin, Privilege.USAGE),
+        AclEntry(admin, admin, Privilege.CREATE),
+        AclEntry(PUBLIC, admin, Privilege.USAGE),
     )
     return Authority(
-        roles={admin: first, OFFICER: Role(OFFICER)},
-        schemas={DEFAULT_SCHEMA: Schema(DEFAULT_SCHEMA, admin, acl)},
+        roles={admin: first, OFFICER: DatabaseRole(OFFICER)},
+        schemas={DEFAULT_SCHEMA: DatabaseSchema(DEFAULT_SCHEMA, admin, acl)},
     )

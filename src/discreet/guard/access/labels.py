@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
+from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.exclusions import need_officer
-from discreet.guard.access.names import find_relation, find_role, need_table
-
-if TYPE_CHECKING:
-    from discreet.guard.access.change import Change
-    from discreet.guard.statements.objects import SecurityLabel
+from discreet.guard.access.names import find_named_role, find_relation, need_table
+from discreet.guard.statements.objects import SecurityLabel
 
 
-def security_label(change: Change, statement: SecurityLabel) -> Change:
+def apply_security_label(change: AuthorityChange, statement: SecurityLabel) -> AuthorityChange:
     """SECURITY LABEL; only superusers and security officers. What a label means is not known here."""
     need_officer(change, "set security labels")
     if statement.kind == "database":
-        return change.to(replace(change.authority, lattice=statement.label))
+        return change.with_authority(replace(change.authority, lattice=statement.label))
     if statement.role is not None:
-        role = find_role(change.authority, change.subject, statement.role)
+        role = find_named_role(change.authority, change.subject, statement.role)
         return change.with_role(replace(role, clearance=statement.label))
     if statement.relation is None:
         raise StatementFailed("42601", "SECURITY LABEL needs a role or a table")

@@ -5,12 +5,13 @@ The rules are those of PostgreSQL 16 (src/backend/commands/user.c).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import Membership
-from discreet.guard.access.names import find_role
+from discreet.guard.access.authority import Authority, RoleMembership
+from discreet.guard.access.change import AuthorityChange
+from discreet.guard.access.names import find_named_role
 from discreet.guard.access.reach import (
     best_admin,
     bootstrap,
@@ -19,17 +20,11 @@ from discreet.guard.access.reach import (
     is_in,
     is_superuser,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.guard.access.authority import Authority
-    from discreet.guard.access.change import Change
-    from discreet.guard.statements.rights import GrantRole, RevokeRole
+from discreet.guard.statements.rights import GrantRole, RevokeRole
 
 
 @dataclass(frozen=True)
-class Options:
+class MembershipOptions:
     """What was said about a membership; None is: nothing."""
 
     admin: bool | None = None
@@ -37,31 +32,35 @@ class Options:
     set: bool | None = None
 
 
-def grant_role(change: Change, statement: GrantRole) -> Change:
+def grant_role(change: AuthorityChange, statement: GrantRole) -> AuthorityChange:
     """GRANT role TO member."""
     grantor = _named_grantor(change, statement.grantor)
-    members = [find_role(change.authority, change.subject, name).name for name in statement.members]
-    options = Options(statement.admin, statement.inherit, statement.set)
+    members = [
+        find_named_role(change.authority, change.subject, name).name for name in statement.members
+    ]
+    options = MembershipOptions(statement.admin, statement.inherit, statement.set)
     for name in statement.roles:
-        role = find_role(change.authority, change.subject, name).name
+        role = find_named_role(change.authority, change.subject, name).name
         need_admin(change, role, "grant")
         change = add_members(change, role, members, options=options, grantor=grantor)
     return change
 
 
-def revoke_role(change: Change, statement: RevokeRole) -> Change:
+def revoke_role(change: AuthorityChange, statement: RevokeRole) -> AuthorityChange:
     """REVOKE [option OPTION FOR] role FROM member."""
     named = _named_grantor(change, statement.grantor)
-    members = [find_role(change.authority, change.subject, name).name for name in statement.members]
+    members = [
+        find_named_role(change.authority, change.subject, name).name for name in statement.members
+    ]
     for name in statement.roles:
-        role = find_role(change.authority, change.subject, name).name
+        role = find_named_role(change.authority, change.subject, name).name
         need_admin(change, role, "revoke")
         grantor = _grantor_of_revoke(change, role, named)
-        plan = Plan.of(change.authority, role)
+        plan = MembershipRevocation.of(change.authority, role)
         for member in members:
             index = plan.find(member, grantor)
             if index is None:
-                change = change.told(
+                change = change.with_notice(
                     "WARNING",
                     f'role "{member}" has not been granted membership in role "{role}" by role "{grantor}"',
                 )
@@ -75,7 +74,7 @@ def revoke_role(change: Change, statement: RevokeRole) -> Change:
     return change
 
 
-def need_admin(change: Change, role: str, verb: str) -> None:
+def need_admin(change: AuthorityChange, role: str, verb: str) -> None:
     """Refuse whoever may not change who is in `role`."""
     authority, who = change.authority, change.role
     if is_superuser(authority, role) and not is_superuser(authority, who):
@@ -88,13 +87,13 @@ def need_admin(change: Change, role: str, verb: str) -> None:
 
 
 def add_members(
-    change: Change,
+    change: AuthorityChange,
     role: str,
     members: Sequence[str],
     *,
-    options: Options,
+    options: MembershipOptions,
     grantor: str | None = None,
-) -> Change:
+) -> AuthorityChange:
     """Return the change with members added to a role, in the name of `grantor` or whoever fits."""
     if not members:
         return change
@@ -109,31 +108,33 @@ def add_members(
     return change
 
 
-def _add(change: Change, role: str, member: str, options: Options, grantor: str) -> Change:
+def _add(
+    change: AuthorityChange, role: str, member: str, options: MembershipOptions, grantor: str
+) -> AuthorityChange:
     authority = change.authority
     key = (role, member, grantor)
     old = next((e for e in authority.memberships if (e.role, e.member, e.grantor) == key), None)
     if old is None:
         inherit = authority.roles[member].inherit if options.inherit is None else options.inherit
-        new = Membership(
+        new = RoleMembership(
             role, member, grantor, bool(options.admin), inherit, options.set is not False
         )
         return change.with_memberships((*authority.memberships, new))
     said = {"admin": options.admin, "inherit": options.inherit, "set": options.set}
     new = replace(old, **{name: value for name, value in said.items() if value is not None})
     if new == old:
-        return change.told(
+        return change.with_notice(
             "NOTICE",
             f'role "{member}" has already been granted membership in role "{role}" by role "{grantor}"',
         )
     return change.with_memberships(new if e is old else e for e in authority.memberships)
 
 
-def _named_grantor(change: Change, name: str | None) -> str | None:
-    return None if name is None else find_role(change.authority, change.subject, name).name
+def _named_grantor(change: AuthorityChange, name: str | None) -> str | None:
+    return None if name is None else find_named_role(change.authority, change.subject, name).name
 
 
-def _implicit_grantor(change: Change, role: str) -> str:
+def _implicit_grantor(change: AuthorityChange, role: str) -> str:
     if is_superuser(change.authority, change.role):
         return bootstrap(change.authority)
     grantor = best_admin(change.authority, change.role, role)
@@ -146,7 +147,7 @@ def _implicit_grantor(change: Change, role: str) -> str:
     return grantor
 
 
-def _grantor_of_grant(change: Change, role: str, named: str | None) -> str:
+def _grantor_of_grant(change: AuthorityChange, role: str, named: str | None) -> str:
     authority = change.authority
     if named is None:
         return _implicit_grantor(change, role)
@@ -159,7 +160,7 @@ def _grantor_of_grant(change: Change, role: str, named: str | None) -> str:
     raise AccessDenied(f'permission denied to grant privileges as role "{named}"', reason=reason)
 
 
-def _grantor_of_revoke(change: Change, role: str, named: str | None) -> str:
+def _grantor_of_revoke(change: AuthorityChange, role: str, named: str | None) -> str:
     if named is None:
         return _implicit_grantor(change, role)
     if not has_privs_of(change.authority, change.role, named):
@@ -172,7 +173,7 @@ def _grantor_of_revoke(change: Change, role: str, named: str | None) -> str:
 
 def _refuse_circles(authority: Authority, role: str, members: Sequence[str], grantor: str) -> None:
     """Refuse ADMIN for those without whom the grantor would not have it either."""
-    plan = Plan.of(authority, role)
+    plan = MembershipRevocation.of(authority, role)
     for index, edge in enumerate(plan.edges):
         if edge.member in members:
             plan.revoke(index, admin_only=False, cascade=True)
@@ -180,16 +181,16 @@ def _refuse_circles(authority: Authority, role: str, members: Sequence[str], gra
         raise StatementFailed("0LP01", "ADMIN option cannot be granted back to your own grantor")
 
 
-class Plan:
+class MembershipRevocation:
     """What happens to the memberships in one role when some of them are revoked."""
 
-    def __init__(self, role: str, edges: Sequence[Membership]) -> None:
+    def __init__(self, role: str, edges: Sequence[RoleMembership]) -> None:
         self.role = role
         self.edges = list(edges)
-        self._after: list[Membership | None] = list(edges)
+        self._after: list[RoleMembership | None] = list(edges)
 
     @classmethod
-    def of(cls, authority: Authority, role: str) -> Plan:
+    def of(cls, authority: Authority, role: str) -> MembershipRevocation:
         """Return a plan in which nothing happens yet."""
         return cls(role, [edge for edge in authority.memberships if edge.role == role])
 
@@ -230,7 +231,7 @@ class Plan:
             for edge, after in zip(self.edges, self._after, strict=True)
         )
 
-    def result(self, authority: Authority) -> list[Membership]:
+    def result(self, authority: Authority) -> list[RoleMembership]:
         """Return all memberships after the plan."""
         left = iter(self._after)
         out = (next(left) if e.role == self.role else e for e in authority.memberships)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import DEFAULT_SCHEMA, PUBLIC, Privilege
+from discreet.guard.access.authority import (
+    DEFAULT_SCHEMA,
+    PUBLIC,
+    Authority,
+    DatabaseRole,
+    DatabaseSchema,
+    Privilege,
+    Relation,
+    Subject,
+)
 from discreet.guard.access.decide import owns, schema_privilege
 from discreet.guard.statements.rights import CURRENT_USER, SESSION_USER
+from discreet.guard.statements.statement import Written
 
-if TYPE_CHECKING:
-    from discreet.guard.access.authority import Authority, Relation, Role, Schema, Subject
-    from discreet.guard.statements.statement import Written
-
-WORDS = {"table": "table", "view": "view", "anonymized": "view"}
+KIND_NAMES = {"table": "table", "view": "view", "anonymized": "view"}
 
 
 def role_name(subject: Subject, name: str) -> str:
@@ -23,7 +27,7 @@ def role_name(subject: Subject, name: str) -> str:
     return subject.user if name == SESSION_USER else name
 
 
-def find_role(authority: Authority, subject: Subject, name: str) -> Role:
+def find_named_role(authority: Authority, subject: Subject, name: str) -> DatabaseRole:
     """Return a role, or fail with 42704."""
     name = role_name(subject, name)
     if name not in authority.roles:
@@ -32,14 +36,14 @@ def find_role(authority: Authority, subject: Subject, name: str) -> Role:
     return authority.roles[name]
 
 
-def find_schema(authority: Authority, name: str) -> Schema:
+def find_named_schema(authority: Authority, name: str) -> DatabaseSchema:
     """Return a schema, or fail with 3F000."""
     if name not in authority.schemas:
         raise StatementFailed("3F000", f'schema "{name}" does not exist')
     return authority.schemas[name]
 
 
-def look_up(authority: Authority, role: str | None, written: Written) -> Relation | None:
+def look_up_relation(authority: Authority, role: str | None, written: Written) -> Relation | None:
     """Return the relation, or None when there is none by that name that `role` may know of.
 
     Without a role, USAGE of schemas does not matter: it was needed when the name was written.
@@ -54,23 +58,23 @@ def look_up(authority: Authority, role: str | None, written: Written) -> Relatio
         if not schema_privilege(authority, role, DEFAULT_SCHEMA, Privilege.USAGE):
             return None
         return authority.relations.get((DEFAULT_SCHEMA, name))
-    find_schema(authority, schema)
+    find_named_schema(authority, schema)
     decision = schema_privilege(authority, role, schema, Privilege.USAGE)
     if not decision:
         raise AccessDenied(f"permission denied for schema {schema}", reason=decision.reason)
     return authority.relations.get((schema, name))
 
 
-def dotted(written: Written) -> str:
+def format_written_name(written: Written) -> str:
     """Return a name as it was written."""
     return ".".join(part for part in written if part is not None)
 
 
 def find_relation(authority: Authority, role: str | None, written: Written) -> Relation:
     """Return a relation, or fail with 42P01."""
-    found = look_up(authority, role, written)
+    found = look_up_relation(authority, role, written)
     if found is None:
-        raise StatementFailed("42P01", f'relation "{dotted(written)}" does not exist')
+        raise StatementFailed("42P01", f'relation "{format_written_name(written)}" does not exist')
     return found
 
 
@@ -85,7 +89,7 @@ def need_owner(authority: Authority, role: str, relation: Relation) -> None:
     """Refuse whoever is not the owner of a relation."""
     if not owns(authority, role, relation):
         raise AccessDenied(
-            f"must be owner of {WORDS[relation.kind]} {relation.name}",
+            f"must be owner of {KIND_NAMES[relation.kind]} {relation.name}",
             reason=f"{role} does not have the rights of {relation.owner}",
         )
 
@@ -102,7 +106,7 @@ def creation_schema(authority: Authority, role: str, schema: str | None) -> str:
         if not schema_privilege(authority, role, DEFAULT_SCHEMA, Privilege.USAGE):
             raise StatementFailed("3F000", "no schema has been selected to create in")
         schema = DEFAULT_SCHEMA
-    find_schema(authority, schema)
+    find_named_schema(authority, schema)
     decision = schema_privilege(authority, role, schema, Privilege.CREATE)
     if not decision:
         raise AccessDenied(f"permission denied for schema {schema}", reason=decision.reason)

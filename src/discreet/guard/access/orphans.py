@@ -7,18 +7,14 @@ on the table does not reach it. Where the owner's word counts (`revoke_scope = o
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.acl import may_grant, removed
+from discreet.guard.access.acl import AccessControlList, may_grant, remove_entry
+from discreet.guard.access.authority import AclEntry, Authority, Relation, RelationColumn
 from discreet.guard.access.decide import column_acl, relation_acl
 
-if TYPE_CHECKING:
-    from discreet.guard.access.acl import Listed
-    from discreet.guard.access.authority import Authority, Column, Entry, Relation
 
-
-def without_orphans(
+def remove_orphaned_rights(
     authority: Authority, before: Relation, after: Relation, *, cascade: bool
 ) -> Relation:
     """Return a relation after a REVOKE without the column rights that it left groundless.
@@ -27,16 +23,22 @@ def without_orphans(
         StatementFailed: 2BP01, there are such, and `cascade` was not said.
     """
     columns = tuple(
-        _without(authority, before, after, column, cascade=cascade) for column in after.columns
+        _remove_column_orphans(authority, before, after, column, cascade=cascade)
+        for column in after.columns
     )
     return replace(after, columns=columns)
 
 
-def _without(
-    authority: Authority, before: Relation, after: Relation, column: Column, *, cascade: bool
-) -> Column:
+def _remove_column_orphans(
+    authority: Authority,
+    before: Relation,
+    after: Relation,
+    column: RelationColumn,
+    *,
+    cascade: bool,
+) -> RelationColumn:
     while True:
-        old, now = _whole(authority, before, column), _whole(authority, after, column)
+        old, now = _combined_acl(authority, before, column), _combined_acl(authority, after, column)
         orphan = next((entry for entry in column.acl if _is_orphan(old, now, entry)), None)
         if orphan is None:
             return column
@@ -45,17 +47,19 @@ def _without(
                 "2BP01", "dependent privileges exist", hint="Use CASCADE to revoke them too."
             )
         own = column_acl(authority, after, column)
-        left = removed(own, orphan, option_only=False, cascade=True)
+        left = remove_entry(own, orphan, option_only=False, cascade=True)
         column = replace(column, acl=left.entries)
 
 
-def _whole(authority: Authority, relation: Relation, column: Column) -> Listed:
+def _combined_acl(
+    authority: Authority, relation: Relation, column: RelationColumn
+) -> AccessControlList:
     """Return the rights on a relation together with those that a column now has."""
     table = relation_acl(authority, relation)
     return table.with_entries((*table.entries, *column.acl))
 
 
-def _is_orphan(old: Listed, now: Listed, entry: Entry) -> bool:
+def _is_orphan(old: AccessControlList, now: AccessControlList, entry: AclEntry) -> bool:
     """Whether the grantor could grant it until this change and cannot anymore."""
     return may_grant(old, entry.grantor, entry.privilege) and not may_grant(
         now, entry.grantor, entry.privilege

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from typing import Literal
 
 from discreet.errors import Bug
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.guard.access.authority import Authority, Membership
+from discreet.guard.access.authority import Authority, RoleMembership
 
 Edge = Literal["any", "inherit", "set", "use"]
 
@@ -31,7 +28,7 @@ def is_superuser(authority: Authority, role: str) -> bool:
     return found is not None and found.superuser
 
 
-def in_order(authority: Authority) -> list[Membership]:
+def in_order(authority: Authority) -> list[RoleMembership]:
     """Return the memberships, those in older roles first, as PostgreSQL walks them."""
     ages = {name: age for age, name in enumerate(authority.roles)}
     return sorted(
@@ -40,7 +37,7 @@ def in_order(authority: Authority) -> list[Membership]:
     )
 
 
-def _follows(edge: Membership, kind: Edge) -> bool:
+def _follows_edge(edge: RoleMembership, kind: Edge) -> bool:
     match kind:
         case "inherit":
             return edge.inherit
@@ -59,7 +56,7 @@ def reach(authority: Authority, role: str, kind: Edge) -> tuple[str, ...]:
     """
     parents: dict[str, list[str]] = {}
     for edge in in_order(authority):
-        if _follows(edge, kind):
+        if _follows_edge(edge, kind):
             parents.setdefault(edge.member, []).append(edge.role)
     found = {role: None}
     queue = [role]
@@ -71,7 +68,7 @@ def reach(authority: Authority, role: str, kind: Edge) -> tuple[str, ...]:
     return tuple(found)
 
 
-def standing(authority: Authority, role: str) -> tuple[object, ...]:
+def effective_roles(authority: Authority, role: str) -> tuple[object, ...]:
     """Return all that a role has by who it is: whom it inherits from and may become, and what those are.
 
     Equal for two authorities, it gives the role nothing in the one that it has not in the other.
@@ -95,11 +92,11 @@ def is_in(authority: Authority, role: str, of: str) -> bool:
     return of in reach(authority, role, "any")
 
 
-def _admins(authority: Authority, role: str) -> set[str]:
+def _direct_admins(authority: Authority, role: str) -> set[str]:
     return {edge.member for edge in authority.memberships if edge.role == role and edge.admin}
 
 
-def _nearest(path: Iterable[str], admins: set[str]) -> str | None:
+def _nearest_admin(path: Iterable[str], admins: set[str]) -> str | None:
     return next((member for member in path if member in admins), None)
 
 
@@ -109,11 +106,11 @@ def is_admin_of(authority: Authority, role: str, of: str) -> bool:
         return True
     if role == of:
         return False
-    return _nearest(reach(authority, role, "any"), _admins(authority, of)) is not None
+    return _nearest_admin(reach(authority, role, "any"), _direct_admins(authority, of)) is not None
 
 
 def best_admin(authority: Authority, role: str, of: str) -> str | None:
     """Return the nearest role with the ADMIN option on `of` whose rights `role` inherits, or None."""
     if role == of:
         return None
-    return _nearest(reach(authority, role, "inherit"), _admins(authority, of))
+    return _nearest_admin(reach(authority, role, "inherit"), _direct_admins(authority, of))

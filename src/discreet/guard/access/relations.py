@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.acl import given_to
-from discreet.guard.access.authority import Privilege, Relation
+from discreet.guard.access.acl import change_acl_owner
+from discreet.guard.access.authority import Authority, Name, Privilege, Relation, RelationColumn
+from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.decide import owns, schema_privilege
-from discreet.guard.access.dependents import base_tables, dropped, named_in, reads_of
+from discreet.guard.access.dependents import base_tables, drop_with_dependents, named_in, reads_of
 from discreet.guard.access.names import (
-    WORDS,
+    KIND_NAMES,
     creation_schema,
-    dotted,
+    find_named_role,
     find_owned,
-    find_role,
-    look_up,
+    format_written_name,
+    look_up_relation,
 )
 from discreet.guard.access.reach import can_set, is_superuser
 from discreet.guard.access.tables import resolved_keys, whole_columns
+from discreet.guard.statements.objects import AlterOwner, CreateTable, CreateView, Drop
+from discreet.guard.statements.statement import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlglot import exp
-
-    from discreet.guard.access.authority import Authority, Column, Name
-    from discreet.guard.access.change import Change
-    from discreet.guard.statements.objects import AlterOwner, CreateTable, CreateView, Drop
-    from discreet.guard.statements.statement import Written
 
 
 def create_table(
-    change: Change, statement: CreateTable, columns: Sequence[Column], catalog: tuple[str, ...]
-) -> Change:
+    change: AuthorityChange,
+    statement: CreateTable,
+    columns: Sequence[RelationColumn],
+    catalog: tuple[str, ...],
+) -> AuthorityChange:
     """CREATE TABLE; `columns` are those of its query, when it has one."""
     schema = creation_schema(change.authority, change.role, statement.relation[0])
     key = (schema, statement.relation[1])
-    if _taken(change.authority, key) is not None:
+    if _find_existing(change.authority, key) is not None:
         if statement.if_not_exists and key in change.authority.relations:
-            return change.told("NOTICE", f'relation "{key[1]}" already exists, skipping', "42P07")
+            return change.with_notice(
+                "NOTICE", f'relation "{key[1]}" already exists, skipping', "42P07"
+            )
         raise StatementFailed("42P07", f'relation "{key[1]}" already exists')
     relation = Relation(
         schema,
@@ -57,7 +59,7 @@ def create_table(
     return change.with_relation(replace(relation, foreign_keys=keys))
 
 
-def _taken(authority: Authority, key: Name) -> Relation | None:
+def _find_existing(authority: Authority, key: Name) -> Relation | None:
     """Return the relation that has a name already; engines may not tell cases apart."""
     if key in authority.relations:
         return authority.relations[key]
@@ -68,12 +70,14 @@ def _taken(authority: Authority, key: Name) -> Relation | None:
     return None
 
 
-def create_view(change: Change, statement: CreateView, columns: Sequence[Column]) -> Change:
+def create_view(
+    change: AuthorityChange, statement: CreateView, columns: Sequence[RelationColumn]
+) -> AuthorityChange:
     """CREATE [OR REPLACE] [ANONYMIZED] VIEW; `columns` are those of its query."""
     authority = change.authority
     schema = creation_schema(authority, change.role, statement.relation[0])
     key = (schema, statement.relation[1])
-    old = _taken(authority, key)
+    old = _find_existing(authority, key)
     if old is not None and (not statement.replace or old.key != key):
         raise StatementFailed("42P07", f'relation "{key[1]}" already exists')
     view = Relation(
@@ -81,18 +85,18 @@ def create_view(change: Change, statement: CreateView, columns: Sequence[Column]
         key[1],
         "anonymized" if statement.anonymized else "view",
         change.role,
-        _named(statement.columns, columns),
-        query=_qualified(statement.query),
+        _rename_columns(statement.columns, columns),
+        query=_qualify_relations(statement.query),
         security_invoker=statement.security_invoker,
         options=dict(statement.options),
         writable=False,
     )
     if key in reads_of(authority, named_in(statement.query)):
         raise StatementFailed("42P17", f'infinite recursion detected in view "{key[1]}"')
-    return change.with_relation(view if old is None else _replaced(change, old, view))
+    return change.with_relation(view if old is None else _replace_view(change, old, view))
 
 
-def _replaced(change: Change, old: Relation, new: Relation) -> Relation:
+def _replace_view(change: AuthorityChange, old: Relation, new: Relation) -> Relation:
     if old.kind == "table":
         raise StatementFailed("42809", f'"{old.name}" is not a view')
     if not owns(change.authority, change.role, old):
@@ -122,7 +126,9 @@ def _replaced(change: Change, old: Relation, new: Relation) -> Relation:
     return replace(new, owner=old.owner, acl=old.acl, columns=columns)
 
 
-def _named(names: Sequence[str], columns: Sequence[Column]) -> tuple[Column, ...]:
+def _rename_columns(
+    names: Sequence[str], columns: Sequence[RelationColumn]
+) -> tuple[RelationColumn, ...]:
     if len(names) > len(columns):
         raise StatementFailed("42601", "CREATE VIEW specifies more column names than columns")
     renamed = [replace(column, name=name) for column, name in zip(columns, names, strict=False)]
@@ -135,7 +141,7 @@ def _named(names: Sequence[str], columns: Sequence[Column]) -> tuple[Column, ...
     return out
 
 
-def _qualified(query: exp.Query) -> str:
+def _qualify_relations(query: exp.Query) -> str:
     """Return the SQL of a query in which every relation has its schema."""
     from sqlglot import exp
 
@@ -148,30 +154,34 @@ def _qualified(query: exp.Query) -> str:
     return tree.sql(dialect="postgres", comments=False)
 
 
-def drop(change: Change, statement: Drop) -> Change:
+def drop_relation(change: AuthorityChange, statement: Drop) -> AuthorityChange:
     """DROP TABLE or VIEW."""
     found: list[Relation] = []
     for written in statement.relations:
-        relation = _droppable(change, written, statement)
+        relation = _find_droppable(change, written, statement)
         if relation is None:
-            text = f'{statement.kind} "{dotted(written)}" does not exist, skipping'
-            change = change.told("NOTICE", text)
+            text = f'{statement.kind} "{format_written_name(written)}" does not exist, skipping'
+            change = change.with_notice("NOTICE", text)
         elif relation not in found:
             found.append(relation)
     what = f"{statement.kind} {found[0].name}" if found else statement.kind
-    return dropped(change, [one.key for one in found], cascade=statement.cascade, what=what)
+    return drop_with_dependents(
+        change, [one.key for one in found], cascade=statement.cascade, what=what
+    )
 
 
-def _droppable(change: Change, written: Written, statement: Drop) -> Relation | None:
+def _find_droppable(change: AuthorityChange, written: Written, statement: Drop) -> Relation | None:
     authority = change.authority
     if statement.if_exists and written[0] not in (None, *authority.schemas):
         return None
-    relation = look_up(authority, change.role, written)
+    relation = look_up_relation(authority, change.role, written)
     if relation is None:
         if statement.if_exists:
             return None
-        raise StatementFailed("42P01", f'{statement.kind} "{dotted(written)}" does not exist')
-    word = WORDS[relation.kind]
+        raise StatementFailed(
+            "42P01", f'{statement.kind} "{format_written_name(written)}" does not exist'
+        )
+    word = KIND_NAMES[relation.kind]
     if word != statement.kind:
         raise StatementFailed(
             "42809",
@@ -187,11 +197,13 @@ def _droppable(change: Change, written: Written, statement: Drop) -> Relation | 
     return relation
 
 
-def alter_owner(change: Change, written: Written, statement: AlterOwner) -> Change:
+def alter_owner(
+    change: AuthorityChange, written: Written, statement: AlterOwner
+) -> AuthorityChange:
     """ALTER TABLE | VIEW name OWNER TO role."""
     authority = change.authority
     relation = find_owned(authority, change.role, written)
-    new = find_role(authority, change.subject, statement.owner).name
+    new = find_named_role(authority, change.subject, statement.owner).name
     if relation.owner == new:
         return change
     if not is_superuser(authority, change.role):
@@ -202,6 +214,8 @@ def alter_owner(change: Change, written: Written, statement: AlterOwner) -> Chan
             text = f"permission denied for schema {relation.schema}"
             raise AccessDenied(text, reason=decision.reason)
     old = relation.owner
-    acl = None if relation.acl is None else given_to(relation.acl, old=old, new=new)
-    columns = tuple(replace(c, acl=given_to(c.acl, old=old, new=new)) for c in relation.columns)
+    acl = None if relation.acl is None else change_acl_owner(relation.acl, old=old, new=new)
+    columns = tuple(
+        replace(c, acl=change_acl_owner(c.acl, old=old, new=new)) for c in relation.columns
+    )
     return change.with_relation(replace(relation, owner=new, acl=acl, columns=columns))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.guard.access.acl import Acl
-    from discreet.guard.access.authority import Authority, Relation
+from discreet.guard.access.acl import Acl
+from discreet.guard.access.authority import Authority, Relation
 
 
 def _in_acl(acl: Acl | None, name: str) -> bool:

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import OFFICER, Role
-from discreet.guard.access.memberships import Options, add_members, need_admin
-from discreet.guard.access.names import find_role, role_name
+from discreet.guard.access.authority import OFFICER, DatabaseRole
+from discreet.guard.access.change import AuthorityChange
+from discreet.guard.access.memberships import MembershipOptions, add_members, need_admin
+from discreet.guard.access.names import find_named_role, role_name
 from discreet.guard.access.reach import bootstrap, is_admin_of, is_superuser
 from discreet.guard.access.renaming import rename, uses_of
-
-if TYPE_CHECKING:
-    from discreet.guard.access.change import Change
-    from discreet.guard.statements.rights import AlterRole, CreateRole, DropRole
+from discreet.guard.statements.rights import AlterRole, CreateRole, DropRole
 
 # What only those may hand out who have it.
 OWN_ONLY = ("createdb", "bypassrls")
 
 
-def _mine(change: Change) -> Role:
+def _own_role(change: AuthorityChange) -> DatabaseRole:
     return change.authority.roles[change.role]
 
 
-def _may_create(change: Change) -> bool:
-    mine = _mine(change)
+def _may_create(change: AuthorityChange) -> bool:
+    mine = _own_role(change)
     return mine.superuser or mine.createrole
 
 
-def create_role(change: Change, statement: CreateRole) -> Change:
+def create_role(change: AuthorityChange, statement: CreateRole) -> AuthorityChange:
     """CREATE ROLE or CREATE USER; the password is kept elsewhere."""
-    mine = _mine(change)
+    mine = _own_role(change)
     if not mine.superuser:
         wanted = statement.attributes
         lacking = [name for name in OWN_ONLY if wanted.get(name) and not getattr(mine, name)]
@@ -46,16 +44,16 @@ def create_role(change: Change, statement: CreateRole) -> Change:
     return change
 
 
-def _create_one(change: Change, name: str, statement: CreateRole) -> Change:
+def _create_one(change: AuthorityChange, name: str, statement: CreateRole) -> AuthorityChange:
     need_free(change, name)
     attributes: dict[str, Any] = dict(statement.attributes)
-    change = change.with_role(Role(name, id=_fresh_identity(change, name), **attributes))
-    in_roles = _found(change, statement.in_roles)
-    members = _found(change, statement.members)
-    admins = _found(change, statement.admins)
+    change = change.with_role(DatabaseRole(name, id=_fresh_identity(change, name), **attributes))
+    in_roles = _resolve_names(change, statement.in_roles)
+    members = _resolve_names(change, statement.members)
+    admins = _resolve_names(change, statement.admins)
     for parent in in_roles:
         need_admin(change, parent, "grant")
-        change = add_members(change, parent, [name], options=Options())
+        change = add_members(change, parent, [name], options=MembershipOptions())
     if not is_superuser(change.authority, change.role):
         first = bootstrap(change.authority)
         as_first = replace(change, subject=replace(change.subject, role=first))
@@ -63,15 +61,15 @@ def _create_one(change: Change, name: str, statement: CreateRole) -> Change:
             as_first,
             name,
             [change.role],
-            options=Options(admin=True, inherit=False, set=False),
+            options=MembershipOptions(admin=True, inherit=False, set=False),
             grantor=first,
         )
-        change = change.to(as_first.authority)
-    change = add_members(change, name, members, options=Options())
-    return add_members(change, name, admins, options=Options(admin=True))
+        change = change.with_authority(as_first.authority)
+    change = add_members(change, name, members, options=MembershipOptions())
+    return add_members(change, name, admins, options=MembershipOptions(admin=True))
 
 
-def _fresh_identity(change: Change, name: str) -> str:
+def _fresh_identity(change: AuthorityChange, name: str) -> str:
     """Return an identity that no role has or ever had; empty if the name itself is one."""
     living = (role.identity for role in change.authority.roles.values())
     taken = {*living, *change.authority.retired}
@@ -80,11 +78,11 @@ def _fresh_identity(change: Change, name: str) -> str:
     return next(found for n in count(2) if (found := f"{name}#{n}") not in taken)
 
 
-def _found(change: Change, names: tuple[str, ...]) -> list[str]:
-    return [find_role(change.authority, change.subject, name).name for name in names]
+def _resolve_names(change: AuthorityChange, names: tuple[str, ...]) -> list[str]:
+    return [find_named_role(change.authority, change.subject, name).name for name in names]
 
 
-def need_free(change: Change, name: str) -> None:
+def need_free(change: AuthorityChange, name: str) -> None:
     """Refuse a name that is reserved or taken."""
     if name.startswith("pg_") or name in ("public", "none", ""):
         raise StatementFailed("42939", f'role name "{name or "public"}" is reserved')
@@ -92,9 +90,9 @@ def need_free(change: Change, name: str) -> None:
         raise StatementFailed("42710", f'role "{name}" already exists')
 
 
-def alter_role(change: Change, statement: AlterRole) -> Change:
+def alter_role(change: AuthorityChange, statement: AlterRole) -> AuthorityChange:
     """ALTER ROLE; who may do what is PostgreSQL's."""
-    role = find_role(change.authority, change.subject, statement.name)
+    role = find_named_role(change.authority, change.subject, statement.name)
     if statement.rename is not None:
         return _rename(change, role, statement.rename)
     touches_password = statement.password is not None or statement.no_password
@@ -108,9 +106,9 @@ def alter_role(change: Change, statement: AlterRole) -> Change:
 
 
 def _why_not(
-    change: Change, role: Role, statement: AlterRole, *, touches_password: bool
+    change: AuthorityChange, role: DatabaseRole, statement: AlterRole, *, touches_password: bool
 ) -> str | None:
-    mine, wanted = _mine(change), statement.attributes
+    mine, wanted = _own_role(change), statement.attributes
     if mine.superuser:
         return None
     if role.superuser or "superuser" in wanted:
@@ -123,11 +121,11 @@ def _why_not(
     return f"{mine.name} lacks {', '.join(lacking)}" if lacking else None
 
 
-def _rename(change: Change, role: Role, new: str) -> Change:
+def _rename(change: AuthorityChange, role: DatabaseRole, new: str) -> AuthorityChange:
     if role.name in (change.subject.user, change.role):
         raise StatementFailed("0A000", "session user cannot be renamed")
     need_free(change, new)
-    mine = _mine(change)
+    mine = _own_role(change)
     if not mine.superuser and (
         role.superuser
         or not mine.createrole
@@ -139,10 +137,10 @@ def _rename(change: Change, role: Role, new: str) -> Change:
         )
     if role.name == OFFICER:
         raise StatementFailed("0A000", f'role "{OFFICER}" cannot be renamed')
-    return change.to(rename(change.authority, role.name, new))
+    return change.with_authority(rename(change.authority, role.name, new))
 
 
-def drop_role(change: Change, statement: DropRole) -> Change:
+def drop_role(change: AuthorityChange, statement: DropRole) -> AuthorityChange:
     """DROP ROLE; refused while anything depends on it."""
     if not _may_create(change):
         raise AccessDenied(
@@ -152,9 +150,9 @@ def drop_role(change: Change, statement: DropRole) -> Change:
     for written in statement.names:
         name = role_name(change.subject, written)
         if name not in change.authority.roles and statement.if_exists:
-            change = change.told("NOTICE", f'role "{name}" does not exist, skipping')
+            change = change.with_notice("NOTICE", f'role "{name}" does not exist, skipping')
             continue
-        _need_droppable(change, find_role(change.authority, change.subject, name))
+        _need_droppable(change, find_named_role(change.authority, change.subject, name))
         gone.append(name)
         # Whoever may drop the next one through this one may not anymore, as in PostgreSQL.
         edges = change.authority.memberships
@@ -164,15 +162,15 @@ def drop_role(change: Change, statement: DropRole) -> Change:
     known = change.authority.roles
     retired = (*change.authority.retired, *(known[name].identity for name in dict.fromkeys(gone)))
     roles = {name: role for name, role in known.items() if name not in gone}
-    return change.to(replace(change.authority, roles=roles, retired=retired))
+    return change.with_authority(replace(change.authority, roles=roles, retired=retired))
 
 
-def _need_droppable(change: Change, role: Role) -> None:
+def _need_droppable(change: AuthorityChange, role: DatabaseRole) -> None:
     if role.name == change.role:
         raise StatementFailed("55006", "current user cannot be dropped")
     if role.name == change.subject.user:
         raise StatementFailed("55006", "session user cannot be dropped")
-    mine = _mine(change)
+    mine = _own_role(change)
     if (role.superuser and not mine.superuser) or not is_admin_of(
         change.authority, mine.name, role.name
     ):
@@ -182,7 +180,7 @@ def _need_droppable(change: Change, role: Role) -> None:
         )
 
 
-def _need_unused(change: Change, name: str) -> None:
+def _need_unused(change: AuthorityChange, name: str) -> None:
     if name in (bootstrap(change.authority), OFFICER):
         raise StatementFailed(
             "2BP01", f"cannot drop role {name} because it is required by the database system"

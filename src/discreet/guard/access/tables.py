@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import Privilege
+from discreet.guard.access.authority import ForeignKey, Privilege, Relation, RelationColumn
+from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.decide import privilege_on
 from discreet.guard.access.names import find_relation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from discreet.guard.access.authority import Column, ForeignKey, Relation
-    from discreet.guard.access.change import Change
-    from discreet.guard.statements.objects import CreateTable
-    from discreet.guard.statements.statement import Written
+from discreet.guard.statements.objects import CreateTable
+from discreet.guard.statements.statement import Written
 
 
-def whole_columns(statement: CreateTable, columns: Sequence[Column]) -> tuple[Column, ...]:
+def whole_columns(
+    statement: CreateTable, columns: Sequence[RelationColumn]
+) -> tuple[RelationColumn, ...]:
     """Return the columns of a new table; those of its primary key are not null.
 
     Names that CREATE TABLE t (a, b) AS gives go to the query's columns in order.
@@ -55,13 +52,15 @@ def _need_key_columns(key: tuple[str, ...], names: set[str]) -> None:
 
 
 def resolved_keys(
-    change: Change, relation: Relation, keys: Iterable[tuple[ForeignKey, Written]]
+    change: AuthorityChange, relation: Relation, keys: Iterable[tuple[ForeignKey, Written]]
 ) -> tuple[ForeignKey, ...]:
     """Return the foreign keys of a new table, each with the table and columns it points to."""
-    return tuple(_resolved(change, relation, key, written) for key, written in keys)
+    return tuple(_resolve_key(change, relation, key, written) for key, written in keys)
 
 
-def _resolved(change: Change, relation: Relation, key: ForeignKey, written: Written) -> ForeignKey:
+def _resolve_key(
+    change: AuthorityChange, relation: Relation, key: ForeignKey, written: Written
+) -> ForeignKey:
     is_self = written in ((None, relation.name), relation.key)
     target = relation if is_self else find_relation(change.authority, change.role, written)
     if target.kind != "table":
@@ -100,7 +99,7 @@ def _need_unique(target: Relation, columns: tuple[str, ...]) -> None:
         )
 
 
-def _need_references(change: Change, target: Relation, columns: Iterable[str]) -> None:
+def _need_references(change: AuthorityChange, target: Relation, columns: Iterable[str]) -> None:
     for name in columns:
         decision = privilege_on(
             change.authority, change.role, target, Privilege.REFERENCES, column=name

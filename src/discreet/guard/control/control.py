@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
 
-from sqlalchemy import and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
 
 from discreet.errors import StoreFailed
-from discreet.guard.control import sealing, versions
+from discreet.guard.access.authority import Authority
+from discreet.guard.control import store_state, versions
 from discreet.guard.control.schema import SCHEMA, document
 from discreet.stores import AuthenticatedStore, StoreHead
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from datetime import datetime
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from discreet.guard.access.authority import Authority
 
 T = TypeVar("T")
 
@@ -39,7 +34,7 @@ _OF_KIND = (
 )
 
 
-class Control(AuthenticatedStore):
+class ControlStore(AuthenticatedStore):
     """What decisions rest on, in an SQLite file or behind a `postgresql://` URL.
 
     Guarantee: versions of the authority follow each other one by one, whatever the number of
@@ -57,11 +52,11 @@ class Control(AuthenticatedStore):
 
     def is_empty(self) -> bool:
         """Return whether nothing was ever kept here."""
-        return self._store.read(sealing.is_empty)
+        return self._store.read(store_state.is_empty)
 
-    def state(self) -> sealing.State:
+    def state(self) -> store_state.ControlState:
         """Return how often it was changed, and its newest version."""
-        return sealing.read_state(self._store.sealed().state)
+        return store_state.read_state(self._store.sealed().state)
 
     def newest_head(self) -> StoreHead:
         """Return the store's identity with the number of its changes."""
@@ -77,11 +72,11 @@ class Control(AuthenticatedStore):
 
     def authority(self) -> Authority:
         """Return the newest authority; it is read again only when it has moved."""
-        return self._store.read(self._newest)
+        return self._store.read(self._newest_authority)
 
     def authority_at(self, version: int) -> Authority:
         """Return an authority as it was, to tell who could see what."""
-        return self._store.read(lambda connection: versions.load(connection, version))
+        return self._store.read(lambda connection: versions.load_authority(connection, version))
 
     def change(
         self,
@@ -141,7 +136,7 @@ class Control(AuthenticatedStore):
         self._cached = result
         self.writes += 1
 
-    def history(self, *, limit: int = 100) -> list[versions.Version]:
+    def history(self, *, limit: int = 100) -> list[versions.AuthorityVersion]:
         """Return who changed the authority, when and how, the newest change first."""
         return self._store.read(lambda connection: versions.history(connection, limit=limit))
 
@@ -151,7 +146,7 @@ class Control(AuthenticatedStore):
         def work(connection: Connection) -> dict[str, Mapping[str, Any]]:
             rows = connection.execute(_OF_KIND, {"this_kind": kind}).all()
             for row in rows:
-                sealing.require_document(connection, (kind, row.name), row)
+                store_state.require_document(connection, (kind, row.name), row)
             return {row.name: json.loads(row.body) for row in rows}
 
         return self._store.read(work)
@@ -193,9 +188,9 @@ class Control(AuthenticatedStore):
             _, state = versions.take(connection)
             row = _find(connection, kind, name)
             if row is not None:
-                _keep(connection, state, (kind, name), row.body, None, token="")
+                _write_document(connection, state, (kind, name), row.body, None, token="")
 
-        self._write(forget, is_lasting=kind not in sealing.PASSING)
+        self._write(forget, is_lasting=kind not in store_state.PASSING)
         self._store.scrub()
 
     def update(
@@ -219,21 +214,21 @@ class Control(AuthenticatedStore):
             new = change(found)
             if new != found:
                 before = None if row is None else row.body
-                _keep(connection, state, (kind, name), before, new, token=token)
+                _write_document(connection, state, (kind, name), before, new, token=token)
             return new
 
-        return self._write(work, is_lasting=kind not in sealing.PASSING)
+        return self._write(work, is_lasting=kind not in store_state.PASSING)
 
     def _has_no_content(self, connection: Connection) -> bool:
-        return sealing.is_empty(connection)
+        return store_state.is_empty(connection)
 
     def _seal_content(self, connection: Connection) -> None:
         self._cached = None
-        sealing.accept(connection)
+        store_state.accept_control(connection)
 
     def _verify_content(self, connection: Connection) -> None:
         self._cached = None
-        sealing.verify(connection)
+        store_state.verify_control(connection)
 
     def _write(self, work: Callable[[Connection], T], *, is_lasting: bool = True) -> T:
         try:
@@ -241,23 +236,23 @@ class Control(AuthenticatedStore):
         finally:
             self.writes += is_lasting
 
-    def _newest(self, connection: Connection) -> Authority:
+    def _newest_authority(self, connection: Connection) -> Authority:
         version, cached = versions.newest(connection), self._cached
         if cached is None or cached.version != version:
-            self._cached = cached = versions.load(connection, version)
+            self._cached = cached = versions.load_authority(connection, version)
         return cached
 
 
 def _find(connection: Connection, kind: str, name: str) -> Any:
     row = connection.execute(_GET, {"this_kind": kind, "this_name": name}).one_or_none()
     if row is not None:
-        sealing.require_document(connection, (kind, name), row)
+        store_state.require_document(connection, (kind, name), row)
     return row
 
 
-def _keep(
+def _write_document(
     connection: Connection,
-    state: sealing.State,
+    state: store_state.ControlState,
     place: tuple[str, str],
     before: str | None,
     body: Mapping[str, Any] | None,
@@ -271,9 +266,11 @@ def _keep(
         connection.execute(_DELETE, this)
     else:
         row = {"body": written, "token": token}
-        row["mac"] = sealing.document_mac(connection, place, written)
+        row["mac"] = store_state.document_mac(connection, place, written)
         if before is None:
             connection.execute(_ADD, {"kind": kind, "name": name, **row})
         else:
             connection.execute(_CHANGE.values(row), this)
-    sealing.renew(connection, sealing.changed(connection, state, place, before, written))
+    store_state.renew_state(
+        connection, store_state.advance_state(connection, state, place, before, written)
+    )

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.errors import StatementFailed, StoreFailed, WrongUsage
 from discreet.guard.access.authority import Authority
-from discreet.guard.control import sealing
+from discreet.guard.control import store_state
 from discreet.guard.control.schema import authority as table
 from discreet.guard.control.schema import head
 
@@ -24,7 +24,7 @@ _MOVE = update(head).values(version=bindparam("new"))
 
 
 @dataclass(frozen=True)
-class Version:
+class AuthorityVersion:
     """When and by which statement of whom an authority came to be."""
 
     version: int
@@ -34,7 +34,7 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Change:
+class VersionChange:
     """One step from `expected` to the next version; `token` recognizes it when it was written unheard."""
 
     expected: int
@@ -66,13 +66,15 @@ class Change:
             "at": _written_time(self.at),
             "changed_by": self.by,
             "statement": self.statement,
-            "body": _written(self.result),
+            "body": _serialize_authority(self.result),
             "token": self.token,
         }
-        row["mac"] = sealing.version_mac(connection, row)
+        row["mac"] = store_state.version_mac(connection, row)
         connection.execute(_ADD, row)
         connection.execute(_MOVE, {"new": version + 1})
-        sealing.renew(connection, replace(state, changes=state.changes + 1, version=version + 1))
+        store_state.renew_state(
+            connection, replace(state, changes=state.changes + 1, version=version + 1)
+        )
         return self.result
 
 
@@ -83,28 +85,28 @@ def make_change(
     statement: str,
     at: datetime,
     token: str | None,
-) -> Change:
+) -> VersionChange:
     """Return a change with the given token, or one of its own."""
-    change = Change(expected, authority, by, statement, at)
+    change = VersionChange(expected, authority, by, statement, at)
     return change if token is None else replace(change, token=token)
 
 
 def newest(connection: Connection) -> int:
     """Return the number of the newest version, 0 when there is none."""
-    return _number(connection.scalar(_NEWEST))
+    return _require_version(connection.scalar(_NEWEST))
 
 
-def take(connection: Connection) -> tuple[int, sealing.State]:
+def take(connection: Connection) -> tuple[int, store_state.ControlState]:
     """Return the newest version's number and the state; on a server, every other writer waits.
 
     Raises:
         StoreFailed: they are not those that were sealed.
     """
-    version = _number(connection.scalar(_TAKE))
-    return version, sealing.take_state(connection, version)
+    version = _require_version(connection.scalar(_TAKE))
+    return version, store_state.take_state(connection, version)
 
 
-def load(connection: Connection, version: int) -> Authority:
+def load_authority(connection: Connection, version: int) -> Authority:
     """Return one version.
 
     Raises:
@@ -117,15 +119,17 @@ def load(connection: Connection, version: int) -> Authority:
         raise StoreFailed(
             f"The control store has no version {version} of the authority. Restore it from a backup."
         )
-    sealing.require_version(connection, row)
+    store_state.require_version(connection, row)
     return _read(row.body, version)
 
 
-def history(connection: Connection, *, limit: int) -> list[Version]:
+def history(connection: Connection, *, limit: int) -> list[AuthorityVersion]:
     """Return the latest changes, the newest first."""
     found = select(table.c.version, table.c.at, table.c.changed_by, table.c.statement)
     rows = connection.execute(found.order_by(table.c.version.desc()).limit(limit))
-    return [Version(row[0], datetime.fromisoformat(row[1]), row[2], row[3]) for row in rows]
+    return [
+        AuthorityVersion(row[0], datetime.fromisoformat(row[1]), row[2], row[3]) for row in rows
+    ]
 
 
 def conflict() -> StatementFailed:
@@ -137,20 +141,20 @@ def conflict() -> StatementFailed:
     )
 
 
-def _number(found: int | None) -> int:
+def _require_version(found: int | None) -> int:
     if found is None:
         raise StoreFailed("The control store has lost its head. Restore it from a backup.")
     return found
 
 
-def _written(value: Authority) -> str:
-    from discreet.guard.access.written import to_json
+def _serialize_authority(value: Authority) -> str:
+    from discreet.guard.access.serialization import to_json
 
     return json.dumps(to_json(value))
 
 
 def _read(body: str, version: int) -> Authority:
-    from discreet.guard.access.written import from_json
+    from discreet.guard.access.serialization import from_json
 
     try:
         found = from_json(json.loads(body))

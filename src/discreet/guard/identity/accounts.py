@@ -6,6 +6,7 @@ is renamed, and is not that of the next one of the name.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,15 +15,13 @@ from discreet.errors import WrongUsage
 from discreet.guard.identity import certificates, passwords, scram, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.guard.control.documents import Documents
 
 KIND = "credential"
 
 
 @dataclass(frozen=True)
-class Account:
+class UserAccount:
     """What is known of a user besides their role.
 
     `verifier` and `hashed` are the two stored forms of one password; `is_in_directory` means that an
@@ -69,7 +68,7 @@ def set_password(
         "changed": now.isoformat(),
         "expires": None if expires is None else expires.isoformat(),
     }
-    documents.update(KIND, user, lambda old: {**_kept(old), **body})
+    documents.update(KIND, user, lambda old: {**_preserved_fields(old), **body})
     tokens.revoke_tokens_of(documents, user)
 
 
@@ -83,7 +82,7 @@ def renew_hash(documents: Documents, user: str, password: str, *, outdated: str)
     )
 
 
-def get_account(documents: Documents, user: str) -> Account:
+def get_account(documents: Documents, user: str) -> UserAccount:
     """Return what is kept of a user; nothing at all is an account, too."""
     body = documents.get(KIND, user) or {}
     written = body.get("scram")
@@ -91,7 +90,7 @@ def get_account(documents: Documents, user: str) -> Account:
     def moment(name: str) -> datetime | None:
         return datetime.fromisoformat(body[name]) if body.get(name) else None
 
-    return Account(
+    return UserAccount(
         verifier=None if written is None else scram.read_verifier(written),
         hashed=body.get("argon2"),
         changed=moment("changed"),
@@ -108,12 +107,12 @@ def set_locked(documents: Documents, user: str, *, is_locked: bool) -> None:
 
 def leave_to_directory(documents: Documents, user: str) -> None:
     """Let an LDAP server check this user's password; one that was kept here is forgotten."""
-    documents.update(KIND, user, lambda old: {**_kept(old), "is_in_directory": True})
+    documents.update(KIND, user, lambda old: {**_preserved_fields(old), "is_in_directory": True})
 
 
 def remove_password(documents: Documents, user: str) -> None:
     """Forget a user's password and tokens; a lock and certificates stay."""
-    documents.update(KIND, user, lambda old: old and _kept(old))
+    documents.update(KIND, user, lambda old: old and _preserved_fields(old))
     tokens.revoke_tokens_of(documents, user)
 
 
@@ -124,6 +123,6 @@ def remove_account(documents: Documents, user: str) -> None:
     tokens.revoke_tokens_of(documents, user)
 
 
-def _kept(old: Mapping[str, Any] | None) -> dict[str, Any]:
+def _preserved_fields(old: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what a new password leaves as it was: a lock."""
     return {"is_locked": bool((old or {}).get("is_locked"))}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from discreet.errors import LoginFailed, MissingExtra, WrongUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from cryptography.x509 import Certificate
 
     from discreet.guard.control.documents import Documents
@@ -21,7 +20,7 @@ _FORMS = ("cn:", "dns:", "email:", "uri:", "sha256:")
 
 
 @dataclass(frozen=True)
-class Bearer:
+class CertificateIdentity:
     """What a certificate says of whoever holds its key."""
 
     names: tuple[str, ...]  # such as `cn:alice`, `email:alice@clinic.example`, `sha256:…`
@@ -30,7 +29,7 @@ class Bearer:
     is_for_clients: bool
 
 
-def read_certificate(der: bytes) -> Bearer:
+def read_certificate(der: bytes) -> CertificateIdentity:
     """Return what a certificate in DER says.
 
     Raises:
@@ -54,7 +53,7 @@ def read_certificate(der: bytes) -> Bearer:
     except x509.ExtensionNotFound:
         pass
     names.append(f"sha256:{hashlib.sha256(der).hexdigest()}")
-    return Bearer(
+    return CertificateIdentity(
         tuple(names),
         certificate.not_valid_before_utc,
         certificate.not_valid_after_utc,

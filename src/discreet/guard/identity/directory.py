@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from discreet.errors import MissingExtra, StoreFailed, WrongUsage
 from discreet.guard.identity.scram import saslprep
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-    from pathlib import Path
 
 _LONGEST = 1024
 # No such object, a name that is none, no password here, wrong password (RFC 4511).
@@ -20,7 +18,7 @@ _WRONG = (32, 34, 48, 49)
 
 
 @dataclass(frozen=True)
-class Directory:
+class LdapDirectory:
     """Where people are found, and how.
 
     Either `template` makes a user's name into their entry (`uid={user},ou=people,dc=clinic`), or a
@@ -50,14 +48,14 @@ class Directory:
 
 
 @dataclass(frozen=True)
-class Found:
+class DirectoryUser:
     """Somebody whose password was right, and the roles that their groups stand for."""
 
     entry: str
     roles: tuple[str, ...]
 
 
-def ask_directory(directory: Directory, user: str, password: str) -> Found | None:
+def ask_directory(directory: LdapDirectory, user: str, password: str) -> DirectoryUser | None:
     """Return who has this name and password, None if nobody has.
 
     An empty password never gets to the directory: with it, every bind succeeds, as nobody.
@@ -67,16 +65,16 @@ def ask_directory(directory: Directory, user: str, password: str) -> Found | Non
     """
     if not password or "\0" in password or len(password) > _LONGEST or not _is_plain(user):
         return None
-    entry = _entry(directory, user)
+    entry = _find_entry(directory, user)
     if entry is None:
         return None
-    with _bound(directory, entry, password) as connection:
+    with _bind_entry(directory, entry, password) as connection:
         if connection is None:
             return None
         if not directory.groups:
-            return Found(entry, ())
-    roles = _roles(directory, entry, password)
-    return Found(entry, roles) if roles else None
+            return DirectoryUser(entry, ())
+    roles = _find_roles(directory, entry, password)
+    return DirectoryUser(entry, roles) if roles else None
 
 
 def escape_in_name(text: str) -> str:
@@ -85,7 +83,7 @@ def escape_in_name(text: str) -> str:
     >>> escape_in_name("eve,ou=admins")
     'eve\\2cou\\3dadmins'
     """
-    return _escaped(text)
+    return _escape_text(text)
 
 
 def escape_in_filter(text: str) -> str:
@@ -94,10 +92,10 @@ def escape_in_filter(text: str) -> str:
     >>> escape_in_filter("*)(uid=admin")
     '\\2a\\29\\28uid\\3dadmin'
     """
-    return _escaped(text)
+    return _escape_text(text)
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     # Both notations write any octet as a backslash and two digits; letters and digits need none.
     return "".join(
         letter
@@ -117,21 +115,23 @@ def _is_plain(user: str) -> bool:
     return 0 < len(user) <= _LONGEST and user == folded
 
 
-def _entry(directory: Directory, user: str) -> str | None:
+def _find_entry(directory: LdapDirectory, user: str) -> str | None:
     """Return the name of the user's entry; a search that finds two finds nobody."""
     if directory.template is not None:
         return directory.template.replace("{user}", escape_in_name(user))
     condition = directory.search.replace("{user}", escape_in_filter(user))
-    with _reading(directory) as connection:
+    with _open_as_reader(directory) as connection:
         found = _search(connection, directory.base or "", condition)
     return found[0] if len(found) == 1 else None
 
 
-def _roles(directory: Directory, entry: str, password: str) -> tuple[str, ...]:
+def _find_roles(directory: LdapDirectory, entry: str, password: str) -> tuple[str, ...]:
     """Return the roles of the groups that an entry is in, as the reader or the user sees them."""
     condition = directory.group_search.replace("{entry}", escape_in_filter(entry))
     wanted = {name.casefold(): role for name, role in directory.groups.items()}
-    opened = _reading(directory) if directory.reader else _bound(directory, entry, password)
+    opened = (
+        _open_as_reader(directory) if directory.reader else _bind_entry(directory, entry, password)
+    )
     with opened as connection:
         found = _search(connection, directory.group_base or "", condition)
     return tuple(sorted({wanted[n.casefold()] for n in found if n.casefold() in wanted}))
@@ -147,16 +147,16 @@ def _search(connection: Any, base: str, condition: str) -> list[str]:
 
 
 @contextmanager
-def _reading(directory: Directory) -> Generator[Any]:
+def _open_as_reader(directory: LdapDirectory) -> Generator[Any]:
     """Open the directory as the reader, or as nobody if there is none."""
-    with _bound(directory, directory.reader, directory.reader_password) as connection:
+    with _bind_entry(directory, directory.reader, directory.reader_password) as connection:
         if connection is None:
             raise StoreFailed("The directory does not accept its reader's password.")
         yield connection
 
 
 @contextmanager
-def _bound(directory: Directory, entry: str | None, password: str) -> Generator[Any]:
+def _bind_entry(directory: LdapDirectory, entry: str | None, password: str) -> Generator[Any]:
     """Open the directory as `entry`; what comes is None where the password is wrong."""
     try:
         from ldap3.core.exceptions import LDAPException
@@ -181,7 +181,7 @@ def _bound(directory: Directory, entry: str | None, password: str) -> Generator[
         connection.unbind()
 
 
-def _connect(directory: Directory, entry: str | None, password: str) -> Any:
+def _connect(directory: LdapDirectory, entry: str | None, password: str) -> Any:
     """Return a connection under TLS on which nobody is bound yet."""
     import ldap3
 

@@ -10,13 +10,12 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.guard.control.documents import Documents
 
 KIND = "attempts"
@@ -27,7 +26,7 @@ _SWEPT_ONE_IN = 256
 
 
 @dataclass(frozen=True)
-class Limits:
+class LockoutLimits:
     """How many failures are free, after how many more it locks, and for how long.
 
     An address may fail `shared` times as often as a user: many people can share one.
@@ -49,7 +48,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Try:
+class LoginAttempt:
     """Who tries from where; `is_known` says whether there is such a user."""
 
     user: str
@@ -65,42 +64,46 @@ class Lockout:
     """
 
     def __init__(
-        self, documents: Documents, *, secret: bytes, limits: Limits | None = None
+        self, documents: Documents, *, secret: bytes, limits: LockoutLimits | None = None
     ) -> None:
         self._documents, self._secret = documents, secret
-        self._limits = Limits() if limits is None else limits
+        self._limits = LockoutLimits() if limits is None else limits
 
-    def settle(self, attempt: Try, *, is_right: bool, now: datetime) -> bool:
+    def settle(self, attempt: LoginAttempt, *, is_right: bool, now: datetime) -> bool:
         """Count a try that was checked; return whether it may be let in."""
         if self.is_blocked(attempt, now=now):
             return False
         if is_right:
-            self._succeed(attempt, now=now)
+            self._record_success(attempt, now=now)
             return True
-        for name, times in self._counters(attempt):
-            self._fail(name, times=times, now=now)
+        for name, times in self._attempt_counters(attempt):
+            self._count_failure(name, times=times, now=now)
         if secrets.randbelow(_SWEPT_ONE_IN) == 0:
             self.sweep(now=now)
         return False
 
-    def is_blocked(self, attempt: Try, *, now: datetime) -> bool:
+    def is_blocked(self, attempt: LoginAttempt, *, now: datetime) -> bool:
         """Tell whether this user, or this address, must wait."""
-        user, address = (self._documents.get(KIND, name) for name, _ in self._counters(attempt))
+        user, address = (
+            self._documents.get(KIND, name) for name, _ in self._attempt_counters(attempt)
+        )
         # Both are read whatever the first one says.
-        is_user_blocked = self._is_waiting(user, now) and attempt.address not in _known(user)
+        is_user_blocked = self._is_waiting(user, now) and attempt.address not in _known_addresses(
+            user
+        )
         return self._is_waiting(address, now) or is_user_blocked
 
     def fail_address(self, address: str, *, now: datetime) -> None:
         """Count a failure that names no user, such as a wrong token."""
-        self._fail(self._address(address), times=self._limits.shared, now=now)
+        self._count_failure(self._address_counter(address), times=self._limits.shared, now=now)
 
     def is_address_blocked(self, address: str, *, now: datetime) -> bool:
         """Tell whether this address must wait."""
-        return self._is_waiting(self._documents.get(KIND, self._address(address)), now)
+        return self._is_waiting(self._documents.get(KIND, self._address_counter(address)), now)
 
     def clear(self, user: str) -> None:
         """Forget a user's failures."""
-        self._documents.delete(KIND, self._user(Try(user, "")))
+        self._documents.delete(KIND, self._user_counter(LoginAttempt(user, "")))
 
     def sweep(self, *, now: datetime) -> None:
         """Forget what nobody added to for a day."""
@@ -111,20 +114,20 @@ class Lockout:
                     KIND, name, lambda old: None if old and _is_stale(old, now) else old
                 )
 
-    def _counters(self, attempt: Try) -> tuple[tuple[str, int], tuple[str, int]]:
+    def _attempt_counters(self, attempt: LoginAttempt) -> tuple[tuple[str, int], tuple[str, int]]:
         return (
-            (self._user(attempt), 1),
-            (self._address(attempt.address), self._limits.shared),
+            (self._user_counter(attempt), 1),
+            (self._address_counter(attempt.address), self._limits.shared),
         )
 
-    def _user(self, attempt: Try) -> str:
+    def _user_counter(self, attempt: LoginAttempt) -> str:
         if attempt.is_known:
             return f"user {attempt.user}"
         name = attempt.user.encode("utf-8", "surrogatepass")
         place = int.from_bytes(hmac.digest(self._secret, name, hashlib.sha256)[:4], "big") % _PLACES
         return f"nobody {place}"
 
-    def _address(self, address: str) -> str:
+    def _address_counter(self, address: str) -> str:
         """Return the counter of an address; of IPv6, whoever has one has 2**64 of them."""
         try:
             found = ipaddress.ip_address(address.partition("%")[0])
@@ -134,18 +137,20 @@ class Lockout:
             return f"address {ipaddress.ip_network((found, 64), strict=False)}"
         return f"address {getattr(found, 'ipv4_mapped', None) or found}"
 
-    def _fail(self, name: str, *, times: int, now: datetime) -> None:
+    def _count_failure(self, name: str, *, times: int, now: datetime) -> None:
         def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
             least = self._limits.free * times
             is_over = not self._is_waiting(old, now)
-            failures = _failures(old, now=now, least=least, is_shared=times > 1, is_over=is_over)
+            failures = _counted_failures(
+                old, now=now, least=least, is_shared=times > 1, is_over=is_over
+            )
             wait = self._limits.wait(failures + 1, times=times)
             return {
                 "failures": failures + 1,
                 "at": now.isoformat(),
                 "until": (now + wait).isoformat(),
                 "is_locked": failures + 1 >= self._limits.most * times,
-                "known": list(_known(old)),
+                "known": list(_known_addresses(old)),
             }
 
         self._documents.update(KIND, name, change)
@@ -156,21 +161,25 @@ class Lockout:
             return False
         return now < datetime.fromisoformat(found["until"]) <= now + 2 * self._limits.lock
 
-    def _succeed(self, attempt: Try, *, now: datetime) -> None:
-        name = self._user(attempt)
+    def _record_success(self, attempt: LoginAttempt, *, now: datetime) -> None:
+        name = self._user_counter(attempt)
         found = self._documents.get(KIND, name)
-        if found is not None and not found["failures"] and attempt.address in _known(found):
+        if (
+            found is not None
+            and not found["failures"]
+            and attempt.address in _known_addresses(found)
+        ):
             return
 
         def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
-            others = [address for address in _known(old) if address != attempt.address]
+            others = [address for address in _known_addresses(old) if address != attempt.address]
             known = [*others, attempt.address][-_ADDRESSES_KNOWN:]
             return {"failures": 0, "at": now.isoformat(), "until": now.isoformat(), "known": known}
 
         self._documents.update(KIND, name, change)
 
 
-def _failures(
+def _counted_failures(
     old: Mapping[str, Any] | None, *, now: datetime, least: int, is_shared: bool, is_over: bool
 ) -> int:
     """Return how many failures still count.
@@ -192,5 +201,5 @@ def _is_stale(found: Mapping[str, Any], now: datetime) -> bool:
     return now - datetime.fromisoformat(found["at"]) > _FORGOTTEN_AFTER
 
 
-def _known(found: Mapping[str, Any] | None) -> tuple[str, ...]:
+def _known_addresses(found: Mapping[str, Any] | None) -> tuple[str, ...]:
     return () if found is None else tuple(found.get("known", ()))

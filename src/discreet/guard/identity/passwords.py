@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from discreet.errors import MissingExtra, WrongUsage
-from discreet.guard.identity.scram import normalized, saslprep
+from discreet.guard.identity.scram import normalize_password, saslprep
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -37,15 +37,15 @@ def require_acceptable(password: str, *, user: str, least_length: int = LEAST_LE
 
 def hash_password(password: str) -> str:
     """Return the argon2id hash of a password, with its salt and parameters."""
-    return _hasher().hash(normalized(password))
+    return _make_hasher().hash(normalize_password(password))
 
 
-def is_password_of(stored: str | None, password: str) -> bool:
+def matches_password_hash(stored: str | None, password: str) -> bool:
     """Tell whether `password` was hashed to `stored`; without one, work as long and say no."""
     from argon2.exceptions import InvalidHashError, VerificationError
 
     try:
-        _hasher().verify(stored or _nobodys_hash(), normalized(password)[: 4 * LONGEST])
+        _make_hasher().verify(stored or _decoy_hash(), normalize_password(password)[: 4 * LONGEST])
     except (VerificationError, InvalidHashError):
         return False
     return stored is not None
@@ -53,11 +53,11 @@ def is_password_of(stored: str | None, password: str) -> bool:
 
 def is_outdated(stored: str) -> bool:
     """Tell whether a hash was made with other parameters than are used now."""
-    return _hasher().check_needs_rehash(stored)
+    return _make_hasher().check_needs_rehash(stored)
 
 
 @cache
-def _hasher() -> PasswordHasher:
+def _make_hasher() -> PasswordHasher:
     try:
         from argon2 import PasswordHasher
     except ImportError:
@@ -66,5 +66,5 @@ def _hasher() -> PasswordHasher:
 
 
 @cache
-def _nobodys_hash() -> str:
+def _decoy_hash() -> str:
     return hash_password(secrets.token_hex(16))

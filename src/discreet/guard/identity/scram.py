@@ -40,7 +40,7 @@ class Verifier:
 
     def text(self) -> str:
         """Return it as PostgreSQL writes it into `pg_authid.rolpassword`."""
-        salt, stored, server = map(_base64, (self.salt, self.stored_key, self.server_key))
+        salt, stored, server = map(_encode_base64, (self.salt, self.stored_key, self.server_key))
         return f"{MECHANISM}${self.iterations}:{salt}${stored}:{server}"
 
 
@@ -70,27 +70,30 @@ def make_verifier(
     'SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAA'
     """
     salt = secrets.token_bytes(_SALT_BYTES) if salt is None else salt
-    salted = hashlib.pbkdf2_hmac("sha256", normalized(password).encode(), salt, iterations)
-    stored = hashlib.sha256(_mac(salted, b"Client Key")).digest()
-    return Verifier(iterations, salt, stored, _mac(salted, b"Server Key"))
+    salted = hashlib.pbkdf2_hmac("sha256", normalize_password(password).encode(), salt, iterations)
+    stored = hashlib.sha256(_compute_mac(salted, b"Client Key")).digest()
+    return Verifier(iterations, salt, stored, _compute_mac(salted, b"Server Key"))
 
 
 def mock_verifier(user: str, *, secret: bytes, iterations: int = ITERATIONS) -> Verifier:
     """Return what an unknown user is asked by: the same salt each time, and no password that fits."""
     name = user.encode("utf-8", "surrogatepass")
-    salt = _mac(secret, b"salt\0" + name)[:_SALT_BYTES]
+    salt = _compute_mac(secret, b"salt\0" + name)[:_SALT_BYTES]
     return Verifier(
-        iterations, salt, _mac(secret, b"stored\0" + name), _mac(secret, b"server\0" + name)
+        iterations,
+        salt,
+        _compute_mac(secret, b"stored\0" + name),
+        _compute_mac(secret, b"server\0" + name),
     )
 
 
-def is_password_of(verifier: Verifier, password: str) -> bool:
+def matches_verifier(verifier: Verifier, password: str) -> bool:
     """Tell whether a password in clear is the one that a verifier was made of."""
     made = make_verifier(password, iterations=verifier.iterations, salt=verifier.salt)
     return hmac.compare_digest(made.stored_key, verifier.stored_key)
 
 
-def normalized(password: str) -> str:
+def normalize_password(password: str) -> str:
     """Return a password as SASLprep writes it or, as PostgreSQL does, itself where that is impossible."""
     prepared = saslprep(password)
     return password if prepared is None else prepared
@@ -137,7 +140,7 @@ def _is_prohibited(letter: str) -> bool:
     return any(table(letter) for table in _PROHIBITED)
 
 
-class Conversation:
+class ScramConversation:
     """One exchange, whose two steps come once and in order.
 
     Args:
@@ -150,7 +153,7 @@ class Conversation:
         self, verifier: Verifier, *, binding: bytes | None = None, nonce: str | None = None
     ) -> None:
         self._verifier, self._binding = verifier, binding
-        self._nonce = nonce or _base64(secrets.token_bytes(_NONCE_BYTES))
+        self._nonce = nonce or _encode_base64(secrets.token_bytes(_NONCE_BYTES))
         self._expected: bytes | None = None  # the channel as the client must name it
         self._said = ""
         plus = () if binding is None else (MECHANISM_PLUS,)
@@ -159,19 +162,19 @@ class Conversation:
     def first(self, mechanism: str, message: bytes) -> bytes:
         """Take the client's first message and return the server's."""
         if self._said or mechanism not in self.mechanisms:
-            raise _malformed()
-        flag, identity, bare = _split(_text(message), 3)
+            raise _malformed_message()
+        flag, identity, bare = _split(_decode_text(message), 3)
         if identity:  # to log in as one and act as another is SET ROLE's business
-            raise _malformed()
-        self._expected = self._channel(mechanism, flag)
+            raise _malformed_message()
+        self._expected = self._expected_channel(mechanism, flag)
         user, nonce = _split(bare, 2, exactly=False)
         if not user.startswith("n=") or not nonce.startswith("r="):
-            raise _malformed()
+            raise _malformed_message()
         nonce = nonce[2:].partition(",")[0]
         if not _NONCE.fullmatch(nonce) or len(nonce) > _LONGEST_NONCE:
-            raise _malformed()
+            raise _malformed_message()
         self._nonce = nonce + self._nonce
-        salt = _base64(self._verifier.salt)
+        salt = _encode_base64(self._verifier.salt)
         answer = f"r={self._nonce},s={salt},i={self._verifier.iterations}"
         self._said = f"{bare},{answer},"
         return answer.encode()
@@ -179,74 +182,76 @@ class Conversation:
     def final(self, message: bytes) -> tuple[bool, bytes]:
         """Take the proof; return whether it is right, and the server's signature if so."""
         expected, self._expected = self._expected, None
-        text = _text(message)
+        text = _decode_text(message)
         said, mark, proof = text.rpartition(",p=")
         parts = said.split(",")
         if expected is None or not mark or len(parts) < 2:
-            raise _malformed()
+            raise _malformed_message()
         if not (parts[0].startswith("c=") and parts[1].startswith("r=")):
-            raise _malformed()
-        channel, shown = _decoded(parts[0][2:]), _decoded(proof)
+            raise _malformed_message()
+        channel, shown = _decode_base64(parts[0][2:]), _decode_base64(proof)
         if not hmac.compare_digest(channel, expected):
             raise LoginFailed("SCRAM channel binding check failed", sqlstate="28000")
         if not hmac.compare_digest(parts[1][2:].encode(), self._nonce.encode()):
-            raise _malformed()
-        return self._judge((self._said + said).encode(), shown)
+            raise _malformed_message()
+        return self._check_proof((self._said + said).encode(), shown)
 
-    def _judge(self, transcript: bytes, proof: bytes) -> tuple[bool, bytes]:
+    def _check_proof(self, transcript: bytes, proof: bytes) -> tuple[bool, bytes]:
         if len(proof) != 32:
-            raise _malformed()
-        signature = _mac(self._verifier.stored_key, transcript)
+            raise _malformed_message()
+        signature = _compute_mac(self._verifier.stored_key, transcript)
         client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
         is_right = hmac.compare_digest(
             hashlib.sha256(client_key).digest(), self._verifier.stored_key
         )
-        answer = b"v=" + _base64(_mac(self._verifier.server_key, transcript)).encode()
+        answer = (
+            b"v=" + _encode_base64(_compute_mac(self._verifier.server_key, transcript)).encode()
+        )
         return is_right, answer if is_right else b""
 
-    def _channel(self, mechanism: str, flag: str) -> bytes:
+    def _expected_channel(self, mechanism: str, flag: str) -> bytes:
         """Return what the client must say of the channel, or refuse a downgraded exchange."""
         if mechanism == MECHANISM_PLUS and self._binding is not None:
             if flag != f"p={_BINDING}":
-                raise _malformed()
+                raise _malformed_message()
             return f"{flag},,".encode() + self._binding
         if flag == "y" and self._binding is not None:
             # The client can bind and believes that we cannot: somebody took our offer out.
             raise LoginFailed("SCRAM channel binding negotiation error", sqlstate="28000")
         if flag not in ("n", "y"):
-            raise _malformed()
+            raise _malformed_message()
         return f"{flag},,".encode()
 
 
-def _malformed() -> LoginFailed:
+def _malformed_message() -> LoginFailed:
     return LoginFailed("malformed SCRAM message", sqlstate="08P01")
 
 
-def _text(message: bytes) -> str:
+def _decode_text(message: bytes) -> str:
     try:
         return message.decode()
     except UnicodeDecodeError:
-        raise _malformed() from None
+        raise _malformed_message() from None
 
 
 def _split(text: str, count: int, *, exactly: bool = True) -> list[str]:
     """Return the parts between commas; the last one keeps its own commas."""
     parts = text.split(",", count - 1)
     if len(parts) != count or (exactly and not parts[-1]):
-        raise _malformed()
+        raise _malformed_message()
     return parts
 
 
-def _decoded(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise _malformed() from None
+        raise _malformed_message() from None
 
 
-def _base64(content: bytes) -> str:
+def _encode_base64(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def _mac(key: bytes, content: bytes) -> bytes:
+def _compute_mac(key: bytes, content: bytes) -> bytes:
     return hmac.digest(key, content, "sha256")

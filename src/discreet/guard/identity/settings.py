@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from discreet.errors import WrongUsage
-from discreet.guard.identity.lockout import Limits
+from discreet.guard.identity.authenticator import ClientInfo
+from discreet.guard.identity.directory import LdapDirectory
+from discreet.guard.identity.lockout import LockoutLimits
 from discreet.guard.identity.passwords import LEAST_LENGTH
 from discreet.guard.identity.scram import ITERATIONS
-
-if TYPE_CHECKING:
-    from discreet.guard.identity.directory import Directory
-    from discreet.guard.identity.door import Visitor
 
 Method = Literal["auto", "scram", "certificate", "ldap", "reject"]
 LOCAL = "local"
 
 
 @dataclass(frozen=True)
-class Rule:
+class AuthenticationRule:
     """How some visitors are asked; empty lists mean everybody, everywhere.
 
     `auto` asks for nothing if the client's certificate is the user's, and for a password otherwise:
@@ -42,7 +40,7 @@ class Rule:
                         f"'{network}' is no network. Write one such as 10.0.0.0/8, or 'local'."
                     ) from None
 
-    def fits(self, visitor: Visitor) -> bool:
+    def fits(self, visitor: ClientInfo) -> bool:
         """Tell whether this rule is about the visitor."""
         return (
             (not self.users or visitor.user in self.users)
@@ -52,17 +50,17 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class DoorSettings:
+class AuthenticationSettings:
     """The rules, of which the first that fits decides; where none does, nobody comes in."""
 
-    rules: tuple[Rule, ...] = (Rule("auto"),)
+    rules: tuple[AuthenticationRule, ...] = (AuthenticationRule("auto"),)
     requires_tls: bool = True  # for all but local visitors
-    directory: Directory | None = None
-    limits: Limits = field(default_factory=Limits)
+    directory: LdapDirectory | None = None
+    limits: LockoutLimits = field(default_factory=LockoutLimits)
     iterations: int = ITERATIONS
     least_length: int = LEAST_LENGTH
 
-    def method(self, visitor: Visitor) -> Method:
+    def method(self, visitor: ClientInfo) -> Method:
         """Return how a visitor is asked."""
         for rule in self.rules:
             if rule.fits(visitor):
@@ -70,7 +68,7 @@ class DoorSettings:
         return "reject"
 
 
-def _is_in(visitor: Visitor, network: str) -> bool:
+def _is_in(visitor: ClientInfo, network: str) -> bool:
     if network == LOCAL:
         return visitor.is_local
     try:

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import WrongUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from discreet.guard.control.documents import Documents
 
 KIND = "token"
@@ -25,7 +24,7 @@ _USE_IS_NOTED_EACH = timedelta(minutes=1)  # not with each request: that would b
 
 
 @dataclass(frozen=True)
-class Token:
+class ApiToken:
     """What is known of a token; the token itself is not."""
 
     id: str
@@ -49,8 +48,8 @@ def create_token(
     scopes: Sequence[str] = ("query",),
     expires: datetime | None = None,
     label: str = "",
-    tell: Callable[[Token], None] = lambda _: None,
-) -> tuple[str, Token]:
+    tell: Callable[[ApiToken], None] = lambda _: None,
+) -> tuple[str, ApiToken]:
     """Return a new token, which is never shown again, and what is kept of it.
 
     `tell` writes it into a journal, before it is good for anything.
@@ -60,32 +59,32 @@ def create_token(
     if expires is not None and expires <= now:
         raise WrongUsage("The token would have expired already. Name a later time.")
     identifier, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
-    token = Token(identifier, user, tuple(scopes), now, expires, label=label)
+    token = ApiToken(identifier, user, tuple(scopes), now, expires, label=label)
     tell(token)
-    documents.put(KIND, identifier, {**_body(token), "digest": _digest(secret)})
+    documents.put(KIND, identifier, {**_token_body(token), "digest": _hash_secret(secret)})
     return f"discreet_{identifier}_{secret}", token
 
 
-def find_token(documents: Documents, text: str, *, now: datetime) -> Token | None:
+def find_token(documents: Documents, text: str, *, now: datetime) -> ApiToken | None:
     """Return what a token stands for; None if it is unknown, revoked or expired."""
     found = _FORM.fullmatch(text)
     identifier, secret = (found[1], found[2]) if found else ("", "")
     body = documents.get(KIND, identifier)
     kept = _NOBODYS if body is None else str(body["digest"])
-    if not hmac.compare_digest(_digest(secret), kept) or body is None:
+    if not hmac.compare_digest(_hash_secret(secret), kept) or body is None:
         return None
-    token = _token(identifier, body)
+    token = _read_token(identifier, body)
     if token.expires is not None and token.expires <= now:
         return None
     if token.last_used is None or now - token.last_used >= _USE_IS_NOTED_EACH:
-        documents.update(KIND, identifier, lambda old: _used(old, now))
+        documents.update(KIND, identifier, lambda old: _mark_used(old, now))
     return token
 
 
-def list_tokens(documents: Documents, user: str | None = None) -> list[Token]:
+def list_api_tokens(documents: Documents, user: str | None = None) -> list[ApiToken]:
     """Return the tokens of a user, or of all."""
     bodies = ((name, documents.get(KIND, name)) for name in documents.names(KIND))
-    tokens = [_token(name, body) for name, body in bodies if body is not None]
+    tokens = [_read_token(name, body) for name, body in bodies if body is not None]
     return [token for token in tokens if user is None or token.user == user]
 
 
@@ -98,22 +97,22 @@ def revoke_token(documents: Documents, identifier: str) -> bool:
 
 def revoke_tokens_of(documents: Documents, user: str) -> int:
     """Make all tokens of a user worthless; return how many there were."""
-    tokens = list_tokens(documents, user)
+    tokens = list_api_tokens(documents, user)
     for token in tokens:
         documents.delete(KIND, token.id)
     return len(tokens)
 
 
-def _digest(secret: str) -> str:
+def _hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _used(old: Mapping[str, Any] | None, now: datetime) -> Mapping[str, Any] | None:
+def _mark_used(old: Mapping[str, Any] | None, now: datetime) -> Mapping[str, Any] | None:
     # Revoked meanwhile, it stays revoked.
     return None if old is None else {**old, "last_used": now.isoformat()}
 
 
-def _body(token: Token) -> dict[str, Any]:
+def _token_body(token: ApiToken) -> dict[str, Any]:
     return {
         "user": token.user,
         "scopes": list(token.scopes),
@@ -124,12 +123,12 @@ def _body(token: Token) -> dict[str, Any]:
     }
 
 
-def _token(identifier: str, body: Mapping[str, Any]) -> Token:
+def _read_token(identifier: str, body: Mapping[str, Any]) -> ApiToken:
     def moment(name: str) -> datetime | None:
         written = body.get(name)
         return None if written is None else datetime.fromisoformat(written)
 
-    return Token(
+    return ApiToken(
         identifier,
         str(body["user"]),
         tuple(body["scopes"]),

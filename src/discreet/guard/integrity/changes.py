@@ -6,22 +6,18 @@ it, so that all of them speak of the same rows, in sets, whatever their number.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import DatabaseConnection
 from discreet.engines.render import drop_table
 from discreet.errors import StatementFailed
-from discreet.guard.integrity.create import default_of
+from discreet.guard.access.authority import Relation
+from discreet.guard.integrity.create import engine_default
+from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from discreet.engines.databases.database import Connection
-    from discreet.guard.access.authority import Relation
-    from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite
 
 ROW = "rid"  # where a row that is there is; NULL for one that is new
 _NAME = "discreet_changes"  # a connection's own, and gone before the next write
@@ -43,7 +39,7 @@ def new(name: str) -> str:
 class Changes:
     """The temporary table of one write."""
 
-    connection: Connection
+    connection: DatabaseConnection
     permitted: PermittedWrite
 
     @property
@@ -82,18 +78,18 @@ class Changes:
             raise StatementFailed("0A000", f'a column called "{row_id}" cannot be here')
         target = self.permitted.target
         alias = target.alias_or_name
-        rid = build.named(build.column(row_id, of=alias), ROW)
+        rid = build.alias_as(build.column(row_id, of=alias), ROW)
         shape = build.select(
             rid,
-            *(build.named(build.column(name, of=alias), old(name)) for name in self.names),
-            *(build.named(build.column(name, of=alias), new(name)) for name in self.names),
+            *(build.alias_as(build.column(name, of=alias), old(name)) for name in self.names),
+            *(build.alias_as(build.column(name, of=alias), new(name)) for name in self.names),
             source=target.copy(),
         ).where(exp.false())
         temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
         create = exp.Create(this=self.table(), kind="TABLE", expression=shape, properties=temporary)
         self.connection.execute(create, touches=[_PLACES[self.connection.dialect]])
         if self.permitted.kind == "INSERT":
-            self._propose(settings)
+            self._insert_proposed(settings)
             if self.permitted.on_conflict is not None:
                 self._resolve(self.permitted.on_conflict)
         else:
@@ -105,9 +101,9 @@ class Changes:
             drop_table(self.table()), touches=[_PLACES[self.connection.dialect]]
         )
 
-    def _propose(self, settings: Mapping[str, str]) -> None:
-        columns, rows = proposed(self.permitted, self.connection.dialect, settings)
-        self._into([new(name) for name in columns], rows)
+    def _insert_proposed(self, settings: Mapping[str, str]) -> None:
+        columns, rows = proposed_rows(self.permitted, self.connection.dialect, settings)
+        self._insert_rows([new(name) for name in columns], rows)
 
     def _find(self) -> None:
         """Set aside the rows that are there and what each becomes."""
@@ -126,9 +122,9 @@ class Changes:
         query = build.select(*values, source=permitted.target.copy())
         if permitted.condition is not None:
             query = query.where(permitted.condition.copy())
-        self._into(names, query)
+        self._insert_rows(names, query)
 
-    def _into(self, names: Iterable[str], rows: exp.Query) -> None:
+    def _insert_rows(self, names: Iterable[str], rows: exp.Query) -> None:
         columns = [exp.to_identifier(name, quoted=True) for name in names]
         schema = exp.Schema(this=self.table(), expressions=columns)
         self.connection.execute(
@@ -140,38 +136,43 @@ class Changes:
 
     def _resolve(self, conflict: OnConflict) -> None:
         if conflict.assignments is None:
-            self._skip(conflict)
+            self._skip_conflicts(conflict)
             return
-        if self._repeats(conflict.columns, delete=False):
+        if self._has_repeats(conflict.columns, delete=False):
             raise StatementFailed(
                 "21000", "ON CONFLICT DO UPDATE command cannot affect row a second time"
             )
         self._match(conflict.columns)
         matched = exp.not_(build.is_null(build.column(ROW)))
         if conflict.condition is not None:
-            holds = exp.Paren(this=self._renamed(conflict.condition))
+            holds = exp.Paren(this=self._rename_columns(conflict.condition))
             fails = exp.not_(exp.Coalesce(this=holds, expressions=[exp.false()]))
-            self._own(exp.Delete(this=self.table(), where=exp.Where(this=exp.and_(matched, fails))))
+            self._execute_statement(
+                exp.Delete(this=self.table(), where=exp.Where(this=exp.and_(matched, fails)))
+            )
         values = {
-            name: self._renamed(value) for name, value in (conflict.assignments or {}).items()
+            name: self._rename_columns(value)
+            for name, value in (conflict.assignments or {}).items()
         }
         sets = [_set(new(name), values.get(name, build.column(old(name)))) for name in self.names]
         where = exp.Where(this=exp.not_(build.is_null(build.column(ROW))))
-        self._own(exp.Update(this=self.table(), expressions=sets, where=where))
+        self._execute_statement(exp.Update(this=self.table(), expressions=sets, where=where))
 
-    def _skip(self, conflict: OnConflict) -> None:
+    def _skip_conflicts(self, conflict: OnConflict) -> None:
         """Leave out what is there already, and what comes twice."""
         relation = self.relation
         keys = [conflict.columns] if conflict.columns else [relation.primary_key, *relation.uniques]
         for key in filter(None, keys):
             there = build.select(
                 build.number(1), source=build.table(*relation.physical, alias="there")
-            ).where(self._same(key, "there"))
+            ).where(self._same_key(key, "there"))
             own = self.table("mine")
-            self._own(exp.Delete(this=own, where=exp.Where(this=exp.Exists(this=there))))
-            self._repeats(key, delete=True)
+            self._execute_statement(
+                exp.Delete(this=own, where=exp.Where(this=exp.Exists(this=there)))
+            )
+            self._has_repeats(key, delete=True)
 
-    def _repeats(self, key: Iterable[str], *, delete: bool) -> bool:
+    def _has_repeats(self, key: Iterable[str], *, delete: bool) -> bool:
         """Return whether a proposed key comes twice; leave out all but the first if asked to."""
         row_id = self.row_id
         before = build.all_of(
@@ -193,7 +194,9 @@ class Changes:
             this=build.select(build.number(1), source=self.table("other")).where(before)
         )
         if delete:
-            self._own(exp.Delete(this=self.table("mine"), where=exp.Where(this=twice)))
+            self._execute_statement(
+                exp.Delete(this=self.table("mine"), where=exp.Where(this=twice))
+            )
             return False
         found = build.select(build.number(1), source=self.table("mine")).where(twice)
         return self.connection.query(found.limit(1)).num_rows > 0
@@ -209,17 +212,17 @@ class Changes:
             this=self.table("mine"),
             expressions=sets,
             from_=exp.From(this=there),
-            where=exp.Where(this=self._same(key, "there")),
+            where=exp.Where(this=self._same_key(key, "there")),
         )
-        self._own(update)
+        self._execute_statement(update)
 
-    def _same(self, key: Iterable[str], there: str) -> exp.Expr:
+    def _same_key(self, key: Iterable[str], there: str) -> exp.Expr:
         return build.all_of(
             exp.EQ(this=build.column(name, of=there), expression=build.column(new(name), of="mine"))
             for name in key
         )
 
-    def _renamed(self, expression: exp.Expr) -> exp.Expr:
+    def _rename_columns(self, expression: exp.Expr) -> exp.Expr:
         """Return an expression over the row that is there and `excluded`, as one over this table."""
         holder = exp.Paren(this=expression.copy())
         alias = self.permitted.target.alias_or_name
@@ -229,11 +232,11 @@ class Changes:
                 column.replace(build.column(sides[column.table](column.name), of=_NAME))
         return holder
 
-    def _own(self, statement: exp.Expr) -> None:
+    def _execute_statement(self, statement: exp.Expr) -> None:
         self.connection.execute(statement, touches=[_PLACES[self.connection.dialect]])
 
 
-def proposed(
+def proposed_rows(
     permitted: PermittedWrite, dialect: str, settings: Mapping[str, str]
 ) -> tuple[list[str], exp.Query]:
     """Return the columns and rows of an INSERT with the defaults of what it does not name.
@@ -244,7 +247,7 @@ def proposed(
         column.name: value
         for column in permitted.relation.columns
         if column.name not in permitted.columns
-        and (value := default_of(column, dialect, settings)) is not None
+        and (value := engine_default(column, dialect, settings)) is not None
     }
     columns = [*permitted.columns, *missing]
     if permitted.rows is None or not permitted.columns:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Authority, Relation, Subject
 from discreet.guard.rewrite.authorize import authorize_query
 from discreet.guard.rewrite.kinds import kind_named
-from discreet.guard.rewrite.scope import folded
+from discreet.guard.rewrite.permitted import Source
+from discreet.guard.rewrite.scope import fold_identifier
 from discreet.guard.rewrite.source import plain_source
-from discreet.guard.statements.dialect import Served
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.guard.access.authority import Authority, Relation, Subject
-    from discreet.guard.rewrite.permitted import Source
+from discreet.guard.statements.dialect import ClientPostgres
 
 
-def compiled(
+def compile_condition(
     text: str,
     rows: Mapping[str, tuple[Relation, Callable[[str], exp.Expr]]],
     authority: Authority,
@@ -48,15 +44,17 @@ def compiled(
     Raises:
         StatementFailed: As `authorize_query` does.
     """
-    holder = exp.Paren(this=_parsed(text))
+    holder = exp.Paren(this=_parse_condition(text))
     kinds: list[str | None] = []
     reached: list[exp.Expr] = []
     for column in list(holder.find_all(exp.Column)):
-        row = rows.get(folded(column.args.get("table")) if column.args.get("table") else "")
+        row = rows.get(
+            fold_identifier(column.args.get("table")) if column.args.get("table") else ""
+        )
         if row is None:
             continue
         relation, reach = row
-        name = folded(column.this)
+        name = fold_identifier(column.this)
         found = relation.column(name)
         if found is None:
             raise StatementFailed("42703", f'column "{name}" does not exist')
@@ -69,26 +67,26 @@ def compiled(
     )
     if len(permitted.parameters) > len(kinds):
         raise StatementFailed("42P02", "there are no parameters here")
-    return _expression(permitted.tree, reached)
+    return _single_expression(permitted.tree, reached)
 
 
-def _expression(tree: exp.Query, reached: list[exp.Expr]) -> exp.Expr:
+def _single_expression(tree: exp.Query, reached: list[exp.Expr]) -> exp.Expr:
     """Return the only column of a query without tables, which may hold others."""
     for node in list(tree.find_all(exp.Parameter)):
         node.replace(reached[int(node.name) - 1].copy())
-    is_bare = isinstance(tree, exp.Select) and set(_given(tree)) == {"expressions"}
+    is_bare = isinstance(tree, exp.Select) and set(_given_arguments(tree)) == {"expressions"}
     if not is_bare or len(tree.expressions) != 1:
         return exp.Subquery(this=tree)
     return exp.Paren(this=tree.expressions[0].unalias().copy())
 
 
-def _given(tree: exp.Expr) -> list[str]:
+def _given_arguments(tree: exp.Expr) -> list[str]:
     return [name for name, value in tree.args.items() if value]
 
 
-def _parsed(text: str) -> exp.Expr:
+def _parse_condition(text: str) -> exp.Expr:
     try:
-        tree = parse_one(text, dialect=Served)
+        tree = parse_one(text, dialect=ClientPostgres)
     except (SqlglotError, RecursionError):
         tree = None
     if tree is None:

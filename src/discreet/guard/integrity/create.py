@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Authority, Role, Subject
-from discreet.guard.integrity.conditions import compiled
+from discreet.guard.access.authority import (
+    Authority,
+    DatabaseRole,
+    ForeignKey,
+    Name,
+    Relation,
+    RelationColumn,
+    Subject,
+)
+from discreet.guard.integrity.conditions import compile_condition
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from discreet.guard.access.authority import Column, ForeignKey, Name, Relation
 
 _LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
 _NUMBERS_ITSELF = (
@@ -25,7 +28,7 @@ _NUMBERS_ITSELF = (
 )
 
 
-def create_table(
+def build_create_table(
     relation: Relation, dialect: str, targets: Mapping[Name, tuple[str, ...]]
 ) -> exp.Create:
     """Return the statement that makes the physical table of `relation`.
@@ -41,24 +44,26 @@ def create_table(
     Raises:
         StatementFailed: 0A000 for a type or condition that the engine or the gateway does not have.
     """
-    parts: list[exp.Expr] = [_definition(column, relation, dialect) for column in relation.columns]
+    parts: list[exp.Expr] = [
+        _column_definition(column, relation, dialect) for column in relation.columns
+    ]
     if relation.primary_key:
-        parts.append(exp.PrimaryKey(expressions=_names(relation.primary_key)))
-    parts += [_unique(columns) for columns in relation.uniques]
+        parts.append(exp.PrimaryKey(expressions=_quote_names(relation.primary_key)))
+    parts += [_unique_constraint(columns) for columns in relation.uniques]
     parts += [_check(check.condition, relation, dialect) for check in relation.checks]
     if dialect == "duckdb":
-        parts += list(_lengths(relation))
+        parts += list(_length_checks(relation))
     else:
         parts += [_foreign_key(key, targets) for key in relation.foreign_keys]
     schema = exp.Schema(this=build.table(*relation.physical), expressions=parts)
     return exp.Create(this=schema, kind="TABLE")
 
 
-def column_type(column: Column, dialect: str) -> exp.DataType:
+def engine_column_type(column: RelationColumn, dialect: str) -> exp.DataType:
     """Return the type that holds what PostgreSQL's type of a column holds.
 
-    >>> from discreet.guard.access.authority import Column
-    >>> column_type(Column("n", "numeric"), "duckdb").sql(dialect="duckdb")
+    >>> from discreet.guard.access.authority import RelationColumn
+    >>> engine_column_type(RelationColumn("n", "numeric"), "duckdb").sql(dialect="duckdb")
     'DECIMAL(38, 10)'
     """
     try:
@@ -79,8 +84,8 @@ def column_type(column: Column, dialect: str) -> exp.DataType:
     return exp.DataType.build("TEXT") if kind.this in _LETTERS else kind
 
 
-def default_of(
-    column: Column, dialect: str, settings: Mapping[str, str] | None = None
+def engine_default(
+    column: RelationColumn, dialect: str, settings: Mapping[str, str] | None = None
 ) -> exp.Expr | None:
     """Return what a column gets when nothing is said; None for nothing.
 
@@ -88,37 +93,37 @@ def default_of(
     """
     if column.default is None:
         return None
-    authority, subject = _nobody(settings)
-    return compiled(column.default, {}, authority, subject, dialect=dialect)
+    authority, subject = _empty_authority(settings)
+    return compile_condition(column.default, {}, authority, subject, dialect=dialect)
 
 
-def _definition(column: Column, relation: Relation, dialect: str) -> exp.ColumnDef:
+def _column_definition(column: RelationColumn, relation: Relation, dialect: str) -> exp.ColumnDef:
     constraints: list[exp.Expr] = []
     if column.not_null or column.name in relation.primary_key:
         constraints.append(exp.NotNullColumnConstraint())
-    default = default_of(column, dialect)
+    default = engine_default(column, dialect)
     if default is not None:
         if default.find(exp.Query):
             raise StatementFailed("0A000", "cannot use subquery in DEFAULT expression")
         constraints.append(exp.DefaultColumnConstraint(this=default))
     return exp.ColumnDef(
         this=exp.to_identifier(column.name, quoted=True),
-        kind=column_type(column, dialect),
+        kind=engine_column_type(column, dialect),
         constraints=[exp.ColumnConstraint(kind=kind) for kind in constraints],
     )
 
 
 def _check(text: str, relation: Relation, dialect: str) -> exp.Expr:
-    authority, subject = _nobody()
+    authority, subject = _empty_authority()
     own = (relation, build.column)
     rows = {"": own, relation.name: own}
-    condition = compiled(text, rows, authority, subject, dialect=dialect)
+    condition = compile_condition(text, rows, authority, subject, dialect=dialect)
     if condition.find(exp.Query):
         raise StatementFailed("0A000", "cannot use subquery in check constraint")
     return exp.CheckColumnConstraint(this=condition.unnest())
 
 
-def _lengths(relation: Relation) -> Iterator[exp.Expr]:
+def _length_checks(relation: Relation) -> Iterator[exp.Expr]:
     """DuckDB keeps texts of any length."""
     for column in relation.columns:
         kind = exp.DataType.build(column.type, dialect="postgres")
@@ -128,25 +133,25 @@ def _lengths(relation: Relation) -> Iterator[exp.Expr]:
             yield exp.CheckColumnConstraint(this=exp.LTE(this=length, expression=limit))
 
 
-def _unique(columns: Sequence[str]) -> exp.Expr:
-    return exp.UniqueColumnConstraint(this=exp.Schema(expressions=_names(columns)))
+def _unique_constraint(columns: Sequence[str]) -> exp.Expr:
+    return exp.UniqueColumnConstraint(this=exp.Schema(expressions=_quote_names(columns)))
 
 
 def _foreign_key(key: ForeignKey, targets: Mapping[Name, tuple[str, ...]]) -> exp.Expr:
     physical = targets.get(key.target)
     if physical is None:
         raise StatementFailed("42P01", f'relation "{key.target[1]}" does not exist')
-    target = exp.Schema(this=build.table(*physical), expressions=_names(key.target_columns))
+    target = exp.Schema(this=build.table(*physical), expressions=_quote_names(key.target_columns))
     return exp.ForeignKey(
-        expressions=_names(key.columns), reference=exp.Reference(this=target, options=[])
+        expressions=_quote_names(key.columns), reference=exp.Reference(this=target, options=[])
     )
 
 
-def _names(columns: Sequence[str]) -> list[exp.Expr]:
+def _quote_names(columns: Sequence[str]) -> list[exp.Expr]:
     return [exp.to_identifier(name, quoted=True) for name in columns]
 
 
-def _nobody(settings: Mapping[str, str] | None = None) -> tuple[Authority, Subject]:
+def _empty_authority(settings: Mapping[str, str] | None = None) -> tuple[Authority, Subject]:
     """Return an authority in which there is nothing: checks and defaults read no other table."""
-    role = Role("nobody")
+    role = DatabaseRole("nobody")
     return Authority(roles={role.name: role}), Subject(role.name, role.name, None, settings or {})

@@ -6,24 +6,20 @@ nobody can take a referenced row away meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import DatabaseConnection
 from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Authority, Event, ForeignKey, Name, Relation
 from discreet.guard.integrity.changes import new, old
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from discreet.engines.databases.database import Connection
-    from discreet.guard.access.authority import Authority, Event, ForeignKey, Name, Relation
-
 
 @dataclass(frozen=True)
-class Keys:
+class AffectedForeignKeys:
     """The foreign keys from a relation and to it that one write could break."""
 
     outward: tuple[tuple[ForeignKey, Relation], ...]  # with what is referred to
@@ -40,14 +36,14 @@ def keys_of(
     events: Iterable[Event],
     changed: Collection[str],
     dialect: str,
-) -> Keys:
+) -> AffectedForeignKeys:
     """Return the foreign keys that the gateway must look at after a write."""
     events = set(events)
     if dialect != "duckdb":
-        return Keys((), ())
+        return AffectedForeignKeys((), ())
     written = set(changed) if "INSERT" not in events else {item.name for item in relation.columns}
     outward = [
-        (key, _target(key, relation, authority))
+        (key, _find_target(key, relation, authority))
         for key in relation.foreign_keys
         if events & {"INSERT", "UPDATE"} and written & set(key.columns)
     ]
@@ -59,28 +55,33 @@ def keys_of(
         and ("DELETE" in events or ("UPDATE" in events and set(changed) & set(key.target_columns)))
         and not other.multilevel  # looks after itself
     ]
-    return Keys(tuple(outward), tuple(inward))
+    return AffectedForeignKeys(tuple(outward), tuple(inward))
 
 
-def check_keys(connection: Connection, keys: Keys, relation: Relation, changes: exp.Query) -> None:
+def check_keys(
+    connection: DatabaseConnection,
+    keys: AffectedForeignKeys,
+    relation: Relation,
+    changes: exp.Query,
+) -> None:
     """Refuse what was written if a key now refers to nothing.
 
     Raises:
         StatementFailed: 23503.
     """
     for key, target in keys.outward:
-        if _is_any(connection, _dangling(key, target, changes)):
+        if _is_any(connection, _dangling_rows(key, target, changes)):
             raise StatementFailed(
                 "23503",
                 f'insert or update on table "{relation.name}" violates foreign key constraint'
-                f"{_called(key)}",
+                f"{_format_key_name(key)}",
             )
     for key, other in keys.inward:
-        if _is_any(connection, _orphaned(key, other, relation, changes)):
+        if _is_any(connection, _orphaned_rows(key, other, relation, changes)):
             raise StatementFailed(
                 "23503",
                 f'update or delete on table "{relation.name}" violates foreign key constraint'
-                f'{_called(key)} on table "{other.name}"',
+                f'{_format_key_name(key)} on table "{other.name}"',
             )
 
 
@@ -100,7 +101,7 @@ def require_unreferenced(
             )
 
 
-def _target(key: ForeignKey, relation: Relation, authority: Authority) -> Relation:
+def _find_target(key: ForeignKey, relation: Relation, authority: Authority) -> Relation:
     target = relation if key.target == relation.key else authority.relations.get(key.target)
     if target is None or target.multilevel:
         raise StatementFailed(
@@ -110,7 +111,7 @@ def _target(key: ForeignKey, relation: Relation, authority: Authority) -> Relati
     return target
 
 
-def _dangling(key: ForeignKey, target: Relation, changes: exp.Query) -> exp.Select:
+def _dangling_rows(key: ForeignKey, target: Relation, changes: exp.Query) -> exp.Select:
     """Return new rows whose key is nowhere; a key with a NULL refers to nothing, rightly."""
     there = build.select(build.number(1), source=build.table(*target.physical, alias="there"))
     pairs = list(zip(key.columns, key.target_columns, strict=True))
@@ -123,12 +124,12 @@ def _dangling(key: ForeignKey, target: Relation, changes: exp.Query) -> exp.Sele
     )
     missing = exp.not_(exp.Exists(this=there.where(same)))
     rows = build.select(
-        build.named(build.number(1), "one"), source=build.subquery(changes.copy(), "c")
+        build.alias_as(build.number(1), "one"), source=build.subquery(changes.copy(), "c")
     )
     return rows.where(exp.and_(given, missing))
 
 
-def _orphaned(
+def _orphaned_rows(
     key: ForeignKey, other: Relation, relation: Relation, changes: exp.Query
 ) -> exp.Select:
     """Return rows elsewhere that refer to what was here, if nothing here has that key any more."""
@@ -147,14 +148,14 @@ def _orphaned(
         refers
     )
     rows = build.select(
-        build.named(build.number(1), "one"), source=build.subquery(changes.copy(), "c")
+        build.alias_as(build.number(1), "one"), source=build.subquery(changes.copy(), "c")
     )
     return rows.where(exp.and_(exp.Exists(this=referring), exp.not_(exp.Exists(this=still))))
 
 
-def _is_any(connection: Connection, query: exp.Select) -> bool:
+def _is_any(connection: DatabaseConnection, query: exp.Select) -> bool:
     return connection.query(query.limit(1)).num_rows > 0
 
 
-def _called(key: ForeignKey) -> str:
+def _format_key_name(key: ForeignKey) -> str:
     return f' "{key.name}"' if key.name else ""

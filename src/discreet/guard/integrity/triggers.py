@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import DatabaseConnection
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.attached import may_trigger
+from discreet.guard.access.authority import Authority, Event, Relation, Subject, Trigger
 from discreet.guard.integrity.changes import new, old
-from discreet.guard.integrity.conditions import compiled
+from discreet.guard.integrity.conditions import compile_condition
+from discreet.guard.rewrite.permitted import Source
 from discreet.guard.rewrite.source import plain_source
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from discreet.engines.databases.database import Connection
-    from discreet.guard.access.authority import Authority, Event, Relation, Subject, Trigger
-    from discreet.guard.rewrite.permitted import Source
 
 Moment = Literal["before", "after"]
 _CHANGES = "changes"  # what a query of changes is called in a condition
 
 
 @dataclass(frozen=True)
-class Watch:
+class TriggerMonitor:
     """What looks at a write before and after it happens, and may refuse it.
 
     Conditions run with the rights of the relation's owner, or of whoever else attached them, while
     current_user is who writes; they see what other relations hold at that moment of the transaction.
     """
 
-    connection: Connection
+    connection: DatabaseConnection
     relation: Relation
     authority: Authority
     subject: Subject
@@ -47,7 +44,7 @@ class Watch:
         """
         return any(
             trigger.each == "ROW" or trigger.timing == "BEFORE"
-            for trigger in self._fired(event, changed)
+            for trigger in self._fired_triggers(event, changed)
         )
 
     def rows(
@@ -58,12 +55,15 @@ class Watch:
         Raises:
             StatementFailed: P0001, with the trigger's message.
         """
-        for trigger in self._fired(event, changed):
+        for trigger in self._fired_triggers(event, changed):
             if trigger.each != "ROW" or trigger.timing.lower() != moment:
                 continue
-            rows = {"old": (self.relation, _cell(old)), "new": (self.relation, _cell(new))}
-            condition = self._compiled(trigger, rows)
-            self._refuse_if(_any(changes, condition), trigger)
+            rows = {
+                "old": (self.relation, _cell_builder(old)),
+                "new": (self.relation, _cell_builder(new)),
+            }
+            condition = self._compile_trigger(trigger, rows)
+            self._refuse_if(_select_matches(changes, condition), trigger)
 
     def statement(self, moment: Moment, event: Event, changed: Collection[str]) -> None:
         """Refuse the write if a statement trigger's condition is true.
@@ -71,10 +71,10 @@ class Watch:
         Raises:
             StatementFailed: P0001, with the trigger's message.
         """
-        for trigger in self._fired(event, changed):
+        for trigger in self._fired_triggers(event, changed):
             if trigger.each != "STATEMENT" or trigger.timing.lower() != moment:
                 continue
-            condition = self._compiled(trigger, {})
+            condition = self._compile_trigger(trigger, {})
             holds = exp.select(build.number(1)).where(condition)
             self._refuse_if(holds, trigger)
 
@@ -87,13 +87,13 @@ class Watch:
         holder = exp.Paren(this=with_check.copy())
         for column in list(holder.find_all(exp.Column)):
             if column.table == "new":
-                column.replace(_cell(new)(column.name))
+                column.replace(_cell_builder(new)(column.name))
         fails = exp.not_(exp.Coalesce(this=holder, expressions=[exp.false()]))
-        if self._is_any(_any(changes, fails)):
+        if self._is_any(_select_matches(changes, fails)):
             name = self.relation.name
             raise AccessDenied(f'new row violates row-level security policy for table "{name}"')
 
-    def _fired(self, event: Event, changed: Collection[str]) -> list[Trigger]:
+    def _fired_triggers(self, event: Event, changed: Collection[str]) -> list[Trigger]:
         return [
             trigger
             for trigger in sorted(self.relation.triggers, key=lambda item: item.name)
@@ -101,11 +101,11 @@ class Watch:
             and (event != "UPDATE" or not trigger.columns or set(trigger.columns) & set(changed))
         ]
 
-    def _compiled(
+    def _compile_trigger(
         self, trigger: Trigger, rows: dict[str, tuple[Relation, Callable[[str], exp.Expr]]]
     ) -> exp.Expr:
         _require_ground(trigger, self.relation, self.authority)
-        return compiled(
+        return compile_condition(
             trigger.condition,
             rows,
             self.authority,
@@ -134,17 +134,20 @@ def check_trigger(
     rows: dict[str, tuple[Relation, Callable[[str], exp.Expr]]] = {}
     if trigger.each == "ROW":
         if trigger.events == ("INSERT",):
-            rows = {"new": (relation, _cell(new))}
+            rows = {"new": (relation, _cell_builder(new))}
         elif trigger.events == ("DELETE",):
-            rows = {"old": (relation, _cell(old))}
+            rows = {"old": (relation, _cell_builder(old))}
         else:
-            rows = {"old": (relation, _cell(old)), "new": (relation, _cell(new))}
+            rows = {"old": (relation, _cell_builder(old)), "new": (relation, _cell_builder(new))}
     role = trigger.maker or relation.owner
-    compiled(trigger.condition, rows, authority, subject, dialect=dialect, role=role)
+    compile_condition(trigger.condition, rows, authority, subject, dialect=dialect, role=role)
 
 
 def watch_levels(
-    watch: Watch, event: Event, changed: Collection[str], with_check: exp.Expr | None = None
+    watch: TriggerMonitor,
+    event: Event,
+    changed: Collection[str],
+    with_check: exp.Expr | None = None,
 ) -> Callable[[Moment, exp.Query], None]:
     """Return what looks at a write to a multi-level relation: `discreet.guard.levels` calls it."""
 
@@ -155,7 +158,7 @@ def watch_levels(
 
 
 def watch_rows(
-    watch: Watch,
+    watch: TriggerMonitor,
     moment: Moment,
     event: Event,
     changed: Collection[str],
@@ -193,10 +196,10 @@ def _require_ground(trigger: Trigger, relation: Relation, authority: Authority) 
         )
 
 
-def _cell(side: Callable[[str], str]) -> Callable[[str], exp.Expr]:
+def _cell_builder(side: Callable[[str], str]) -> Callable[[str], exp.Expr]:
     return lambda name: build.column(side(name), of=_CHANGES)
 
 
-def _any(changes: exp.Query, condition: exp.Expr) -> exp.Select:
+def _select_matches(changes: exp.Query, condition: exp.Expr) -> exp.Select:
     source = build.subquery(changes.copy(), _CHANGES)
-    return build.select(build.named(build.number(1), "one"), source=source).where(condition)
+    return build.select(build.alias_as(build.number(1), "one"), source=source).where(condition)

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import DatabaseConnection
+from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
-from discreet.guard.integrity.changes import ROW, Changes, new, old, proposed
-from discreet.guard.integrity.keys import check_keys, keys_of
-from discreet.guard.integrity.triggers import Watch, watch_rows
+from discreet.guard.access.authority import Authority, Event, Subject
+from discreet.guard.integrity.changes import ROW, Changes, new, old, proposed_rows
+from discreet.guard.integrity.keys import AffectedForeignKeys, check_keys, keys_of
+from discreet.guard.integrity.triggers import TriggerMonitor, watch_rows
+from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source
 from discreet.guard.rewrite.source import plain_source
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.engines.databases.database import Connection
-    from discreet.engines.engine import ArrowTable
-    from discreet.guard.access.authority import Authority, Event, Subject
-    from discreet.guard.integrity.keys import Keys
-    from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source
-
 
 @dataclass(frozen=True)
-class Written:
+class WriteResult:
     """How many rows a write changed, and what RETURNING returns."""
 
     count: int
@@ -33,14 +28,14 @@ class Written:
 
 
 def write(
-    connection: Connection,
+    connection: DatabaseConnection,
     permitted: PermittedWrite,
     authority: Authority,
     subject: Subject,
     *,
     dialect: str,
     source: Source = plain_source,
-) -> Written:
+) -> WriteResult:
     """Carry out a write with its triggers, row policy and keys, whole or not at all.
 
     Within a transaction a failure fails the transaction, so that nothing of the write can stay;
@@ -58,8 +53,8 @@ def write(
         StatementFailed: P0001 by a trigger, 42501 by a row policy, 23502, 23503, 23505, 23514 by
             constraints, 40001 if another transaction was first.
     """
-    watch = Watch(connection, permitted.relation, authority, subject, dialect, source)
-    act = _Act(connection, permitted, watch, dialect)
+    watch = TriggerMonitor(connection, permitted.relation, authority, subject, dialect, source)
+    act = _WriteExecution(connection, permitted, watch, dialect)
     if connection.in_transaction:
         try:
             return act.run()
@@ -77,13 +72,13 @@ def write(
 
 
 @dataclass(frozen=True)
-class _Act:
-    connection: Connection
+class _WriteExecution:
+    connection: DatabaseConnection
     permitted: PermittedWrite
-    watch: Watch
+    watch: TriggerMonitor
     dialect: str
 
-    def run(self) -> Written:
+    def run(self) -> WriteResult:
         keys = keys_of(
             self.permitted.relation,
             self.watch.authority,
@@ -98,7 +93,7 @@ class _Act:
             or (self.dialect == "duckdb" and len(self.events) > 1)  # it lets a row be hit twice
             or any(self.watch.needs_rows(event, self.changed) for event in self.events)
         )
-        return self._in_sets(keys) if needs_rows else self._directly()
+        return self._in_sets(keys) if needs_rows else self._run_directly()
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -121,22 +116,22 @@ class _Act:
 
     # --- as one statement -----------------------------------------------------------------------
 
-    def _directly(self) -> Written:
-        done = self._execute(self._statement())
+    def _run_directly(self) -> WriteResult:
+        done = self._execute(self._build_statement())
         for event in self.events:
             self.watch.statement("after", event, self.changed)
         return done
 
-    def _execute(self, statement: exp.Expr) -> Written:
+    def _execute(self, statement: exp.Expr) -> WriteResult:
         touches = [self.permitted.relation.physical]
         if self.permitted.returning is None:
-            return Written(self.connection.execute(statement, touches=touches))
+            return WriteResult(self.connection.execute(statement, touches=touches))
         returning = [item.copy() for item in self.permitted.returning]
         statement.set("returning", exp.Returning(expressions=returning))
         table = self.connection.execute_returning(statement, touches=touches)
-        return Written(table.num_rows, table)
+        return WriteResult(table.num_rows, table)
 
-    def _statement(self) -> exp.Expr:
+    def _build_statement(self) -> exp.Expr:
         permitted = self.permitted
         target = permitted.target.copy()
         where = exp.Where(this=permitted.condition.copy()) if permitted.condition else None
@@ -145,17 +140,17 @@ class _Act:
         if permitted.kind == "UPDATE":
             sets = [_set(name, value.copy()) for name, value in permitted.assignments.items()]
             return exp.Update(this=target, expressions=sets, where=where)
-        columns, rows = proposed(permitted, self.dialect, self.watch.subject.settings)
-        schema = exp.Schema(this=target, expressions=_names(columns))
-        conflict = _conflict(permitted.on_conflict) if permitted.on_conflict else None
+        columns, rows = proposed_rows(permitted, self.dialect, self.watch.subject.settings)
+        schema = exp.Schema(this=target, expressions=_quote_names(columns))
+        conflict = _build_conflict(permitted.on_conflict) if permitted.on_conflict else None
         return exp.Insert(this=schema, expression=rows, conflict=conflict)
 
     # --- row by row, in sets --------------------------------------------------------------------
 
-    def _in_sets(self, keys: Keys) -> Written:
+    def _in_sets(self, keys: AffectedForeignKeys) -> WriteResult:
         changes = Changes(self.connection, self.permitted)
         changes.set_aside(self.watch.subject.settings)
-        parts = self._parts(changes)
+        parts = self._split_changes(changes)
         for event, rows in parts:
             check = self.permitted.with_check
             watch_rows(self.watch, "before", event, self.changed, rows, with_check=check)
@@ -163,11 +158,11 @@ class _Act:
         check_keys(self.connection, keys, self.permitted.relation, changes.query())
         for event, rows in parts:
             watch_rows(self.watch, "after", event, self.changed, rows)
-        table = self._returned(changes)
+        table = self._query_returning(changes)
         changes.drop()
-        return Written(count, table)
+        return WriteResult(count, table)
 
-    def _parts(self, changes: Changes) -> list[tuple[Event, exp.Query]]:
+    def _split_changes(self, changes: Changes) -> list[tuple[Event, exp.Query]]:
         """Return what changes by what happens to it; with ON CONFLICT some is new and some is not."""
         if len(self.events) == 1:
             return [(self.events[0], changes.query())]
@@ -180,26 +175,26 @@ class _Act:
     def _apply(self, changes: Changes, event: Event) -> int:
         physical = build.table(*self.permitted.relation.physical)
         if event == "INSERT":
-            return changes.run(_insertion(changes, physical, build.is_null(build.column(ROW))))
+            return changes.run(_build_insert(changes, physical, build.is_null(build.column(ROW))))
         if event == "DELETE":
-            return changes.run(_deletion(changes, physical, None))
+            return changes.run(_build_delete(changes, physical, None))
         if not self._moves_keys():
-            return changes.run(_update(changes, physical, self.changed, None))
-        moved = exp.Paren(this=self._moved())
+            return changes.run(_build_update(changes, physical, self.changed, None))
+        moved = exp.Paren(this=self._moved_condition())
         relation = self.permitted.relation
         unique = {name for key in (relation.primary_key, *relation.uniques) for name in key}
         others = self.changed - unique
         unmoved = exp.not_(moved.copy())
         if others:
-            changes.run(_update(changes, physical, others, unmoved))
+            changes.run(_build_update(changes, physical, others, unmoved))
         # Gone first, then back under their new keys: DuckDB compares as it goes.
-        changes.run(_deletion(changes, physical, moved))
-        changes.run(_insertion(changes, physical, moved))
+        changes.run(_build_delete(changes, physical, moved))
+        changes.run(_build_insert(changes, physical, moved))
         matched = exp.not_(build.is_null(build.column(ROW)))
-        counted = build.select(build.named(build.count_rows(), "n"), source=changes.table())
+        counted = build.select(build.alias_as(build.count_star(), "n"), source=changes.table())
         return self.connection.query(counted.where(matched)).to_pylist()[0]["n"]
 
-    def _moved(self) -> exp.Expr:
+    def _moved_condition(self) -> exp.Expr:
         relation = self.permitted.relation
         unique = {name for key in (relation.primary_key, *relation.uniques) for name in key}
         return exp.and_(
@@ -210,13 +205,13 @@ class _Act:
             ),
         )
 
-    def _returned(self, changes: Changes) -> ArrowTable | None:
+    def _query_returning(self, changes: Changes) -> ArrowTable | None:
         permitted = self.permitted
         if permitted.returning is None:
             return None
         side: Callable[[str], str] = old if permitted.kind == "DELETE" else new
         rows = build.select(
-            *(build.named(build.column(side(name)), name) for name in changes.names),
+            *(build.alias_as(build.column(side(name)), name) for name in changes.names),
             source=changes.table(),
         )
         returning = [item.copy() for item in permitted.returning]
@@ -224,14 +219,14 @@ class _Act:
         return self.connection.query(build.select(*returning, source=build.subquery(rows, alias)))
 
 
-def _insertion(changes: Changes, physical: exp.Table, condition: exp.Expr) -> exp.Insert:
-    schema = exp.Schema(this=physical.copy(), expressions=_names(changes.names))
+def _build_insert(changes: Changes, physical: exp.Table, condition: exp.Expr) -> exp.Insert:
+    schema = exp.Schema(this=physical.copy(), expressions=_quote_names(changes.names))
     columns = [build.column(new(name)) for name in changes.names]
     rows = build.select(*columns, source=changes.table()).where(condition.copy())
     return exp.Insert(this=schema, expression=rows)
 
 
-def _deletion(changes: Changes, physical: exp.Table, condition: exp.Expr | None) -> exp.Delete:
+def _build_delete(changes: Changes, physical: exp.Table, condition: exp.Expr | None) -> exp.Delete:
     gone = build.select(build.column(ROW), source=changes.table())
     if condition is not None:
         gone = gone.where(condition.copy())
@@ -240,7 +235,7 @@ def _deletion(changes: Changes, physical: exp.Table, condition: exp.Expr | None)
     return exp.Delete(this=build.aliased_table(physical, "t"), where=exp.Where(this=where))
 
 
-def _update(
+def _build_update(
     changes: Changes, physical: exp.Table, columns: frozenset[str], condition: exp.Expr | None
 ) -> exp.Update:
     names = [name for name in changes.names if name in columns]
@@ -257,8 +252,8 @@ def _update(
     )
 
 
-def _conflict(conflict: OnConflict) -> exp.OnConflict:
-    keys = _names(conflict.columns) or None
+def _build_conflict(conflict: OnConflict) -> exp.OnConflict:
+    keys = _quote_names(conflict.columns) or None
     if conflict.assignments is None:
         return exp.OnConflict(action=exp.var("DO NOTHING"), conflict_keys=keys)
     if not conflict.columns:
@@ -276,5 +271,5 @@ def _set(name: str, value: exp.Expr) -> exp.EQ:
     return exp.EQ(this=build.column(name), expression=value)
 
 
-def _names(columns: list[str] | tuple[str, ...]) -> list[exp.Expr]:
+def _quote_names(columns: list[str] | tuple[str, ...]) -> list[exp.Expr]:
     return [exp.to_identifier(name, quoted=True) for name in columns]

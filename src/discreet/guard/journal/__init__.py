@@ -3,6 +3,6 @@
 from discreet.guard.journal.audit_policy import AuditPolicy, AuditRule
 from discreet.guard.journal.event import Event
 from discreet.guard.journal.journal import Journal
-from discreet.guard.journal.reading import Entry, Wanted
+from discreet.guard.journal.search import EntryFilter, JournalEntry
 
-__all__ = ["AuditPolicy", "AuditRule", "Entry", "Event", "Journal", "Wanted"]
+__all__ = ["AuditPolicy", "AuditRule", "EntryFilter", "Event", "Journal", "JournalEntry"]

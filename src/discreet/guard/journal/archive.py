@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, delete, update
@@ -12,21 +15,16 @@ from sqlalchemy import Connection, delete, update
 from discreet.errors import JournalBroken, OutputRefused, WrongUsage
 from discreet.guard.journal import chain
 from discreet.guard.journal.checkpoints import Checkpoint, read_checkpoints
-from discreet.guard.journal.reading import Entry, read_event
+from discreet.guard.journal.journal import Journal
 from discreet.guard.journal.schema import entry, head
-from discreet.guard.journal.signing import stored
-from discreet.guard.journal.verifying import Checking, Verdict
-from discreet.writing import write_whole
+from discreet.guard.journal.search import EntryFilter, JournalEntry, read_event
+from discreet.guard.journal.signing import stored_checkpoints
+from discreet.guard.journal.verifying import JournalVerification, JournalVerifier
+from discreet.writing import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    from discreet.guard.journal.journal import Journal
-    from discreet.guard.journal.reading import Wanted
 
 FORMAT = 1
 _PATTERN = "journal-*.manifest.json"
@@ -37,19 +35,19 @@ class Segment:
     """Entries `start.size + 1` to `end.size`, in one file of one entry a line."""
 
     path: Path  # of the manifest
-    start: chain.State
-    end: chain.State
+    start: chain.ChainState
+    end: chain.ChainState
     sha256: str
 
     @property
     def entries(self) -> Path:
         """The file of entries."""
-        return _beside(self.path, ".jsonl")
+        return _sibling_path(self.path, ".jsonl")
 
     @property
     def checkpoint(self) -> Path:
         """The file of the checkpoint that vouches for all entries up to the segment's end."""
-        return _beside(self.path, ".checkpoint")
+        return _sibling_path(self.path, ".checkpoint")
 
 
 def is_archive(folder: Path) -> bool:
@@ -57,7 +55,9 @@ def is_archive(folder: Path) -> bool:
     return folder.is_dir() and any(folder.glob(_PATTERN))
 
 
-def archive(journal: Journal, folder: Path, *, until: datetime | None = None) -> Segment | None:
+def archive_journal(
+    journal: Journal, folder: Path, *, until: datetime | None = None
+) -> Segment | None:
     """Write what is not in `folder` yet, up to the newest checkpoint (before `until`).
 
     Returns:
@@ -67,17 +67,17 @@ def archive(journal: Journal, folder: Path, *, until: datetime | None = None) ->
         OutputRefused: the folder cannot be written, or holds an archive that this does not follow.
         JournalBroken: what should be archived is not what was signed.
     """
-    with journal.moment() as connection:
-        found = _next(connection, folder, until)
+    with journal.snapshot() as connection:
+        found = _next_segment(connection, folder, until)
         return None if found is None else _write(connection, folder, *found)
 
 
 def bounds(
     journal: Journal, folder: Path, *, until: datetime | None = None
 ) -> tuple[int, int] | None:
-    """Return the first and the last entry that `archive` would write, None if there are none."""
-    with journal.moment() as connection:
-        found = _next(connection, folder, until)
+    """Return the first and the last entry that `archive_journal` would write, None if there are none."""
+    with journal.snapshot() as connection:
+        found = _next_segment(connection, folder, until)
     return None if found is None else (found[0].size + 1, found[1].size)
 
 
@@ -91,15 +91,15 @@ def segments(folder: Path) -> list[Segment]:
     return sorted(found, key=lambda segment: segment.start.size)
 
 
-def archived(folder: Path, wanted: Wanted) -> Iterator[Entry]:
+def read_archive(folder: Path, wanted: EntryFilter) -> Iterator[JournalEntry]:
     """Return the entries of an archive that are wanted, in order."""
     for part in segments(folder):
-        walk = chain.Walk(part.start)
-        for sequence, body in _lines(part, []):
+        walk = chain.ChainBuilder(part.start)
+        for sequence, body in _read_lines(part, []):
             walk.append(body)
             event = read_event(body, sequence)
             if wanted.matches(event):
-                yield Entry(sequence, walk.hash, event, body)
+                yield JournalEntry(sequence, walk.hash, event, body)
 
 
 def verify_archive(
@@ -107,7 +107,7 @@ def verify_archive(
     *,
     checkpoints: Sequence[Checkpoint] = (),
     public_key: Ed25519PublicKey | None = None,
-) -> Verdict:
+) -> JournalVerification:
     """Check an archive by its files alone, and against `checkpoints` that were kept elsewhere.
 
     Raises:
@@ -117,19 +117,19 @@ def verify_archive(
     if not parts:
         raise WrongUsage(f"{folder} holds no segment of a journal. Name another folder.")
     own = [_read_checkpoint(part) for part in parts]
-    checking = Checking(parts[0].start, own, checkpoints, public_key)
+    checking = JournalVerifier(parts[0].start, own, checkpoints, public_key)
     for part in parts:
         if checking.size != part.start.size:
             checking.faults.append(
                 f"the segment with entry {checking.size + 1:,} is missing from the archive"
             )
             break
-        for sequence, body in _lines(part, checking.faults):
+        for sequence, body in _read_lines(part, checking.faults):
             checking.entry(sequence, body)
     return checking.end(parts[-1].end)
 
 
-def prune(connection: Connection, until: chain.State) -> None:
+def prune(connection: Connection, until: chain.ChainState) -> None:
     """Remove entries up to `until`, and let the journal start there.
 
     Raises:
@@ -139,7 +139,7 @@ def prune(connection: Connection, until: chain.State) -> None:
     if until.size <= there.first.size:
         return
     if not chain.is_written(connection, {"sequence": until.size, "hash": until.hash}):
-        raise _broken(
+        raise _journal_broken(
             f"its archive is that of another journal, or entry {until.size:,} was changed"
         )
     connection.execute(delete(entry).where(entry.c.sequence <= until.size))
@@ -150,23 +150,25 @@ def prune(connection: Connection, until: chain.State) -> None:
             first_peaks=chain.written_peaks(until.frontier),
         )
     )
-    chain.renew(connection, chain.Ends(until, there.last))
+    chain.seal_ends(connection, chain.ChainEnds(until, there.last))
 
 
-def _next(
+def _next_segment(
     connection: Connection, folder: Path, until: datetime | None
-) -> tuple[chain.State, Checkpoint] | None:
+) -> tuple[chain.ChainState, Checkpoint] | None:
     """Return where the next segment starts, and the checkpoint at its end."""
     if not folder.is_dir():
         raise OutputRefused(f"There is no folder {folder}. Create it, or choose another place.")
     start = _start(folder, chain.ends(connection).first)
-    signed = [found for found in stored(connection) if until is None or found.at < until]
+    signed = [
+        found for found in stored_checkpoints(connection) if until is None or found.at < until
+    ]
     if not signed or signed[-1].size <= start.size:
         return None
     return start, signed[-1]
 
 
-def _start(folder: Path, first: chain.State) -> chain.State:
+def _start(folder: Path, first: chain.ChainState) -> chain.ChainState:
     parts = segments(folder)
     if not parts:
         return first
@@ -180,19 +182,19 @@ def _start(folder: Path, first: chain.State) -> chain.State:
 
 
 def _write(
-    connection: Connection, folder: Path, start: chain.State, checkpoint: Checkpoint
+    connection: Connection, folder: Path, start: chain.ChainState, checkpoint: Checkpoint
 ) -> Segment:
-    walk = chain.Walk(start)
+    walk = chain.ChainBuilder(start)
     lines: list[str] = []
-    for sequence, body, digest in chain.entries(
+    for sequence, body, digest in chain.read_entries(
         connection, after=start.size, until=checkpoint.size
     ):
         walk.append(body)
         if (sequence, digest) != (walk.size, walk.hash):
-            raise _broken(f"entry {walk.size:,} was changed, or one before it is missing")
+            raise _journal_broken(f"entry {walk.size:,} was changed, or one before it is missing")
         lines.append(body)
     if (walk.size, walk.root()) != (checkpoint.size, checkpoint.root):
-        raise _broken("its entries are not those that were signed")
+        raise _journal_broken("its entries are not those that were signed")
     text = "".join(f"{line}\n" for line in lines)
     name = f"journal-{start.size + 1:012}-{walk.size:012}"
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -200,11 +202,11 @@ def _write(
     # The manifest last: without it there is no segment.
     _write_once(segment.entries, text)
     _write_once(segment.checkpoint, checkpoint.note)
-    _write_once(segment.path, json.dumps(_manifest(segment, checkpoint), indent=2) + "\n")
+    _write_once(segment.path, json.dumps(_build_manifest(segment, checkpoint), indent=2) + "\n")
     return segment
 
 
-def _manifest(segment: Segment, checkpoint: Checkpoint) -> dict[str, Any]:
+def _build_manifest(segment: Segment, checkpoint: Checkpoint) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "origin": checkpoint.origin,
@@ -221,7 +223,7 @@ def _manifest(segment: Segment, checkpoint: Checkpoint) -> dict[str, Any]:
 
 def _write_once(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)  # of a run that ended before its manifest
-    write_whole(path, text)
+    write_atomically(path, text)
     path.chmod(0o400)
 
 
@@ -230,39 +232,39 @@ def _read_manifest(path: Path) -> Segment:
         read = json.loads(path.read_text("utf-8"))
         if read["format"] > FORMAT:
             raise WrongUsage(f"{path} was written by a newer discreet. Update discreet.")
-        return Segment(path, _state(read["start"]), _state(read["end"]), read["sha256"])
+        return Segment(path, _read_state(read["start"]), _read_state(read["end"]), read["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise _broken(f"the manifest {path.name} of its archive cannot be read") from None
+        raise _journal_broken(f"the manifest {path.name} of its archive cannot be read") from None
 
 
-def _state(written: dict[str, Any]) -> chain.State:
-    return chain.State(written["hash"], chain.read_frontier(written["size"], written["peaks"]))
+def _read_state(written: dict[str, Any]) -> chain.ChainState:
+    return chain.ChainState(written["hash"], chain.read_frontier(written["size"], written["peaks"]))
 
 
 def _read_checkpoint(part: Segment) -> Checkpoint:
     try:
         text = part.checkpoint.read_text("utf-8")
     except (OSError, ValueError):
-        raise _broken(f"{part.checkpoint.name} is missing from its archive") from None
+        raise _journal_broken(f"{part.checkpoint.name} is missing from its archive") from None
     return read_checkpoints(text, place=str(part.checkpoint))[-1]
 
 
-def _lines(part: Segment, faults: list[str]) -> Iterator[tuple[int, str]]:
+def _read_lines(part: Segment, faults: list[str]) -> Iterator[tuple[int, str]]:
     try:
         content = part.entries.read_bytes()
     except OSError:
-        raise _broken(f"{part.entries.name} is missing from its archive") from None
+        raise _journal_broken(f"{part.entries.name} is missing from its archive") from None
     if hashlib.sha256(content).hexdigest() != part.sha256:
         faults.append(f"{part.entries.name} is not the file that was archived")
     text = content.decode("ascii", errors="replace")
     yield from enumerate(text.splitlines(), part.start.size + 1)
 
 
-def _beside(manifest: Path, ending: str) -> Path:
+def _sibling_path(manifest: Path, ending: str) -> Path:
     return manifest.with_name(manifest.name.removesuffix(".manifest.json") + ending)
 
 
-def _broken(what: str) -> JournalBroken:
+def _journal_broken(what: str) -> JournalBroken:
     return JournalBroken(
         f"The journal is not what was written: {what}. Keep it, and find out who changed it."
     )

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from discreet.guard.journal.redact import (
-    leading,
+    leading_keywords,
     may_hold_secret,
-    redact,
-    unquoted,
+    redact_statement,
+    remove_quoted_words,
     without_literals,
     without_secrets,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.guard.journal.event import Event
 
 _SYNTAX = "42601"
@@ -71,10 +70,14 @@ class AuditPolicy:
             return event
         if event.sqlstate == _SYNTAX:
             # Nobody knows what it was meant to be: a password, typed at the wrong prompt.
-            return replace(event, statement=leading(event.statement), reason=unquoted(event.reason))
+            return replace(
+                event,
+                statement=leading_keywords(event.statement),
+                reason=remove_quoted_words(event.reason),
+            )
         is_misread = event.sqlstate == _NO_COLUMN and '"' in event.statement
         if is_misread or may_hold_secret(event.statement):
-            event = replace(event, reason=unquoted(event.reason))
+            event = replace(event, reason=remove_quoted_words(event.reason))
         detail = self.detail(event)
         if detail == "full":
             return replace(event, statement=without_secrets(event.statement))
@@ -83,4 +86,4 @@ class AuditPolicy:
         if detail == "hash":
             return replace(event, statement=fingerprint(event.statement))
         hide_quoted = is_misread or event.detail.get("discreet.lenient") == "on"
-        return replace(event, statement=redact(event.statement, hide_quoted=hide_quoted))
+        return replace(event, statement=redact_statement(event.statement, hide_quoted=hide_quoted))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.errors import StoreFailed
-from discreet.guard.journal.merkle import Frontier, Growing, leaf_hash
+from discreet.guard.journal.merkle import Frontier, FrontierBuilder, leaf_hash
 from discreet.guard.journal.schema import SCHEMA, START, entry, head
 from discreet.stores.seal import renew_seal, require_seal, seal_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 # Statements are built once: building one takes longer than running it.
 _HEAD = select(head)
@@ -28,7 +26,7 @@ _HASH_LENGTH = 64
 
 
 @dataclass(frozen=True)
-class State:
+class ChainState:
     """A journal up to one entry: the last hash of the chain, and the tree's frontier."""
 
     hash: str = START
@@ -45,11 +43,11 @@ class State:
 
 
 @dataclass(frozen=True)
-class Ends:
+class ChainEnds:
     """Where the kept entries start and where they end."""
 
-    first: State
-    last: State
+    first: ChainState
+    last: ChainState
 
     @property
     def sealed(self) -> str:
@@ -60,11 +58,11 @@ class Ends:
         )
 
 
-class Walk:
+class ChainBuilder:
     """A state while many entries are appended to it."""
 
-    def __init__(self, start: State) -> None:
-        self._growing = Growing(start.frontier)
+    def __init__(self, start: ChainState) -> None:
+        self._growing = FrontierBuilder(start.frontier)
         self.hash = start.hash
 
     @property
@@ -75,44 +73,44 @@ class Walk:
     def append(self, body: str) -> None:
         """Go on by one entry."""
         data = body.encode()
-        self.hash = chain(self.hash, data)
+        self.hash = chain_hash(self.hash, data)
         self._growing.append(leaf_hash(data))
 
     def root(self) -> bytes:
         """Return the root of the tree so far."""
         return self._growing.frontier().root()
 
-    def state(self) -> State:
+    def state(self) -> ChainState:
         """Return where it has come."""
-        return State(self.hash, self._growing.frontier())
+        return ChainState(self.hash, self._growing.frontier())
 
 
-def chain(previous: str, body: bytes) -> str:
+def chain_hash(previous: str, body: bytes) -> str:
     """Return the hash of an entry that follows the hash `previous`."""
     return hashlib.sha256(bytes.fromhex(previous) + body).hexdigest()
 
 
-def ends(connection: Connection) -> Ends:
+def ends(connection: Connection) -> ChainEnds:
     """Return where the journal starts and ends now."""
-    return _ends(connection.execute(_HEAD).one_or_none())
+    return _read_ends(connection.execute(_HEAD).one_or_none())
 
 
-def take_ends(connection: Connection) -> Ends:
+def take_ends(connection: Connection) -> ChainEnds:
     """Return the same; on a server, every other writer waits from here on.
 
     Raises:
         StoreFailed: they are not those that were sealed.
     """
-    found = _ends(connection.execute(_TAKE).one_or_none())
+    found = _read_ends(connection.execute(_TAKE).one_or_none())
     require_seal(connection, SCHEMA, found.sealed)
     return found
 
 
-def append(
-    connection: Connection, there: Ends, bodies: Sequence[str]
-) -> tuple[State, list[dict[str, Any]]]:
+def append_entries(
+    connection: Connection, there: ChainEnds, bodies: Sequence[str]
+) -> tuple[ChainState, list[dict[str, Any]]]:
     """Write entries after those that are there; return the new end and what was written."""
-    walk = Walk(there.last)
+    walk = ChainBuilder(there.last)
     rows: list[dict[str, Any]] = []
     for body in bodies:
         walk.append(body)
@@ -127,11 +125,11 @@ def append(
             "new_peaks": written_peaks(now.frontier),
         },
     )
-    renew(connection, Ends(there.first, now))
+    seal_ends(connection, ChainEnds(there.first, now))
     return now, rows
 
 
-def renew(connection: Connection, now: Ends) -> None:
+def seal_ends(connection: Connection, now: ChainEnds) -> None:
     """Seal where the journal starts and ends now, if it has a key."""
     if seal_of(connection) is not None:
         renew_seal(connection, SCHEMA, now.sealed)
@@ -142,7 +140,7 @@ def is_written(connection: Connection, row: Mapping[str, Any]) -> bool:
     return connection.scalar(_FOUND, {"this": row["sequence"]}) == row["hash"]
 
 
-def entries(
+def read_entries(
     connection: Connection, *, after: int = 0, until: int | None = None
 ) -> Iterator[tuple[int, str, str]]:
     """Return number, text and hash of the entries from after `after` on, in order."""
@@ -171,10 +169,10 @@ def read_frontier(size: int, peaks: str) -> Frontier:
     return Frontier(size, tuple(bytes.fromhex(part) for part in parts))
 
 
-def _ends(row: Any) -> Ends:
+def _read_ends(row: Any) -> ChainEnds:
     try:
-        first = State(row.first_hash, read_frontier(row.first_sequence, row.first_peaks))
-        return Ends(first, State(row.hash, read_frontier(row.sequence, row.peaks)))
+        first = ChainState(row.first_hash, read_frontier(row.first_sequence, row.first_peaks))
+        return ChainEnds(first, ChainState(row.hash, read_frontier(row.sequence, row.peaks)))
     except (AttributeError, ValueError):
         raise StoreFailed(
             "The journal has lost its head. Keep it for whoever investigates, and restore it from a "

@@ -10,16 +10,15 @@ import base64
 import binascii
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from discreet.errors import WrongUsage
-from discreet.guard.journal.event import written_time
+from discreet.guard.journal.event import format_event_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
         Ed25519PublicKey,
@@ -46,12 +45,12 @@ class Checkpoint:
         """What the signature covers."""
         root = base64.b64encode(self.root).decode()
         return (
-            f"{self.origin}\n{self.size}\n{root}\nchain {self.hash}\ntime {written_time(self.at)}\n"
+            f"{self.origin}\n{self.size}\n{root}\nchain {self.hash}\ntime {format_event_time(self.at)}\n"
             + "".join(f"head {name} {head}\n" for name, head in sorted(self.heads.items()))
         )
 
 
-def signed(checkpoint: Checkpoint, key: Ed25519PrivateKey) -> str:
+def sign_checkpoint(checkpoint: Checkpoint, key: Ed25519PrivateKey) -> str:
     """Return the checkpoint as a text with its signature."""
     text = checkpoint.text
     identity = _key_identity(checkpoint.origin, key.public_key())
@@ -70,11 +69,11 @@ def read_checkpoints(text: str, *, place: str) -> list[Checkpoint]:
     while text[at:].strip():
         match = _SIGNED.match(text, at)
         if match is None:
-            raise _unreadable(place)
+            raise _unreadable_checkpoints(place)
         found.append(_read(match[0], match[1], place=place))
         at = match.end()
     if not found:
-        raise _unreadable(place)
+        raise _unreadable_checkpoints(place)
     return found
 
 
@@ -120,9 +119,9 @@ def _read(note: str, text: str, *, place: str) -> Checkpoint:
             dict(_read_head(line) for line in lines[5:]),
         )
     except ValueError:
-        raise _unreadable(place) from None
+        raise _unreadable_checkpoints(place) from None
     if checkpoint.text != text:
-        raise _unreadable(place)
+        raise _unreadable_checkpoints(place)
     return checkpoint
 
 
@@ -136,7 +135,7 @@ def _key_identity(origin: str, key: Ed25519PublicKey) -> bytes:
     return hashlib.sha256(origin.encode() + b"\n" + _ED25519 + raw).digest()[:4]
 
 
-def _unreadable(place: str) -> WrongUsage:
+def _unreadable_checkpoints(place: str) -> WrongUsage:
     return WrongUsage(
         f"{place} does not hold checkpoints of a journal. Name a file that the server wrote as witness."
     )

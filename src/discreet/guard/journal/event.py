@@ -71,11 +71,11 @@ class Event:
         """Return what is written down, as plain JSON values."""
         values = vars(self)
         written = {
-            name: value if type(value) is str else _plain(value)
+            name: value if type(value) is str else _to_plain(value)
             for name, value in values.items()
             if value or value == 0
         }
-        written["at"] = written_time(self.at)
+        written["at"] = format_event_time(self.at)
         if self.duration_ms is not None:
             written["duration_ms"] = f"{self.duration_ms:.3f}"
         return written
@@ -95,21 +95,21 @@ def from_plain(values: Mapping[str, Any]) -> Event:
     return Event(**found)
 
 
-def written_time(at: datetime) -> str:
+def format_event_time(at: datetime) -> str:
     """Return `at` in UTC as text."""
     if at.tzinfo is None:
         raise WrongUsage("A time in the journal needs a time zone. Give one, such as UTC.")
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, datetime)):
         return value
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): _to_plain(item) for name, item in value.items()}
     if isinstance(value, (set, frozenset)):
-        return sorted(_plain(item) for item in value)
+        return sorted(_to_plain(item) for item in value)
     if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
+        return [_to_plain(item) for item in value]
     # Two programs may write one fraction in two ways: it goes as text.
     return str(value) if isinstance(value, (float, Decimal, Fraction)) else value

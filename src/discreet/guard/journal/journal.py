@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from discreet.guard.journal import chain
 from discreet.guard.journal.audit_policy import AuditPolicy
 from discreet.guard.journal.canonical import canonical
-from discreet.guard.journal.merkle import Tree, leaf_hash
-from discreet.guard.journal.reading import read_event
+from discreet.guard.journal.merkle import MerkleTree, leaf_hash
 from discreet.guard.journal.schema import SCHEMA, entry
-from discreet.guard.journal.signing import Signer, stored
+from discreet.guard.journal.search import read_event
+from discreet.guard.journal.signing import Signer, stored_checkpoints
 from discreet.guard.journal.verifying import require_end
 from discreet.guard.journal.writer import Writer
 from discreet.stores import AuthenticatedStore, StoreHead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-    from pathlib import Path
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from sqlalchemy import Connection
 
     from discreet.guard.journal.checkpoints import Checkpoint
     from discreet.guard.journal.event import Event
-    from discreet.guard.journal.reading import Entry, Wanted
+    from discreet.guard.journal.search import EntryFilter, JournalEntry
 
 
 class Journal(AuthenticatedStore):
@@ -102,7 +100,7 @@ class Journal(AuthenticatedStore):
         Raises:
             JournalBroken: some are missing, or were changed.
         """
-        with self.moment() as connection:
+        with self.snapshot() as connection:
             require_end(connection)
 
     def record(self, event: Event) -> int:
@@ -124,18 +122,18 @@ class Journal(AuthenticatedStore):
 
     def checkpoints(self) -> list[Checkpoint]:
         """Return the journal's own checkpoints, the smallest first."""
-        return self._store.read(stored)
+        return self._store.read(stored_checkpoints)
 
     def size(self) -> int:
         """Return how many entries were ever written."""
         return self._store.read(lambda connection: chain.ends(connection).last.size)
 
-    def entries(self, wanted: Wanted | None = None) -> Iterator[Entry]:
+    def entries(self, wanted: EntryFilter | None = None) -> Iterator[JournalEntry]:
         """Return the entries that are kept here and wanted, in order."""
-        from discreet.guard.journal.reading import Wanted, found
+        from discreet.guard.journal.search import EntryFilter, find_entries
 
         with self._store.reading() as connection:
-            yield from found(connection, wanted or Wanted())
+            yield from find_entries(connection, wanted or EntryFilter())
 
     def newest_heads(self) -> Mapping[str, str]:
         """Return how far control store and ledger were, as the newest entry says that tells it."""
@@ -147,23 +145,23 @@ class Journal(AuthenticatedStore):
                     return found
         return {}
 
-    def tree(self) -> Tree:
+    def tree(self) -> MerkleTree:
         """Return the tree of all entries, for proofs of inclusion and consistency."""
-        with self.moment() as connection:
+        with self.snapshot() as connection:
             first = chain.ends(connection).first
-            rows = chain.entries(connection, after=first.size)
+            rows = chain.read_entries(connection, after=first.size)
             leaves = [leaf_hash(body.encode()) for _, body, _ in rows]
-        return Tree(leaves, first.frontier)
+        return MerkleTree(leaves, first.frontier)
 
-    def moment(self) -> AbstractContextManager[Connection]:
+    def snapshot(self) -> AbstractContextManager[Connection]:
         """Give a connection all of whose statements see one moment."""
-        return self._store.moment()
+        return self._store.snapshot()
 
     def check(self) -> None:
         """Refuse damage that the database itself can find."""
         self._store.check()
 
-    def prune(self, until: chain.State) -> None:
+    def prune(self, until: chain.ChainState) -> None:
         """Remove the entries up to `until`, which somebody has archived and verified."""
         from discreet.guard.journal.archive import prune
 
@@ -180,7 +178,7 @@ class Journal(AuthenticatedStore):
         return not chain.ends(connection).last.size
 
     def _seal_content(self, connection: Connection) -> None:
-        chain.renew(connection, chain.ends(connection))
+        chain.seal_ends(connection, chain.ends(connection))
 
     def _verify_content(self, connection: Connection) -> None:
         chain.take_ends(connection)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidKey, MissingExtra
-from discreet.writing import write_private, write_whole
+from discreet.writing import write_atomically, write_private_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
         Ed25519PublicKey,
@@ -23,7 +22,7 @@ def make_signing_key(path: Path, public: Path) -> Ed25519PrivateKey:
     Raises:
         OutputRefused: there is a key already, or it cannot be written.
     """
-    serialization = _serialization()
+    serialization = _load_serialization()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     key = Ed25519PrivateKey.generate()
@@ -32,8 +31,8 @@ def make_signing_key(path: Path, public: Path) -> Ed25519PrivateKey:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    write_private(path, pem, may_exist=False)
-    write_whole(public, public_text(key.public_key()))
+    write_private_file(path, pem, may_exist=False)
+    write_atomically(public, public_text(key.public_key()))
     return key
 
 
@@ -43,18 +42,18 @@ def load_signing_key(path: Path) -> Ed25519PrivateKey:
     Raises:
         InvalidKey: it is missing, readable by others, or no Ed25519 key.
     """
-    serialization = _serialization()
+    serialization = _load_serialization()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    content = _content(path)
+    content = _read_content(path)
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise InvalidKey(f"The key {path} can be read by others. Run: chmod 600 {path}")
     try:
         key = serialization.load_pem_private_key(content, password=None)
     except (ValueError, TypeError):
-        raise _invalid(path) from None
+        raise _invalid_key(path) from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise _invalid(path)
+        raise _invalid_key(path)
     return key
 
 
@@ -64,27 +63,27 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
     Raises:
         InvalidKey: it is missing or no Ed25519 key.
     """
-    serialization = _serialization()
+    serialization = _load_serialization()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        key = serialization.load_pem_public_key(_content(path))
+        key = serialization.load_pem_public_key(_read_content(path))
     except (ValueError, TypeError):
-        raise _invalid(path) from None
+        raise _invalid_key(path) from None
     if not isinstance(key, Ed25519PublicKey):
-        raise _invalid(path)
+        raise _invalid_key(path)
     return key
 
 
 def public_text(key: Ed25519PublicKey) -> str:
     """Return a public key as PEM."""
-    serialization = _serialization()
+    serialization = _load_serialization()
     return key.public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     ).decode()
 
 
-def _serialization() -> Any:
+def _load_serialization() -> Any:
     try:
         from cryptography.hazmat.primitives import serialization
     except ImportError as error:
@@ -92,7 +91,7 @@ def _serialization() -> Any:
     return serialization
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError:
@@ -101,5 +100,5 @@ def _content(path: Path) -> bytes:
         ) from None
 
 
-def _invalid(path: Path) -> InvalidKey:
+def _invalid_key(path: Path) -> InvalidKey:
     return InvalidKey(f"{path} holds no Ed25519 key in PEM. Name the key of the journal.")

@@ -7,11 +7,8 @@ root has everything that an earlier one had, in the same order.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 EMPTY = hashlib.sha256(b"").digest()
 
@@ -35,7 +32,7 @@ class Frontier:
 
     def append(self, leaf: bytes) -> Frontier:
         """Return the frontier after one more leaf."""
-        growing = Growing(self)
+        growing = FrontierBuilder(self)
         growing.append(leaf)
         return growing.frontier()
 
@@ -49,7 +46,7 @@ class Frontier:
         return found
 
 
-class Growing:
+class FrontierBuilder:
     """A frontier while many leaves are appended to it."""
 
     def __init__(self, start: Frontier) -> None:
@@ -70,7 +67,7 @@ class Growing:
         return Frontier(self.size, tuple(self._peaks))
 
 
-class Tree:
+class MerkleTree:
     """The leaves from `start` on, with what the ones before left behind: enough for their proofs."""
 
     def __init__(self, leaves: Sequence[bytes], start: Frontier | None = None) -> None:
@@ -82,7 +79,7 @@ class Tree:
     def root(self, size: int | None = None) -> bytes:
         """Return the root of the first `size` leaves."""
         size = self.size if size is None else size
-        return self._subtree(0, size) if size else EMPTY
+        return self._subtree_root(0, size) if size else EMPTY
 
     def inclusion(self, index: int, size: int | None = None) -> list[bytes]:
         """Return the hashes beside the path from leaf `index` to the root of `size` leaves.
@@ -97,10 +94,10 @@ class Tree:
         while high - low > 1:
             middle = low + _split(high - low)
             if index < middle:
-                proof.append(self._subtree(middle, high))
+                proof.append(self._subtree_root(middle, high))
                 high = middle
             else:
-                proof.append(self._subtree(low, middle))
+                proof.append(self._subtree_root(low, middle))
                 low = middle
         return proof[::-1]
 
@@ -117,16 +114,16 @@ class Tree:
         while first != high:
             middle = low + _split(high - low)
             if first <= middle:
-                proof.append(self._subtree(middle, high))
+                proof.append(self._subtree_root(middle, high))
                 high = middle
             else:
-                proof.append(self._subtree(low, middle))
+                proof.append(self._subtree_root(low, middle))
                 low, is_whole = middle, False
         if not is_whole:
-            proof.append(self._subtree(low, high))
+            proof.append(self._subtree_root(low, high))
         return proof[::-1]
 
-    def _subtree(self, low: int, high: int) -> bytes:
+    def _subtree_root(self, low: int, high: int) -> bytes:
         known = self._known.get((low, high))
         if known is not None:
             return known
@@ -135,7 +132,7 @@ class Tree:
                 raise LookupError
             return self._leaves[low - self._start.size]
         middle = low + _split(high - low)
-        found = node_hash(self._subtree(low, middle), self._subtree(middle, high))
+        found = node_hash(self._subtree_root(low, middle), self._subtree_root(middle, high))
         if high - low >= 16:  # proofs of one tree share their large parts
             self._known[low, high] = found
         return found
@@ -173,10 +170,12 @@ def is_consistent(
         place, last = place >> 1, last >> 1
     if not path:
         return False
-    return _leads(path, (place, last), (first_root, second_root))
+    return _leads_to_roots(path, (place, last), (first_root, second_root))
 
 
-def _leads(path: Sequence[bytes], start: tuple[int, int], roots: tuple[bytes, bytes]) -> bool:
+def _leads_to_roots(
+    path: Sequence[bytes], start: tuple[int, int], roots: tuple[bytes, bytes]
+) -> bool:
     place, last = start
     earlier = later = path[0]
     for beside in path[1:]:

@@ -37,21 +37,21 @@ _STARTS = tuple("0123456789")
 
 
 @lru_cache(maxsize=4096)
-def redact(statement: str, *, hide_quoted: bool = False) -> str:
+def redact_statement(statement: str, *, hide_quoted: bool = False) -> str:
     """Return `statement` with `?` for every literal, and without comments.
 
     Of a text that cannot be read, only its leading keywords are kept. `hide_quoted` takes words in
     double quotes for literals, too, as lenient sessions do.
 
-    >>> redact("SELECT * FROM patients WHERE name = 'Ada' AND age > 30 -- mine")
+    >>> redact_statement("SELECT * FROM patients WHERE name = 'Ada' AND age > 30 -- mine")
     'SELECT * FROM patients WHERE name = ? AND age > ?'
-    >>> redact("ALTER ROLE ada PASSWORD 'geheim")
+    >>> redact_statement("ALTER ROLE ada PASSWORD 'geheim")
     'ALTER ROLE …'
     """
-    tokens = _tokens(statement)
+    tokens = _tokenize_statement(statement)
     if tokens is None:
-        return leading(statement)
-    writing = _Redacting(hide_quoted=hide_quoted or _has_secret(tokens))
+        return leading_keywords(statement)
+    writing = _RedactedText(hide_quoted=hide_quoted or _has_secret(tokens))
     for token in tokens:
         writing.add(statement[token.start : token.end + 1], token.start)
     return "".join(writing.parts)
@@ -59,21 +59,21 @@ def redact(statement: str, *, hide_quoted: bool = False) -> str:
 
 def without_secrets(statement: str) -> str:
     """Return `statement` as it is, unless it may hold a password or a key: then without literals."""
-    return redact(statement) if may_hold_secret(statement) else statement
+    return redact_statement(statement) if may_hold_secret(statement) else statement
 
 
 def may_hold_secret(statement: str) -> bool:
     """Tell whether a text may hold a password or a key."""
     if not any(word in statement.lower() for word in _SECRET):
         return False
-    tokens = _tokens(statement)
+    tokens = _tokenize_statement(statement)
     return tokens is None or _has_secret(tokens)
 
 
-def unquoted(reason: str | None) -> str | None:
+def remove_quoted_words(reason: str | None) -> str | None:
     """Return why something failed without the words that are quoted there.
 
-    >>> unquoted('syntax error at or near "geheim"')
+    >>> remove_quoted_words('syntax error at or near "geheim"')
     'syntax error at or near …'
     """
     return None if reason is None else _QUOTED.sub(_MORE, reason)
@@ -85,10 +85,10 @@ def without_literals(reason: str | None, statement: str) -> str | None:
     >>> without_literals("The sum of 'Ada' is not defined.", "SELECT sum('Ada') FROM t")
     'The sum of … is not defined.'
     """
-    tokens = _tokens(statement)
+    tokens = _tokenize_statement(statement)
     if reason is None or tokens is None:
-        return unquoted(reason)
-    writing, gone = _Redacting(hide_quoted=False), set[str]()
+        return remove_quoted_words(reason)
+    writing, gone = _RedactedText(hide_quoted=False), set[str]()
     for token in tokens:
         written = statement[token.start : token.end + 1]
         if writing.add(written, token.start):
@@ -102,7 +102,7 @@ def without_literals(reason: str | None, statement: str) -> str | None:
     return re.sub(rf"(?<![\w.])(?:{any_of})(?!\w)", _MORE, reason, flags=re.IGNORECASE)
 
 
-def leading(statement: str) -> str:
+def leading_keywords(statement: str) -> str:
     """Return the keywords that a text starts with, at most three."""
     words: list[str] = []
     at = 0
@@ -115,7 +115,7 @@ def leading(statement: str) -> str:
     return " ".join([*words, _MORE])
 
 
-class _Redacting:
+class _RedactedText:
     """A text while it is put together from tokens."""
 
     def __init__(self, *, hide_quoted: bool) -> None:
@@ -147,7 +147,7 @@ class _Redacting:
         return "'" in text or text.startswith(_STARTS) or (text[:1] == "$" and len(text) > 1)
 
 
-def _tokens(statement: str) -> list[Any] | None:
+def _tokenize_statement(statement: str) -> list[Any] | None:
     from sqlglot.dialects.postgres import Postgres
     from sqlglot.errors import SqlglotError
 

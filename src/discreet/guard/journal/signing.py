@@ -7,24 +7,27 @@ import hmac
 import os
 import secrets
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from discreet.errors import DiscreetError
-from discreet.guard.journal.checkpoints import Checkpoint, read_checkpoints, require_origin, signed
+from discreet.guard.journal.checkpoints import (
+    Checkpoint,
+    read_checkpoints,
+    require_origin,
+    sign_checkpoint,
+)
 from discreet.guard.journal.schema import checkpoint as table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from sqlalchemy import Connection
 
-    from discreet.guard.journal.chain import State
+    from discreet.guard.journal.chain import ChainState
 
 _LAST = select(func.max(table.c.size))
 _THIS = select(table.c.size).where(table.c.size == bindparam("this"))
@@ -64,7 +67,9 @@ class Signer:
             return None
         return max(0.0, self._signed_at + self._seconds - time.monotonic())
 
-    def sign(self, connection: Connection, state: State, *, now: bool = False) -> Checkpoint | None:
+    def sign(
+        self, connection: Connection, state: ChainState, *, now: bool = False
+    ) -> Checkpoint | None:
         """Write a checkpoint of `state` if one is due, or `now`; return it if one was written."""
         self._seen = state.size
         if self._key is None or state.size == 0:
@@ -82,7 +87,7 @@ class Signer:
             self._clock(),
             heads=self._read_heads(),
         )
-        made = replace(made, note=signed(made, self._key))
+        made = replace(made, note=sign_checkpoint(made, self._key))
         connection.execute(insert(table).values(size=made.size, note=made.note))
         return made
 
@@ -107,7 +112,7 @@ class Signer:
                 self.unwitnessed += 1
 
 
-def stored(connection: Connection) -> list[Checkpoint]:
+def stored_checkpoints(connection: Connection) -> list[Checkpoint]:
     """Return the journal's own checkpoints, the smallest first.
 
     Raises:

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from discreet.errors import JournalBroken, StoreFailed, WrongUsage
 from discreet.guard.journal import chain
 from discreet.guard.journal.checkpoints import Checkpoint, is_signed
-from discreet.guard.journal.event import written_time
+from discreet.guard.journal.event import format_event_time
 from discreet.guard.journal.schema import entry
-from discreet.guard.journal.signing import stored
+from discreet.guard.journal.signing import stored_checkpoints
 from discreet.result import Result
 
 _COUNT = select(func.count()).select_from(entry)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from sqlalchemy import Connection
 
     from discreet.guard.journal.journal import Journal
 
 
 @dataclass(frozen=True)
-class Verdict(Result):
+class JournalVerification(Result):
     """What was found; `is_whole` when nothing contradicts the journal.
 
     `first` is the first entry that is kept here, `signed` the number of entries under a signature,
@@ -46,24 +44,24 @@ class Verdict(Result):
     cautions: tuple[str, ...]
 
 
-class Checking:
+class JournalVerifier:
     """A check while entries are read: the chain, and each checkpoint at its size."""
 
     def __init__(
         self,
-        start: chain.State,
+        start: chain.ChainState,
         own: Sequence[Checkpoint],
         outside: Sequence[Checkpoint],
         public_key: Ed25519PublicKey | None,
     ) -> None:
         self.faults: list[str] = []
-        self._walk = chain.Walk(start)
+        self._walk = chain.ChainBuilder(start)
         self._start, self._key = start, public_key
         self._own, self._outside = list(own), list(outside)
         self._at: defaultdict[int, list[Checkpoint]] = defaultdict(list)
         self._agreed: list[Checkpoint] = []
         self._is_broken = False
-        for checkpoint in self._usable():
+        for checkpoint in self._usable_checkpoints():
             self._at[checkpoint.size].append(checkpoint)
         self._compare()
         if start.size and start.size not in {found.size for found in self._agreed}:
@@ -86,19 +84,19 @@ class Checking:
         wanted = self._walk.size + 1
         if sequence != wanted:
             missing = "is missing" if sequence > wanted else "is there twice"
-            self._break(f"entry {wanted:,} {missing}")
+            self._add_fault(f"entry {wanted:,} {missing}")
             return
         self._walk.append(body)
         if digest is not None and digest != self._walk.hash:
-            self._break(f"entry {sequence:,} was changed, or was put in")
+            self._add_fault(f"entry {sequence:,} was changed, or was put in")
             return
         self._compare()
 
-    def end(self, last: chain.State | None) -> Verdict:
+    def end(self, last: chain.ChainState | None) -> JournalVerification:
         """Return the verdict when all entries were read; `last` is where they should have ended."""
         if not self._is_broken:
             self._compare_end(last)
-        return Verdict(
+        return JournalVerification(
             is_whole=not self.faults,
             entries=self._walk.size,
             first=self._start.size + 1,
@@ -107,10 +105,10 @@ class Checking:
             checkpoints=len(self._own),
             outside=sum(found in self._agreed for found in self._outside),
             faults=tuple(self.faults),
-            cautions=tuple(self._cautions()),
+            cautions=tuple(self._list_cautions()),
         )
 
-    def _usable(self) -> list[Checkpoint]:
+    def _usable_checkpoints(self) -> list[Checkpoint]:
         every = [*self._own, *self._outside]
         if self._key is not None:
             forged = [found for found in every if not is_signed(found, self._key)]
@@ -134,14 +132,14 @@ class Checking:
                 continue
             self.faults.append(
                 f"its first {checkpoint.size:,} entries are not those that were signed at "
-                f"{written_time(checkpoint.at)}: it was rewritten"
+                f"{format_event_time(checkpoint.at)}: it was rewritten"
             )
 
-    def _compare_end(self, last: chain.State | None) -> None:
+    def _compare_end(self, last: chain.ChainState | None) -> None:
         if last is not None and self._walk.state() != last:
             self.faults.append("its last entries are missing, or were added by somebody else")
         for size in sorted(self._at):
-            at = written_time(self._at[size][0].at)
+            at = format_event_time(self._at[size][0].at)
             if size > self._walk.size:
                 self.faults.append(
                     f"it had {size:,} entries at {at}, and now has {self._walk.size:,}: its end was "
@@ -150,7 +148,7 @@ class Checking:
         if self._key is not None and self._walk.size and not self._agreed:
             self.faults.append("none of its entries is signed")
 
-    def _cautions(self) -> list[str]:
+    def _list_cautions(self) -> list[str]:
         found: list[str] = []
         archived = [size for size in self._at if size < self._start.size]
         if archived:
@@ -171,17 +169,17 @@ class Checking:
             found.append(f"The last {self._walk.size - signed:,} entries are not signed yet.")
         return found
 
-    def _break(self, fault: str) -> None:
+    def _add_fault(self, fault: str) -> None:
         self._is_broken = True
         self.faults.append(fault)
 
 
-def verify(
+def verify_journal(
     journal: Journal,
     *,
     checkpoints: Sequence[Checkpoint] = (),
     public_key: Ed25519PublicKey | None = None,
-) -> Verdict:
+) -> JournalVerification:
     """Check every entry that is kept, every checkpoint of the journal, and `checkpoints` from elsewhere.
 
     Edits, deletions, insertions and cuts are found by the chain and the journal's own checkpoints,
@@ -190,22 +188,22 @@ def verify(
     """
     try:
         journal.check()
-        with journal.moment() as connection:
+        with journal.snapshot() as connection:
             return _verify(connection, checkpoints, public_key)
     except (StoreFailed, WrongUsage) as failed:
-        return _unreadable(str(failed))
+        return _unreadable_journal(str(failed))
 
 
 def require_end(connection: Connection) -> None:
     """Refuse a journal whose last entries are not those that its end counts.
 
-    Only entries after the last checkpoint are followed: `verify` follows all.
+    Only entries after the last checkpoint are followed: `verify_journal` follows all.
 
     Raises:
         JournalBroken: some are missing, or were changed.
     """
     ends = chain.ends(connection)
-    signed = [found for found in stored(connection) if found.size >= ends.first.size]
+    signed = [found for found in stored_checkpoints(connection) if found.size >= ends.first.size]
     size, digest = (
         (ends.first.size, ends.first.hash)
         if not signed
@@ -214,16 +212,16 @@ def require_end(connection: Connection) -> None:
             signed[-1].hash,
         )
     )
-    for sequence, body, written in chain.entries(connection, after=size):
-        size, digest = size + 1, chain.chain(digest, body.encode())
+    for sequence, body, written in chain.read_entries(connection, after=size):
+        size, digest = size + 1, chain.chain_hash(digest, body.encode())
         if (sequence, written) != (size, digest):
-            raise _broken(f"entry {size:,} is missing or was changed")
+            raise _journal_broken(f"entry {size:,} is missing or was changed")
     kept = connection.scalar(_COUNT)
     if (size, digest) != (ends.last.size, ends.last.hash) or kept != size - ends.first.size:
-        raise _broken("entries are missing")
+        raise _journal_broken("entries are missing")
 
 
-def _broken(what: str) -> JournalBroken:
+def _journal_broken(what: str) -> JournalBroken:
     return JournalBroken(
         f"The journal is not what was written: {what}. Nothing is answered before somebody found out "
         "who changed it. See: discreet journal verify"
@@ -234,18 +232,18 @@ def _verify(
     connection: Connection,
     outside: Sequence[Checkpoint],
     public_key: Ed25519PublicKey | None,
-) -> Verdict:
+) -> JournalVerification:
     ends = chain.ends(connection)
-    checking = Checking(ends.first, stored(connection), outside, public_key)
-    for sequence, body, digest in chain.entries(connection):
+    checking = JournalVerifier(ends.first, stored_checkpoints(connection), outside, public_key)
+    for sequence, body, digest in chain.read_entries(connection):
         checking.entry(sequence, body, digest)
         if checking.is_broken:
             break
     return checking.end(ends.last)
 
 
-def _unreadable(fault: str) -> Verdict:
-    return Verdict(
+def _unreadable_journal(fault: str) -> JournalVerification:
+    return JournalVerification(
         is_whole=False,
         entries=0,
         first=1,

@@ -6,15 +6,15 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import Connection
+
 from discreet.errors import DiscreetError, StoreFailed
 from discreet.guard.journal import chain
+from discreet.stores.store import Store
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from discreet.guard.journal.checkpoints import Checkpoint
     from discreet.guard.journal.signing import Signer
-    from discreet.stores.store import Store
 
 _MOST = 2000  # entries in one transaction
 
@@ -107,7 +107,7 @@ class Writer:
             with self._changed:
                 if not self._has_work() and not self._is_closed:
                     self._changed.wait(self._signer.wait())
-                batch = self._next()
+                batch = self._next_batch()
                 if batch is None and self._is_closed:
                     return
             if batch is not None:
@@ -118,7 +118,7 @@ class Writer:
     def _has_work(self) -> bool:
         return bool(self._full or self._batch.bodies)
 
-    def _next(self) -> _Batch | None:
+    def _next_batch(self) -> _Batch | None:
         if self._full:
             return self._full.pop(0)
         if not self._batch.bodies:
@@ -149,7 +149,7 @@ class Writer:
             there = chain.take_ends(connection)
             if rows and chain.is_written(connection, rows[-1]):
                 return  # by a commit that nobody answered
-            now, rows = chain.append(connection, there, bodies)
+            now, rows = chain.append_entries(connection, there, bodies)
             made = self._signer.sign(connection, now)
 
         self._store.write(work)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.errors import StatementFailed
-from discreet.guard.levels.lattice import Lattice
-
-if TYPE_CHECKING:
-    from discreet.guard.access.authority import Authority
+from discreet.guard.access.authority import Authority
+from discreet.guard.levels.lattice import LabelLattice
 
 
 def check_labels(before: Authority, after: Authority) -> None:
@@ -19,9 +15,9 @@ def check_labels(before: Authority, after: Authority) -> None:
             labels that are in use would mean something else; 0A000 for a plain table that refers to
             a multi-level one, as its errors would tell which keys are there.
     """
-    lattice = Lattice.parse(after.lattice) if after.lattice is not None else None
+    lattice = LabelLattice.parse(after.lattice) if after.lattice is not None else None
     if before.lattice is not None and before.lattice != after.lattice:
-        _check_lattice(Lattice.parse(before.lattice), lattice, after)
+        _check_lattice(LabelLattice.parse(before.lattice), lattice, after)
     for role in after.roles.values():
         known = before.roles.get(role.name)
         if role.clearance is None or (known is not None and known.clearance == role.clearance):
@@ -36,7 +32,7 @@ def check_labels(before: Authority, after: Authority) -> None:
     _check_references(after)
 
 
-def _check_lattice(before: Lattice, lattice: Lattice | None, after: Authority) -> None:
+def _check_lattice(before: LabelLattice, lattice: LabelLattice | None, after: Authority) -> None:
     if lattice is not None and lattice.extends(before):
         return
     if any(relation.multilevel for relation in after.relations.values()):

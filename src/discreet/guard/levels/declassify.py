@@ -7,45 +7,41 @@ are merged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sqlglot import exp
 
+from discreet.engines.databases.database import DatabaseConnection
 from discreet.errors import StatementFailed
-from discreet.guard.levels.constraints import duplicate, hold
-from discreet.guard.levels.draft import Draft, draft_delete
-from discreet.guard.levels.physical import KEY_LABEL, attributes, label_column, table
-from discreet.guard.levels.read import Sight, is_visible
+from discreet.guard.access.authority import Relation
+from discreet.guard.levels.constraints import duplicate, enforce_rules
+from discreet.guard.levels.draft import WriteDraft, draft_delete
+from discreet.guard.levels.lattice import Label, LabelLattice
+from discreet.guard.levels.physical import KEY_LABEL, attributes, label_column, physical_table
+from discreet.guard.levels.read import ClearanceView, is_visible
 from discreet.guard.levels.trees import (
-    either,
-    equal,
-    every,
+    case_when,
+    conjunction,
+    disjunction,
+    equality,
     is_value,
-    joined,
-    negated,
-    rows_of,
-    when,
+    join_source,
+    negate,
+    select_ones,
 )
 from discreet.guard.levels.write import (
-    assign,
+    assign_column,
     change_entities,
     clean,
-    count_rows,
-    discarded,
+    count_draft_rows,
+    discard_at_end,
     entities,
 )
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from sqlglot import exp
 
-    from discreet.engines.databases.database import Connection
-    from discreet.guard.access.authority import Relation
-    from discreet.guard.levels.lattice import Label, Lattice
-
-
-def declassify(
-    connection: Connection,
+def declassify_cells(
+    connection: DatabaseConnection,
     relation: Relation,
-    lattice: Lattice,
+    lattice: LabelLattice,
     clearance: Label,
     *,
     column: str,
@@ -72,56 +68,58 @@ def declassify(
         )
     is_key = column in relation.primary_key
     label = build.column(KEY_LABEL if is_key else label_column(column), of=relation.name)
-    labeled = equal(label, build.number(lattice.code(source)))
-    wanted = labeled if condition is None else every([condition.copy(), labeled])
-    sight = Sight(relation, lattice, clearance)
+    labeled = equality(label, build.number(lattice.code(source)))
+    wanted = labeled if condition is None else conjunction([condition.copy(), labeled])
+    sight = ClearanceView(relation, lattice, clearance)
     draft = draft_delete(connection, sight, wanted, alias=relation.name)
-    with discarded(connection, draft):
+    with discard_at_end(connection, draft):
         if is_key:
             _lower_key(connection, draft, target)
         else:
             _lower_cells(connection, draft, column, (source, target))
             clean(connection, relation, entities(draft))
-        return count_rows(connection, draft)
+        return count_draft_rows(connection, draft)
 
 
 def _lower_cells(
-    connection: Connection, draft: Draft, name: str, labels: tuple[Label, Label]
+    connection: DatabaseConnection, draft: WriteDraft, name: str, labels: tuple[Label, Label]
 ) -> None:
     relation, lattice = draft.sight.relation, draft.sight.lattice
     source, target = (build.number(lattice.code(label)) for label in labels)
-    at_target = Sight(relation, lattice, labels[1])
-    above = negated(is_visible(at_target, build.column(KEY_LABEL)))
+    at_target = ClearanceView(relation, lattice, labels[1])
+    above = negate(is_visible(at_target, build.column(KEY_LABEL)))
     failure = StatementFailed(
         "22023",
         f'label "{labels[1]}" is below the label of a key',
         hint="Declassify the key first.",
     )
-    hold(connection, [(rows_of(draft.table(), above), failure)])
+    enforce_rules(connection, [(select_ones(draft.table(), above), failure)])
     label = build.column(label_column(name), of="old")
-    hit = either(equal(label, source), equal(label.copy(), target))
+    hit = disjunction(equality(label, source), equality(label.copy(), target))
     sets = [
-        assign(name, draft.cell("v", name, of="new")),
-        assign(label_column(name), target.copy()),
+        assign_column(name, draft.cell("v", name, of="new")),
+        assign_column(label_column(name), target.copy()),
     ]
     there = is_value(build.column(name, of="old"))
     connection.execute(change_entities(draft, sets, there, hit), touches=[relation.physical])
 
 
-def _lower_key(connection: Connection, draft: Draft, target: Label) -> None:
+def _lower_key(connection: DatabaseConnection, draft: WriteDraft, target: Label) -> None:
     relation = draft.sight.relation
     code = build.number(draft.sight.lattice.code(target))
-    is_taken = equal(build.column(KEY_LABEL, of="old"), code)
-    taken = joined(
-        rows_of(draft.table("new")),
-        table(relation, alias="old"),
+    is_taken = equality(build.column(KEY_LABEL, of="old"), code)
+    taken = join_source(
+        select_ones(draft.table("new")),
+        physical_table(relation, alias="old"),
         draft.same_key("old", "new"),
         is_taken,
     )
-    hold(connection, [(taken, duplicate(f"{relation.name}_pkey"))])
-    sets = [assign(KEY_LABEL, code.copy())]
+    enforce_rules(connection, [(taken, duplicate(f"{relation.name}_pkey"))])
+    sets = [assign_column(KEY_LABEL, code.copy())]
     for attribute in attributes(relation):
         missing = build.is_null(build.column(attribute.name, of="old"))
         label = label_column(attribute.name)
-        sets.append(assign(label, when(missing, code.copy(), build.column(label, of="old"))))
+        sets.append(
+            assign_column(label, case_when(missing, code.copy(), build.column(label, of="old")))
+        )
     connection.execute(change_entities(draft, sets), touches=[relation.physical])

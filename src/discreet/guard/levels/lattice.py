@@ -8,15 +8,12 @@ whole number, `level << 32 | compartments`, so that dominance is arithmetic ther
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SHIFT = 32
 BITS = (1 << SHIFT) - 1  # the part of a code that holds compartments
@@ -29,7 +26,7 @@ _LABEL = re.compile(r"(?P<level>[^{}]+?)(?:\{(?P<compartments>[^{}]*)\})?")
 
 @dataclass(frozen=True)
 class Label:
-    """A level and a set of compartments; which dominates which is told by a `Lattice`.
+    """A level and a set of compartments; which dominates which is told by a `LabelLattice`.
 
     >>> str(Label("S", frozenset({"nato", "crypto"})))
     'S {crypto,nato}'
@@ -45,10 +42,10 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Lattice:
+class LabelLattice:
     """All labels of a database: `levels` from low to high, and `compartments`.
 
-    >>> lattice = Lattice.parse("U < C < S < TS | nato, crypto")
+    >>> lattice = LabelLattice.parse("U < C < S < TS | nato, crypto")
     >>> secret, nato = lattice.label("S"), lattice.label("C {nato}")
     >>> lattice.dominates(secret, nato), str(lattice.lub(secret, nato))
     (False, 'S {nato}')
@@ -58,7 +55,7 @@ class Lattice:
     compartments: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Lattice:
+    def parse(cls, text: str) -> LabelLattice:
         """Return the lattice written as `U < C < S | nato, crypto`; `S > C > U` is the same.
 
         Raises:
@@ -66,14 +63,14 @@ class Lattice:
         """
         order, bar, rest = text.partition("|")
         if "<" in order and ">" in order:
-            raise _invalid("a lattice is written with `<` or with `>`, not with both")
+            raise _invalid_label("a lattice is written with `<` or with `>`, not with both")
         sign = ">" if ">" in order else "<"
-        levels = tuple(_names(order.split(sign), "level"))
-        compartments = tuple(_names(rest.split(","), "compartment")) if bar else ()
+        levels = tuple(_check_names(order.split(sign), "level"))
+        compartments = tuple(_check_names(rest.split(","), "compartment")) if bar else ()
         if len(levels) > MOST_LEVELS:
-            raise _invalid(f"a lattice has at most {MOST_LEVELS} levels")
+            raise _invalid_label(f"a lattice has at most {MOST_LEVELS} levels")
         if len(compartments) > MOST_COMPARTMENTS:
-            raise _invalid(f"a lattice has at most {MOST_COMPARTMENTS} compartments")
+            raise _invalid_label(f"a lattice has at most {MOST_COMPARTMENTS} compartments")
         return cls(levels[::-1] if sign == ">" else levels, compartments)
 
     def __str__(self) -> str:
@@ -98,11 +95,13 @@ class Lattice:
         """
         found = _LABEL.fullmatch(text.strip())
         if found is None:
-            raise _invalid("a label is written as `S` or `S {crypto,nato}`")
+            raise _invalid_label("a label is written as `S` or `S {crypto,nato}`")
         words = found["compartments"]
         wanted = words.split(",") if words and words.strip() else []
-        level = _pick(found["level"], self.levels, "level")
-        return Label(level, frozenset(_pick(w, self.compartments, "compartment") for w in wanted))
+        level = _find_name(found["level"], self.levels, "level")
+        return Label(
+            level, frozenset(_find_name(w, self.compartments, "compartment") for w in wanted)
+        )
 
     def labels(self) -> Iterator[Label]:
         """Yield every label, each after all that it dominates."""
@@ -114,11 +113,11 @@ class Lattice:
     def code(self, label: Label) -> int:
         """Return the whole number that stands for `label` on an engine.
 
-        >>> Lattice.parse("U < C | nato, crypto").code(Label("C", frozenset({"crypto"}))) == 2**32 + 2
+        >>> LabelLattice.parse("U < C | nato, crypto").code(Label("C", frozenset({"crypto"}))) == 2**32 + 2
         True
         """
         if label.level not in self.levels or not label.compartments <= set(self.compartments):
-            raise _invalid(f'label "{label}" is not in the lattice')
+            raise _invalid_label(f'label "{label}" is not in the lattice')
         bits = sum(1 << self.compartments.index(name) for name in label.compartments)
         return self.levels.index(label.level) << SHIFT | bits
 
@@ -148,7 +147,7 @@ class Lattice:
         """Whether writing is allowed: no write down, the star property (Bell & LaPadula)."""
         return self.dominates(label, clearance)
 
-    def extends(self, other: Lattice) -> bool:
+    def extends(self, other: LabelLattice) -> bool:
         """Whether every label of `other` means the same here: levels and compartments were appended.
 
         Only then may this lattice replace `other` while there are cells with labels.
@@ -159,28 +158,28 @@ class Lattice:
         )
 
 
-def _names(words: list[str], what: str) -> Iterator[str]:
+def _check_names(words: list[str], what: str) -> Iterator[str]:
     seen: set[str] = set()
     for word in words:
         name = " ".join(word.split())
         if not _NAME.fullmatch(name) or len(name) > 63:
-            raise _invalid(
+            raise _invalid_label(
                 f"a {what} needs a name of letters, digits, spaces and underscores, at most 63 long",
                 hint="Write a lattice as 'U < C < S < TS | nato, crypto'.",
             )
         if name.casefold() in seen:
-            raise _invalid(f'{what} "{name}" is listed twice')
+            raise _invalid_label(f'{what} "{name}" is listed twice')
         seen.add(name.casefold())
         yield name
 
 
-def _pick(word: str, names: tuple[str, ...], what: str) -> str:
+def _find_name(word: str, names: tuple[str, ...], what: str) -> str:
     name = " ".join(word.split())
     for known in names:
         if known.casefold() == name.casefold():
             return known
-    raise _invalid(f'{what} "{name}" does not exist')
+    raise _invalid_label(f'{what} "{name}" does not exist')
 
 
-def _invalid(message: str, *, hint: str | None = None) -> StatementFailed:
+def _invalid_label(message: str, *, hint: str | None = None) -> StatementFailed:
     return StatementFailed("22023", message, hint=hint)

@@ -8,21 +8,17 @@ on it, as a constraint would fail by cells that whoever writes may not see.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.engines.render import drop_table
 from discreet.errors import StatementFailed
-from discreet.guard.integrity.create import column_type
+from discreet.guard.access.authority import Relation, RelationColumn
+from discreet.guard.integrity.create import engine_column_type
 from discreet.guard.levels.lattice import BOTTOM
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.guard.access.authority import Column, Relation
 
 TID = "_tid"
 KEY_LABEL = "_key_l"
@@ -41,7 +37,7 @@ def shown_label(name: str) -> str:
     return f"{name}_label"
 
 
-def attributes(relation: Relation) -> tuple[Column, ...]:
+def attributes(relation: Relation) -> tuple[RelationColumn, ...]:
     """Return the columns outside the key: each has a label of its own."""
     return tuple(column for column in relation.columns if column.name not in relation.primary_key)
 
@@ -51,13 +47,13 @@ def system_columns(relation: Relation) -> tuple[str, ...]:
     return (*(shown_label(column.name) for column in relation.columns), TC)
 
 
-def table(relation: Relation, *, alias: str | None = None) -> exp.Table:
+def physical_table(relation: Relation, *, alias: str | None = None) -> exp.Table:
     """Return the physical table of `relation`."""
     return build.table(*relation.physical, alias=alias)
 
 
-def converted(relation: Relation) -> Relation:
-    """Return `relation` as it is known once `convert` ran: multi-level, in another physical table.
+def multilevel_relation(relation: Relation) -> Relation:
+    """Return `relation` as it is known once `convert_to_multilevel` ran: multi-level, in another physical table.
 
     Raises:
         StatementFailed: 42P16 without a primary key, 42701 if a name is taken by a label, 0A000
@@ -69,54 +65,56 @@ def converted(relation: Relation) -> Relation:
     return replace(relation, multilevel=True, physical=(*outer, f"{PREFIX}{last}"))
 
 
-def create(relation: Relation, *, dialect: str) -> exp.Create:
+def create_physical_table(relation: Relation, *, dialect: str) -> exp.Create:
     """Return the statement that creates the physical table of `relation`, empty.
 
     Raises:
-        StatementFailed: As `converted` does.
+        StatementFailed: As `multilevel_relation` does.
     """
     _check(relation)
-    definitions = list(_definitions(relation, dialect))
-    return exp.Create(this=exp.Schema(this=table(relation), expressions=definitions), kind="TABLE")
+    definitions = list(_column_definitions(relation, dialect))
+    return exp.Create(
+        this=exp.Schema(this=physical_table(relation), expressions=definitions), kind="TABLE"
+    )
 
 
-def index(relation: Relation) -> exp.Create:
+def create_entity_index(relation: Relation) -> exp.Create:
     """Return the statement that makes entities quick to find; worth it on PostgreSQL only."""
     keys = [build.column(name) for name in relation.primary_key]
     name = f"{relation.physical[-1]}_entity"
     params = exp.IndexParameters(columns=[exp.Ordered(this=key) for key in keys])
     return exp.Create(
         this=exp.Index(
-            this=exp.to_identifier(name, quoted=True), table=table(relation), params=params
+            this=exp.to_identifier(name, quoted=True), table=physical_table(relation), params=params
         ),
         kind="INDEX",
     )
 
 
-def convert(relation: Relation, bottom: int = BOTTOM) -> list[exp.Expr]:
+def convert_to_multilevel(relation: Relation, bottom: int = BOTTOM) -> list[exp.Expr]:
     """Return the statements that move a plain table into multi-level form, all cells at `bottom`.
 
-    They make the physical table of `converted(relation)` and drop the plain one.
+    They make the physical table of `multilevel_relation(relation)` and drop the plain one.
 
     Raises:
-        StatementFailed: As `converted` does.
+        StatementFailed: As `multilevel_relation` does.
     """
-    target = converted(relation)
+    target = multilevel_relation(relation)
     number = exp.Window(this=exp.RowNumber())
     label = exp.cast(build.number(bottom), exp.DataType.Type.BIGINT)
     values: dict[str, exp.Expr] = {TID: number, KEY_LABEL: label}
-    for name in columns(target):
+    for name in physical_columns(target):
         is_own = relation.column(name) is not None
         values.setdefault(name, build.column(name) if is_own else label.copy())
     source = build.select(
-        *(build.named(values[name], name) for name in columns(target)),
+        *(build.alias_as(values[name], name) for name in physical_columns(target)),
         source=build.table(*relation.physical),
     )
-    fill = exp.Create(this=table(target), kind="TABLE", expression=source)
+    fill = exp.Create(this=physical_table(target), kind="TABLE", expression=source)
     return [fill, drop_table(build.table(*relation.physical))]
 
 
-def columns(relation: Relation) -> list[str]:
+def physical_columns(relation: Relation) -> list[str]:
     """Return the names of the physical columns, in their order."""
     names = [TID, *relation.primary_key, KEY_LABEL]
     for column in attributes(relation):
@@ -124,10 +122,10 @@ def columns(relation: Relation) -> list[str]:
     return names
 
 
-def into(relation: Relation) -> exp.Schema:
+def insert_target(relation: Relation) -> exp.Schema:
     """Return the physical table with its columns, as the target of an INSERT."""
-    names = [exp.to_identifier(name, quoted=True) for name in columns(relation)]
-    return exp.Schema(this=table(relation), expressions=names)
+    names = [exp.to_identifier(name, quoted=True) for name in physical_columns(relation)]
+    return exp.Schema(this=physical_table(relation), expressions=names)
 
 
 def same_entity(relation: Relation, left: str, right: str) -> exp.Expr:
@@ -135,19 +133,19 @@ def same_entity(relation: Relation, left: str, right: str) -> exp.Expr:
     return build.same((*relation.primary_key, KEY_LABEL), left, right)
 
 
-def _definitions(relation: Relation, dialect: str) -> Iterator[exp.ColumnDef]:
+def _column_definitions(relation: Relation, dialect: str) -> Iterator[exp.ColumnDef]:
     by_name = {column.name: column for column in relation.columns}
     label = exp.DataType.build("BIGINT")
-    yield _definition(TID, label.copy(), required=True)
+    yield _define_column(TID, label.copy(), required=True)
     for name in relation.primary_key:
-        yield _definition(name, column_type(by_name[name], dialect), required=True)
-    yield _definition(KEY_LABEL, label.copy(), required=True)
+        yield _define_column(name, engine_column_type(by_name[name], dialect), required=True)
+    yield _define_column(KEY_LABEL, label.copy(), required=True)
     for column in attributes(relation):
-        yield _definition(column.name, column_type(column, dialect), required=False)
-        yield _definition(label_column(column.name), label.copy(), required=True)
+        yield _define_column(column.name, engine_column_type(column, dialect), required=False)
+        yield _define_column(label_column(column.name), label.copy(), required=True)
 
 
-def _definition(name: str, kind: exp.DataType, *, required: bool) -> exp.ColumnDef:
+def _define_column(name: str, kind: exp.DataType, *, required: bool) -> exp.ColumnDef:
     constraints = [exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())] if required else []
     return exp.ColumnDef(
         this=exp.to_identifier(name, quoted=True), kind=kind, constraints=constraints
@@ -167,7 +165,9 @@ def _check(relation: Relation) -> None:
             f'table "{relation.name}" cannot be multi-level: it is foreign, or has encrypted columns',
         )
     # What lies on the engine and what is shown must have names that differ, in any case.
-    names = Counter(name.lower() for name in (*columns(relation), *system_columns(relation)))
+    names = Counter(
+        name.lower() for name in (*physical_columns(relation), *system_columns(relation))
+    )
     for name, times in names.items():
         if times > 1:
             raise StatementFailed("42701", f'column name "{name}" is taken by a label')

@@ -13,66 +13,62 @@ and takes back what was done when a function here raises.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import DatabaseConnection
+from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
-from discreet.guard.levels.constraints import hold, rules_after, rules_before
+from discreet.guard.access.authority import Name, Relation
+from discreet.guard.levels.constraints import enforce_rules, rules_after, rules_before
 from discreet.guard.levels.draft import (
     FIRST,
-    Draft,
-    discard,
+    WriteDraft,
+    discard_draft,
     draft_delete,
     draft_insert,
     draft_update,
-    labeled,
     new_rows,
+    old_and_new_rows,
     old_rows,
-    pairs,
+    select_labeled,
 )
+from discreet.guard.levels.lattice import Label, LabelLattice
 from discreet.guard.levels.physical import (
     KEY_LABEL,
     TID,
     attributes,
-    into,
+    insert_target,
     label_column,
+    physical_table,
     same_entity,
-    table,
 )
-from discreet.guard.levels.read import ABSENT, Sight, is_subsumed, mark_of
+from discreet.guard.levels.read import ABSENT, ClearanceView, NullLabel, is_subsumed, mark_of
 from discreet.guard.levels.trees import (
+    alias_in_place,
+    case_when,
+    conjunction,
     differs,
-    either,
-    equal,
-    every,
+    disjunction,
+    equality,
     exists,
     is_value,
-    joined,
-    named,
-    negated,
-    rows_of,
-    select,
-    when,
+    join_source,
+    negate,
+    select_ones,
+    select_where,
 )
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-
-    from discreet.engines.databases.database import Connection
-    from discreet.engines.engine import ArrowTable
-    from discreet.guard.access.authority import Name, Relation
-    from discreet.guard.levels.lattice import Label, Lattice
-    from discreet.guard.levels.read import NullLabel
 
 Moment = Literal["before", "after"]
 
 
 @dataclass(frozen=True)
-class Written:
+class MultilevelWriteResult:
     """How many rows a write changed, as its clearance sees it, and what RETURNING returns."""
 
     count: int
@@ -80,7 +76,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Terms:
+class WriteTerms:
     """What a write is held to, and what it tells.
 
     Attributes:
@@ -101,42 +97,42 @@ class Terms:
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-_PLAIN = Terms()
+_PLAIN = WriteTerms()
 
 
 def insert(
-    connection: Connection,
+    connection: DatabaseConnection,
     relation: Relation,
-    lattice: Lattice,
+    lattice: LabelLattice,
     clearance: Label,
     columns: Sequence[str],
     rows: exp.Query,
     *,
-    terms: Terms = _PLAIN,
-) -> Written:
+    terms: WriteTerms = _PLAIN,
+) -> MultilevelWriteResult:
     """Insert `rows`, given for `columns`, with every label at the clearance.
 
     Raises:
         StatementFailed: 23505 if a key is seen already; 23502, 23503, 23514.
     """
-    sight = Sight(relation, lattice, clearance, terms.null_label)
+    sight = ClearanceView(relation, lattice, clearance, terms.null_label)
     draft = draft_insert(connection, sight, columns, rows, settings=terms.settings)
-    with discarded(connection, draft):
-        _before(connection, draft, terms)
+    with discard_at_end(connection, draft):
+        _check_before(connection, draft, terms)
         count = connection.execute(_new_tuples(draft), touches=[relation.physical])
-        return _after(connection, draft, terms, count)
+        return _finish_write(connection, draft, terms, count)
 
 
 def update(
-    connection: Connection,
+    connection: DatabaseConnection,
     relation: Relation,
-    lattice: Lattice,
+    lattice: LabelLattice,
     clearance: Label,
     assignments: Mapping[str, exp.Expr],
     condition: exp.Expr | None,
     *,
-    terms: Terms = _PLAIN,
-) -> Written:
+    terms: WriteTerms = _PLAIN,
+) -> MultilevelWriteResult:
     """Assign new values, labeled with the clearance, in the visible rows that meet `condition`.
 
     Expressions name columns of what `read` returns, alone or with the relation's name.
@@ -152,28 +148,28 @@ def update(
                 f'cannot update column "{name}": it is part of the key of a multi-level table',
                 hint="Delete the row and insert it with its new key.",
             )
-    sight = Sight(relation, lattice, clearance, terms.null_label)
+    sight = ClearanceView(relation, lattice, clearance, terms.null_label)
     alias = terms.alias or relation.name
     draft = draft_update(connection, sight, assignments, condition, alias=alias)
-    with discarded(connection, draft):
-        _before(connection, draft, terms)
-        count = count_rows(connection, draft)
+    with discard_at_end(connection, draft):
+        _check_before(connection, draft, terms)
+        count = count_draft_rows(connection, draft)
         if count:
-            connection.execute(_overwrite(draft), touches=[relation.physical])
+            connection.execute(_overwrite_cells(draft), touches=[relation.physical])
             connection.execute(_new_tuples(draft), touches=[relation.physical])
             clean(connection, relation, entities(draft))
-        return _after(connection, draft, terms, count)
+        return _finish_write(connection, draft, terms, count)
 
 
 def delete(
-    connection: Connection,
+    connection: DatabaseConnection,
     relation: Relation,
-    lattice: Lattice,
+    lattice: LabelLattice,
     clearance: Label,
     condition: exp.Expr | None,
     *,
-    terms: Terms = _PLAIN,
-) -> Written:
+    terms: WriteTerms = _PLAIN,
+) -> MultilevelWriteResult:
     """Delete what the clearance wrote of the visible rows that meet `condition`.
 
     A row whose key has the clearance as its label goes, in all its versions. Of a row with a lower
@@ -183,60 +179,62 @@ def delete(
     Raises:
         StatementFailed: 23503 if rows that are seen refer to a key that would be gone.
     """
-    sight = Sight(relation, lattice, clearance, terms.null_label)
+    sight = ClearanceView(relation, lattice, clearance, terms.null_label)
     alias = terms.alias or relation.name
     draft = draft_delete(connection, sight, condition, alias=alias)
-    with discarded(connection, draft):
-        _before(connection, draft, terms)
-        count = count_rows(connection, draft, _is_ours(draft))
+    with discard_at_end(connection, draft):
+        _check_before(connection, draft, terms)
+        count = count_draft_rows(connection, draft, _is_ours(draft))
         if count:
             connection.execute(_remove(draft), touches=[relation.physical])
             if attributes(relation):
-                connection.execute(_unassert(draft), touches=[relation.physical])
+                connection.execute(_clear_cells(draft), touches=[relation.physical])
             clean(connection, relation, entities(draft))
-        return _after(connection, draft, terms, count)
+        return _finish_write(connection, draft, terms, count)
 
 
-def clean(connection: Connection, relation: Relation, touched: exp.Query) -> None:
+def clean(connection: DatabaseConnection, relation: Relation, touched: exp.Query) -> None:
     """Remove tuples that another one of the same entity subsumes, in the entities of `touched`.
 
     `touched` has the columns of the key and its label. No clearance sees a difference.
     """
-    query = select([build.column(TID, of="one")], build.subquery(touched, "entity"))
-    one, other = (build.subquery(_stored(relation), name) for name in ("one", "other"))
-    joined(query, one, same_entity(relation, "one", "entity"))
-    joined(
+    query = select_where([build.column(TID, of="one")], build.subquery(touched, "entity"))
+    one, other = (build.subquery(_stored_tuples(relation), name) for name in ("one", "other"))
+    join_source(query, one, same_entity(relation, "one", "entity"))
+    join_source(
         query, other, same_entity(relation, "one", "other"), is_subsumed(relation, "one", "other")
     )
     condition = exp.In(this=build.column(TID), query=exp.Subquery(this=query))
     connection.execute(
-        exp.Delete(this=table(relation), where=exp.Where(this=condition)),
+        exp.Delete(this=physical_table(relation), where=exp.Where(this=condition)),
         touches=[relation.physical],
     )
 
 
-def entities(draft: Draft) -> exp.Select:
+def entities(draft: WriteDraft) -> exp.Select:
     """Return the keys of a draft's rows and their labels, each once."""
-    keys = [named(draft.new(name), name) for name in draft.sight.relation.primary_key]
-    return select([*keys, build.column(KEY_LABEL)], draft.table(), _is_first(None))
+    keys = [alias_in_place(draft.new(name), name) for name in draft.sight.relation.primary_key]
+    return select_where([*keys, build.column(KEY_LABEL)], draft.table(), _is_first(None))
 
 
-def count_rows(connection: Connection, draft: Draft, *conditions: exp.Expr) -> int:
+def count_draft_rows(
+    connection: DatabaseConnection, draft: WriteDraft, *conditions: exp.Expr
+) -> int:
     """Return how many rows of a draft meet the conditions."""
-    query = select([build.count_rows()], draft.table(), *conditions)
+    query = select_where([build.count_star()], draft.table(), *conditions)
     return connection.query(query).to_pylist()[0].popitem()[1]
 
 
-def assign(name: str, value: exp.Expr) -> exp.EQ:
+def assign_column(name: str, value: exp.Expr) -> exp.EQ:
     """Return `name = value` as UPDATE has it."""
-    return equal(build.column(name), value)
+    return equality(build.column(name), value)
 
 
-def change_entities(draft: Draft, sets: list[exp.EQ], *conditions: exp.Expr) -> exp.Update:
+def change_entities(draft: WriteDraft, sets: list[exp.EQ], *conditions: exp.Expr) -> exp.Update:
     """Return an UPDATE of all tuples, `old`, of the entities of a draft, whose first row is `new`."""
-    where = every([draft.same_entity("old", "new"), _is_first("new"), *conditions])
+    where = conjunction([draft.same_entity("old", "new"), _is_first("new"), *conditions])
     return exp.Update(
-        this=table(draft.sight.relation, alias="old"),
+        this=physical_table(draft.sight.relation, alias="old"),
         expressions=sets,
         from_=exp.From(this=draft.table("new")),
         where=exp.Where(this=where),
@@ -244,42 +242,46 @@ def change_entities(draft: Draft, sets: list[exp.EQ], *conditions: exp.Expr) -> 
 
 
 @contextmanager
-def discarded(connection: Connection, draft: Draft) -> Generator[None]:
+def discard_at_end(connection: DatabaseConnection, draft: WriteDraft) -> Generator[None]:
     """Forget a draft at the end, however it comes."""
     try:
         yield
     except StatementFailed:
         # After a failure of the engine the transaction takes no more; the table goes with it.
         with suppress(StatementFailed):
-            discard(connection, draft)
+            discard_draft(connection, draft)
         raise
-    discard(connection, draft)
+    discard_draft(connection, draft)
 
 
-def _before(connection: Connection, draft: Draft, terms: Terms) -> None:
+def _check_before(connection: DatabaseConnection, draft: WriteDraft, terms: WriteTerms) -> None:
     if terms.watch is not None:
-        terms.watch("before", pairs(draft))
-    hold(connection, rules_before(draft, connection.dialect))
+        terms.watch("before", old_and_new_rows(draft))
+    enforce_rules(connection, rules_before(draft, connection.dialect))
 
 
-def _after(connection: Connection, draft: Draft, terms: Terms, count: int) -> Written:
-    hold(connection, rules_after(draft, terms.relations))
+def _finish_write(
+    connection: DatabaseConnection, draft: WriteDraft, terms: WriteTerms, count: int
+) -> MultilevelWriteResult:
+    enforce_rules(connection, rules_after(draft, terms.relations))
     if terms.watch is not None:
-        terms.watch("after", pairs(draft))
+        terms.watch("after", old_and_new_rows(draft))
     if not terms.returning:
-        return Written(count)
+        return MultilevelWriteResult(count)
     rows = new_rows(draft)
     if draft.verb == "DELETE":
         rows = old_rows(draft).where(_is_ours(draft), copy=False)
     alias = terms.alias or draft.sight.relation.name
-    source = build.subquery(labeled(draft, rows), alias)
-    return Written(count, connection.query(select((x.copy() for x in terms.returning), source)))
+    source = build.subquery(select_labeled(draft, rows), alias)
+    return MultilevelWriteResult(
+        count, connection.query(select_where((x.copy() for x in terms.returning), source))
+    )
 
 
-def _new_tuples(draft: Draft) -> exp.Insert:
+def _new_tuples(draft: WriteDraft) -> exp.Insert:
     """Insert a tuple for each new row; of an update, where a changed cell must stay as it is."""
     relation, key = draft.sight.relation, build.column(KEY_LABEL)
-    last = select([exp.Max(this=build.column(TID))], table(relation))
+    last = select_where([exp.Max(this=build.column(TID))], physical_table(relation))
     start = exp.Coalesce(this=exp.Subquery(this=last), expressions=[build.number(0)])
     values: list[exp.Expr] = [exp.Add(this=start, expression=exp.Window(this=exp.RowNumber()))]
     values += [*map(draft.new, relation.primary_key), key]
@@ -287,16 +289,16 @@ def _new_tuples(draft: Draft) -> exp.Insert:
         value = draft.new(attribute.name)
         is_changed = attribute.name in draft.changed
         label = build.number(draft.sight.code) if is_changed else draft.cell("m", attribute.name)
-        values += [value, when(build.is_null(value.copy()), key.copy(), label)]
+        values += [value, case_when(build.is_null(value.copy()), key.copy(), label)]
     own = draft.sight.code
-    source = select(values, draft.table())
+    source = select_where(values, draft.table())
     if draft.verb == "UPDATE":
         kept = (differs(draft.cell("m", name), build.number(own)) for name in draft.changed)
-        source = source.where(either(*kept), copy=False)
-    return exp.Insert(this=into(relation), expression=source)
+        source = source.where(disjunction(*kept), copy=False)
+    return exp.Insert(this=insert_target(relation), expression=source)
 
 
-def _overwrite(draft: Draft) -> exp.Update:
+def _overwrite_cells(draft: WriteDraft) -> exp.Update:
     """Overwrite cells that have the clearance as their label, in all versions of the changed rows.
 
     NULL takes a cell away only where a changed row showed it; a value must be the only one at
@@ -306,32 +308,35 @@ def _overwrite(draft: Draft) -> exp.Update:
     for name in draft.changed:
         value, shown = draft.cell("w", name, of="new"), draft.cell("t", name, of="new")
         cell, label = build.column(name, of="old"), build.column(label_column(name), of="old")
-        was_shown = equal(shown, build.number(draft.sight.code))
-        hit = every([_is_own(draft, name, "old"), either(is_value(value), was_shown)])
-        gone = every([hit.copy(), build.is_null(value.copy())])
+        was_shown = equality(shown, build.number(draft.sight.code))
+        hit = conjunction([_is_own(draft, name, "old"), disjunction(is_value(value), was_shown)])
+        gone = conjunction([hit.copy(), build.is_null(value.copy())])
         sets += [
-            assign(name, when(hit, value.copy(), cell)),
-            assign(label_column(name), when(gone, build.column(KEY_LABEL, of="old"), label)),
+            assign_column(name, case_when(hit, value.copy(), cell)),
+            assign_column(
+                label_column(name), case_when(gone, build.column(KEY_LABEL, of="old"), label)
+            ),
         ]
     return change_entities(draft, sets)
 
 
-def _is_ours(draft: Draft) -> exp.Expr:
+def _is_ours(draft: WriteDraft) -> exp.Expr:
     names = [attribute.name for attribute in attributes(draft.sight.relation)]
     labels = [build.column(KEY_LABEL), *(draft.cell("m", name) for name in names)]
-    return either(*(equal(label, build.number(draft.sight.code)) for label in labels))
+    return disjunction(*(equality(label, build.number(draft.sight.code)) for label in labels))
 
 
-def _remove(draft: Draft) -> exp.Delete:
+def _remove(draft: WriteDraft) -> exp.Delete:
     """Delete the entities whose key has the clearance as its label."""
-    own = equal(build.column(KEY_LABEL, of="old"), build.number(draft.sight.code))
-    found = rows_of(draft.table("old"), own, draft.same_entity("tuple", "old"))
+    own = equality(build.column(KEY_LABEL, of="old"), build.number(draft.sight.code))
+    found = select_ones(draft.table("old"), own, draft.same_entity("tuple", "old"))
     return exp.Delete(
-        this=table(draft.sight.relation, alias="tuple"), where=exp.Where(this=exists(found))
+        this=physical_table(draft.sight.relation, alias="tuple"),
+        where=exp.Where(this=exists(found)),
     )
 
 
-def _unassert(draft: Draft) -> exp.Update:
+def _clear_cells(draft: WriteDraft) -> exp.Update:
     """Make cells with the clearance's label NULL in all tuples that say no more than a deleted row.
 
     Tuples that look like less than the row are among them: one that was left would show again what
@@ -346,34 +351,36 @@ def _unassert(draft: Draft) -> exp.Update:
         own = _is_own(draft, name, "tuple")
         key = build.column(KEY_LABEL, of="tuple")
         sets += [
-            assign(name, when(negated(own), cell)),
-            assign(label_column(name), when(own.copy(), key, label)),
+            assign_column(name, case_when(negate(own), cell)),
+            assign_column(label_column(name), case_when(own.copy(), key, label)),
         ]
         mark = mark_of(sight, name, of="tuple")
-        same = equal(mark.copy(), draft.cell("m", name, of="old"))
-        within.append(either(equal(mark, build.number(ABSENT)), same))
-    found = rows_of(draft.table("old"), draft.same_entity("tuple", "old"), *within)
+        same = equality(mark.copy(), draft.cell("m", name, of="old"))
+        within.append(disjunction(equality(mark, build.number(ABSENT)), same))
+    found = select_ones(draft.table("old"), draft.same_entity("tuple", "old"), *within)
     return exp.Update(
-        this=table(sight.relation, alias="tuple"),
+        this=physical_table(sight.relation, alias="tuple"),
         expressions=sets,
         where=exp.Where(this=exists(found)),
     )
 
 
-def _is_own(draft: Draft, name: str, of: str) -> exp.Expr:
-    own = equal(build.column(label_column(name), of=of), build.number(draft.sight.code))
-    return every([own, is_value(build.column(name, of=of))])
+def _is_own(draft: WriteDraft, name: str, of: str) -> exp.Expr:
+    own = equality(build.column(label_column(name), of=of), build.number(draft.sight.code))
+    return conjunction([own, is_value(build.column(name, of=of))])
 
 
 def _is_first(of: str | None) -> exp.Expr:
-    return equal(build.column(FIRST, of=of), build.number(1))
+    return equality(build.column(FIRST, of=of), build.number(1))
 
 
-def _stored(relation: Relation) -> exp.Select:
+def _stored_tuples(relation: Relation) -> exp.Select:
     """Return the tuples of a relation with marks where labels are."""
     values: list[exp.Expr] = list(map(build.column, (TID, *relation.primary_key, KEY_LABEL)))
     for attribute in attributes(relation):
         name, label = attribute.name, label_column(attribute.name)
         missing = build.is_null(build.column(name))
-        values.append(named(when(missing, build.number(ABSENT), build.column(label)), label))
-    return select(values, table(relation))
+        values.append(
+            alias_in_place(case_when(missing, build.number(ABSENT), build.column(label)), label)
+        )
+    return select_where(values, physical_table(relation))

@@ -6,15 +6,15 @@ from discreet.guard.rewrite.authorize import (
     authorize_write,
     relations_of,
 )
-from discreet.guard.rewrite.bind import bind, bind_write
-from discreet.guard.rewrite.confirm import confirm
-from discreet.guard.rewrite.parameters import parameter_types
+from discreet.guard.rewrite.bind import bind_query, bind_write
+from discreet.guard.rewrite.confirm import confirm_query
+from discreet.guard.rewrite.parameters import infer_parameter_types
 from discreet.guard.rewrite.permitted import (
     OnConflict,
     PermittedQuery,
     PermittedWrite,
     Source,
-    Touched,
+    TouchedRelation,
 )
 from discreet.guard.rewrite.source import plain_source
 
@@ -23,14 +23,14 @@ __all__ = [
     "PermittedQuery",
     "PermittedWrite",
     "Source",
-    "Touched",
+    "TouchedRelation",
     "authorize_condition",
     "authorize_query",
     "authorize_write",
-    "bind",
+    "bind_query",
     "bind_write",
-    "confirm",
-    "parameter_types",
+    "confirm_query",
+    "infer_parameter_types",
     "plain_source",
     "relations_of",
 ]

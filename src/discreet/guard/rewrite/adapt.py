@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
+from discreet.guard.rewrite.analysis import FALLIBLE
 from discreet.guard.rewrite.expressions import BYTES
-from discreet.guard.rewrite.functions import is_aggregate
+from discreet.guard.rewrite.functions import is_aggregate_call
 from discreet.guard.rewrite.literals import plain_interval, read_bytes
-from discreet.guard.rewrite.reading import FALLIBLE
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
 _WIDE = {"int8": "DECIMAL(38, 0)", "int2": "BIGINT", "int4": "BIGINT"}
@@ -32,14 +29,14 @@ def adapt(holder: exp.Expr, dialect: str) -> None:
             change(node, dialect)
 
 
-def _around(node: exp.Expr, wrap: Callable[[exp.Expr], exp.Expr]) -> None:
+def _wrap_node(node: exp.Expr, wrap: Callable[[exp.Expr], exp.Expr]) -> None:
     """Put something around a node without copying it."""
     marker = exp.Placeholder()
     node.replace(marker)
     marker.replace(wrap(node))
 
 
-def _divided(node: exp.Expr, _dialect: str) -> None:
+def _adapt_division(node: exp.Expr, _dialect: str) -> None:
     if node.meta.get("whole"):
         whole = exp.IntDiv(this=node.this, expression=node.expression)
         whole.meta[FALLIBLE] = True
@@ -51,15 +48,15 @@ def _divided(node: exp.Expr, _dialect: str) -> None:
         node.set("expression", exp.Nullif(this=node.expression, expression=build.number(0)))
 
 
-def _escaped(node: exp.Expr, dialect: str) -> None:
+def _adapt_escape(node: exp.Expr, dialect: str) -> None:
     """A backslash takes the next letter as it is, also where that must be said."""
     pattern = node.expression
     is_plain = isinstance(pattern, exp.Literal) and "\\" not in pattern.name
     if dialect == "duckdb" and not is_plain and not isinstance(node.parent, exp.Escape):
-        _around(node, lambda inner: exp.Escape(this=inner, expression=build.text("\\")))
+        _wrap_node(node, lambda inner: exp.Escape(this=inner, expression=build.text("\\")))
 
 
-def _substring(node: exp.Expr, _dialect: str) -> None:
+def _adapt_substring(node: exp.Expr, _dialect: str) -> None:
     """Letters before the first count, but are none; others count them from the end."""
     start, length = node.args.get("start"), node.args.get("length")
     if start is None or all(part is None or _is_positive(part) for part in (start, length)):
@@ -76,7 +73,7 @@ def _is_positive(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.name.isdecimal() and int(node.name) > 0
 
 
-def _cast(node: exp.Expr, _dialect: str) -> None:
+def _adapt_cast(node: exp.Expr, _dialect: str) -> None:
     kind = node.args["to"]
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
         # Without digits it is any number for PostgreSQL only.
@@ -85,24 +82,24 @@ def _cast(node: exp.Expr, _dialect: str) -> None:
         length = kind.expressions[0].this if kind.expressions else None
         node.set("to", exp.DataType.build("TEXT"))
         if node.meta.get(BYTES):
-            _hexadecimal(node)
+            _format_hexadecimal(node)
         if length is not None:
-            _around(node, lambda inner: exp.Left(this=inner, expression=length))
+            _wrap_node(node, lambda inner: exp.Left(this=inner, expression=length))
     elif kind.this == exp.DataType.Type.TEXT and node.meta.get(BYTES):
-        _hexadecimal(node)
+        _format_hexadecimal(node)
     elif kind.this == exp.DataType.Type.VARBINARY:
-        _bytes(node)
+        _adapt_bytes(node)
     elif kind.this == exp.DataType.Type.INTERVAL and isinstance(node.this, exp.Literal):
         node.set("this", build.text(plain_interval(node.this.name)))
 
 
-def _hexadecimal(node: exp.Expr) -> None:
+def _format_hexadecimal(node: exp.Expr) -> None:
     """Bytes are written as PostgreSQL writes them: a backslash, x, and two digits for each."""
     digits = exp.Lower(this=exp.Hex(this=node.this))
     node.set("this", exp.DPipe(this=build.text("\\x"), expression=digits, safe=True))
 
 
-def _bytes(node: exp.Expr) -> None:
+def _adapt_bytes(node: exp.Expr) -> None:
     """A literal is read here, once; engines have other ways to write bytes."""
     inner = node.this.unnest()
     if not isinstance(inner, exp.Literal):
@@ -114,23 +111,23 @@ def _bytes(node: exp.Expr) -> None:
     node.replace(exp.Unhex(this=build.text(digits)))
 
 
-def _sum(node: exp.Expr, _dialect: str) -> None:
+def _adapt_sum(node: exp.Expr, _dialect: str) -> None:
     wide = _WIDE.get(str(node.meta.get(SUMMED)))
     if wide is None:
         return
     outer = node
     while isinstance(outer.parent, (exp.Filter, exp.Window)) and outer.parent.this is outer:
         outer = outer.parent
-    _around(outer, lambda inner: exp.cast(inner, wide))
+    _wrap_node(outer, lambda inner: exp.cast(inner, wide))
 
 
 _CHANGES: Mapping[type[exp.Expr], Callable[[exp.Expr, str], None]] = {
-    exp.Div: _divided,
-    exp.Like: _escaped,
-    exp.ILike: _escaped,
-    exp.Substring: _substring,
-    exp.Cast: _cast,
-    exp.Sum: _sum,
+    exp.Div: _adapt_division,
+    exp.Like: _adapt_escape,
+    exp.ILike: _adapt_escape,
+    exp.Substring: _adapt_substring,
+    exp.Cast: _adapt_cast,
+    exp.Sum: _adapt_sum,
 }
 
 # What TRY cannot hold: these are computed after rows were dropped, or fail by themselves.
@@ -149,12 +146,12 @@ def make_total(holder: exp.Expr, dialect: str) -> None:
         if not node.meta.get(FALLIBLE) or _is_tried(node):
             continue
         if id(node) in later or any(
-            isinstance(part, _UNTRIED) or is_aggregate(part) for part in node.walk()
+            isinstance(part, _UNTRIED) or is_aggregate_call(part) for part in node.walk()
         ):
             if isinstance(node, exp.Cast):
                 node.replace(exp.TryCast(this=node.this, to=node.args["to"]))
             continue
-        _around(node, lambda inner: exp.Anonymous(this="TRY", expressions=[inner]))
+        _wrap_node(node, lambda inner: exp.Anonymous(this="TRY", expressions=[inner]))
 
 
 def _after_groups(select: exp.Select) -> Iterator[exp.Expr]:
@@ -168,7 +165,7 @@ def _after_groups(select: exp.Select) -> Iterator[exp.Expr]:
     keys = [key for key in group.expressions if not isinstance(key, exp.Column)]
     order = select.args.get("order")
     for part in (*select.expressions, *(order.expressions if order is not None else ())):
-        inner = part.walk(prune=lambda node: is_aggregate(node) or node.unalias() in keys)
+        inner = part.walk(prune=lambda node: is_aggregate_call(node) or node.unalias() in keys)
         yield from (node for node in inner if node.unalias() not in keys)
     for part in (*select.expressions, *keys, *(order.expressions if order is not None else ())):
         yield from part.find_all(exp.Cast)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.functions import FUNCTIONS, NAMED, REFUSED
 from discreet.guard.statements.limits import check_size
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _BINARY = frozenset({"this", "expression"})
 _THIS = frozenset({"this"})
@@ -140,12 +137,12 @@ _CALLED = {
 }
 
 
-def refused(what: str, hint: str | None = None) -> StatementFailed:
+def unsupported_feature(what: str, hint: str | None = None) -> StatementFailed:
     """Return the failure of what is not supported."""
     return StatementFailed("0A000", f"{what} is not supported here", hint=hint)
 
 
-def check(tree: exp.Expr) -> None:
+def check_allowed(tree: exp.Expr) -> None:
     """Refuse a tree that has any part that nobody allowed.
 
     Raises:
@@ -153,8 +150,8 @@ def check(tree: exp.Expr) -> None:
             that nobody knows, 54000 or 54001 for a tree that is too large or too deep.
 
     >>> from sqlglot import parse_one
-    >>> check(parse_one("SELECT lower(a) FROM t", dialect="postgres"))
-    >>> check(parse_one("SELECT pg_read_file('x')", dialect="postgres"))
+    >>> check_allowed(parse_one("SELECT lower(a) FROM t", dialect="postgres"))
+    >>> check_allowed(parse_one("SELECT pg_read_file('x')", dialect="postgres"))
     Traceback (most recent call last):
     discreet.errors.StatementFailed: function pg_read_file does not exist
     """
@@ -170,17 +167,17 @@ def _check_node(node: exp.Expr) -> None:
     elif allowed is None:
         function = FUNCTIONS.get(type(node))
         if function is None:
-            raise _unknown(node)
+            raise _unknown_node(node)
         allowed = frozenset(function.places) | _MARKS.get(type(node), _NONE)
-    for extra in sorted(_given(node) - (allowed or _NONE)):
-        raise refused(_CALLED.get(extra, extra.strip("_").replace("_", " ").upper()))
-    near = _misplaced(node)
+    for extra in sorted(_given_arguments(node) - (allowed or _NONE)):
+        raise unsupported_feature(_CALLED.get(extra, extra.strip("_").replace("_", " ").upper()))
+    near = _misplaced_keyword(node)
     if near is not None:
         raise StatementFailed("42601", f'syntax error at or near "{near}"')
     if isinstance(node, exp.DataTypeParam) and not isinstance(node.this, exp.Literal):
         raise StatementFailed("22023", "type modifiers must be numbers")
     if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
-        raise refused("A function in FROM", "Select from tables and views.")
+        raise unsupported_feature("A function in FROM", "Select from tables and views.")
 
 
 _ENDS = ("order", "limit", "offset")  # of a query: what follows would need parentheses around it
@@ -196,35 +193,39 @@ _COMPARED: dict[type[exp.Expr], str] = {
 }
 
 
-def _misplaced(node: exp.Expr) -> str | None:
+def _misplaced_keyword(node: exp.Expr) -> str | None:
     """Return the word that PostgreSQL would not read where it is, though others do."""
-    if isinstance(node, exp.SetOperation) and set(_ENDS) & _given(node.this):
+    if isinstance(node, exp.SetOperation) and set(_ENDS) & _given_arguments(node.this):
         return node.key.upper()
-    if isinstance(node, exp.Select) and "joins" in _given(node) and "from_" not in _given(node):
+    if (
+        isinstance(node, exp.Select)
+        and "joins" in _given_arguments(node)
+        and "from_" not in _given_arguments(node)
+    ):
         return "JOIN"
-    if isinstance(node, exp.Group) and not _given(node):
+    if isinstance(node, exp.Group) and not _given_arguments(node):
         return "GROUP BY"
     if type(node) in _COMPARED and {type(node.this), type(node.expression)} & set(_COMPARED):
         return _COMPARED[type(node)]
     return None
 
 
-def _given(node: exp.Expr) -> set[str]:
+def _given_arguments(node: exp.Expr) -> set[str]:
     return {name for name, value in node.args.items() if value not in (None, False, [])}
 
 
 def _check_name(node: exp.Anonymous) -> None:
     name = node.this.lower() if isinstance(node.this, str) else None
     if name is None:
-        raise refused("A quoted function")
+        raise unsupported_feature("A quoted function")
     if name in NAMED or name in SESSION:
         return
     if name in REFUSED:
-        raise refused(f"function {name}", REFUSED[name])
+        raise unsupported_feature(f"function {name}", REFUSED[name])
     raise StatementFailed("42883", f"function {name} does not exist")
 
 
-def _unknown(node: exp.Expr) -> StatementFailed:
+def _unknown_node(node: exp.Expr) -> StatementFailed:
     """Return why a node is refused, in the words of whoever wrote it as far as they are known."""
     if isinstance(node, exp.Func):
         name = node.sql_name().lower()
@@ -235,7 +236,7 @@ def _unknown(node: exp.Expr) -> StatementFailed:
             "time_to_str": "to_char",
         }
         name = known.get(name, name)
-        return refused(f"function {name}", REFUSED.get(name))
+        return unsupported_feature(f"function {name}", REFUSED.get(name))
     words: dict[type[exp.Expr], str] = {
         exp.Dot: "A field of a row",
         exp.Bracket: "An element of an array",
@@ -244,4 +245,4 @@ def _unknown(node: exp.Expr) -> StatementFailed:
         exp.Collate: "COLLATE",
         exp.SimilarTo: "SIMILAR TO",
     }
-    return refused(words.get(type(node), f"{type(node).__name__.upper()}"))
+    return unsupported_feature(words.get(type(node), f"{type(node).__name__.upper()}"))

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Authority, Relation, Subject
 from discreet.guard.rewrite.adapt import make_total
-from discreet.guard.rewrite.allowed import check
-from discreet.guard.rewrite.named import relations_named
-from discreet.guard.rewrite.normal import normalized
+from discreet.guard.rewrite.allowed import check_allowed
+from discreet.guard.rewrite.analysis import StatementAnalysis
+from discreet.guard.rewrite.named_relations import relations_named
+from discreet.guard.rewrite.normalize import normalize_tree
 from discreet.guard.rewrite.permitted import PermittedQuery, Source
 from discreet.guard.rewrite.queries import read_finished
-from discreet.guard.rewrite.reading import Reading
 from discreet.guard.rewrite.scope import Scope
 from discreet.guard.rewrite.source import plain_source
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.writes import authorize_condition, authorize_write
-from discreet.guard.statements.limits import check_nesting, too_deep
+from discreet.guard.statements.limits import check_subquery_nesting, too_deep
 
 __all__ = ["authorize_condition", "authorize_query", "authorize_write", "relations_of"]
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.guard.access.authority import Authority, Relation, Subject
 
 
 def authorize_query(
@@ -59,22 +55,22 @@ def authorize_query(
             what is not on the list.
     """
     try:
-        reading = Reading(authority, subject, role or subject.role, dialect, declared)
-        return _permitted(reading, query, source)
+        reading = StatementAnalysis(authority, subject, role or subject.role, dialect, declared)
+        return _permit_query(reading, query, source)
     except RecursionError:
         raise too_deep() from None
 
 
-def _permitted(reading: Reading, query: exp.Query, source: Source) -> PermittedQuery:
-    check(query)
-    tree = normalized(query)
+def _permit_query(reading: StatementAnalysis, query: exp.Query, source: Source) -> PermittedQuery:
+    check_allowed(query)
+    tree = normalize_tree(query)
     fields = read_finished(reading, tree, Scope(), is_top=True)
     substitution = Substitution(source)
     holder = exp.Paren(this=substitution.finish(reading, tree))
     if substitution.is_filtered:
         make_total(holder, reading.dialect)
-    check_nesting(holder)
-    permitted = unwrapped(holder.this.pop())
+    check_subquery_nesting(holder)
+    permitted = unwrap_query(holder.this.pop())
     return PermittedQuery(
         tree=permitted,
         reads=tuple(substitution.reads),
@@ -88,7 +84,7 @@ def _permitted(reading: Reading, query: exp.Query, source: Source) -> PermittedQ
     )
 
 
-def unwrapped(tree: exp.Expr) -> exp.Query:
+def unwrap_query(tree: exp.Expr) -> exp.Query:
     """Return a query without brackets around it."""
     while isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
         tree = tree.this.pop()
@@ -103,5 +99,5 @@ def relations_of(query: exp.Query, authority: Authority, subject: Subject) -> tu
     Raises:
         StatementFailed: 42P01, one of them is not there.
     """
-    reading = Reading(authority, subject, subject.role, "duckdb")
+    reading = StatementAnalysis(authority, subject, subject.role, "duckdb")
     return tuple(relations_named(reading, query))

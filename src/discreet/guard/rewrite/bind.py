@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -16,14 +17,12 @@ from discreet.guard.rewrite.kinds import CATEGORIES, category, data_type
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from discreet.guard.rewrite.permitted import PermittedWrite
 
 _DIGITS = 38
 
 
-def bind(
+def bind_query(
     tree: exp.Expr,
     parameters: Sequence[str],
     values: Sequence[object],
@@ -42,7 +41,7 @@ def bind(
         StatementFailed: 08P01 for too few values, 22P02 for one that is not of its type.
 
     >>> from sqlglot import parse_one
-    >>> bind(parse_one("SELECT $1", dialect="postgres"), ["int4"], [5]).sql(dialect="postgres")
+    >>> bind_query(parse_one("SELECT $1", dialect="postgres"), ["int4"], [5]).sql(dialect="postgres")
     "SELECT CAST('5' AS INT)"
     """
     holder = exp.Paren(this=tree.copy())
@@ -59,16 +58,16 @@ def literal(value: object, kind: str, *, dialect: str = "duckdb") -> exp.Expr:
     if kind not in CATEGORIES:
         raise StatementFailed("0A000", "a parameter of this type is not supported here")
     if value is None:
-        return exp.Cast(this=exp.Null(), to=_type(kind, None))
+        return exp.Cast(this=exp.Null(), to=_literal_type(kind, None))
     if kind == "bytea":
-        return _bytes(value, dialect)
-    text = _text(value)
+        return _bytes_literal(value, dialect)
+    text = _value_text(value)
     if "\0" in text:
         raise StatementFailed("22021", "a text cannot hold a zero byte")
-    return exp.Cast(this=build.text(text), to=_type(kind, text))
+    return exp.Cast(this=build.text(text), to=_literal_type(kind, text))
 
 
-def _text(value: object) -> str:
+def _value_text(value: object) -> str:
     match value:
         case bool():
             return "true" if value else "false"
@@ -89,7 +88,7 @@ def _text(value: object) -> str:
             raise StatementFailed("0A000", "a parameter of this type is not supported here")
 
 
-def _type(kind: str, text: str | None) -> exp.DataType:
+def _literal_type(kind: str, text: str | None) -> exp.DataType:
     """Return the type of a literal; numbers without digits have them, which every engine keeps."""
     if kind != "numeric":
         return data_type("text" if category(kind) == "S" else kind)
@@ -99,7 +98,7 @@ def _type(kind: str, text: str | None) -> exp.DataType:
     return exp.DataType.build(f"DECIMAL({_DIGITS}, {after})")
 
 
-def _bytes(value: object, dialect: str) -> exp.Expr:
+def _bytes_literal(value: object, dialect: str) -> exp.Expr:
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise StatementFailed("22P02", "invalid input syntax for type bytea")
     digits = bytes(value).hex()
@@ -114,7 +113,7 @@ def bind_write(
     """Return a write with typed literals in the place of all parameters."""
 
     def bound(tree: exp.Expr) -> exp.Expr:
-        return bind(tree, permitted.parameters, values, dialect=dialect)
+        return bind_query(tree, permitted.parameters, values, dialect=dialect)
 
     def bound_all(trees: Mapping[str, exp.Expr]) -> dict[str, exp.Expr]:
         return {name: bound(tree) for name, tree in trees.items()}

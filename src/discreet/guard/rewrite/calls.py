@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.adapt import SUMMED
-from discreet.guard.rewrite.allowed import refused
-from discreet.guard.rewrite.expressions import condition, matched, settle_text
+from discreet.guard.rewrite.allowed import unsupported_feature
+from discreet.guard.rewrite.analysis import (
+    ExpressionContext,
+    StatementAnalysis,
+    infer_type,
+    mark_fallible,
+    rule,
+    settle_literal,
+)
+from discreet.guard.rewrite.expressions import check_condition, match_kinds, settle_text
 from discreet.guard.rewrite.functions import (
     DATE_PARTS,
     FUNCTIONS,
     TRUNCATIONS,
-    Function,
+    AllowedFunction,
     function_of,
 )
-from discreet.guard.rewrite.kinds import UNKNOWN, Typed, category, common, data_type, long_name
-from discreet.guard.rewrite.reading import Place, Reading, fails, rule, settle, typed
+from discreet.guard.rewrite.kinds import (
+    UNKNOWN,
+    InferredType,
+    category,
+    common,
+    data_type,
+    long_name,
+)
 from discreet.guard.rewrite.session import SESSION_CALLS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LONGEST_PAD = 10_000
 _SETTLED = {"S": "text", "N": "float8", "B": "bool", "D": "timestamp", "?": "text"}
@@ -31,7 +42,7 @@ _SIDES = ("PRECEDING", "FOLLOWING", None)
 _ENDS = ("UNBOUNDED", "CURRENT ROW", None)
 
 
-def _no_function(name: str, found: Sequence[Typed]) -> StatementFailed:
+def _no_function(name: str, found: Sequence[InferredType]) -> StatementFailed:
     kinds = ", ".join(long_name(one.kind) for one in found)
     return StatementFailed(
         "42883",
@@ -41,21 +52,23 @@ def _no_function(name: str, found: Sequence[Typed]) -> StatementFailed:
 
 
 @rule(*FUNCTIONS, exp.Anonymous)
-def _call(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_call(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     if isinstance(node, exp.Anonymous) and node.name.lower() in SESSION_CALLS:
         return SESSION_CALLS[node.name.lower()](reading, node)
     function = function_of(node)
     if function is None:
-        raise refused("This function")
+        raise unsupported_feature("This function")
     if function.sort == "window":
         raise StatementFailed("42809", f"window function {function.name} requires an OVER clause")
     if function.sort == "aggregate":
         _check_aggregate_place(place)
-        return _aggregate(reading, node, function, place)
-    return _evaluate(reading, node, function, place)
+        return _read_aggregate(reading, node, function, place)
+    return _check_call(reading, node, function, place)
 
 
-def _check_aggregate_place(place: Place) -> None:
+def _check_aggregate_place(place: ExpressionContext) -> None:
     if not place.aggregates:
         nested = place.clause == "aggregate functions"
         raise StatementFailed(
@@ -67,17 +80,21 @@ def _check_aggregate_place(place: Place) -> None:
     place.level.seen.add("aggregate")
 
 
-def _aggregate(reading: Reading, node: exp.Expr, function: Function, place: Place) -> Typed:
-    result = _evaluate(reading, node, function, place.inside_aggregate())
+def _read_aggregate(
+    reading: StatementAnalysis, node: exp.Expr, function: AllowedFunction, place: ExpressionContext
+) -> InferredType:
+    result = _check_call(reading, node, function, place.inside_aggregate())
     handles = {entry.handle for entry in place.scope.entries}
     tables = {column.table for column in node.find_all(exp.Column) if column.table}
     if tables and not tables & handles:
-        raise refused("An aggregate of an outer query's columns", "Aggregate in the outer query.")
+        raise unsupported_feature(
+            "An aggregate of an outer query's columns", "Aggregate in the outer query."
+        )
     return result
 
 
-def _arguments(
-    reading: Reading, node: exp.Expr, function: Function, place: Place
+def _call_arguments(
+    reading: StatementAnalysis, node: exp.Expr, function: AllowedFunction, place: ExpressionContext
 ) -> list[exp.Expr]:
     """Return the arguments, out of DISTINCT and ORDER BY, which only aggregates may have."""
     out: list[exp.Expr] = []
@@ -85,74 +102,84 @@ def _arguments(
         value = node.args.get(name)
         values = value if isinstance(value, list) else [value] if value is not None else []
         for argument in values:
-            out += _unwrapped(reading, argument, function, place)
+            out += _unwrap_argument(reading, argument, function, place)
     return out
 
 
-def _unwrapped(
-    reading: Reading, argument: exp.Expr, function: Function, place: Place
+def _unwrap_argument(
+    reading: StatementAnalysis,
+    argument: exp.Expr,
+    function: AllowedFunction,
+    place: ExpressionContext,
 ) -> list[exp.Expr]:
     if isinstance(argument, (exp.Order, exp.Distinct)) and function.sort != "aggregate":
         raise StatementFailed("42809", f"{function.name} is not an aggregate function")
     if isinstance(argument, exp.Order):
         order_terms(reading, argument, place)
-        return _unwrapped(reading, argument.this, function, place)
+        return _unwrap_argument(reading, argument.this, function, place)
     if isinstance(argument, exp.Distinct):
         if len(argument.expressions) != 1 or argument.args.get("on"):
-            raise refused("DISTINCT of several columns in an aggregate")
+            raise unsupported_feature("DISTINCT of several columns in an aggregate")
         return list(argument.expressions)
     return [argument]
 
 
-def order_terms(reading: Reading, order: exp.Expr, place: Place) -> None:
+def order_terms(reading: StatementAnalysis, order: exp.Expr, place: ExpressionContext) -> None:
     """Read what rows are ordered by inside an aggregate or a window, where numbers are no positions."""
     for term in order.expressions:
-        settle_text(reading, term.this, typed(reading, term.this, place))
+        settle_text(reading, term.this, infer_type(reading, term.this, place))
 
 
-def _evaluate(reading: Reading, node: exp.Expr, function: Function, place: Place) -> Typed:
+def _check_call(
+    reading: StatementAnalysis, node: exp.Expr, function: AllowedFunction, place: ExpressionContext
+) -> InferredType:
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
-        return Typed("int8")
-    arguments = _arguments(reading, node, function, place)
-    found = [typed(reading, argument, place) for argument in arguments]
+        return InferredType("int8")
+    arguments = _call_arguments(reading, node, function, place)
+    found = [infer_type(reading, argument, place) for argument in arguments]
     needed = sum(bool(node.arg_types.get(name)) for name in function.places)
     is_whole = len(arguments) >= _LEAST.get(type(node), needed)
-    if not is_whole or not _fits(function, arguments, found):
+    if not is_whole or not _fits_signature(function, arguments, found):
         raise _no_function(function.name, found)
     if not function.total:
-        fails(node)
+        mark_fallible(node)
     if isinstance(node, exp.Sum):
         node.meta[SUMMED] = found[0].kind
-    weight = _weight(node, arguments, found)
+    weight = _result_weight(node, arguments, found)
     if function.result == "common":
-        return replace(matched(reading, arguments, found, function.name.upper()), weight=weight)
+        return replace(match_kinds(reading, arguments, found, function.name.upper()), weight=weight)
     for number, (argument, one) in enumerate(zip(arguments, found, strict=True)):
         if one.kind == UNKNOWN:
-            settle(reading, argument, _SETTLED.get(_letter(function, number), "text"))
-    return Typed(_result(function, found), weight)
+            settle_literal(
+                reading, argument, _SETTLED.get(_category_letter(function, number), "text")
+            )
+    return InferredType(_result_kind(function, found), weight)
 
 
 # Arguments without which there is no such function, though it can be read.
 _LEAST: dict[type[exp.Expr], int] = {exp.Replace: 3, exp.Translate: 3, exp.Pad: 2}
 
 
-def _letter(function: Function, number: int) -> str:
+def _category_letter(function: AllowedFunction, number: int) -> str:
     return function.takes[min(number, len(function.takes) - 1)] if function.takes else ""
 
 
-def _fits(function: Function, arguments: Sequence[exp.Expr], found: Sequence[Typed]) -> bool:
+def _fits_signature(
+    function: AllowedFunction, arguments: Sequence[exp.Expr], found: Sequence[InferredType]
+) -> bool:
     many = "expressions" in function.places and function.result in ("common", "text", "bool")
     if not many and len(arguments) > max(len(function.takes), 0):
         return False
     if function.places == ("expressions",) and len(arguments) < len(function.takes):
         return False
     return all(
-        category(one.kind) is None or _letter(function, number) in ("?", category(one.kind))
+        category(one.kind) is None
+        or _category_letter(function, number) in ("?", category(one.kind))
         for number, one in enumerate(found)
     )
 
 
-def _result(function: Function, found: Sequence[Typed]) -> str | None:
+def _result_kind(function: AllowedFunction, found: Sequence[InferredType]) -> str | None:
     first = found[0].kind if found else None
     first = "text" if first == UNKNOWN else first
     match function.result:
@@ -166,7 +193,9 @@ def _result(function: Function, found: Sequence[Typed]) -> str | None:
             return kind
 
 
-def _weight(node: exp.Expr, arguments: Sequence[exp.Expr], found: Sequence[Typed]) -> float:
+def _result_weight(
+    node: exp.Expr, arguments: Sequence[exp.Expr], found: Sequence[InferredType]
+) -> float:
     weights = [one.weight for one in found]
     if isinstance(node, (exp.Concat, exp.ConcatWs)):
         return sum(weights) * (2 if isinstance(node, exp.ConcatWs) else 1)
@@ -177,56 +206,62 @@ def _weight(node: exp.Expr, arguments: Sequence[exp.Expr], found: Sequence[Typed
     if isinstance(node, exp.Pad):
         count = arguments[1]
         if not (isinstance(count, exp.Literal) and count.name.isdecimal()):
-            raise refused("A length of padding that is no literal")
+            raise unsupported_feature("A length of padding that is no literal")
         if int(count.name) > _LONGEST_PAD:
-            raise refused(f"Padding to more than {_LONGEST_PAD} letters")
+            raise unsupported_feature(f"Padding to more than {_LONGEST_PAD} letters")
         return max(1.0, int(count.name) / 100)
     return max(weights, default=1.0)
 
 
 @rule(exp.Filter)
-def _filter(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_filter(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     function = function_of(node.this)
     if isinstance(node.this, exp.WithinGroup):
         pass
     elif function is None or function.sort != "aggregate":
         raise StatementFailed("42809", "FILTER is for aggregate functions")
     inner = replace(place.inside_aggregate(), clause="FILTER")
-    condition(reading, node.expression.this, inner, "FILTER")
-    return typed(reading, node.this, place)
+    check_condition(reading, node.expression.this, inner, "FILTER")
+    return infer_type(reading, node.this, place)
 
 
 @rule(exp.WithinGroup)
-def _within_group(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_within_group(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     if not isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc)):
-        raise refused("WITHIN GROUP of this function")
+        raise unsupported_feature("WITHIN GROUP of this function")
     if not isinstance(node.this.this, (exp.Literal, exp.Parameter)):
-        raise refused("A quantile that is no literal")
+        raise unsupported_feature("A quantile that is no literal")
     if isinstance(node.this.this, exp.Literal) and node.this.this.is_string:
-        raise refused("A quantile that is a text", "Write a number, such as 0.5.")
+        raise unsupported_feature("A quantile that is a text", "Write a number, such as 0.5.")
     order = node.expression
     if not isinstance(order, exp.Order) or len(order.expressions) != 1:
         raise StatementFailed("42883", "a quantile is of one column")
-    fraction = typed(reading, node.this, place)
-    value = typed(reading, order.expressions[0].this, place.inside_aggregate())
+    fraction = infer_type(reading, node.this, place)
+    value = infer_type(reading, order.expressions[0].this, place.inside_aggregate())
     is_exact = isinstance(node.this, exp.PercentileDisc)
     if not is_exact and category(value.kind) not in ("N", None):
         raise _no_function("percentile_cont", [fraction, value])
     if not is_exact:
         term = order.expressions[0]
         term.set("this", exp.Cast(this=term.this, to=data_type("float8")))
-    return Typed(value.kind if is_exact else "float8")
+    return InferredType(value.kind if is_exact else "float8")
 
 
 @rule(exp.Window)
-def _window(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_window(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     if not place.windows:
         raise StatementFailed("42P20", f"window functions are not allowed in {place.clause}")
     place.level.seen.add("window")
     inner = replace(place, windows=False, clause="window definitions")
     call = node.this
     if isinstance(call, exp.Filter):
-        condition(
+        check_condition(
             reading,
             call.expression.this,
             replace(inner, aggregates=False, clause="FILTER"),
@@ -236,15 +271,15 @@ def _window(reading: Reading, node: exp.Expr, place: Place) -> Typed:
     function = function_of(call)
     if function is None or function.sort == "scalar":
         raise StatementFailed("42809", "OVER is for aggregate and window functions")
-    result = _evaluate(reading, call, function, inner)
+    result = _check_call(reading, call, function, inner)
     window_parts(reading, node, inner)
     return result
 
 
-def window_parts(reading: Reading, node: exp.Expr, place: Place) -> None:
+def window_parts(reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext) -> None:
     """Read how a window is cut and ordered."""
     for part in node.args.get("partition_by") or []:
-        settle_text(reading, part, typed(reading, part, place))
+        settle_text(reading, part, infer_type(reading, part, place))
     if node.args.get("order") is not None:
         order_terms(reading, node.args["order"], place)
     spec = node.args.get("spec")
@@ -254,52 +289,60 @@ def window_parts(reading: Reading, node: exp.Expr, place: Place) -> None:
         if isinstance(word, str):
             spec.set(name, word.upper())
     if spec.args.get("kind") not in ("ROWS", "RANGE", "GROUPS"):
-        raise refused("This frame of a window")
+        raise unsupported_feature("This frame of a window")
     for end in ("start", "end"):
         bound = spec.args.get(end)
         is_number = isinstance(bound, exp.Literal) and bound.name.isdecimal()
         if (not is_number and bound not in _ENDS) or spec.args.get(f"{end}_side") not in _SIDES:
-            raise refused("This frame of a window", "Use whole numbers of rows.")
+            raise unsupported_feature("This frame of a window", "Use whole numbers of rows.")
 
 
 @rule(exp.Grouping)
-def _grouping(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_grouping(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     _check_aggregate_place(place)
     for argument in node.expressions:
-        typed(reading, argument, place.inside_aggregate())
-    return Typed("int4")
+        infer_type(reading, argument, place.inside_aggregate())
+    return InferredType("int4")
 
 
 @rule(exp.Extract)
-def _extract(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_extract(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     if not isinstance(node.this, exp.Var) or node.this.name.upper() not in DATE_PARTS:
-        raise refused("This part of a date")
-    found = typed(reading, node.expression, place)
+        raise unsupported_feature("This part of a date")
+    found = infer_type(reading, node.expression, place)
     if category(found.kind) not in ("D", "T", "I", None) or found.kind == UNKNOWN:
         raise _no_function("extract", [found])
-    return Typed("numeric")
+    return InferredType("numeric")
 
 
 @rule(exp.TimestampTrunc)
-def _truncated(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_truncation(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     unit = node.args.get("unit")
     if not isinstance(unit, exp.Var) or unit.name.upper() not in TRUNCATIONS:
-        raise refused("This unit of date_trunc")
-    found = typed(reading, node.this, place)
+        raise unsupported_feature("This unit of date_trunc")
+    found = infer_type(reading, node.this, place)
     if found.kind not in ("date", "timestamp", "timestamptz"):
-        raise _no_function("date_trunc", [Typed("text"), found])
+        raise _no_function("date_trunc", [InferredType("text"), found])
     kind = "timestamp" if found.kind == "date" else found.kind
     node.set("this", exp.Cast(this=node.this, to=data_type(kind)))
-    return Typed(kind)
+    return InferredType(kind)
 
 
 @rule(exp.AtTimeZone)
-def _at_time_zone(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_time_zone(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     zone = node.args["zone"]
     if not isinstance(zone, exp.Literal) or not zone.is_string:
-        raise refused("A time zone that is no literal")
-    found = typed(reading, node.this, place)
+        raise unsupported_feature("A time zone that is no literal")
+    found = infer_type(reading, node.this, place)
     if common(found.kind, "timestamptz") is None or found.kind == UNKNOWN:
-        raise _no_function("timezone", [Typed("text"), found])
-    fails(node)
-    return Typed("timestamp" if found.kind == "timestamptz" else "timestamptz")
+        raise _no_function("timezone", [InferredType("text"), found])
+    mark_fallible(node)
+    return InferredType("timestamp" if found.kind == "timestamptz" else "timestamptz")

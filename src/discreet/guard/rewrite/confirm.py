@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
+from sqlglot import exp
+
 from discreet.errors import StatementFailed
-from discreet.guard.statements.limits import check_nesting
+from discreet.guard.statements.limits import check_subquery_nesting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sqlglot import exp
-
     from discreet.guard.rewrite.permitted import PermittedWrite
 
 # Functions of DuckDB and PostgreSQL that read something else than their arguments.
@@ -36,7 +35,7 @@ _ALLOWED = frozenset({"pg_input_is_valid"})
 _local = threading.local()
 
 
-def confirm(
+def confirm_query(
     query: exp.Expr | str, expected: frozenset[tuple[str, ...]], *, dialect: str = "duckdb"
 ) -> None:
     """Check, by another parser than the one that made it, what a query that is to run names.
@@ -48,26 +47,26 @@ def confirm(
     Raises:
         StatementFailed: XX000, it is not; nothing may run.
 
-    >>> confirm('SELECT 1 FROM "s"."t"', frozenset({("s", "t")}))
-    >>> confirm('SELECT 1 FROM "s"."u"', frozenset({("s", "t")}))
+    >>> confirm_query('SELECT 1 FROM "s"."t"', frozenset({("s", "t")}))
+    >>> confirm_query('SELECT 1 FROM "s"."u"', frozenset({("s", "t")}))
     Traceback (most recent call last):
     discreet.errors.StatementFailed: internal error: the statement was not confirmed
     """
-    tree = _parsed(query if isinstance(query, str) else _written(query, dialect))
+    tree = _parse_by_duckdb(query if isinstance(query, str) else _render_query(query, dialect))
     if tree is None or len(tree["statements"]) != 1:
-        raise _unconfirmed()
+        raise _unconfirmed_failure()
     tables: set[tuple[str, ...]] = set()
     commons = set(_common_names(tree))
-    for node in _nodes(tree):
+    for node in _walk_nodes(tree):
         if node.get("type") == "BASE_TABLE":
             names = [node.get(key) for key in ("catalog_name", "schema_name", "table_name")]
             found = tuple(str(name) for name in names if name)
             if len(found) != 1 or not commons.intersection(found):
                 tables.add(found)
         elif _is_foreign(node):
-            raise _unconfirmed()
+            raise _unconfirmed_failure()
     if frozenset(tables) != expected:
-        raise _unconfirmed()
+        raise _unconfirmed_failure()
 
 
 def confirm_write(permitted: PermittedWrite, *, dialect: str) -> None:
@@ -90,7 +89,7 @@ def confirm_write(permitted: PermittedWrite, *, dialect: str) -> None:
         conditions.append(conflict.condition)
     for tree in (*values, *conditions, write.rows):
         if tree is not None:
-            check_nesting(tree)
+            check_subquery_nesting(tree)
     probe = exp.select(*values, build.number(1)).from_(write.target)
     for condition in conditions:
         if condition is not None:
@@ -98,19 +97,19 @@ def confirm_write(permitted: PermittedWrite, *, dialect: str) -> None:
     if write.rows is not None:
         probe = probe.where(exp.Exists(this=write.rows), copy=False)
     expected = permitted.physical | {permitted.relation.physical}
-    confirm(probe, expected, dialect=dialect)
+    confirm_query(probe, expected, dialect=dialect)
 
 
-def _written(query: exp.Expr, dialect: str) -> str:
+def _render_query(query: exp.Expr, dialect: str) -> str:
     shown = dialect if dialect in ("duckdb", "postgres") else "duckdb"
     return query.sql(dialect=shown, identify=True, comments=False)
 
 
-def _unconfirmed() -> StatementFailed:
+def _unconfirmed_failure() -> StatementFailed:
     return StatementFailed("XX000", "internal error: the statement was not confirmed")
 
 
-def _parsed(sql: str) -> dict[str, Any] | None:
+def _parse_by_duckdb(sql: str) -> dict[str, Any] | None:
     """Return DuckDB's tree of a query, None when it is none."""
     import duckdb
 
@@ -127,7 +126,7 @@ def _parsed(sql: str) -> dict[str, Any] | None:
     return None if tree is None or tree.get("error") else tree
 
 
-def _nodes(tree: object) -> Iterable[dict[str, Any]]:
+def _walk_nodes(tree: object) -> Iterable[dict[str, Any]]:
     stack = [tree]
     while stack:
         node = stack.pop()
@@ -140,7 +139,7 @@ def _nodes(tree: object) -> Iterable[dict[str, Any]]:
 
 
 def _common_names(tree: object) -> Iterable[str]:
-    for node in _nodes(tree):
+    for node in _walk_nodes(tree):
         commons = node.get("cte_map")
         if commons:
             yield from (str(item["key"]) for item in commons.get("map", []))

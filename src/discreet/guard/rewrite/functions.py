@@ -6,13 +6,11 @@ than it was given.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # A kind; or `same`: of the first argument; `common`: of all; `real`: numeric stays, else float8;
 # `sum`: one wider.
@@ -21,7 +19,7 @@ Sort = Literal["scalar", "aggregate", "window"]
 
 
 @dataclass(frozen=True)
-class Function:
+class AllowedFunction:
     """A function: its arguments' places in the tree, the categories they must have, and its result.
 
     `takes` has one letter per argument (`kinds.CATEGORIES`), `?` for any; the last one stands for all
@@ -40,72 +38,78 @@ _BOTH = ("this", "expression")
 _MANY = ("this", "expressions")
 
 
-def _numbers(sort: Sort, **classes: type[exp.Expr]) -> dict[type[exp.Expr], Function]:
+def _numeric_functions(
+    sort: Sort, **classes: type[exp.Expr]
+) -> dict[type[exp.Expr], AllowedFunction]:
     return {
-        node: Function(name, "N", "real", sort=sort, total=sort == "aggregate")
+        node: AllowedFunction(name, "N", "real", sort=sort, total=sort == "aggregate")
         for name, node in classes.items()
     }
 
 
-def _pairs(**classes: type[exp.Expr]) -> dict[type[exp.Expr], Function]:
+def _pair_aggregates(**classes: type[exp.Expr]) -> dict[type[exp.Expr], AllowedFunction]:
     return {
-        node: Function(name, "NN", "float8", _BOTH, "aggregate", total=True)
+        node: AllowedFunction(name, "NN", "float8", _BOTH, "aggregate", total=True)
         for name, node in classes.items()
     }
 
 
-FUNCTIONS: Mapping[type[exp.Expr], Function] = {
+FUNCTIONS: Mapping[type[exp.Expr], AllowedFunction] = {
     # Numbers
-    exp.Abs: Function("abs", "N", "same"),
-    exp.Sign: Function("sign", "N", "real", total=True),
-    **_numbers("scalar", ceil=exp.Ceil, floor=exp.Floor, sqrt=exp.Sqrt, exp=exp.Exp, ln=exp.Ln),
-    exp.Round: Function("round", "NN", "real", ("this", "decimals")),
-    exp.Trunc: Function("trunc", "NN", "real", ("this", "decimals")),
-    exp.Log: Function("log", "NN", "real", _BOTH),
-    exp.Pow: Function("power", "NN", "real", _BOTH),
-    exp.Sin: Function("sin", "N", "float8"),
-    exp.Cos: Function("cos", "N", "float8"),
-    exp.Tan: Function("tan", "N", "float8"),
-    exp.Asin: Function("asin", "N", "float8"),
-    exp.Acos: Function("acos", "N", "float8"),
-    exp.Atan: Function("atan", "N", "float8"),
-    exp.Atan2: Function("atan2", "NN", "float8", _BOTH),
-    exp.Cbrt: Function("cbrt", "N", "float8"),
-    exp.Degrees: Function("degrees", "N", "float8"),
-    exp.Radians: Function("radians", "N", "float8"),
-    exp.Pi: Function("pi", "", "float8", (), total=True),
+    exp.Abs: AllowedFunction("abs", "N", "same"),
+    exp.Sign: AllowedFunction("sign", "N", "real", total=True),
+    **_numeric_functions(
+        "scalar", ceil=exp.Ceil, floor=exp.Floor, sqrt=exp.Sqrt, exp=exp.Exp, ln=exp.Ln
+    ),
+    exp.Round: AllowedFunction("round", "NN", "real", ("this", "decimals")),
+    exp.Trunc: AllowedFunction("trunc", "NN", "real", ("this", "decimals")),
+    exp.Log: AllowedFunction("log", "NN", "real", _BOTH),
+    exp.Pow: AllowedFunction("power", "NN", "real", _BOTH),
+    exp.Sin: AllowedFunction("sin", "N", "float8"),
+    exp.Cos: AllowedFunction("cos", "N", "float8"),
+    exp.Tan: AllowedFunction("tan", "N", "float8"),
+    exp.Asin: AllowedFunction("asin", "N", "float8"),
+    exp.Acos: AllowedFunction("acos", "N", "float8"),
+    exp.Atan: AllowedFunction("atan", "N", "float8"),
+    exp.Atan2: AllowedFunction("atan2", "NN", "float8", _BOTH),
+    exp.Cbrt: AllowedFunction("cbrt", "N", "float8"),
+    exp.Degrees: AllowedFunction("degrees", "N", "float8"),
+    exp.Radians: AllowedFunction("radians", "N", "float8"),
+    exp.Pi: AllowedFunction("pi", "", "float8", (), total=True),
     # Texts
-    exp.Lower: Function("lower", "S", "text", total=True),
-    exp.Upper: Function("upper", "S", "text", total=True),
-    exp.Length: Function("length", "S", "int4", total=True),
-    exp.Trim: Function("btrim", "SS", "text", _BOTH, total=True),
-    exp.Left: Function("left", "SN", "text", _BOTH),
-    exp.Right: Function("right", "SN", "text", _BOTH),
-    exp.Substring: Function("substring", "SNN", "text", ("this", "start", "length")),
-    exp.Replace: Function("replace", "SSS", "text", ("this", "expression", "replacement")),
-    exp.StrPosition: Function("strpos", "SS", "int4", ("this", "substr"), total=True),
-    exp.Concat: Function("concat", "?", "text", ("expressions",), total=True),
-    exp.ConcatWs: Function("concat_ws", "S?", "text", ("expressions",), total=True),
-    exp.Reverse: Function("reverse", "S", "text", total=True),
-    exp.StartsWith: Function("starts_with", "SS", "bool", _BOTH, total=True),
-    exp.MD5: Function("md5", "S", "text", total=True),
-    exp.SplitPart: Function("split_part", "SSN", "text", ("this", "delimiter", "part_index")),
-    exp.Translate: Function("translate", "SSS", "text", ("this", "from_", "to")),
-    exp.Pad: Function("lpad", "SNS", "text", ("this", "expression", "fill_pattern")),
+    exp.Lower: AllowedFunction("lower", "S", "text", total=True),
+    exp.Upper: AllowedFunction("upper", "S", "text", total=True),
+    exp.Length: AllowedFunction("length", "S", "int4", total=True),
+    exp.Trim: AllowedFunction("btrim", "SS", "text", _BOTH, total=True),
+    exp.Left: AllowedFunction("left", "SN", "text", _BOTH),
+    exp.Right: AllowedFunction("right", "SN", "text", _BOTH),
+    exp.Substring: AllowedFunction("substring", "SNN", "text", ("this", "start", "length")),
+    exp.Replace: AllowedFunction("replace", "SSS", "text", ("this", "expression", "replacement")),
+    exp.StrPosition: AllowedFunction("strpos", "SS", "int4", ("this", "substr"), total=True),
+    exp.Concat: AllowedFunction("concat", "?", "text", ("expressions",), total=True),
+    exp.ConcatWs: AllowedFunction("concat_ws", "S?", "text", ("expressions",), total=True),
+    exp.Reverse: AllowedFunction("reverse", "S", "text", total=True),
+    exp.StartsWith: AllowedFunction("starts_with", "SS", "bool", _BOTH, total=True),
+    exp.MD5: AllowedFunction("md5", "S", "text", total=True),
+    exp.SplitPart: AllowedFunction(
+        "split_part", "SSN", "text", ("this", "delimiter", "part_index")
+    ),
+    exp.Translate: AllowedFunction("translate", "SSS", "text", ("this", "from_", "to")),
+    exp.Pad: AllowedFunction("lpad", "SNS", "text", ("this", "expression", "fill_pattern")),
     # Either of many
-    exp.Coalesce: Function("coalesce", "?", "common", _MANY, total=True),
-    exp.Greatest: Function("greatest", "?", "common", _MANY, total=True),
-    exp.Least: Function("least", "?", "common", _MANY, total=True),
-    exp.Nullif: Function("nullif", "??", "common", _BOTH, total=True),
+    exp.Coalesce: AllowedFunction("coalesce", "?", "common", _MANY, total=True),
+    exp.Greatest: AllowedFunction("greatest", "?", "common", _MANY, total=True),
+    exp.Least: AllowedFunction("least", "?", "common", _MANY, total=True),
+    exp.Nullif: AllowedFunction("nullif", "??", "common", _BOTH, total=True),
     # Aggregates
-    exp.Count: Function("count", "?", "int8", sort="aggregate", total=True),
-    exp.Sum: Function("sum", "N", "sum", sort="aggregate"),
-    exp.Min: Function("min", "?", "same", sort="aggregate", total=True),
-    exp.Max: Function("max", "?", "same", sort="aggregate", total=True),
-    exp.AnyValue: Function("any_value", "?", "same", sort="aggregate", total=True),
-    exp.LogicalAnd: Function("bool_and", "B", "bool", sort="aggregate", total=True),
-    exp.LogicalOr: Function("bool_or", "B", "bool", sort="aggregate", total=True),
-    **_numbers(
+    exp.Count: AllowedFunction("count", "?", "int8", sort="aggregate", total=True),
+    exp.Sum: AllowedFunction("sum", "N", "sum", sort="aggregate"),
+    exp.Min: AllowedFunction("min", "?", "same", sort="aggregate", total=True),
+    exp.Max: AllowedFunction("max", "?", "same", sort="aggregate", total=True),
+    exp.AnyValue: AllowedFunction("any_value", "?", "same", sort="aggregate", total=True),
+    exp.LogicalAnd: AllowedFunction("bool_and", "B", "bool", sort="aggregate", total=True),
+    exp.LogicalOr: AllowedFunction("bool_or", "B", "bool", sort="aggregate", total=True),
+    **_numeric_functions(
         "aggregate",
         avg=exp.Avg,
         stddev=exp.Stddev,
@@ -114,7 +118,7 @@ FUNCTIONS: Mapping[type[exp.Expr], Function] = {
         variance=exp.Variance,
         var_pop=exp.VariancePop,
     ),
-    **_pairs(
+    **_pair_aggregates(
         corr=exp.Corr,
         covar_pop=exp.CovarPop,
         covar_samp=exp.CovarSamp,
@@ -122,29 +126,29 @@ FUNCTIONS: Mapping[type[exp.Expr], Function] = {
         regr_intercept=exp.RegrIntercept,
         regr_r2=exp.RegrR2,
     ),
-    exp.PercentileCont: Function("percentile_cont", "N", "float8", sort="aggregate"),
-    exp.PercentileDisc: Function("percentile_disc", "N", "float8", sort="aggregate"),
+    exp.PercentileCont: AllowedFunction("percentile_cont", "N", "float8", sort="aggregate"),
+    exp.PercentileDisc: AllowedFunction("percentile_disc", "N", "float8", sort="aggregate"),
     # Windows
-    exp.RowNumber: Function("row_number", "", "int8", (), "window", total=True),
-    exp.Rank: Function("rank", "", "int8", (), "window", total=True),
-    exp.DenseRank: Function("dense_rank", "", "int8", (), "window", total=True),
-    exp.PercentRank: Function("percent_rank", "", "float8", (), "window", total=True),
-    exp.CumeDist: Function("cume_dist", "", "float8", (), "window", total=True),
-    exp.Ntile: Function("ntile", "N", "int4", sort="window"),
-    exp.Lag: Function("lag", "?N?", "same", ("this", "offset", "default"), "window"),
-    exp.Lead: Function("lead", "?N?", "same", ("this", "offset", "default"), "window"),
-    exp.FirstValue: Function("first_value", "?", "same", sort="window", total=True),
-    exp.LastValue: Function("last_value", "?", "same", sort="window", total=True),
-    exp.NthValue: Function("nth_value", "?N", "same", ("this", "offset"), "window"),
+    exp.RowNumber: AllowedFunction("row_number", "", "int8", (), "window", total=True),
+    exp.Rank: AllowedFunction("rank", "", "int8", (), "window", total=True),
+    exp.DenseRank: AllowedFunction("dense_rank", "", "int8", (), "window", total=True),
+    exp.PercentRank: AllowedFunction("percent_rank", "", "float8", (), "window", total=True),
+    exp.CumeDist: AllowedFunction("cume_dist", "", "float8", (), "window", total=True),
+    exp.Ntile: AllowedFunction("ntile", "N", "int4", sort="window"),
+    exp.Lag: AllowedFunction("lag", "?N?", "same", ("this", "offset", "default"), "window"),
+    exp.Lead: AllowedFunction("lead", "?N?", "same", ("this", "offset", "default"), "window"),
+    exp.FirstValue: AllowedFunction("first_value", "?", "same", sort="window", total=True),
+    exp.LastValue: AllowedFunction("last_value", "?", "same", sort="window", total=True),
+    exp.NthValue: AllowedFunction("nth_value", "?N", "same", ("this", "offset"), "window"),
 }
 
 _PARTS = ("expressions",)
 # Functions that sqlglot has no class for, by name.
-NAMED: Mapping[str, Function] = {
-    "gcd": Function("gcd", "NN", "common", _PARTS),
-    "lcm": Function("lcm", "NN", "common", _PARTS),
-    "make_date": Function("make_date", "NNN", "date", _PARTS),
-    "every": Function("every", "B", "bool", _PARTS, "aggregate", total=True),
+NAMED: Mapping[str, AllowedFunction] = {
+    "gcd": AllowedFunction("gcd", "NN", "common", _PARTS),
+    "lcm": AllowedFunction("lcm", "NN", "common", _PARTS),
+    "make_date": AllowedFunction("make_date", "NNN", "date", _PARTS),
+    "every": AllowedFunction("every", "B", "bool", _PARTS, "aggregate", total=True),
 }
 
 # Functions that are known and refused, with what to do instead.
@@ -169,7 +173,7 @@ TRUNCATIONS = frozenset(
 )
 
 
-def function_of(node: exp.Expr) -> Function | None:
+def function_of(node: exp.Expr) -> AllowedFunction | None:
     """Return what is known of a call, None when the node is none that is allowed."""
     if isinstance(node, exp.Anonymous):
         name = node.this
@@ -177,7 +181,7 @@ def function_of(node: exp.Expr) -> Function | None:
     return FUNCTIONS.get(type(node))
 
 
-def is_aggregate(node: exp.Expr) -> bool:
+def is_aggregate_call(node: exp.Expr) -> bool:
     """Whether a node is a call of an aggregate."""
     found = function_of(node)
     return found is not None and found.sort == "aggregate"

@@ -2,73 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-from discreet.guard.rewrite.functions import is_aggregate
-from discreet.guard.rewrite.reading import Place, Reading, typed
-from discreet.guard.rewrite.scope import Entry, Field, Scope, folded
+from discreet.guard.rewrite.analysis import ExpressionContext, StatementAnalysis, infer_type
+from discreet.guard.rewrite.functions import is_aggregate_call
+from discreet.guard.rewrite.scope import RangeTableEntry, Scope, ScopeField, fold_identifier
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)
 
 
 def read_group(
-    reading: Reading, select: exp.Select, scope: Scope, fields: Sequence[Field]
+    reading: StatementAnalysis, select: exp.Select, scope: Scope, fields: Sequence[ScopeField]
 ) -> list[exp.Expr] | None:
     """Read GROUP BY and return the expressions that rows are grouped by, None when there is none."""
     group = select.args.get("group")
     if group is None:
         return None
-    sets = prod(_sets(term) for term in group.expressions)
+    sets = prod(_count_sets(term) for term in group.expressions)
     if sets > 1:
-        reading.work.grouping(sets, sum(_width(term) for term in group.expressions))
+        reading.work.grouping(sets, sum(_count_expressions(term) for term in group.expressions))
     found: list[exp.Expr] = []
     for term in list(group.expressions):
         _read_term(reading, term, select, scope, fields, found)
     return found
 
 
-def _sets(term: exp.Expr) -> int:
+def _count_sets(term: exp.Expr) -> int:
     """Return how many grouping sets a term stands for; the terms of one GROUP BY multiply."""
     if isinstance(term, exp.Cube):
         return 2 ** len(term.expressions)
     if isinstance(term, exp.Rollup):
         return len(term.expressions) + 1
     if isinstance(term, exp.GroupingSets):
-        return sum(_sets(inner) for inner in term.expressions)
-    return prod(_sets(inner) for inner in term.iter_expressions() if isinstance(inner, _SETS))
+        return sum(_count_sets(inner) for inner in term.expressions)
+    return prod(_count_sets(inner) for inner in term.iter_expressions() if isinstance(inner, _SETS))
 
 
-def _width(term: exp.Expr) -> int:
+def _count_expressions(term: exp.Expr) -> int:
     """Return how many expressions a term names."""
     if not isinstance(term, _SETS):
         return 1
-    return sum(_width(inner) for inner in term.iter_expressions())
+    return sum(_count_expressions(inner) for inner in term.iter_expressions())
 
 
 def _read_term(
-    reading: Reading,
+    reading: StatementAnalysis,
     term: exp.Expr,
     select: exp.Select,
     scope: Scope,
-    fields: Sequence[Field],
+    fields: Sequence[ScopeField],
     found: list[exp.Expr],
 ) -> None:
     if isinstance(term, _SETS):
         for inner in list(term.iter_expressions()):
             _read_term(reading, inner, select, scope, fields, found)
         return
-    position = _position(term, scope, fields)
+    position = _find_position(term, scope, fields)
     if position is not None:
         column = select.expressions[position - 1].this
-        if any(is_aggregate(node) for node in column.walk()):
+        if any(is_aggregate_call(node) for node in column.walk()):
             raise StatementFailed("42803", "aggregate functions are not allowed in GROUP BY")
         found.append(column)
         # A literal would be taken for a position, or refused, so that positions stay positions.
@@ -77,12 +74,12 @@ def _read_term(
         return
     # Reading may put another node in its place, which stays in these brackets.
     holder = exp.Paren(this=term.copy())
-    typed(reading, holder.this, Place(scope, "GROUP BY"))
+    infer_type(reading, holder.this, ExpressionContext(scope, "GROUP BY"))
     found.append(holder.this)
     term.replace(holder.this.copy())
 
 
-def _position(term: exp.Expr, scope: Scope, fields: Sequence[Field]) -> int | None:
+def _find_position(term: exp.Expr, scope: Scope, fields: Sequence[ScopeField]) -> int | None:
     """Return the position that a number, or a name that no column in FROM has, stands for."""
     if isinstance(term, exp.Literal):
         if term.is_string or not term.name.isdecimal():
@@ -92,7 +89,7 @@ def _position(term: exp.Expr, scope: Scope, fields: Sequence[Field]) -> int | No
         return int(term.name)
     if not isinstance(term, exp.Column) or term.args.get("table"):
         return None
-    name = folded(term.this)
+    name = fold_identifier(term.this)
     if scope.column(name) is not None:
         return None
     found = [number for number, item in enumerate(fields, start=1) if item.name == name]
@@ -115,8 +112,8 @@ def check_grouped(select: exp.Select, scope: Scope, groups: Sequence[exp.Expr]) 
     parts += [having.this] if having is not None else []
     parts += [term.this for term in order.expressions] if order is not None else []
     known = set(groups)
-    for column in list(_ungrouped(parts, known, entries)):
-        if has_sets or not _depends(column, known, entries):
+    for column in list(_ungrouped_columns(parts, known, entries)):
+        if has_sets or not _depends_on_key(column, known, entries):
             name = f"{entries[column.table].name}.{column.name}".lstrip(".")
             raise StatementFailed(
                 "42803",
@@ -128,7 +125,9 @@ def check_grouped(select: exp.Select, scope: Scope, groups: Sequence[exp.Expr]) 
             select.args["group"].append("expressions", column.copy())
 
 
-def _depends(column: exp.Column, known: set[exp.Expr], entries: dict[str, Entry]) -> bool:
+def _depends_on_key(
+    column: exp.Column, known: set[exp.Expr], entries: dict[str, RangeTableEntry]
+) -> bool:
     relation = entries[column.table].relation
     if relation is None or not relation.primary_key or relation.kind != "table":
         return False
@@ -136,8 +135,8 @@ def _depends(column: exp.Column, known: set[exp.Expr], entries: dict[str, Entry]
     return keys <= known
 
 
-def _ungrouped(
-    nodes: Iterable[exp.Expr], groups: set[exp.Expr], entries: dict[str, Entry]
+def _ungrouped_columns(
+    nodes: Iterable[exp.Expr], groups: set[exp.Expr], entries: dict[str, RangeTableEntry]
 ) -> Iterable[exp.Column]:
     for node in nodes:
         if node in groups or isinstance(node, (exp.WithinGroup, exp.Grouping)):
@@ -145,11 +144,11 @@ def _ungrouped(
         if isinstance(node, exp.Window):
             call = node.this.this if isinstance(node.this, exp.Filter) else node.this
             rest = [part for part in node.iter_expressions() if part is not node.this]
-            yield from _ungrouped([*call.iter_expressions(), *rest], groups, entries)
-        elif is_aggregate(node) or isinstance(node, exp.Filter):
+            yield from _ungrouped_columns([*call.iter_expressions(), *rest], groups, entries)
+        elif is_aggregate_call(node) or isinstance(node, exp.Filter):
             continue
         elif isinstance(node, exp.Column):
             if node.table in entries:
                 yield node
         else:
-            yield from _ungrouped(node.iter_expressions(), groups, entries)
+            yield from _ungrouped_columns(node.iter_expressions(), groups, entries)

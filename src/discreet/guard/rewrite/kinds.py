@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 UNKNOWN = "unknown"  # a quoted literal or NULL, which takes the type that its place needs
 
@@ -90,7 +87,7 @@ _CASTS = frozenset({("N", "B"), ("B", "N"), ("D", "T"), ("T", "I"), ("I", "T"), 
 
 
 @dataclass(frozen=True)
-class Typed:
+class InferredType:
     """What is known of an expression's values: their kind, and how much longer than a cell they get.
 
     `kind` is None where nobody knows. `weight` bounds the length of a text in cells or hundreds of

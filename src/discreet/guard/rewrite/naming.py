@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from sqlglot import exp
 
 from discreet.guard.rewrite.functions import function_of
 from discreet.guard.rewrite.kinds import kind_of_cast
-from discreet.guard.rewrite.scope import folded
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from discreet.guard.rewrite.scope import fold_identifier
 
 NAMELESS = "?column?"
 _WORDS: Mapping[type[exp.Expr], str] = {
@@ -31,41 +28,45 @@ _WORDS: Mapping[type[exp.Expr], str] = {
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
-def name_of(node: exp.Expr) -> str:
+def result_column_name(node: exp.Expr) -> str:
     """Return the name of an expression in a result.
 
     >>> from sqlglot import parse_one
-    >>> [name_of(parse_one(text, dialect="postgres")) for text in ("a + 1", "e.a", "count(*)", "'5'::int")]
+    >>> [result_column_name(parse_one(text, dialect="postgres")) for text in ("a + 1", "e.a", "count(*)", "'5'::int")]
     ['?column?', 'a', 'count', 'int4']
     """
-    return _figured(node)[0]
+    return _figure_name(node)[0]
 
 
-def _figured(node: exp.Expr) -> tuple[str, bool]:
+def _figure_name(node: exp.Expr) -> tuple[str, bool]:
     """Return a name, and whether it is a strong one that a cast does not replace."""
     if isinstance(node, exp.Alias):
-        return folded(node.args["alias"]), True
+        return fold_identifier(node.args["alias"]), True
     if isinstance(node, exp.Column):
-        return folded(node.this), True
+        return fold_identifier(node.this), True
     if isinstance(node, (exp.Paren, exp.Filter, exp.Window, exp.WithinGroup)):
-        return _figured(node.this)
+        return _figure_name(node.this)
     if isinstance(node, exp.Cast):
-        name, is_strong = _figured(node.this)
+        name, is_strong = _figure_name(node.this)
         return (name, True) if is_strong else (kind_of_cast(node.args["to"]), False)
-    return _made(node)
+    return _constructed_name(node)
 
 
-def _made(node: exp.Expr) -> tuple[str, bool]:
+def _constructed_name(node: exp.Expr) -> tuple[str, bool]:
     if isinstance(node, exp.Case):
         name, is_strong = (
-            _figured(node.args["default"]) if node.args.get("default") else ("", False)
+            _figure_name(node.args["default"]) if node.args.get("default") else ("", False)
         )
         return (name, True) if is_strong else ("case", False)
     if isinstance(node, exp.Subquery):
         first = node.this
         while isinstance(first, (exp.SetOperation, exp.Subquery)):
             first = first.this
-        return (_figured(first.expressions[0])[0], True) if first.expressions else (NAMELESS, False)
+        return (
+            (_figure_name(first.expressions[0])[0], True)
+            if first.expressions
+            else (NAMELESS, False)
+        )
     if isinstance(node, exp.Trim):
         return _TRIMS.get(str(node.args.get("position")), "btrim"), True
     if isinstance(node, exp.Pad):

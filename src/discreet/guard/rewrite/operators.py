@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-from discreet.guard.rewrite.allowed import refused
-from discreet.guard.rewrite.expressions import condition, matched, settle_text
-from discreet.guard.rewrite.kinds import UNKNOWN, WHOLE, Typed, category, common, long_name
-from discreet.guard.rewrite.reading import Place, Reading, fails, rule, settle, typed
+from discreet.guard.rewrite.allowed import unsupported_feature
+from discreet.guard.rewrite.analysis import (
+    ExpressionContext,
+    StatementAnalysis,
+    infer_type,
+    mark_fallible,
+    rule,
+    settle_literal,
+)
+from discreet.guard.rewrite.expressions import check_condition, match_kinds, settle_text
+from discreet.guard.rewrite.kinds import UNKNOWN, WHOLE, InferredType, category, common, long_name
 from discreet.guard.rewrite.scope import Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SYMBOLS: Mapping[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -32,7 +36,7 @@ _SYMBOLS: Mapping[type[exp.Expr], str] = {
     exp.Mod: "%",
     exp.DPipe: "||",
 }
-_BOOLEAN = Typed("bool")
+_BOOLEAN = InferredType("bool")
 
 
 def no_operator(symbol: str, left: str | None, right: str | None) -> StatementFailed:
@@ -44,11 +48,11 @@ def no_operator(symbol: str, left: str | None, right: str | None) -> StatementFa
     )
 
 
-def compare(
-    reading: Reading,
+def check_comparison(
+    reading: StatementAnalysis,
     symbol: str,
-    left: tuple[exp.Expr, Typed],
-    right: tuple[exp.Expr | None, Typed],
+    left: tuple[exp.Expr, InferredType],
+    right: tuple[exp.Expr | None, InferredType],
 ) -> bool:
     """Check that two values can be compared, settle literals, and tell whether that cannot fail."""
     met = common(left[1].kind, right[1].kind)
@@ -57,134 +61,158 @@ def compare(
     kind = "text" if met == UNKNOWN else met
     for node, found in (left, right):
         if found.kind == UNKNOWN and node is not None:
-            settle(reading, node, kind)
+            settle_literal(reading, node, kind)
     return met is not None
 
 
 @rule(*list(_SYMBOLS)[:8])
-def _comparison(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_comparison(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     symbol = _SYMBOLS[type(node)]
     if isinstance(node.expression, (exp.Any, exp.All)):
-        lefts = _row(node.this)
+        lefts = _row_parts(node.this)
         _compare_with_query(reading, lefts, node.expression.this, place, symbol)
         return _BOOLEAN
-    lefts, rights = _row(node.this), _row(node.expression)
+    lefts, rights = _row_parts(node.this), _row_parts(node.expression)
     if len(lefts) != len(rights):
         raise StatementFailed("42601", "unequal number of entries in row expressions")
     for left, right in zip(lefts, rights, strict=True):
-        pair = typed(reading, left, place), typed(reading, right, place)
-        if not compare(reading, symbol, (left, pair[0]), (right, pair[1])):
-            fails(node)
+        pair = infer_type(reading, left, place), infer_type(reading, right, place)
+        if not check_comparison(reading, symbol, (left, pair[0]), (right, pair[1])):
+            mark_fallible(node)
     return _BOOLEAN
 
 
-def _row(node: exp.Expr) -> list[exp.Expr]:
+def _row_parts(node: exp.Expr) -> list[exp.Expr]:
     """Return the parts of a row in brackets, or the one value."""
     return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
 
 
 def _compare_with_query(
-    reading: Reading, lefts: list[exp.Expr], query: exp.Expr, place: Place, symbol: str
+    reading: StatementAnalysis,
+    lefts: list[exp.Expr],
+    query: exp.Expr,
+    place: ExpressionContext,
+    symbol: str,
 ) -> None:
     if not isinstance(query, (exp.Query, exp.Values)):
-        raise refused("ANY or ALL of an array", "Use IN with a list of values.")
-    found = [typed(reading, left, place) for left in lefts]
+        raise unsupported_feature("ANY or ALL of an array", "Use IN with a list of values.")
+    found = [infer_type(reading, left, place) for left in lefts]
     fields = reading.query(query, Scope(parent=place.scope))
     if len(fields) != len(lefts):
         few = "few" if len(fields) < len(lefts) else "many"
         raise StatementFailed("42601", f"subquery has too {few} columns")
     for left, one, item in zip(lefts, found, fields, strict=True):
-        compare(reading, symbol, (left, one), (None, Typed(item.kind)))
+        check_comparison(reading, symbol, (left, one), (None, InferredType(item.kind)))
 
 
 @rule(exp.In)
-def _in(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_in(reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext) -> InferredType:
     query = node.args.get("query")
     if query is not None:
-        _compare_with_query(reading, _row(node.this), query, place, "=")
+        _compare_with_query(reading, _row_parts(node.this), query, place, "=")
         return _BOOLEAN
-    lefts = _row(node.this)
-    found = [typed(reading, left, place) for left in lefts]
+    lefts = _row_parts(node.this)
+    found = [infer_type(reading, left, place) for left in lefts]
     for option in node.expressions:
-        rights = _row(option)
+        rights = _row_parts(option)
         if len(rights) != len(lefts):
             raise StatementFailed("42601", "unequal number of entries in row expressions")
         for left, one, right in zip(lefts, found, rights, strict=True):
-            if not compare(reading, "=", (left, one), (right, typed(reading, right, place))):
-                fails(node)
+            if not check_comparison(
+                reading, "=", (left, one), (right, infer_type(reading, right, place))
+            ):
+                mark_fallible(node)
     return _BOOLEAN
 
 
 @rule(exp.Between)
-def _between(reading: Reading, node: exp.Expr, place: Place) -> Typed:
-    value = typed(reading, node.this, place)
+def _read_between(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
+    value = infer_type(reading, node.this, place)
     for symbol, bound in ((">=", "low"), ("<=", "high")):
         limit = node.args[bound]
-        if not compare(reading, symbol, (node.this, value), (limit, typed(reading, limit, place))):
-            fails(node)
+        if not check_comparison(
+            reading, symbol, (node.this, value), (limit, infer_type(reading, limit, place))
+        ):
+            mark_fallible(node)
     return _BOOLEAN
 
 
 @rule(exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike)
-def _match(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_match(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     for part in (node.this, node.expression):
-        found = typed(reading, part, place)
+        found = infer_type(reading, part, place)
         if category(found.kind) not in ("S", None):
             raise no_operator("~~", found.kind, "unknown")
         settle_text(reading, part, found)
     if isinstance(node, (exp.RegexpLike, exp.RegexpILike)):
-        fails(node)
+        mark_fallible(node)
     return _BOOLEAN
 
 
 @rule(exp.Escape)
-def _escape(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_escape(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     letter = node.expression
     if not isinstance(letter, exp.Literal) or len(letter.name) != 1:
-        raise refused("ESCAPE of anything but one letter")
+        raise unsupported_feature("ESCAPE of anything but one letter")
     if not isinstance(node.this, (exp.Like, exp.ILike)):
-        raise refused("This ESCAPE")
-    return typed(reading, node.this, place)
+        raise unsupported_feature("This ESCAPE")
+    return infer_type(reading, node.this, place)
 
 
 @rule(exp.Case)
-def _case(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_case(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     value = node.this
-    found = typed(reading, value, place) if value is not None else None
+    found = infer_type(reading, value, place) if value is not None else None
     results = [branch.args["true"] for branch in node.args["ifs"]]
     for branch in node.args["ifs"]:
         if found is None:
-            condition(reading, branch.this, place, "CASE/WHEN")
-        elif not compare(
-            reading, "=", (node.this, found), (branch.this, typed(reading, branch.this, place))
+            check_condition(reading, branch.this, place, "CASE/WHEN")
+        elif not check_comparison(
+            reading, "=", (node.this, found), (branch.this, infer_type(reading, branch.this, place))
         ):
-            fails(node)
+            mark_fallible(node)
     if node.args.get("default") is not None:
         results.insert(0, node.args["default"])
-    return matched(reading, results, [typed(reading, result, place) for result in results], "CASE")
+    return match_kinds(
+        reading, results, [infer_type(reading, result, place) for result in results], "CASE"
+    )
 
 
 @rule(exp.Neg)
-def _negative(reading: Reading, node: exp.Expr, place: Place) -> Typed:
-    found = typed(reading, node.this, place)
+def _read_negative(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
+    found = infer_type(reading, node.this, place)
     if category(found.kind) not in ("N", "I", None):
         raise no_operator("-", None, found.kind)
     if found.kind == UNKNOWN:
-        settle(reading, node.this, "float8")
+        settle_literal(reading, node.this, "float8")
     if not isinstance(node.this, exp.Literal):
-        fails(node)
+        mark_fallible(node)
     return found
 
 
 @rule(exp.DPipe)
-def _joined(reading: Reading, node: exp.Expr, place: Place) -> Typed:
-    pair = [(part, typed(reading, part, place)) for part in (node.this, node.expression)]
+def _read_concatenation(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
+    pair = [(part, infer_type(reading, part, place)) for part in (node.this, node.expression)]
     kinds = [found.kind for _, found in pair]
     if not any(category(kind) in ("S", None) for kind in kinds):
         raise no_operator("||", *kinds)
     for part, found in pair:
         settle_text(reading, part, found)
-    return Typed("text", sum(found.weight for _, found in pair))
+    return InferredType("text", sum(found.weight for _, found in pair))
 
 
 # What dates, times and intervals become: operator, left and right (category, or kind) to kind;
@@ -211,26 +239,28 @@ _TIMES: Mapping[tuple[str, str | None, str | None], str] = {
 
 
 @rule(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
-def _arithmetic(reading: Reading, node: exp.Expr, place: Place) -> Typed:
+def _read_arithmetic(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
     symbol = _SYMBOLS[type(node)]
-    left, right = typed(reading, node.this, place), typed(reading, node.expression, place)
-    left = _settled(reading, node.this, left, right.kind, symbol)
-    right = _settled(reading, node.expression, right, left.kind, symbol)
+    left, right = infer_type(reading, node.this, place), infer_type(reading, node.expression, place)
+    left = _settle_operand(reading, node.this, left, right.kind, symbol)
+    right = _settle_operand(reading, node.expression, right, left.kind, symbol)
     kinds = left.kind, right.kind
-    fails(node)
+    mark_fallible(node)
     if None in kinds:
-        return Typed(None)
+        return InferredType(None)
     if category(kinds[0]) == category(kinds[1]) == "N":
         kind = common(*kinds)
         if isinstance(node, exp.Div) and kind in WHOLE:
             node.meta["whole"] = True
-        return Typed(kind)
-    return Typed(_time(symbol, *kinds))
+        return InferredType(kind)
+    return InferredType(_time_kind(symbol, *kinds))
 
 
-def _settled(
-    reading: Reading, node: exp.Expr, found: Typed, other: str | None, symbol: str
-) -> Typed:
+def _settle_operand(
+    reading: StatementAnalysis, node: exp.Expr, found: InferredType, other: str | None, symbol: str
+) -> InferredType:
     """Give a literal or parameter beside a number or a date the kind that it must have."""
     if found.kind != UNKNOWN:
         return found
@@ -238,11 +268,11 @@ def _settled(
         kind = "interval" if symbol == "+" else str(other)
     else:
         kind = "int4" if other in (None, UNKNOWN) else str(other)
-    settle(reading, node, kind)
-    return Typed(kind)
+    settle_literal(reading, node, kind)
+    return InferredType(kind)
 
 
-def _time(symbol: str, left: str | None, right: str | None) -> str:
+def _time_kind(symbol: str, left: str | None, right: str | None) -> str:
     for key in (
         (symbol, left, right),
         (symbol, left, category(right)),

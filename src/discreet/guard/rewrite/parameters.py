@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.kinds import kind_named, kind_of_cast
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-
-def parameter_types(tree: exp.Expr, declared: Sequence[str | None] = ()) -> tuple[str, ...]:
+def infer_parameter_types(tree: exp.Expr, declared: Sequence[str | None] = ()) -> tuple[str, ...]:
     """Return the types of `$1`, `$2` …: as declared, as cast, or texts.
 
     >>> from sqlglot import parse_one
-    >>> parameter_types(parse_one("SELECT $1::int LIMIT $3", dialect="postgres"), [None, "date"])
+    >>> infer_parameter_types(parse_one("SELECT $1::int LIMIT $3", dialect="postgres"), [None, "date"])
     ('int4', 'date', 'int8')
     """
     kinds = {number: kind for number, kind in enumerate(declared, start=1) if kind}

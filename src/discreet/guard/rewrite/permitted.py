@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sqlglot import exp
 
-from discreet.guard.access.authority import Relation, Subject
+from discreet.guard.access.authority import Name, Relation, Subject
 
 if TYPE_CHECKING:
-    from discreet.guard.access.authority import Name
     from discreet.guard.rewrite.scope import Origin
 
 # How a relation itself is read: a query with all of its columns, by their names.
@@ -19,7 +18,7 @@ Source: TypeAlias = Callable[[Relation, Subject], exp.Query]
 
 
 @dataclass(frozen=True)
-class Touched:
+class TouchedRelation:
     """A relation that is read, the columns of it, and as whom: the caller, or a view's owner."""
 
     relation: Name
@@ -38,7 +37,7 @@ class PermittedQuery:
     """
 
     tree: exp.Query
-    reads: tuple[Touched, ...]
+    reads: tuple[TouchedRelation, ...]
     parameters: tuple[str, ...]
     physical: frozenset[tuple[str, ...]]
     is_filtered: bool
@@ -83,7 +82,7 @@ class PermittedWrite:
     condition: exp.Expr | None
     with_check: exp.Expr | None
     returning: tuple[exp.Expr, ...] | None
-    reads: tuple[Touched, ...]
+    reads: tuple[TouchedRelation, ...]
     written: frozenset[str]
     parameters: tuple[str, ...]
     physical: frozenset[tuple[str, ...]]

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import PUBLIC
+from discreet.guard.access.authority import (
+    PUBLIC,
+    Authority,
+    ColumnMask,
+    Relation,
+    RowPolicy,
+    Subject,
+)
 from discreet.guard.access.decide import has_privs_of, is_superuser
 from discreet.guard.access.reach import reach
 from discreet.guard.rewrite.adapt import make_total
-from discreet.guard.rewrite.allowed import check
-from discreet.guard.rewrite.expressions import condition, settle_text
+from discreet.guard.rewrite.allowed import check_allowed
+from discreet.guard.rewrite.analysis import ExpressionContext, StatementAnalysis, infer_type
+from discreet.guard.rewrite.expressions import check_condition, settle_text
 from discreet.guard.rewrite.joins import relation_fields
-from discreet.guard.rewrite.normal import normalized
-from discreet.guard.rewrite.reading import Place, Reading, typed
-from discreet.guard.rewrite.scope import Entry, Scope, visible_fields
-from discreet.guard.statements.dialect import Served
+from discreet.guard.rewrite.normalize import normalize_tree
+from discreet.guard.rewrite.scope import RangeTableEntry, Scope, visible_fields
+from discreet.guard.statements.dialect import ClientPostgres
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.guard.access.authority import Authority, Mask, Relation, RowPolicy, Subject
 
 Right = Literal["SELECT", "INSERT", "UPDATE", "DELETE"]
 
@@ -40,7 +43,7 @@ def is_exempt(authority: Authority, role: str, relation: Relation) -> bool:
     return has_privs_of(authority, role, relation.owner) and not relation.force_row_security
 
 
-def mask_of(authority: Authority, role: str, relation: Relation, column: str) -> Mask | None:
+def mask_of(authority: Authority, role: str, relation: Relation, column: str) -> ColumnMask | None:
     """Return the mask that `role` sees instead of a column; owners and superusers see the column."""
     if is_superuser(authority, role):
         return None
@@ -51,7 +54,7 @@ def mask_of(authority: Authority, role: str, relation: Relation, column: str) ->
     return next((mask for mask in masks if roles & set(mask.roles)), None)
 
 
-def require_filtering(reading: Reading, relation: Relation, what: str) -> None:
+def require_filtering(reading: StatementAnalysis, relation: Relation, what: str) -> None:
     """Refuse to hide anything of a relation from who wants to see all of it or to fail.
 
     Raises:
@@ -65,7 +68,7 @@ def require_filtering(reading: Reading, relation: Relation, what: str) -> None:
         )
 
 
-def _applies(authority: Authority, role: str, policy: RowPolicy, right: Right) -> bool:
+def _policy_applies(authority: Authority, role: str, policy: RowPolicy, right: Right) -> bool:
     if policy.command not in ("ALL", right):
         return False
     return any(one == PUBLIC or has_privs_of(authority, role, one) for one in policy.roles)
@@ -74,7 +77,7 @@ def _applies(authority: Authority, role: str, policy: RowPolicy, right: Right) -
 def has_policies(authority: Authority, role: str, relation: Relation) -> bool:
     """Whether a policy says which rows of a relation `role` reads."""
     return not is_exempt(authority, role, relation) and any(
-        _applies(authority, role, policy, "SELECT") for policy in relation.policies
+        _policy_applies(authority, role, policy, "SELECT") for policy in relation.policies
     )
 
 
@@ -88,12 +91,12 @@ def masked_columns(authority: Authority, role: str, relation: Relation) -> froze
 
 
 def row_condition(
-    reading: Reading,
+    reading: StatementAnalysis,
     relation: Relation,
     right: Right,
     *,
     handle: str,
-    finish: Callable[[Reading, exp.Expr], exp.Expr],
+    finish: Callable[[StatementAnalysis, exp.Expr], exp.Expr],
     is_new: bool = False,
 ) -> exp.Expr | None:
     """Return which rows of a relation may be read or written, None for all of them.
@@ -108,7 +111,7 @@ def row_condition(
     found = [
         policy
         for policy in relation.policies
-        if _applies(reading.authority, reading.role, policy, right)
+        if _policy_applies(reading.authority, reading.role, policy, right)
     ]
 
     def conditions(*, permissive: bool) -> list[exp.Expr]:
@@ -134,13 +137,13 @@ def row_condition(
 
 
 def row_expression(
-    reading: Reading,
+    reading: StatementAnalysis,
     relation: Relation,
     text: str,
     *,
     role: str,
     handle: str,
-    finish: Callable[[Reading, exp.Expr], exp.Expr],
+    finish: Callable[[StatementAnalysis, exp.Expr], exp.Expr],
     is_condition: bool = True,
     is_stored: bool = True,
 ) -> exp.Expr:
@@ -156,12 +159,16 @@ def row_expression(
             "42P17", f'infinite recursion detected in policy for relation "{relation.name}"'
         )
     inner = replace(reading.stored(role, step), is_stored=is_stored)
-    entry = Entry(relation.name, handle, relation_fields(relation), relation, relation.schema)
-    place = Place(Scope(entries=[entry], columns=visible_fields(entry)), "policy expressions")
+    entry = RangeTableEntry(
+        relation.name, handle, relation_fields(relation), relation, relation.schema
+    )
+    place = ExpressionContext(
+        Scope(entries=[entry], columns=visible_fields(entry)), "policy expressions"
+    )
     if is_condition:
-        condition(inner, holder.this, place, "POLICY")
+        check_condition(inner, holder.this, place, "POLICY")
     else:
-        settle_text(inner, holder.this, typed(inner, holder.this, place))
+        settle_text(inner, holder.this, infer_type(inner, holder.this, place))
     if entry.is_whole:
         raise StatementFailed("0A000", "a policy cannot name its row as a whole")
     finished = finish(inner, holder)
@@ -186,7 +193,7 @@ def check_rule(
     Raises:
         StatementFailed: As the expression fails: 42P01, 42703, 42804 and so on.
     """
-    reading = Reading(authority, subject, relation.owner, dialect, has_parameters=False)
+    reading = StatementAnalysis(authority, subject, relation.owner, dialect, has_parameters=False)
     row_expression(
         reading,
         relation,
@@ -202,10 +209,10 @@ def check_rule(
 def parsed_expression(text: str) -> exp.Expr:
     """Return an expression that was checked when it was defined, as a tree that is checked again."""
     try:
-        tree = parse_one(text, dialect=Served)
+        tree = parse_one(text, dialect=ClientPostgres)
     except (SqlglotError, RecursionError):
         tree = None
     if tree is None:
         raise StatementFailed("XX000", "internal error: an expression of a policy cannot be read")
-    check(tree)
-    return normalized(tree)
+    check_allowed(tree)
+    return normalize_tree(tree)

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-from discreet.guard.rewrite.allowed import refused
+from discreet.guard.rewrite.allowed import unsupported_feature
+from discreet.guard.rewrite.analysis import (
+    ExpressionContext,
+    SelectLevel,
+    StatementAnalysis,
+    infer_type,
+    mark_resolved,
+    settle_literal,
+)
 from discreet.guard.rewrite.calls import window_parts
-from discreet.guard.rewrite.expressions import condition
+from discreet.guard.rewrite.expressions import check_condition
 from discreet.guard.rewrite.grouping import check_grouped, read_group
-from discreet.guard.rewrite.joins import key_names, read_from
+from discreet.guard.rewrite.joins import key_names, read_from_clause
 from discreet.guard.rewrite.kinds import UNKNOWN, common, long_name
-from discreet.guard.rewrite.naming import name_of
-from discreet.guard.rewrite.normal import limits
-from discreet.guard.rewrite.reading import Level, Place, Reading, resolved, settle, typed
-from discreet.guard.rewrite.scope import Common, Field, Scope, folded
+from discreet.guard.rewrite.naming import result_column_name
+from discreet.guard.rewrite.normalize import limits
+from discreet.guard.rewrite.scope import CommonTableExpression, Scope, ScopeField, fold_identifier
 from discreet.guard.statements.limits import COLUMNS
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from discreet.guard.rewrite.scope import Origin
 
 
 def read_finished(
-    reading: Reading, tree: exp.Expr, scope: Scope, *, is_top: bool = False
-) -> list[Field]:
+    reading: StatementAnalysis, tree: exp.Expr, scope: Scope, *, is_top: bool = False
+) -> list[ScopeField]:
     """Read a query whose columns are all there will be: those without a type are texts."""
     fields = read_query(reading, tree, scope, is_top=is_top)
     kinds = ["text" if item.kind == UNKNOWN else item.kind for item in fields]
@@ -37,7 +43,7 @@ def read_finished(
     return [replace(item, kind=kind) for item, kind in zip(fields, kinds, strict=True)]
 
 
-def settle_columns(reading: Reading, tree: exp.Expr, kinds: Sequence[str | None]) -> None:
+def settle_columns(reading: StatementAnalysis, tree: exp.Expr, kinds: Sequence[str | None]) -> None:
     """Give literals and parameters that are columns of a result the kinds that they must have."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this
@@ -46,12 +52,12 @@ def settle_columns(reading: Reading, tree: exp.Expr, kinds: Sequence[str | None]
         settle_columns(reading, tree.expression, kinds)
         return
     for column, kind in zip(tree.expressions, kinds, strict=False):
-        settle(reading, column.this if isinstance(column, exp.Alias) else column, kind)
+        settle_literal(reading, column.this if isinstance(column, exp.Alias) else column, kind)
 
 
 def read_query(
-    reading: Reading, tree: exp.Expr, scope: Scope, *, is_top: bool = False
-) -> list[Field]:
+    reading: StatementAnalysis, tree: exp.Expr, scope: Scope, *, is_top: bool = False
+) -> list[ScopeField]:
     """Read a query; `scope` is new, and knows what is around it. Return its columns."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this
@@ -59,27 +65,27 @@ def read_query(
     if isinstance(tree, exp.SetOperation):
         fields = _read_set_operation(reading, tree, scope, is_top=is_top)
     elif isinstance(tree, exp.Select):
-        fields = _Selecting(reading, tree, scope, is_top=is_top).read()
+        fields = _SelectReader(reading, tree, scope, is_top=is_top).read()
     else:
-        raise refused("This query")
+        raise unsupported_feature("This query")
     limits(tree)
     for name in ("limit", "offset"):
         if tree.args.get(name) is not None:
             value = tree.args[name].expression
-            typed(reading, value, Place(scope, name.upper()))
-            settle(reading, value, "int8")
+            infer_type(reading, value, ExpressionContext(scope, name.upper()))
+            settle_literal(reading, value, "int8")
     return fields
 
 
-def _read_commons(reading: Reading, tree: exp.Expr, scope: Scope) -> None:
+def _read_commons(reading: StatementAnalysis, tree: exp.Expr, scope: Scope) -> None:
     clause = tree.args.get("with_")
     for common_table in clause.expressions if clause is not None else []:
         alias = common_table.args["alias"]
-        name = folded(alias.this)
+        name = fold_identifier(alias.this)
         if name in scope.commons:
             raise StatementFailed("42712", f'WITH query name "{name}" specified more than once')
         fields = read_finished(reading, common_table.this, Scope(parent=scope))
-        names = [folded(column) for column in alias.args.get("columns") or []]
+        names = [fold_identifier(column) for column in alias.args.get("columns") or []]
         if len(names) > len(fields):
             raise StatementFailed(
                 "42P10", f'WITH query "{name}" has {len(fields)} columns available'
@@ -87,18 +93,18 @@ def _read_commons(reading: Reading, tree: exp.Expr, scope: Scope) -> None:
         renamed = [replace(item, name=new) for new, item in zip(names, fields, strict=False)]
         handle = reading.handles.new(name)
         common_table.set("alias", exp.TableAlias(this=exp.to_identifier(handle, quoted=True)))
-        scope.commons[name] = Common(handle, renamed + fields[len(names) :])
+        scope.commons[name] = CommonTableExpression(handle, renamed + fields[len(names) :])
 
 
 def _read_set_operation(
-    reading: Reading, tree: exp.SetOperation, scope: Scope, *, is_top: bool
-) -> list[Field]:
+    reading: StatementAnalysis, tree: exp.SetOperation, scope: Scope, *, is_top: bool
+) -> list[ScopeField]:
     left = read_query(reading, tree.this, Scope(parent=scope), is_top=is_top)
     right = read_query(reading, tree.expression, Scope(parent=scope))
     word = type(tree).__name__.upper()
     if len(left) != len(right):
         raise StatementFailed("42601", f"each {word} query must have the same number of columns")
-    fields: list[Field] = []
+    fields: list[ScopeField] = []
     for mine, theirs in zip(left, right, strict=True):
         kind = common(mine.kind, theirs.kind)
         if kind is None and mine.kind is not None and theirs.kind is not None:
@@ -106,18 +112,18 @@ def _read_set_operation(
                 "42804",
                 f"{word} types {long_name(mine.kind)} and {long_name(theirs.kind)} cannot be matched",
             )
-        fields.append(Field(mine.name, mine.key, kind, max(mine.weight, theirs.weight)))
+        fields.append(ScopeField(mine.name, mine.key, kind, max(mine.weight, theirs.weight)))
     settle_columns(reading, tree, [item.kind for item in fields])
     _order_by_columns(tree, fields)
     return fields
 
 
-def _order_by_columns(tree: exp.SetOperation, fields: Sequence[Field]) -> None:
+def _order_by_columns(tree: exp.SetOperation, fields: Sequence[ScopeField]) -> None:
     order = tree.args.get("order")
     for term in order.expressions if order is not None else []:
         value = term.this
         if isinstance(value, exp.Column) and not value.args.get("table"):
-            term.set("this", build.number(position_named(fields, folded(value.this))))
+            term.set("this", build.number(position_named(fields, fold_identifier(value.this))))
         elif isinstance(value, exp.Literal) and value.name.isdecimal():
             check_position(value, len(fields), "ORDER BY")
         else:
@@ -126,7 +132,7 @@ def _order_by_columns(tree: exp.SetOperation, fields: Sequence[Field]) -> None:
             )
 
 
-def position_named(fields: Sequence[Field], name: str) -> int:
+def position_named(fields: Sequence[ScopeField], name: str) -> int:
     """Return the position of the one column of a result that has a name."""
     found = [number for number, item in enumerate(fields, start=1) if item.name == name]
     if not found:
@@ -144,27 +150,27 @@ def check_position(value: exp.Expr, count: int, clause: str) -> int:
 
 
 @dataclass
-class _Selecting:
+class _SelectReader:
     """One SELECT as it is read, clause by clause in the order that names come into sight."""
 
-    reading: Reading
+    reading: StatementAnalysis
     select: exp.Select
     scope: Scope
     is_top: bool
 
-    def read(self) -> list[Field]:
+    def read(self) -> list[ScopeField]:
         """Read all of it and return its columns."""
-        read_from(self.reading, self.select, self.scope)
-        level = Level()
-        place = Place(self.scope, "SELECT", level, aggregates=True, windows=True)
-        names = self._expand()
-        found = [typed(self.reading, column.this, place) for column in self.select.expressions]
+        read_from_clause(self.reading, self.select, self.scope)
+        level = SelectLevel()
+        place = ExpressionContext(self.scope, "SELECT", level, aggregates=True, windows=True)
+        names = self._expand_stars()
+        found = [infer_type(self.reading, column.this, place) for column in self.select.expressions]
         keys = key_names(names, is_top=self.is_top)
         for column, key in zip(self.select.expressions, keys, strict=True):
             column.set("alias", exp.to_identifier(key, quoted=True))
-        origins = [self._origin(column.this) for column in self.select.expressions]
+        origins = [self._column_origin(column.this) for column in self.select.expressions]
         fields = [
-            Field(name, key, one.kind, one.weight, origin=origin)
+            ScopeField(name, key, one.kind, one.weight, origin=origin)
             for name, key, one, origin in zip(names, keys, found, origins, strict=True)
         ]
         self._read_clauses(place, fields)
@@ -175,7 +181,7 @@ class _Selecting:
             )
         return fields
 
-    def _origin(self, node: exp.Expr) -> Origin | None:
+    def _column_origin(self, node: exp.Expr) -> Origin | None:
         """Return which column of which relation an expression is, None if it is something else."""
         if not isinstance(node, exp.Column):
             return None
@@ -188,83 +194,90 @@ class _Selecting:
         )
         return next((item.origin for item in items), None)
 
-    def _expand(self) -> list[str]:
+    def _expand_stars(self) -> list[str]:
         """Put every column of `*` in its place, give each an alias, and return their names."""
         columns: list[tuple[str, exp.Expr]] = []
         for node in self.select.expressions:
             if isinstance(node, exp.Star):
-                columns += self._star()
+                columns += self._star_columns()
             elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
                 columns += self._star_of(node)
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
-                columns.append((name_of(node), inner))
+                columns.append((result_column_name(node), inner))
             if len(columns) > COLUMNS:
                 raise StatementFailed("54011", f"target lists can have at most {COLUMNS} entries")
         if not columns and self.is_top:
-            raise refused("A SELECT without columns")
+            raise unsupported_feature("A SELECT without columns")
         aliased = [exp.Alias(this=node, alias=exp.to_identifier("x")) for _, node in columns]
         self.select.set("expressions", aliased)
         return [name for name, _ in columns]
 
-    def _star(self) -> list[tuple[str, exp.Expr]]:
+    def _star_columns(self) -> list[tuple[str, exp.Expr]]:
         if not self.scope.entries:
             raise StatementFailed("42601", "SELECT * with no tables specified is not valid")
         return [
-            (column.name, resolved(column.reference(), column.item))
+            (column.name, mark_resolved(column.reference(), column.item))
             for column in self.scope.columns
             if column.in_star
         ]
 
     def _star_of(self, node: exp.Column) -> list[tuple[str, exp.Expr]]:
-        table, schema = folded(node.args.get("table")), folded(node.args.get("db")) or None
+        table, schema = (
+            fold_identifier(node.args.get("table")),
+            fold_identifier(node.args.get("db")) or None,
+        )
         entry = self.scope.entry(table, schema)
         if entry is None:
             raise StatementFailed("42P01", f'missing FROM-clause entry for table "{table}"')
         return [
-            (item.name, resolved(entry.reference(item), item))
+            (item.name, mark_resolved(entry.reference(item), item))
             for item in entry.fields
             if item.in_star
         ]
 
-    def _read_clauses(self, place: Place, fields: Sequence[Field]) -> None:
+    def _read_clauses(self, place: ExpressionContext, fields: Sequence[ScopeField]) -> None:
         select, reading, scope = self.select, self.reading, self.scope
         if select.args.get("where") is not None:
-            condition(reading, select.args["where"].this, Place(scope, "WHERE"), "WHERE")
+            check_condition(
+                reading, select.args["where"].this, ExpressionContext(scope, "WHERE"), "WHERE"
+            )
         for window in select.args.get("windows") or []:
-            window.set("this", exp.to_identifier(folded(window.this), quoted=True))
-            window_parts(reading, window, Place(scope, "WINDOW", place.level, aggregates=True))
+            window.set("this", exp.to_identifier(fold_identifier(window.this), quoted=True))
+            window_parts(
+                reading, window, ExpressionContext(scope, "WINDOW", place.level, aggregates=True)
+            )
         groups = read_group(reading, select, scope, fields)
         if select.args.get("having") is not None:
-            having = Place(scope, "HAVING", place.level, aggregates=True)
-            condition(reading, select.args["having"].this, having, "HAVING")
+            having = ExpressionContext(scope, "HAVING", place.level, aggregates=True)
+            check_condition(reading, select.args["having"].this, having, "HAVING")
         self._read_distinct(place, fields)
         self._read_order(place, fields)
         is_grouped = groups is not None or select.args.get("having") is not None
         if is_grouped or "aggregate" in place.level.seen:
             check_grouped(select, scope, groups or [])
 
-    def _read_distinct(self, place: Place, fields: Sequence[Field]) -> None:
+    def _read_distinct(self, place: ExpressionContext, fields: Sequence[ScopeField]) -> None:
         distinct = self.select.args.get("distinct")
         on = distinct.args.get("on") if distinct is not None else None
         terms = on.expressions if isinstance(on, exp.Tuple) else [on] if on is not None else []
         for term in terms:
-            position = self._position(term, fields)
+            position = self._find_position(term, fields)
             if position is None:
-                typed(self.reading, term, place)
+                infer_type(self.reading, term, place)
             else:
                 term.replace(self.select.expressions[position - 1].this.copy())
 
-    def _read_order(self, place: Place, fields: Sequence[Field]) -> None:
+    def _read_order(self, place: ExpressionContext, fields: Sequence[ScopeField]) -> None:
         order = self.select.args.get("order")
         distinct = self.select.args.get("distinct")
         is_distinct = distinct is not None and not distinct.args.get("on")
         for term in order.expressions if order is not None else []:
-            position = self._position(term.this, fields)
+            position = self._find_position(term.this, fields)
             if position is None:
                 if isinstance(term.this, exp.Literal):
                     raise StatementFailed("42601", "non-integer constant in ORDER BY")
-                typed(self.reading, term.this, place)
+                infer_type(self.reading, term.this, place)
                 position = self._same_as(term.this)
                 if position is None and is_distinct:
                     raise StatementFailed(
@@ -274,13 +287,13 @@ class _Selecting:
             if position is not None:
                 term.set("this", build.number(position))
 
-    def _position(self, node: exp.Expr, fields: Sequence[Field]) -> int | None:
+    def _find_position(self, node: exp.Expr, fields: Sequence[ScopeField]) -> int | None:
         """Return the position of the column of the result that a number or a bare name means."""
         if isinstance(node, exp.Literal) and node.name.isdecimal() and not node.is_string:
             return check_position(node, len(fields), "ORDER BY")
         if not isinstance(node, exp.Column) or node.args.get("table"):
             return None
-        name = folded(node.this)
+        name = fold_identifier(node.this)
         found = [number for number, item in enumerate(fields, start=1) if item.name == name]
         columns = {self.select.expressions[number - 1].this for number in found}
         if len(columns) > 1:

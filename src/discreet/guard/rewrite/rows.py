@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Privilege
-from discreet.guard.rewrite.allowed import check, refused
+from discreet.guard.access.authority import Privilege, RelationColumn
+from discreet.guard.rewrite.allowed import check_allowed, unsupported_feature
+from discreet.guard.rewrite.analysis import ExpressionContext, infer_type, settle_literal
 from discreet.guard.rewrite.kinds import UNKNOWN, can_assign, data_type, kind_named, long_name
-from discreet.guard.rewrite.normal import normalized
+from discreet.guard.rewrite.normalize import normalize_tree
 from discreet.guard.rewrite.queries import read_query, settle_columns
-from discreet.guard.rewrite.reading import Place, settle, typed
-from discreet.guard.rewrite.scope import Scope, folded
-from discreet.guard.statements.dialect import Served
+from discreet.guard.rewrite.scope import Scope, fold_identifier
+from discreet.guard.statements.dialect import ClientPostgres
 from discreet.guard.statements.plain_rows import FEWEST
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.guard.access.authority import Column
-    from discreet.guard.rewrite.targets import Target
+    from discreet.guard.rewrite.targets import WriteTarget
 
 
 _LEAVES = (exp.Literal, exp.Null, exp.Boolean)
 
 
-def read_rows(
-    target: Target, tree: exp.Insert, listed: Sequence[str] | None
+def read_insert_rows(
+    target: WriteTarget, tree: exp.Insert, listed: Sequence[str] | None
 ) -> tuple[tuple[str, ...], exp.Query | None]:
     """Read what an INSERT inserts: return the columns and the query of rows, None for DEFAULT VALUES."""
     if tree.args.get("default"):
@@ -43,7 +41,9 @@ def read_rows(
     return _from_query(target, tree, source, listed)
 
 
-def _columns(target: Target, listed: Sequence[str] | None, count: int) -> list[Column]:
+def _target_columns(
+    target: WriteTarget, listed: Sequence[str] | None, count: int
+) -> list[RelationColumn]:
     """Return the columns that rows of `count` values are for."""
     if listed is None:
         columns = list(target.relation.columns)
@@ -60,15 +60,15 @@ def _columns(target: Target, listed: Sequence[str] | None, count: int) -> list[C
 
 
 def _from_values(
-    target: Target, source: exp.Values, listed: Sequence[str] | None
+    target: WriteTarget, source: exp.Values, listed: Sequence[str] | None
 ) -> tuple[tuple[str, ...], exp.Query]:
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in source.expressions]
     if len({len(row) for row in rows}) != 1:
         raise StatementFailed("42601", "VALUES lists must all be the same length")
-    columns = _columns(target, listed, len(rows[0]))
+    columns = _target_columns(target, listed, len(rows[0]))
     if len(rows) >= FEWEST:  # before much work
         target.check(Privilege.INSERT, (column.name for column in columns))
-    place = Place(Scope(), "VALUES")
+    place = ExpressionContext(Scope(), "VALUES")
     read = [
         exp.Tuple(
             expressions=[
@@ -85,7 +85,7 @@ def _from_values(
         columns=[exp.to_identifier(key, quoted=True) for key in keys],
     )
     shown = [
-        build.named(build.column(key, of=handle), column.name)
+        build.alias_as(build.column(key, of=handle), column.name)
         for key, column in zip(keys, columns, strict=True)
     ]
     query = exp.select(*shown).from_(exp.Values(expressions=read, alias=alias))
@@ -93,17 +93,17 @@ def _from_values(
 
 
 def _from_query(
-    target: Target, tree: exp.Insert, source: exp.Expr, listed: Sequence[str] | None
+    target: WriteTarget, tree: exp.Insert, source: exp.Expr, listed: Sequence[str] | None
 ) -> tuple[tuple[str, ...], exp.Query]:
     query = source.copy()
     if tree.args.get("with_") is not None:
         if query.args.get("with_") is not None:
-            raise refused("WITH twice")
+            raise unsupported_feature("WITH twice")
         query.set("with_", tree.args["with_"].copy())
-    check(query)
-    query = normalized(query)
+    check_allowed(query)
+    query = normalize_tree(query)
     fields = read_query(target.reading, query, Scope())
-    columns = _columns(target, listed, len(fields))
+    columns = _target_columns(target, listed, len(fields))
     kinds = [kind_named(column.type) for column in columns]
     settle_columns(target.reading, query, kinds)
     handle = target.reading.handles.new("rows")
@@ -112,37 +112,39 @@ def _from_query(
         _check_kind(column, item.kind)
         value: exp.Expr = build.column(item.key, of=handle)
         if item.kind not in (UNKNOWN, kind_named(column.type)):
-            value = exp.Cast(this=value, to=column_type(column))
-        shown.append(build.named(value, column.name))
+            value = exp.Cast(this=value, to=assignment_type(column))
+        shown.append(build.alias_as(value, column.name))
     if not isinstance(query, exp.Query):
-        raise refused("This source of rows")
+        raise unsupported_feature("This source of rows")
     rows = exp.select(*shown).from_(build.subquery(query, handle))
     return tuple(column.name for column in columns), rows
 
 
-def read_value(target: Target, column: Column, node: exp.Expr, place: Place) -> exp.Expr:
+def read_value(
+    target: WriteTarget, column: RelationColumn, node: exp.Expr, place: ExpressionContext
+) -> exp.Expr:
     """Read one value for a column and return it with the column's kind."""
     if is_default(node):
-        node = default_of(column)
+        node = assignment_default(column)
     if isinstance(node, _LEAVES):  # there is nothing in it, and there may be many
         holder = exp.Paren(this=type(node)(**node.args))
     else:
-        check(node)
-        holder = exp.Paren(this=normalized(node))
-    found = typed(target.reading, holder.this, place)
+        check_allowed(node)
+        holder = exp.Paren(this=normalize_tree(node))
+    found = infer_type(target.reading, holder.this, place)
     kind = kind_named(column.type)
     _check_kind(column, found.kind)
     if found.kind == UNKNOWN and kind is not None:
-        settle(target.reading, holder.this, kind)
+        settle_literal(target.reading, holder.this, kind)
         inner = holder.this.unnest()
         if isinstance(inner, exp.Cast):
-            inner.set("to", column_type(column))
+            inner.set("to", assignment_type(column))
     elif found.kind != kind and kind is not None and found.kind is not None:
-        return exp.Cast(this=holder, to=column_type(column))
+        return exp.Cast(this=holder, to=assignment_type(column))
     return holder.this.pop()
 
 
-def _check_kind(column: Column, kind: str | None) -> None:
+def _check_kind(column: RelationColumn, kind: str | None) -> None:
     wanted = kind_named(column.type)
     if wanted is not None and not can_assign(kind, wanted):
         raise StatementFailed(
@@ -153,7 +155,7 @@ def _check_kind(column: Column, kind: str | None) -> None:
         )
 
 
-def column_type(column: Column) -> exp.DataType:
+def assignment_type(column: RelationColumn) -> exp.DataType:
     """Return the type that values for a column are cast to: texts are not cut, numbers are rounded."""
     kind = kind_named(column.type) or "text"
     if kind != "numeric":
@@ -169,18 +171,18 @@ def is_default(node: exp.Expr) -> bool:
         isinstance(node, exp.Column)
         and not node.args.get("table")
         and not node.this.args.get("quoted")
-        and folded(node.this) == "default"
+        and fold_identifier(node.this) == "default"
     )
 
 
-def default_of(column: Column) -> exp.Expr:
+def assignment_default(column: RelationColumn) -> exp.Expr:
     """Return what a column gets when nothing is said."""
     if column.default is None:
         return exp.Null()
     try:
-        tree = parse_one(column.default, dialect=Served)
+        tree = parse_one(column.default, dialect=ClientPostgres)
     except (SqlglotError, RecursionError):
         tree = None
     if tree is None:
-        raise refused("This default")
+        raise unsupported_feature("This default")
     return tree

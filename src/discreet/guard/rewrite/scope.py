@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements.cursor import fold
+from discreet.guard.access.authority import Relation
+from discreet.guard.statements.cursor import fold_name
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from discreet.guard.access.authority import Relation
-
 
 Origin: TypeAlias = tuple[str, str, int]
 
 
-def folded(name: exp.Expr | None) -> str:
+def fold_identifier(name: exp.Expr | None) -> str:
     """Return a name as PostgreSQL folds it: lower case, unless it was quoted."""
     if not isinstance(name, exp.Identifier):
         return ""
-    return str(name.this) if name.args.get("quoted") else fold(str(name.this))
+    return str(name.this) if name.args.get("quoted") else fold_name(str(name.this))
 
 
 @dataclass(frozen=True)
-class Field:
+class ScopeField:
     """A column of something in FROM: `name` is the user's, `key` the one in the tree that runs.
 
     `origin` is the relation that it is a column of, by schema and name, and its place there from 1.
@@ -43,7 +39,7 @@ class Field:
 
 
 @dataclass(eq=False)
-class Entry:
+class RangeTableEntry:
     """Something in FROM: a relation, or a query in brackets, with what was used of it.
 
     `handle` is its alias in the tree that runs, which no other entry has. `schema` is there when the
@@ -52,32 +48,32 @@ class Entry:
 
     name: str
     handle: str
-    fields: Sequence[Field]
+    fields: Sequence[ScopeField]
     relation: Relation | None = None
     schema: str | None = None
     used: set[str] = field(default_factory=set[str])
     is_whole: bool = False  # the row itself was referred to
 
-    def reference(self, item: Field) -> exp.Column:
+    def reference(self, item: ScopeField) -> exp.Column:
         """Return a reference to one of its columns, and remember it."""
         self.used.add(item.key)
         return build.column(item.key, of=self.handle)
 
 
 @dataclass(frozen=True)
-class Visible:
+class VisibleColumn:
     """A column that can be named without its table: one, or several that a join merged.
 
     `shown` are those whose first value that is not missing is the column's; `parts` are all of them.
     """
 
     name: str
-    shown: tuple[tuple[Entry, Field], ...]
-    parts: tuple[tuple[Entry, Field], ...]
+    shown: tuple[tuple[RangeTableEntry, ScopeField], ...]
+    parts: tuple[tuple[RangeTableEntry, ScopeField], ...]
     in_star: bool = True
 
     @property
-    def item(self) -> Field:
+    def item(self) -> ScopeField:
         """The first of its parts, for kind and weight."""
         return self.shown[0][1]
 
@@ -91,20 +87,20 @@ class Visible:
         return exp.Coalesce(this=columns[0], expressions=columns[1:])
 
 
-def visible_fields(entry: Entry) -> list[Visible]:
+def visible_fields(entry: RangeTableEntry) -> list[VisibleColumn]:
     """Return the columns of an entry as they can be named without it."""
     return [
-        Visible(item.name, ((entry, item),), ((entry, item),), item.in_star)
+        VisibleColumn(item.name, ((entry, item),), ((entry, item),), item.in_star)
         for item in entry.fields
     ]
 
 
 @dataclass
-class Common:
+class CommonTableExpression:
     """A common table expression, or another query with a name, as later parts see it."""
 
     handle: str
-    fields: Sequence[Field]
+    fields: Sequence[ScopeField]
 
 
 @dataclass
@@ -112,9 +108,11 @@ class Scope:
     """What one level of a query sees: its entries, and the levels around it."""
 
     parent: Scope | None = None
-    commons: dict[str, Common] = field(default_factory=dict[str, Common])
-    entries: list[Entry] = field(default_factory=list[Entry])
-    columns: list[Visible] = field(default_factory=list[Visible])
+    commons: dict[str, CommonTableExpression] = field(
+        default_factory=dict[str, CommonTableExpression]
+    )
+    entries: list[RangeTableEntry] = field(default_factory=list[RangeTableEntry])
+    columns: list[VisibleColumn] = field(default_factory=list[VisibleColumn])
 
     def levels(self) -> Iterable[Scope]:
         """Return this level and those around it, innermost first."""
@@ -123,11 +121,11 @@ class Scope:
             yield level
             level = level.parent
 
-    def common(self, name: str) -> Common | None:
+    def common(self, name: str) -> CommonTableExpression | None:
         """Return the common table expression called `name`, or None."""
         return next((level.commons[name] for level in self.levels() if name in level.commons), None)
 
-    def column(self, name: str) -> Visible | None:
+    def column(self, name: str) -> VisibleColumn | None:
         """Return the column called `name` of the nearest level that has one, or None."""
         for level in self.levels():
             found = [column for column in level.columns if column.name == name]
@@ -137,7 +135,7 @@ class Scope:
                 return found[0]
         return None
 
-    def entry(self, name: str, schema: str | None = None) -> Entry | None:
+    def entry(self, name: str, schema: str | None = None) -> RangeTableEntry | None:
         """Return the entry called `name` of the nearest level that has one, or None."""
         for level in self.levels():
             found = [
@@ -152,7 +150,7 @@ class Scope:
         return None
 
 
-def column_of(entry: Entry, name: str) -> Field:
+def entry_column(entry: RangeTableEntry, name: str) -> ScopeField:
     """Return a column of an entry, or fail as PostgreSQL does."""
     found = [item for item in entry.fields if item.name == name]
     if len(found) > 1:

@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import DEFAULT_SCHEMA
 from discreet.guard.access.decide import has_privs_of
+from discreet.guard.rewrite.analysis import ExpressionContext, StatementAnalysis, rule
 from discreet.guard.rewrite.expressions import session_text
-from discreet.guard.rewrite.kinds import Typed, data_type
-from discreet.guard.rewrite.reading import Place, Reading, rule
+from discreet.guard.rewrite.kinds import InferredType, data_type
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 DATABASE = "discreet"  # what current_database() tells unless the session has another name
 
 
 @rule(exp.CurrentUser)
-def _current_user(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+def _current_user(
+    reading: StatementAnalysis, node: exp.Expr, _place: ExpressionContext
+) -> InferredType:
     node.replace(session_text(reading.subject.role))
-    return Typed("text")
+    return InferredType("text")
 
 
 @rule(exp.SessionUser)
-def _session_user(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+def _session_user(
+    reading: StatementAnalysis, node: exp.Expr, _place: ExpressionContext
+) -> InferredType:
     node.replace(session_text(reading.subject.user))
-    return Typed("text")
+    return InferredType("text")
 
 
 @rule(exp.CurrentSchema)
-def _current_schema(_reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+def _current_schema(
+    _reading: StatementAnalysis, node: exp.Expr, _place: ExpressionContext
+) -> InferredType:
     node.replace(session_text(DEFAULT_SCHEMA))
-    return Typed("text")
+    return InferredType("text")
 
 
 @rule(exp.CurrentCatalog)
-def _current_catalog(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+def _current_catalog(
+    reading: StatementAnalysis, node: exp.Expr, _place: ExpressionContext
+) -> InferredType:
     return _current_database(reading, node)
 
 
@@ -52,7 +57,9 @@ _MOMENTS: Mapping[type[exp.Expr], tuple[str, int]] = {
 
 
 @rule(*_MOMENTS)
-def _moment(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
+def _read_moment(
+    reading: StatementAnalysis, node: exp.Expr, _place: ExpressionContext
+) -> InferredType:
     kind, length = _MOMENTS[type(node)]
     now = reading.subject.settings.get("discreet.now")
     reading.passing.add("time")
@@ -61,10 +68,10 @@ def _moment(reading: Reading, node: exp.Expr, _place: Place) -> Typed:
         if kind == "timestamptz":
             now += "+00"
         node.replace(exp.Cast(this=build.text(now), to=data_type(kind)))
-    return Typed(kind)
+    return InferredType(kind)
 
 
-def _literals(node: exp.Expr) -> list[str | None]:
+def _literal_arguments(node: exp.Expr) -> list[str | None]:
     """Return the arguments of a call as texts; None for one that is no literal."""
     return [
         argument.name
@@ -76,8 +83,8 @@ def _literals(node: exp.Expr) -> list[str | None]:
     ]
 
 
-def _current_setting(reading: Reading, node: exp.Expr) -> Typed:
-    arguments = _literals(node)
+def _current_setting(reading: StatementAnalysis, node: exp.Expr) -> InferredType:
+    arguments = _literal_arguments(node)
     if None in arguments or len(arguments) not in (1, 2):
         raise StatementFailed("0A000", "current_setting takes literals only")
     name = str(arguments[0]).lower()
@@ -87,10 +94,10 @@ def _current_setting(reading: Reading, node: exp.Expr) -> Typed:
         raise StatementFailed("42704", f'unrecognized configuration parameter "{name}"')
     literal = exp.Null() if value is None else build.text(value)
     node.replace(exp.cast(literal, exp.DataType.Type.TEXT))
-    return Typed("text")
+    return InferredType("text")
 
 
-def _pg_has_role(reading: Reading, node: exp.Expr) -> Typed:
+def _pg_has_role(reading: StatementAnalysis, node: exp.Expr) -> InferredType:
     arguments = list(node.expressions)
     who = reading.subject.role
     if len(arguments) == 3:
@@ -99,7 +106,7 @@ def _pg_has_role(reading: Reading, node: exp.Expr) -> Typed:
                 "0A000", "pg_has_role tells of current_user and session_user only"
             )
         who = reading.subject.user if isinstance(arguments[0], exp.SessionUser) else who
-    words = _literals(node)[-2:]
+    words = _literal_arguments(node)[-2:]
     if None in words or len(arguments) not in (2, 3) or len(words) != 2:
         raise StatementFailed("0A000", "pg_has_role takes literals only")
     role, right = str(words[0]), str(words[1]).lower()
@@ -109,15 +116,15 @@ def _pg_has_role(reading: Reading, node: exp.Expr) -> Typed:
         raise StatementFailed("22023", "unrecognized privilege type")
     found = has_privs_of(reading.authority, who, role)
     node.replace(exp.true() if found else exp.false())
-    return Typed("bool")
+    return InferredType("bool")
 
 
-def _current_database(reading: Reading, node: exp.Expr) -> Typed:
+def _current_database(reading: StatementAnalysis, node: exp.Expr) -> InferredType:
     node.replace(session_text(reading.subject.settings.get("discreet.database", DATABASE)))
-    return Typed("text")
+    return InferredType("text")
 
 
-SESSION_CALLS: Mapping[str, Callable[[Reading, exp.Expr], Typed]] = {
+SESSION_CALLS: Mapping[str, Callable[[StatementAnalysis, exp.Expr], InferredType]] = {
     "current_setting": _current_setting,
     "pg_has_role": _pg_has_role,
     "current_database": _current_database,

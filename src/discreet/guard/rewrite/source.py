@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sqlglot import exp
 
+from discreet.guard.access.authority import Relation, Subject
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-    from discreet.guard.access.authority import Relation, Subject
 
 
 def plain_source(relation: Relation, _subject: Subject) -> exp.Query:

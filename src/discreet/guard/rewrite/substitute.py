@@ -9,14 +9,14 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import Privilege
+from discreet.guard.access.authority import Name, Privilege, Relation
 from discreet.guard.access.decide import any_column_privilege, privilege_on
-from discreet.guard.access.names import WORDS
+from discreet.guard.access.names import KIND_NAMES
 from discreet.guard.rewrite.adapt import adapt
-from discreet.guard.rewrite.allowed import check, refused
+from discreet.guard.rewrite.allowed import check_allowed, unsupported_feature
 from discreet.guard.rewrite.joins import COMMON, ENTRY, LABEL, TUPLE_CLASS, relation_fields
-from discreet.guard.rewrite.normal import normalized
-from discreet.guard.rewrite.permitted import Source, Touched
+from discreet.guard.rewrite.normalize import normalize_tree
+from discreet.guard.rewrite.permitted import Source, TouchedRelation
 from discreet.guard.rewrite.policies import (
     mask_of,
     require_filtering,
@@ -24,13 +24,12 @@ from discreet.guard.rewrite.policies import (
     row_expression,
 )
 from discreet.guard.rewrite.queries import read_finished
-from discreet.guard.rewrite.scope import Entry, Scope, distinct_keys
-from discreet.guard.statements.dialect import Served
+from discreet.guard.rewrite.scope import RangeTableEntry, Scope, distinct_keys
+from discreet.guard.statements.dialect import ClientPostgres
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.guard.access.authority import Name, Relation
-    from discreet.guard.rewrite.reading import Reading
+    from discreet.guard.rewrite.analysis import StatementAnalysis
 
 DEEPEST = 32  # views of views
 
@@ -40,12 +39,12 @@ class Substitution:
     """Puts what may be read in the place of relations, and remembers what that touches."""
 
     source: Source
-    reads: list[Touched] = field(default_factory=list[Touched])
+    reads: list[TouchedRelation] = field(default_factory=list[TouchedRelation])
     physical: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     is_filtered: bool = False
     masked: set[Name] = field(default_factory=set["Name"])  # relations of which masks were read
 
-    def finish(self, reading: Reading, tree: exp.Expr) -> exp.Expr:
+    def finish(self, reading: StatementAnalysis, tree: exp.Expr) -> exp.Expr:
         """Check the rights to everything that was referred to, then replace every relation.
 
         Raises:
@@ -54,14 +53,14 @@ class Substitution:
         self.check_all(reading)
         return self.replace_all(reading, tree)
 
-    def check_all(self, reading: Reading) -> None:
+    def check_all(self, reading: StatementAnalysis) -> None:
         """Refuse what the role may not read; rows as values are refused after that."""
         for entry in reading.entries:
             self.check(reading, entry)
         if any(entry.is_whole for entry in reading.entries):
-            raise refused("A row as a value", "Name its columns.")
+            raise unsupported_feature("A row as a value", "Name its columns.")
 
-    def replace_all(self, reading: Reading, tree: exp.Expr) -> exp.Expr:
+    def replace_all(self, reading: StatementAnalysis, tree: exp.Expr) -> exp.Expr:
         """Return the tree with every relation replaced by what may be read of it."""
         holder = exp.Paren(this=tree)
         adapt(holder, reading.dialect)
@@ -82,64 +81,72 @@ class Substitution:
             table.replace(permitted)
         return holder.this.pop()
 
-    def check(self, reading: Reading, entry: Entry) -> None:
+    def check(self, reading: StatementAnalysis, entry: RangeTableEntry) -> None:
         """Refuse columns that the role has no SELECT on; a relation without any that it has one on."""
-        relation = _of(entry)
-        columns = frozenset(column_of(relation, name) for name in entry.used) - {None}
+        relation = _entry_relation(entry)
+        columns = frozenset(deciding_column(relation, name) for name in entry.used) - {None}
         decision = any_column_privilege(reading.authority, reading.role, relation, Privilege.SELECT)
         for column in sorted(filter(None, columns)):
             if decision:
                 decision = privilege_on(
                     reading.authority, reading.role, relation, Privilege.SELECT, column
                 )
-        self.reads.append(Touched(relation.key, frozenset(filter(None, columns)), reading.role))
+        self.reads.append(
+            TouchedRelation(relation.key, frozenset(filter(None, columns)), reading.role)
+        )
         if not decision:
             raise AccessDenied(
-                f"permission denied for {WORDS[relation.kind]} {relation.name}",
+                f"permission denied for {KIND_NAMES[relation.kind]} {relation.name}",
                 reason=decision.reason,
             )
 
-    def permitted(self, reading: Reading, entry: Entry) -> exp.Query:
+    def permitted(self, reading: StatementAnalysis, entry: RangeTableEntry) -> exp.Query:
         """Return the query that reads exactly the columns that were used, and permitted rows."""
-        relation = _of(entry)
+        relation = _entry_relation(entry)
         if relation.kind == "view":
-            return self._view(reading, relation, entry)
+            return self._expand_view(reading, relation, entry)
         columns = sorted(entry.used)
         if relation.kind == "anonymized":
-            return self._plain(reading, relation, columns, self._all(reading, relation))
+            return self._select_columns(
+                reading, relation, columns, self._read_source(reading, relation)
+            )
         return self.rows(reading, relation, columns)
 
-    def _all(self, reading: Reading, relation: Relation) -> exp.Query:
+    def _read_source(self, reading: StatementAnalysis, relation: Relation) -> exp.Query:
         query = self.source(relation, reading.subject)
         self.physical |= tables_of(query)
         return query
 
-    def _plain(
-        self, reading: Reading, relation: Relation, columns: list[str], source: exp.Query
+    def _select_columns(
+        self, reading: StatementAnalysis, relation: Relation, columns: list[str], source: exp.Query
     ) -> exp.Select:
         handle = reading.handles.new(relation.name)
         shown = [build.column(name, of=handle) for name in columns]
-        return build.select(*(shown or [_nothing()]), source=build.subquery(source, handle))
+        return build.select(
+            *(shown or [_placeholder_column()]), source=build.subquery(source, handle)
+        )
 
-    def rows(self, reading: Reading, relation: Relation, columns: list[str]) -> exp.Query:
+    def rows(self, reading: StatementAnalysis, relation: Relation, columns: list[str]) -> exp.Query:
         """Return the permitted rows of a table, with masks in the place of masked columns."""
         below, above = reading.handles.new(relation.name), reading.handles.new(relation.name)
         kept = row_condition(reading, relation, "SELECT", handle=below, finish=self.finish)
         if relation.multilevel:
             require_filtering(reading, relation, "security labels")
-        source = self._all(reading, relation)
+        source = self._read_source(reading, relation)
         handle = below if kept is None else above
         shown = {name: self.seen(reading, relation, name, handle) for name in columns}
         self.is_filtered |= kept is not None or relation.multilevel
         if kept is None:
-            out = [build.named(value, name) for name, value in shown.items()]
-            query = build.select(*(out or [_nothing()]), source=build.subquery(source, below))
-            return _fenced(query, reading.dialect) if relation.multilevel else query
-        return self._filtered(reading, relation, shown, (source, below, kept, above))
+            out = [build.alias_as(value, name) for name, value in shown.items()]
+            query = build.select(
+                *(out or [_placeholder_column()]), source=build.subquery(source, below)
+            )
+            return _add_fence(query, reading.dialect) if relation.multilevel else query
+        return self._select_permitted(reading, relation, shown, (source, below, kept, above))
 
-    def _filtered(
+    def _select_permitted(
         self,
-        reading: Reading,
+        reading: StatementAnalysis,
         relation: Relation,
         shown: dict[str, exp.Expr],
         parts: tuple[exp.Query, str, exp.Expr, str],
@@ -157,20 +164,24 @@ class Substitution:
         *_, mark = distinct_keys([*needed, "kept"])
         inner = build.select(
             *(build.column(name, of=below) for name in needed),
-            build.named(exp.Paren(this=condition), mark),
+            build.alias_as(exp.Paren(this=condition), mark),
             source=build.subquery(source, below),
         )
         kept = build.column(mark, of=above)
         cells = [
-            build.named(exp.Case(ifs=[exp.If(this=kept.copy(), true=value)]), name)
+            build.alias_as(exp.Case(ifs=[exp.If(this=kept.copy(), true=value)]), name)
             for name, value in shown.items()
         ]
-        outer = build.select(*(cells or [_nothing()]), source=build.subquery(inner, above))
-        return _fenced(outer.where(kept, copy=False), reading.dialect)
+        outer = build.select(
+            *(cells or [_placeholder_column()]), source=build.subquery(inner, above)
+        )
+        return _add_fence(outer.where(kept, copy=False), reading.dialect)
 
-    def seen(self, reading: Reading, relation: Relation, column: str, handle: str) -> exp.Expr:
+    def seen(
+        self, reading: StatementAnalysis, relation: Relation, column: str, handle: str
+    ) -> exp.Expr:
         """Return a column of the row called `handle`, or its mask."""
-        name = column_of(relation, column)
+        name = deciding_column(relation, column)
         mask = mask_of(reading.authority, reading.role, relation, name) if name else None
         if mask is None or name != column:
             return build.column(column, of=handle)
@@ -187,7 +198,9 @@ class Substitution:
         )
         return exp.Paren(this=masked)
 
-    def _view(self, reading: Reading, relation: Relation, entry: Entry) -> exp.Query:
+    def _expand_view(
+        self, reading: StatementAnalysis, relation: Relation, entry: RangeTableEntry
+    ) -> exp.Query:
         # As PostgreSQL does: whoever asks, not the owner of the view around it.
         role = reading.invoker if relation.security_invoker else relation.owner
         step = ("view", relation.key)
@@ -208,34 +221,34 @@ class Substitution:
             column.name: item.key for column, item in zip(relation.columns, fields, strict=True)
         }
         shown = [
-            build.named(build.column(keys[name], of=handle), name) for name in sorted(entry.used)
+            build.alias_as(build.column(keys[name], of=handle), name) for name in sorted(entry.used)
         ]
         query = build.select(
-            *(shown or [_nothing()]), source=build.subquery(_as_query(permitted), handle)
+            *(shown or [_placeholder_column()]), source=build.subquery(_as_query(permitted), handle)
         )
         if role == reading.role:
             return query
         self.is_filtered = True
-        return _fenced(query, reading.dialect)
+        return _add_fence(query, reading.dialect)
 
 
-def _fenced(query: exp.Select, dialect: str) -> exp.Select:
+def _add_fence(query: exp.Select, dialect: str) -> exp.Select:
     """Return a query that PostgreSQL does not push conditions into."""
     return query.offset(0, copy=False) if dialect == "postgres" else query
 
 
-def _nothing() -> exp.Expr:
+def _placeholder_column() -> exp.Expr:
     """Return a column for a query of which only the number of rows matters."""
-    return build.named(build.number(1), "one")
+    return build.alias_as(build.number(1), "one")
 
 
-def _of(entry: Entry) -> Relation:
+def _entry_relation(entry: RangeTableEntry) -> Relation:
     if entry.relation is None:
         raise StatementFailed("XX000", "internal error: a relation was not resolved")
     return entry.relation
 
 
-def column_of(relation: Relation, name: str) -> str | None:
+def deciding_column(relation: Relation, name: str) -> str | None:
     """Return the column whose right decides about a name: its own, or the one that a label is of."""
     if relation.column(name) is not None:
         return name
@@ -255,13 +268,13 @@ def _as_query(tree: exp.Expr) -> exp.Query:
 def view_query(relation: Relation) -> exp.Expr:
     """Return the query of a view as a tree that was checked again."""
     try:
-        tree = parse_one(relation.query or "", dialect=Served)
+        tree = parse_one(relation.query or "", dialect=ClientPostgres)
     except (SqlglotError, RecursionError):
         tree = None
     if tree is None:
         raise StatementFailed("XX000", "internal error: the query of a view cannot be read")
-    check(tree)
-    return normalized(tree)
+    check_allowed(tree)
+    return normalize_tree(tree)
 
 
 def tables_of(query: exp.Expr) -> set[tuple[str, ...]]:

@@ -2,57 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import Privilege
+from discreet.guard.access.authority import Privilege, Relation, RelationColumn
 from discreet.guard.access.decide import any_column_privilege, privilege_on
-from discreet.guard.rewrite.allowed import refused
-from discreet.guard.rewrite.joins import find, relation_fields
-from discreet.guard.rewrite.permitted import Touched
+from discreet.guard.rewrite.allowed import unsupported_feature
+from discreet.guard.rewrite.analysis import ExpressionContext
+from discreet.guard.rewrite.joins import relation_fields, resolve_relation
+from discreet.guard.rewrite.permitted import TouchedRelation
 from discreet.guard.rewrite.policies import is_exempt, masked_columns, row_condition
-from discreet.guard.rewrite.reading import Place
-from discreet.guard.rewrite.scope import Entry, Scope, folded, visible_fields
-from discreet.guard.rewrite.substitute import column_of
+from discreet.guard.rewrite.scope import RangeTableEntry, Scope, fold_identifier, visible_fields
+from discreet.guard.rewrite.substitute import deciding_column
 from discreet.guard.statements.limits import LARGEST
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.guard.access.authority import Column, Relation
+    from discreet.guard.rewrite.analysis import StatementAnalysis
     from discreet.guard.rewrite.policies import Right
-    from discreet.guard.rewrite.reading import Reading
     from discreet.guard.rewrite.substitute import Substitution
 
 NEW = "new"  # what conditions on a row after a write call it
 
 
 @dataclass
-class Target:
+class WriteTarget:
     """A table that is written, in one statement."""
 
-    reading: Reading
+    reading: StatementAnalysis
     relation: Relation
-    entry: Entry
+    entry: RangeTableEntry
 
     @property
     def table(self) -> exp.Table:
         """The physical table, with the alias that expressions call it by."""
         return build.table(*self.relation.physical, alias=self.entry.handle)
 
-    def place(self, clause: str, *others: Entry) -> Place:
+    def place(self, clause: str, *others: RangeTableEntry) -> ExpressionContext:
         """Return a place where the row can be named."""
         columns = [column for entry in (self.entry, *others) for column in visible_fields(entry)]
         # A bare name is the row's: the new one must be called `excluded`.
-        return Place(
+        return ExpressionContext(
             Scope(entries=[self.entry, *others], columns=columns[: len(self.entry.fields)]), clause
         )
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> RelationColumn:
         """Return a column that is to be written, or fail as PostgreSQL does."""
         found = self.relation.column(name)
         if found is None:
@@ -84,13 +82,13 @@ class Target:
 
     def check_reads(self, substitution: Substitution, more: Iterable[str] = ()) -> None:
         """Refuse who may not read what conditions, values and RETURNING name of the row."""
-        used = {column_of(self.relation, name) for name in (*self.entry.used, *more)}
+        used = {deciding_column(self.relation, name) for name in (*self.entry.used, *more)}
         names = frozenset(name for name in used if name is not None)
         if self.entry.used or names:
-            substitution.reads.append(Touched(self.relation.key, names, self.reading.role))
+            substitution.reads.append(TouchedRelation(self.relation.key, names, self.reading.role))
             self.check(Privilege.SELECT, names)
         if self.entry.is_whole:
-            raise refused("A row as a value", "Name its columns.")
+            raise unsupported_feature("A row as a value", "Name its columns.")
 
     def check_kept(self, values: Iterable[exp.Expr]) -> None:
         """Refuse new values that are made of masked cells: the mask would be stored for good."""
@@ -164,18 +162,20 @@ class Target:
                 column.replace(seen)
 
 
-def read_target(reading: Reading, table: exp.Expr) -> Target:
+def read_target(reading: StatementAnalysis, table: exp.Expr) -> WriteTarget:
     """Find the table that a statement writes.
 
     Raises:
         StatementFailed: 42P01, 0A000 for a view, 42809 or 55000 for what cannot be written.
     """
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        raise refused("This target")
+        raise unsupported_feature("This target")
     for extra in ("catalog", "joins", "sample", "pivots", "when", "ordinality", "rows_from"):
         if table.args.get(extra):
-            raise refused("This target")
-    relation = find(reading, folded(table.args.get("db")) or None, folded(table.this))
+            raise unsupported_feature("This target")
+    relation = resolve_relation(
+        reading, fold_identifier(table.args.get("db")) or None, fold_identifier(table.this)
+    )
     if relation.kind == "view":
         raise StatementFailed(
             "55000",
@@ -186,9 +186,9 @@ def read_target(reading: Reading, table: exp.Expr) -> Target:
         raise StatementFailed("42809", f'cannot change relation "{relation.name}"')
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):
-        raise refused("A list of columns behind an alias")
-    name = folded(alias.this) if alias is not None else relation.name
+        raise unsupported_feature("A list of columns behind an alias")
+    name = fold_identifier(alias.this) if alias is not None else relation.name
     handle = reading.handles.new(relation.name)
     schema = None if alias is not None else relation.schema
-    entry = Entry(name, handle, relation_fields(relation), relation, schema)
-    return Target(reading, relation, entry)
+    entry = RangeTableEntry(name, handle, relation_fields(relation), relation, schema)
+    return WriteTarget(reading, relation, entry)

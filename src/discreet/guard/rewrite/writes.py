@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Privilege
+from discreet.guard.access.authority import Authority, Privilege, Relation, Subject
 from discreet.guard.rewrite.adapt import make_total
-from discreet.guard.rewrite.allowed import check, refused
+from discreet.guard.rewrite.allowed import check_allowed, unsupported_feature
+from discreet.guard.rewrite.analysis import StatementAnalysis
 from discreet.guard.rewrite.confirm import confirm_write
-from discreet.guard.rewrite.expressions import condition
-from discreet.guard.rewrite.normal import normalized
+from discreet.guard.rewrite.expressions import check_condition
+from discreet.guard.rewrite.normalize import normalize_tree
 from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source
-from discreet.guard.rewrite.reading import Reading
-from discreet.guard.rewrite.returning import Returned, read_returning
-from discreet.guard.rewrite.rows import read_rows, read_value
-from discreet.guard.rewrite.scope import Entry, folded
+from discreet.guard.rewrite.returning import ReturningColumns, read_returning
+from discreet.guard.rewrite.rows import read_insert_rows, read_value
+from discreet.guard.rewrite.scope import RangeTableEntry, fold_identifier
 from discreet.guard.rewrite.source import plain_source
 from discreet.guard.rewrite.substitute import Substitution
-from discreet.guard.rewrite.targets import NEW, Target, read_target
+from discreet.guard.rewrite.targets import NEW, WriteTarget, read_target
 from discreet.guard.statements.limits import too_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.guard.access.authority import Authority, Relation, Subject
     from discreet.guard.rewrite.permitted import WriteKind
     from discreet.guard.rewrite.policies import Right
 
@@ -63,18 +61,18 @@ def authorize_write(
         StatementFailed: As PostgreSQL fails; 0A000 for what is not on the list.
     """
     try:
-        reading = Reading(authority, subject, subject.role, dialect, declared)
-        return _permitted(reading, tree, source)
+        reading = StatementAnalysis(authority, subject, subject.role, dialect, declared)
+        return _permit_write(reading, tree, source)
     except RecursionError:
         raise too_deep() from None
 
 
-def _permitted(
-    reading: Reading, tree: exp.Insert | exp.Update | exp.Delete, source: Source
+def _permit_write(
+    reading: StatementAnalysis, tree: exp.Insert | exp.Update | exp.Delete, source: Source
 ) -> PermittedWrite:
     _check_clauses(tree)
     named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    writing = _Writing(read_target(reading, named), Substitution(source))
+    writing = _WriteReader(read_target(reading, named), Substitution(source))
     match tree:
         case exp.Insert():
             permitted = writing.insert(tree)
@@ -102,12 +100,12 @@ def authorize_condition(
     """
     if tree is None:
         return None
-    reading = Reading(authority, subject, subject.role, dialect, has_parameters=False)
+    reading = StatementAnalysis(authority, subject, subject.role, dialect, has_parameters=False)
     written = exp.Table(
         this=exp.to_identifier(relation.name, quoted=True),
         db=exp.to_identifier(relation.schema, quoted=True),
     )
-    writing = _Writing(read_target(reading, written), Substitution(source))
+    writing = _WriteReader(read_target(reading, written), Substitution(source))
     where = writing.condition(exp.Where(this=tree))
     writing.target.check_reads(writing.substitution)
     writing.substitution.check_all(reading)
@@ -117,22 +115,22 @@ def authorize_condition(
 def _check_clauses(tree: exp.Expr) -> None:
     allowed = _ALLOWED.get(type(tree))
     if allowed is None:
-        raise refused("This statement")
+        raise unsupported_feature("This statement")
     for name, value in tree.args.items():
         if value not in (None, False, []) and name not in allowed:
-            raise refused(*_ELSEWHERE.get(name, (name.strip("_").upper(), None)))
+            raise unsupported_feature(*_ELSEWHERE.get(name, (name.strip("_").upper(), None)))
 
 
 @dataclass
-class _Writing:
+class _WriteReader:
     """One write as it is read: first all of its parts, then the rights to them, then what they become."""
 
-    target: Target
+    target: WriteTarget
     substitution: Substitution
     written: set[str] = field(default_factory=set[str])
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> StatementAnalysis:
         return self.target.reading
 
     def insert(self, tree: exp.Insert) -> PermittedWrite:
@@ -141,10 +139,10 @@ class _Writing:
         listed = None
         if isinstance(tree.this, exp.Schema):
             listed = [
-                folded(item.this if isinstance(item, exp.Column) else item)
+                fold_identifier(item.this if isinstance(item, exp.Column) else item)
                 for item in tree.this.expressions
             ]
-        columns, rows = read_rows(target, tree, listed)
+        columns, rows = read_insert_rows(target, tree, listed)
         conflict = self.conflict(tree.args.get("conflict"))
         returning = read_returning(target, tree.args.get("returning"))
         self.written |= set(columns)
@@ -154,7 +152,7 @@ class _Writing:
         self.substitution.check_all(self.reading)
         rights: list[Right] = ["INSERT", "SELECT"] if target.entry.used else ["INSERT"]
         rule = target.row_rule(self.substitution, rights, handle=NEW, is_new=True)
-        return self._permitted(
+        return self._build_permitted(
             "INSERT",
             columns=columns,
             rows=None if rows is None else self.finished_query(rows),
@@ -175,7 +173,7 @@ class _Writing:
         self.substitution.check_all(self.reading)
         rights: list[Right] = ["UPDATE", "SELECT"] if target.entry.used else ["UPDATE"]
         rule = target.row_rule(self.substitution, rights)
-        return self._permitted(
+        return self._build_permitted(
             "UPDATE",
             columns=tuple(assignments),
             assignments=self._finished_values(assignments, rule),
@@ -194,13 +192,13 @@ class _Writing:
         self.substitution.check_all(self.reading)
         rights: list[Right] = ["DELETE", "SELECT"] if target.entry.used else ["DELETE"]
         rule = target.row_rule(self.substitution, rights)
-        return self._permitted(
+        return self._build_permitted(
             "DELETE",
             condition=self.finished(where, rule),
             returning=returning,
         )
 
-    def _permitted(
+    def _build_permitted(
         self,
         kind: WriteKind,
         *,
@@ -210,7 +208,7 @@ class _Writing:
         assignments: dict[str, exp.Expr] | None = None,
         condition: exp.Expr | None = None,
         with_check: exp.Expr | None = None,
-        returning: Returned | None,
+        returning: ReturningColumns | None,
     ) -> PermittedWrite:
         shown = None
         if returning is not None:
@@ -238,11 +236,13 @@ class _Writing:
             is_passing=bool(self.reading.passing),
         )
 
-    def assignments(self, items: Sequence[exp.Expr], *others: Entry) -> dict[str, exp.Expr]:
+    def assignments(
+        self, items: Sequence[exp.Expr], *others: RangeTableEntry
+    ) -> dict[str, exp.Expr]:
         """Read SET and return the new values by column."""
         found: dict[str, exp.Expr] = {}
         for item in items:
-            for name, value in _pairs(item):
+            for name, value in _assignment_pairs(item):
                 column = self.target.column(name)
                 if name in found:
                     raise StatementFailed("42601", f'multiple assignments to same column "{name}"')
@@ -252,13 +252,13 @@ class _Writing:
         self.written |= set(found)
         return found
 
-    def condition(self, where: exp.Expr | None, *others: Entry) -> exp.Expr | None:
+    def condition(self, where: exp.Expr | None, *others: RangeTableEntry) -> exp.Expr | None:
         """Read WHERE."""
         if where is None:
             return None
-        check(where.this)
-        holder = exp.Where(this=normalized(where.this))
-        condition(self.reading, holder.this, self.target.place("WHERE", *others), "WHERE")
+        check_allowed(where.this)
+        holder = exp.Where(this=normalize_tree(where.this))
+        check_condition(self.reading, holder.this, self.target.place("WHERE", *others), "WHERE")
         return holder.this.pop()
 
     def conflict(self, clause: exp.Expr | None) -> OnConflict | None:
@@ -266,7 +266,7 @@ class _Writing:
         if clause is None:
             return None
         if clause.args.get("constraint") or clause.args.get("duplicate"):
-            raise refused("ON CONFLICT ON CONSTRAINT", "Name the columns of the key.")
+            raise unsupported_feature("ON CONFLICT ON CONSTRAINT", "Name the columns of the key.")
         columns = tuple(_key_name(key) for key in clause.args.get("conflict_keys") or [])
         self._check_key(columns)
         if clause.args["action"].name.upper() == "DO NOTHING":
@@ -274,7 +274,7 @@ class _Writing:
         if not columns:
             raise StatementFailed("42601", "ON CONFLICT DO UPDATE needs the columns of a key")
         target = self.target
-        excluded = Entry("excluded", "excluded", target.entry.fields, target.relation)
+        excluded = RangeTableEntry("excluded", "excluded", target.entry.fields, target.relation)
         assignments = self.assignments(clause.expressions, excluded)
         where = self.condition(clause.args.get("where"), excluded)
         target.entry.used |= excluded.used
@@ -306,7 +306,7 @@ class _Writing:
         self.target.check(Privilege.UPDATE, conflict.assignments)
         self.target.check_kept(conflict.assignments.values())
         if self.target.row_rule(self.substitution, ["UPDATE"]) is not None:
-            raise refused(
+            raise unsupported_feature(
                 "ON CONFLICT DO UPDATE of a table with row policies", "Use INSERT and UPDATE."
             )
 
@@ -371,14 +371,14 @@ class _Writing:
         return query
 
 
-def _pairs(item: exp.Expr) -> list[tuple[str, exp.Expr]]:
+def _assignment_pairs(item: exp.Expr) -> list[tuple[str, exp.Expr]]:
     """Return the columns and values of one assignment; `(a, b) = (1, 2)` has several."""
     if not isinstance(item, exp.EQ):
-        raise refused("This assignment")
+        raise unsupported_feature("This assignment")
     if not isinstance(item.this, exp.Tuple):
         return [(_key_name(item.this), item.expression)]
     if not isinstance(item.expression, exp.Tuple):
-        raise refused("An assignment of a row", "Assign each column.")
+        raise unsupported_feature("An assignment of a row", "Assign each column.")
     names = [_key_name(column) for column in item.this.expressions]
     if len(names) != len(item.expression.expressions):
         raise StatementFailed("42601", "number of columns does not match number of values")
@@ -388,7 +388,7 @@ def _pairs(item: exp.Expr) -> list[tuple[str, exp.Expr]]:
 def _key_name(node: exp.Expr) -> str:
     node = node.this if isinstance(node, exp.Ordered) else node
     if isinstance(node, exp.Column) and not node.args.get("table"):
-        return folded(node.this)
+        return fold_identifier(node.this)
     if isinstance(node, exp.Identifier):
-        return folded(node)
-    raise refused("Anything but a column here")
+        return fold_identifier(node)
+    raise unsupported_feature("Anything but a column here")

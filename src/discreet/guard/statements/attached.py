@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import PUBLIC, Control, Mask, RowPolicy, Trigger
+from discreet.guard.access.authority import (
+    PUBLIC,
+    ColumnMask,
+    Command,
+    Event,
+    InferenceControl,
+    RowPolicy,
+    Timing,
+    Trigger,
+)
+from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.fragments import expression
 from discreet.guard.statements.objects import (
     CreateControl,
@@ -14,13 +24,9 @@ from discreet.guard.statements.objects import (
     CreateTrigger,
     DropAttached,
 )
-from discreet.guard.statements.roles import role
-from discreet.guard.statements.views import options_of, switch
-
-if TYPE_CHECKING:
-    from discreet.guard.access.authority import Command, Event, Timing
-    from discreet.guard.statements.cursor import Cursor
-    from discreet.guard.statements.statement import Statement, Written
+from discreet.guard.statements.roles import parse_role_name
+from discreet.guard.statements.statement import Statement, Written
+from discreet.guard.statements.views import parse_options, switch
 
 _COMMANDS: dict[str, Command] = {
     "all": "ALL",
@@ -34,7 +40,7 @@ _MOST = 1_000_000_000  # people
 _TIMINGS: dict[str, Timing] = {"before": "BEFORE", "after": "AFTER"}
 
 
-def create_policy(cursor: Cursor) -> Statement:
+def parse_create_policy(cursor: StatementCursor) -> Statement:
     """CREATE POLICY name ON table [AS …] [FOR …] [TO …] [USING (…)] [WITH CHECK (…)]."""
     name = cursor.name()
     cursor.need("on")
@@ -43,13 +49,13 @@ def create_policy(cursor: Cursor) -> Statement:
     if cursor.take("as"):
         permissive = cursor.choose("permissive", "restrictive") == "permissive"
     command = _COMMANDS[cursor.choose(*_COMMANDS)] if cursor.take("for") else "ALL"
-    roles = _roles(cursor) if cursor.take("to") else (PUBLIC,)
+    roles = _parse_roles(cursor) if cursor.take("to") else (PUBLIC,)
     using = expression(cursor.enclosed()) if cursor.take("using") else None
     check = expression(cursor.enclosed()) if cursor.take("with", "check") else None
     return CreatePolicy(relation, RowPolicy(name, roles, command, using, check, permissive))
 
 
-def create_mask(cursor: Cursor) -> Statement:
+def parse_create_mask(cursor: StatementCursor) -> Statement:
     """CREATE MASK name ON table (column) [TO roles] USING (expression)."""
     name = cursor.name()
     cursor.need("on")
@@ -57,20 +63,22 @@ def create_mask(cursor: Cursor) -> Statement:
     cursor.need("(")
     column = cursor.name()
     cursor.need(")")
-    roles = _roles(cursor) if cursor.take("to") else (PUBLIC,)
+    roles = _parse_roles(cursor) if cursor.take("to") else (PUBLIC,)
     cursor.need("using")
-    return CreateMask(relation, Mask(name, column, roles, expression(cursor.enclosed())))
+    return CreateMask(relation, ColumnMask(name, column, roles, expression(cursor.enclosed())))
 
 
-def create_control(cursor: Cursor) -> Statement:
+def parse_create_control(cursor: StatementCursor) -> Statement:
     """CREATE CONTROL name ON table TO roles WITH (size = n, overlap = n, audit, everybody)."""
     name = cursor.name()
     cursor.need("on")
     relation = cursor.relation()
     cursor.need("to")
-    roles = _roles(cursor)
-    options = options_of(cursor)
-    size, overlap = (_whole(options, name, least) for name, least in (("size", 1), ("overlap", 0)))
+    roles = _parse_roles(cursor)
+    options = parse_options(cursor)
+    size, overlap = (
+        _take_number(options, name, least) for name, least in (("size", 1), ("overlap", 0))
+    )
     audit = switch(options, "audit", default=False)
     everybody = switch(options, "everybody", default=False)
     if options:
@@ -78,10 +86,10 @@ def create_control(cursor: Cursor) -> Statement:
     if size is None:
         # Without it, a question about one person would be answered.
         raise StatementFailed("22023", "a control needs a size", hint="Write: WITH (size = 5).")
-    return CreateControl(relation, Control(name, roles, size, overlap, audit, everybody))
+    return CreateControl(relation, InferenceControl(name, roles, size, overlap, audit, everybody))
 
 
-def _whole(options: dict[str, str], name: str, least: int) -> int | None:
+def _take_number(options: dict[str, str], name: str, least: int) -> int | None:
     value = options.pop(name, None)
     if value is None:
         return None
@@ -93,11 +101,11 @@ def _whole(options: dict[str, str], name: str, least: int) -> int | None:
     return int(value)
 
 
-def _roles(cursor: Cursor) -> tuple[str, ...]:
-    return cursor.listed(lambda: role(cursor))
+def _parse_roles(cursor: StatementCursor) -> tuple[str, ...]:
+    return cursor.listed(lambda: parse_role_name(cursor))
 
 
-def drop(cursor: Cursor, kind: str) -> Statement:
+def parse_drop_attached(cursor: StatementCursor, kind: str) -> Statement:
     """DROP POLICY | MASK | CONTROL | TRIGGER [IF EXISTS] name ON table."""
     if_exists = cursor.take("if", "exists")
     name = cursor.name()
@@ -112,25 +120,25 @@ def drop(cursor: Cursor, kind: str) -> Statement:
             raise cursor.unexpected()
 
 
-def create_trigger(cursor: Cursor) -> Statement:
+def parse_create_trigger(cursor: StatementCursor) -> Statement:
     """CREATE TRIGGER, in PostgreSQL's order or in the seed's."""
     name = cursor.name()
     if cursor.take("on"):
-        return _seed_trigger(cursor, name)
+        return _parse_seed_trigger(cursor, name)
     if cursor.at("instead"):
         raise StatementFailed("0A000", "INSTEAD OF is not supported: write BEFORE or AFTER")
     timing = _TIMINGS[cursor.choose(*_TIMINGS)]
-    events, columns = _events(cursor, "or")
+    events, columns = _parse_events(cursor, "or")
     cursor.need("on")
     relation = cursor.relation()
-    each = _each(cursor)
+    each = _parse_each(cursor)
     condition = expression(cursor.enclosed()) if cursor.take("when") else "TRUE"
-    message = _raised(cursor)
+    message = _parse_message(cursor)
     trigger = Trigger(name, timing, events, each, condition, message, columns)
-    return _checked(relation, trigger)
+    return _check_trigger(relation, trigger)
 
 
-def _checked(relation: Written, trigger: Trigger) -> Statement:
+def _check_trigger(relation: Written, trigger: Trigger) -> Statement:
     from sqlglot import exp
 
     from discreet.guard.statements.fragments import expression_tree
@@ -149,7 +157,9 @@ def _checked(relation: Written, trigger: Trigger) -> Statement:
     return CreateTrigger(relation, trigger)
 
 
-def _events(cursor: Cursor, between: str) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+def _parse_events(
+    cursor: StatementCursor, between: str
+) -> tuple[tuple[Event, ...], tuple[str, ...]]:
     events: list[Event] = []
     columns: tuple[str, ...] = ()
     while True:
@@ -165,14 +175,14 @@ def _events(cursor: Cursor, between: str) -> tuple[tuple[Event, ...], tuple[str,
             return tuple(events), columns
 
 
-def _each(cursor: Cursor) -> Literal["ROW", "STATEMENT"]:
+def _parse_each(cursor: StatementCursor) -> Literal["ROW", "STATEMENT"]:
     if not cursor.take("for"):
         return "STATEMENT"
     cursor.take("each")
     return "ROW" if cursor.choose("row", "statement") == "row" else "STATEMENT"
 
 
-def _raised(cursor: Cursor) -> str:
+def _parse_message(cursor: StatementCursor) -> str:
     if cursor.at("execute"):
         raise StatementFailed(
             "0A000",
@@ -184,12 +194,12 @@ def _raised(cursor: Cursor) -> str:
     return cursor.string()
 
 
-def _seed_trigger(cursor: Cursor, name: str) -> Statement:
+def _parse_seed_trigger(cursor: StatementCursor, name: str) -> Statement:
     """Read ON table AFTER INSERT, UPDATE FOR EACH ROW BEGIN IF c BEGIN RAISERROR ('m') END END [END]."""
     relation = cursor.relation()
     timing = _TIMINGS[cursor.choose(*_TIMINGS)]
-    events, columns = _events(cursor, ",")
-    each = _each(cursor)
+    events, columns = _parse_events(cursor, ",")
+    each = _parse_each(cursor)
     cursor.need("begin", "if")
     condition = expression(cursor.text_until(lambda: cursor.at("begin")))
     cursor.need("begin")
@@ -203,4 +213,4 @@ def _seed_trigger(cursor: Cursor, name: str) -> Statement:
     cursor.need("end", "end")
     cursor.take("end")
     trigger = Trigger(name, timing, events, each, condition, message, columns)
-    return _checked(relation, trigger)
+    return _check_trigger(relation, trigger)

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
+from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.statement import CopyOut
-from discreet.guard.statements.trees import read_query
-
-if TYPE_CHECKING:
-    from discreet.guard.statements.cursor import Cursor
+from discreet.guard.statements.trees import parse_query
 
 
 @dataclass
-class _Options:
+class _CopyOptions:
     format: Literal["text", "csv", "binary"] = "text"
     header: bool = False
     delimiter: str | None = None
     null: str | None = None
 
 
-def copy(cursor: Cursor) -> CopyOut:
+def parse_copy(cursor: StatementCursor) -> CopyOut:
     """Read COPY (query) or table (columns) TO STDOUT WITH options."""
-    query = read_query(cursor.enclosed()) if cursor.at("(") else _table(cursor)
+    query = parse_query(cursor.enclosed()) if cursor.at("(") else _parse_table(cursor)
     if cursor.at("from"):
         raise StatementFailed("0A000", "COPY … FROM is not supported", hint="Use INSERT.")
     cursor.need("to")
@@ -33,17 +31,17 @@ def copy(cursor: Cursor) -> CopyOut:
         raise StatementFailed(
             "0A000", "COPY to a file or program is not supported", hint="COPY … TO STDOUT."
         )
-    options = _Options()
+    options = _CopyOptions()
     cursor.take("with")
     if cursor.at("("):
-        cursor.in_parentheses(lambda: _option(cursor, options))
+        cursor.in_parentheses(lambda: _parse_option(cursor, options))
     else:
         while cursor.word.kind != "end":
-            _old_option(cursor, options)
+            _parse_old_option(cursor, options)
     return CopyOut(query, options.format, options.header, options.delimiter, options.null)
 
 
-def _table(cursor: Cursor) -> exp.Query:
+def _parse_table(cursor: StatementCursor) -> exp.Query:
     schema, name = cursor.relation()
     columns: list[exp.Expr] = [exp.Star()]
     if cursor.at("("):
@@ -56,13 +54,13 @@ def _table(cursor: Cursor) -> exp.Query:
     return exp.Select(expressions=columns, from_=exp.From(this=table))
 
 
-def _option(cursor: Cursor, options: _Options) -> None:
+def _parse_option(cursor: StatementCursor, options: _CopyOptions) -> None:
     if cursor.take("format"):
         _set_format(cursor, options)
     elif cursor.take("header"):
-        options.header = _truth(cursor)
+        options.header = _parse_boolean(cursor)
     elif cursor.take("delimiter"):
-        options.delimiter = _delimiter(cursor)
+        options.delimiter = _parse_delimiter(cursor)
     elif cursor.take("null"):
         options.null = cursor.string()
     elif cursor.take("encoding"):
@@ -72,14 +70,14 @@ def _option(cursor: Cursor, options: _Options) -> None:
         raise StatementFailed("0A000", "this option of COPY is not supported")
 
 
-def _old_option(cursor: Cursor, options: _Options) -> None:
+def _parse_old_option(cursor: StatementCursor, options: _CopyOptions) -> None:
     if cursor.at("csv") or cursor.at("binary"):
         _set_format(cursor, options)
     elif cursor.take("header"):
         options.header = True
     elif cursor.take("delimiter"):
         cursor.take("as")
-        options.delimiter = _delimiter(cursor)
+        options.delimiter = _parse_delimiter(cursor)
     elif cursor.take("null"):
         cursor.take("as")
         options.null = cursor.string()
@@ -87,7 +85,7 @@ def _old_option(cursor: Cursor, options: _Options) -> None:
         raise cursor.unexpected()
 
 
-def _set_format(cursor: Cursor, options: _Options) -> None:
+def _set_format(cursor: StatementCursor, options: _CopyOptions) -> None:
     word = cursor.string() if cursor.word.kind == "string" else cursor.step().text
     match word.lower():
         case "text" | "csv" | "binary" as chosen:
@@ -96,13 +94,13 @@ def _set_format(cursor: Cursor, options: _Options) -> None:
             raise StatementFailed("22023", f'COPY format "{word}" not recognized')
 
 
-def _truth(cursor: Cursor) -> bool:
+def _parse_boolean(cursor: StatementCursor) -> bool:
     if cursor.word.kind == "end" or cursor.at(",") or cursor.at(")"):
         return True
     return cursor.step().text.lower() in ("true", "on", "1")
 
 
-def _delimiter(cursor: Cursor) -> str:
+def _parse_delimiter(cursor: StatementCursor) -> str:
     found = cursor.string()
     if len(found) != 1 or found in "\\\r\n":
         raise StatementFailed("22023", "COPY delimiter must be a single one-byte character")

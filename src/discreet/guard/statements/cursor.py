@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, TypeVar
 
 from discreet.errors import StatementFailed
+from discreet.guard.statements.statement import Written
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    from discreet.guard.statements.statement import Written
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
@@ -106,7 +102,7 @@ RESERVED = frozenset(
 
 
 @dataclass(frozen=True)
-class Word:
+class Lexeme:
     """A piece of a text; `text` is folded when it is an unquoted word."""
 
     kind: Kind
@@ -115,16 +111,16 @@ class Word:
     end: int  # after the last character
 
 
-def fold(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return an unquoted name as PostgreSQL folds it: of letters, only those of ASCII.
 
-    >>> fold("ÉCOLE")
+    >>> fold_name("ÉCOLE")
     'École'
     """
     return name.translate(_LOWER)
 
 
-def words_of(text: str) -> list[Word]:
+def words_of(text: str) -> list[Lexeme]:
     """Return the words of a text, in PostgreSQL's way of reading, without a closing semicolon.
 
     Raises:
@@ -132,9 +128,11 @@ def words_of(text: str) -> list[Word]:
     """
     from discreet.guard.statements.split import tokenize
 
-    words: list[Word] = []
+    words: list[Lexeme] = []
     for token in tokenize(text):
-        words.extend(_words(token.token_type.name, token.text, text, token.start, token.end + 1))
+        words.extend(
+            _make_lexemes(token.token_type.name, token.text, text, token.start, token.end + 1)
+        )
     while words and words[-1].text == ";" and words[-1].kind == "symbol":
         words.pop()
     if any(word.text == ";" and word.kind == "symbol" for word in words):
@@ -145,34 +143,34 @@ def words_of(text: str) -> list[Word]:
 _STRINGS = {"STRING", "HEREDOC_STRING", "BYTE_STRING", "UNICODE_STRING", "NATIONAL_STRING"}
 
 
-def _words(kind: str, value: str, text: str, start: int, end: int) -> list[Word]:
+def _make_lexemes(kind: str, value: str, text: str, start: int, end: int) -> list[Lexeme]:
     written = text[start:end]
     if kind == "IDENTIFIER":
-        return [Word("name", value, start, end)]
+        return [Lexeme("name", value, start, end)]
     if kind in _STRINGS:
-        return [Word("string", value, start, end)]
+        return [Lexeme("string", value, start, end)]
     if kind == "NUMBER":
-        return [Word("number", written, start, end)]
+        return [Lexeme("number", written, start, end)]
     if written[:1].isalpha() or written[:1] == "_":
         parts = written.split()  # such as PRIMARY KEY, which is one token there
-        return [Word("word", fold(part), start, end) for part in parts]
-    return [Word("symbol", written, start, end)]
+        return [Lexeme("word", fold_name(part), start, end) for part in parts]
+    return [Lexeme("symbol", written, start, end)]
 
 
-class Cursor:
+class StatementCursor:
     """A place in the words of one statement."""
 
-    def __init__(self, text: str, words: list[Word]) -> None:
+    def __init__(self, text: str, words: list[Lexeme]) -> None:
         self.text = text
         self.words = words
         self.place = 0
 
     @property
-    def word(self) -> Word:
+    def word(self) -> Lexeme:
         """The word at the cursor."""
         if self.place < len(self.words):
             return self.words[self.place]
-        return Word("end", "end of input", len(self.text), len(self.text))
+        return Lexeme("end", "end of input", len(self.text), len(self.text))
 
     def at(self, *expected: str) -> bool:
         """Whether these words or symbols come next; quoted ones are no words."""
@@ -219,7 +217,7 @@ class Cursor:
         if self.word.kind != "end":
             raise self.unexpected()
 
-    def step(self) -> Word:
+    def step(self) -> Lexeme:
         """Go past one word, whatever it is."""
         word = self.word
         if word.kind == "end":

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements import attached, changes, grants, labels, roles, tables, views
-from discreet.guard.statements.cursor import Cursor, words_of
+from discreet.guard.statements.cursor import StatementCursor, words_of
 from discreet.guard.statements.rights import AlterRole, CreateRole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.guard.statements.statement import Statement
+from discreet.guard.statements.statement import Statement
 
 _BEGINNINGS = ("create", "alter", "drop", "grant", "revoke", "declassify", "reassign")
 
@@ -72,15 +68,15 @@ def parse_definition(text: str, *, lenient: bool = False) -> Statement | None:
     """
     del lenient
     words = words_of(text)
-    cursor = Cursor(text, words)
+    cursor = StatementCursor(text, words)
     if not cursor.at_any(*_BEGINNINGS) and not cursor.at("security", "label"):
         return None
-    statement = _statement(cursor)
+    statement = _parse_statement(cursor)
     cursor.end()
-    return replace(statement, text=_kept(text, cursor, statement))
+    return replace(statement, text=_remove_password(text, cursor, statement))
 
 
-def _kept(text: str, cursor: Cursor, statement: Statement) -> str:
+def _remove_password(text: str, cursor: StatementCursor, statement: Statement) -> str:
     """Return the text without semicolon and without a password."""
     text = text[: cursor.words[-1].end]
     if isinstance(statement, CreateRole | AlterRole):
@@ -91,15 +87,15 @@ def _kept(text: str, cursor: Cursor, statement: Statement) -> str:
     return text.strip()
 
 
-def _statement(cursor: Cursor) -> Statement:
+def _parse_statement(cursor: StatementCursor) -> Statement:
     if cursor.take("grant"):
-        return grants.grant(cursor)
+        return grants.parse_grant(cursor)
     if cursor.take("revoke"):
-        return grants.revoke(cursor)
+        return grants.parse_revoke(cursor)
     if cursor.at("security"):
-        return labels.security_label(cursor)
+        return labels.parse_security_label(cursor)
     if cursor.at("declassify"):
-        return labels.declassify(cursor)
+        return labels.parse_declassify(cursor)
     if cursor.take("create"):
         return _create(cursor)
     if cursor.take("alter"):
@@ -111,11 +107,11 @@ def _statement(cursor: Cursor) -> Statement:
     )
 
 
-def _create(cursor: Cursor) -> Statement:
+def _create(cursor: StatementCursor) -> Statement:
     is_replacing = cursor.take("or", "replace")
     is_anonymized = cursor.take("anonymized")
     if cursor.take("view"):
-        return views.create_view(cursor, replace=is_replacing, anonymized=is_anonymized)
+        return views.parse_create_view(cursor, replace=is_replacing, anonymized=is_anonymized)
     if is_anonymized:
         raise cursor.unexpected()
     if is_replacing:
@@ -126,7 +122,7 @@ def _create(cursor: Cursor) -> Statement:
 
 
 def _one_of(
-    cursor: Cursor, readers: dict[str, Callable[[Cursor], Statement]], verb: str
+    cursor: StatementCursor, readers: dict[str, Callable[[StatementCursor], Statement]], verb: str
 ) -> Statement:
     for word, reader in readers.items():
         if cursor.take(word):
@@ -135,7 +131,7 @@ def _one_of(
     raise cursor.unexpected()
 
 
-def _refuse_unknown(cursor: Cursor, verb: str) -> None:
+def _refuse_unknown(cursor: StatementCursor, verb: str) -> None:
     word = cursor.word
     kind = "index" if cursor.at("unique", "index") else word.text
     if word.kind == "word" and kind in _ELSEWHERE:
@@ -144,38 +140,38 @@ def _refuse_unknown(cursor: Cursor, verb: str) -> None:
         )
 
 
-_CREATES: dict[str, Callable[[Cursor], Statement]] = {
-    "role": lambda cursor: roles.create(cursor, "role"),
-    "user": lambda cursor: roles.create(cursor, "user"),
-    "group": lambda cursor: roles.create(cursor, "group"),
-    "exclusion": roles.create_exclusion,
-    "schema": changes.create_schema,
-    "table": tables.create_table,
-    "policy": attached.create_policy,
-    "mask": attached.create_mask,
-    "control": attached.create_control,
-    "trigger": attached.create_trigger,
+_CREATES: dict[str, Callable[[StatementCursor], Statement]] = {
+    "role": lambda cursor: roles.parse_create_role(cursor, "role"),
+    "user": lambda cursor: roles.parse_create_role(cursor, "user"),
+    "group": lambda cursor: roles.parse_create_role(cursor, "group"),
+    "exclusion": roles.parse_create_exclusion,
+    "schema": changes.parse_create_schema,
+    "table": tables.parse_create_table,
+    "policy": attached.parse_create_policy,
+    "mask": attached.parse_create_mask,
+    "control": attached.parse_create_control,
+    "trigger": attached.parse_create_trigger,
 }
 
-_ALTERS: dict[str, Callable[[Cursor], Statement]] = {
-    "role": lambda cursor: roles.alter(cursor, "role"),
-    "user": lambda cursor: roles.alter(cursor, "user"),
-    "group": lambda cursor: roles.alter(cursor, "group"),
-    "schema": changes.alter_schema,
-    "table": changes.alter_table,
-    "view": changes.alter_view,
+_ALTERS: dict[str, Callable[[StatementCursor], Statement]] = {
+    "role": lambda cursor: roles.parse_alter_role(cursor, "role"),
+    "user": lambda cursor: roles.parse_alter_role(cursor, "user"),
+    "group": lambda cursor: roles.parse_alter_role(cursor, "group"),
+    "schema": changes.parse_alter_schema,
+    "table": changes.parse_alter_table,
+    "view": changes.parse_alter_view,
 }
 
-_DROPS: dict[str, Callable[[Cursor], Statement]] = {
-    "role": roles.drop,
-    "user": roles.drop,
-    "group": roles.drop,
-    "exclusion": roles.drop_exclusion,
-    "schema": changes.drop_schema,
-    "table": lambda cursor: changes.drop_relations(cursor, "table"),
-    "view": lambda cursor: changes.drop_relations(cursor, "view"),
-    "policy": lambda cursor: attached.drop(cursor, "policy"),
-    "mask": lambda cursor: attached.drop(cursor, "mask"),
-    "control": lambda cursor: attached.drop(cursor, "control"),
-    "trigger": lambda cursor: attached.drop(cursor, "trigger"),
+_DROPS: dict[str, Callable[[StatementCursor], Statement]] = {
+    "role": roles.parse_drop_role,
+    "user": roles.parse_drop_role,
+    "group": roles.parse_drop_role,
+    "exclusion": roles.parse_drop_exclusion,
+    "schema": changes.parse_drop_schema,
+    "table": lambda cursor: changes.parse_drop_relations(cursor, "table"),
+    "view": lambda cursor: changes.parse_drop_relations(cursor, "view"),
+    "policy": lambda cursor: attached.parse_drop_attached(cursor, "policy"),
+    "mask": lambda cursor: attached.parse_drop_attached(cursor, "mask"),
+    "control": lambda cursor: attached.parse_drop_attached(cursor, "control"),
+    "trigger": lambda cursor: attached.parse_drop_attached(cursor, "trigger"),
 }

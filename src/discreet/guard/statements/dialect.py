@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.sql.steps import BoundedParser
-
-if TYPE_CHECKING:
-    from sqlglot.tokenizer_core import Token
 
 LONGEST_NAME = 63  # of a type, as in PostgreSQL
 _AFTER_A_NAME = {TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN}
 
 
-class Served(Postgres):
+class ClientPostgres(Postgres):
     """PostgreSQL's SQL as clients of a server write it."""
 
     class Parser(BoundedParser, Postgres.Parser):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from discreet.errors import StatementFailed
 
 if TYPE_CHECKING:
-    from typing import TypeVar
-
     from sqlglot import exp
 
     T = TypeVar("T", bound=exp.Expr)
 
 
-def _folded(tree: T) -> T:
+def _fold_identifiers(tree: T) -> T:
     from sqlglot import exp
     from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
@@ -24,28 +22,32 @@ def _folded(tree: T) -> T:
     return tree
 
 
-def query(text: str) -> exp.Query:
+def query_tree(text: str) -> exp.Query:
     """Return the tree of a query, names folded.
 
     Raises:
         StatementFailed: 42601 when it cannot be read, 0A000 when it writes.
     """
-    from discreet.guard.statements.trees import read_query
+    from discreet.guard.statements.trees import parse_query
 
-    return _folded(read_query(text))
+    return _fold_identifiers(parse_query(text))
 
 
 def expression_tree(text: str) -> exp.Expr:
     """Return the tree of one expression."""
     from sqlglot import exp
 
-    from discreet.guard.statements.trees import read_tree
+    from discreet.guard.statements.trees import parse_tree
 
     if not text.strip():
         raise StatementFailed("42601", "syntax error: an expression was expected")
-    tree = _folded(read_tree(f"SELECT (\n{text}\n)"))
+    tree = _fold_identifiers(parse_tree(f"SELECT (\n{text}\n)"))
     inner = tree.expressions[0] if isinstance(tree, exp.Select) and tree.expressions else None
-    if inner is None or len(tree.expressions) != 1 or set(_given(tree)) != {"expressions"}:
+    if (
+        inner is None
+        or len(tree.expressions) != 1
+        or set(_given_arguments(tree)) != {"expressions"}
+    ):
         raise StatementFailed("42601", "syntax error: one expression was expected")
     if isinstance(inner, exp.Paren):
         return inner.this
@@ -54,7 +56,7 @@ def expression_tree(text: str) -> exp.Expr:
     raise StatementFailed("42601", "syntax error: one expression was expected")
 
 
-def _given(tree: exp.Expr) -> list[str]:
+def _given_arguments(tree: exp.Expr) -> list[str]:
     return [name for name, value in tree.args.items() if value not in (None, [], False)]
 
 

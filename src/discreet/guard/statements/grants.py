@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Allowance, Privilege
+from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.rights import (
     Grant,
     GrantRole,
@@ -16,11 +16,8 @@ from discreet.guard.statements.rights import (
     RevokeRole,
     Right,
 )
-from discreet.guard.statements.roles import role
-
-if TYPE_CHECKING:
-    from discreet.guard.statements.cursor import Cursor
-    from discreet.guard.statements.statement import Statement, Written
+from discreet.guard.statements.roles import parse_role_name
+from discreet.guard.statements.statement import Statement, Written
 
 _OTHER_KINDS = (
     "database",
@@ -41,7 +38,7 @@ _OTHER_PRIVILEGES = ("connect", "temporary", "temp", "execute", "set", "alter", 
 
 
 @dataclass(frozen=True)
-class _Target:
+class _GrantTarget:
     relations: tuple[Written, ...] = ()
     schemas: tuple[str, ...] = ()
     all_in_schema: bool = False
@@ -49,7 +46,7 @@ class _Target:
 
 
 @dataclass(frozen=True)
-class _Item:
+class _GrantItem:
     """A privilege or, when there is no ON, a role."""
 
     name: str
@@ -57,18 +54,18 @@ class _Item:
     columns: tuple[str, ...] = ()
 
 
-def grant(cursor: Cursor) -> Statement:
+def parse_grant(cursor: StatementCursor) -> Statement:
     """GRANT, whatever is granted."""
     if _at_system(cursor):
-        return _system(cursor, "to", revoke=False)
-    items = _items(cursor)
+        return _parse_system_grant(cursor, "to", revoke=False)
+    items = _parse_items(cursor)
     if cursor.take("to"):
-        return _grant_role(cursor, _roles(cursor, items))
-    target = _target(cursor)
-    rights = _rights(items, target)
+        return _parse_grant_role(cursor, _role_names(cursor, items))
+    target = _parse_target(cursor)
+    rights = _make_rights(items, target)
     cursor.need("to")
-    grantees = cursor.listed(lambda: _grantee(cursor))
-    option, budget = _with(cursor)
+    grantees = cursor.listed(lambda: _parse_grantee(cursor))
+    option, budget = _parse_with(cursor)
     return Grant(
         rights,
         target.relations,
@@ -77,29 +74,29 @@ def grant(cursor: Cursor) -> Statement:
         option,
         budget,
         target.all_in_schema,
-        _granted_by(cursor),
+        _parse_granted_by(cursor),
     )
 
 
-def revoke(cursor: Cursor) -> Statement:
+def parse_revoke(cursor: StatementCursor) -> Statement:
     """REVOKE, whatever is revoked."""
     if _at_system(cursor):
-        return _system(cursor, "from", revoke=True)
+        return _parse_system_grant(cursor, "from", revoke=True)
     for option in ("admin", "inherit", "set"):
         if cursor.take(option, "option", "for"):
-            items = _items(cursor)
+            items = _parse_items(cursor)
             cursor.need("from")
-            return _revoke_role(cursor, _roles(cursor, items), option)
+            return _parse_revoke_role(cursor, _role_names(cursor, items), option)
     option_only = cursor.take("grant", "option", "for")
-    items = _items(cursor)
+    items = _parse_items(cursor)
     if not option_only and cursor.take("from"):
-        return _revoke_role(cursor, _roles(cursor, items), None)
-    target = _target(cursor)
-    rights = _rights(items, target)
+        return _parse_revoke_role(cursor, _role_names(cursor, items), None)
+    target = _parse_target(cursor)
+    rights = _make_rights(items, target)
     cursor.need("from")
-    grantees = cursor.listed(lambda: _grantee(cursor))
-    grantor = _granted_by(cursor)
-    cascade = _cascade(cursor)
+    grantees = cursor.listed(lambda: _parse_grantee(cursor))
+    grantor = _parse_granted_by(cursor)
+    cascade = _parse_cascade(cursor)
     return Revoke(
         rights,
         target.relations,
@@ -112,39 +109,39 @@ def revoke(cursor: Cursor) -> Statement:
     )
 
 
-def _grantee(cursor: Cursor) -> str:
+def _parse_grantee(cursor: StatementCursor) -> str:
     cursor.take("group")
-    return role(cursor)
+    return parse_role_name(cursor)
 
 
-def _cascade(cursor: Cursor) -> bool:
+def _parse_cascade(cursor: StatementCursor) -> bool:
     if cursor.take("cascade"):
         return True
     cursor.take("restrict")
     return False
 
 
-def _granted_by(cursor: Cursor) -> str | None:
-    return role(cursor) if cursor.take("granted", "by") else None
+def _parse_granted_by(cursor: StatementCursor) -> str | None:
+    return parse_role_name(cursor) if cursor.take("granted", "by") else None
 
 
-def _at_system(cursor: Cursor) -> bool:
+def _at_system(cursor: StatementCursor) -> bool:
     return any(cursor.at("create", what) for what in ("user", "role", "table"))
 
 
-def _system(cursor: Cursor, before: str, *, revoke: bool) -> Statement:
+def _parse_system_grant(cursor: StatementCursor, before: str, *, revoke: bool) -> Statement:
     cursor.need("create")
     table = cursor.choose("user", "role", "table") == "table"
     cursor.need(before)
-    grantees = cursor.listed(lambda: role(cursor))
+    grantees = cursor.listed(lambda: parse_role_name(cursor))
     return GrantSystem("create table" if table else "create user", grantees, revoke)
 
 
-def _items(cursor: Cursor) -> tuple[_Item, ...]:
-    return cursor.listed(lambda: _item(cursor))
+def _parse_items(cursor: StatementCursor) -> tuple[_GrantItem, ...]:
+    return cursor.listed(lambda: _parse_item(cursor))
 
 
-def _item(cursor: Cursor) -> _Item:
+def _parse_item(cursor: StatementCursor) -> _GrantItem:
     for word in ("all", "select", "references", "create"):
         if cursor.take(word):
             if word == "all":
@@ -155,10 +152,10 @@ def _item(cursor: Cursor) -> _Item:
         is_quoted = cursor.word.kind == "name"
         name = cursor.name()
     columns = cursor.in_parentheses(cursor.name) if cursor.at("(") else ()
-    return _Item(name, is_quoted, columns)
+    return _GrantItem(name, is_quoted, columns)
 
 
-def _roles(cursor: Cursor, items: tuple[_Item, ...]) -> tuple[str, ...]:
+def _role_names(cursor: StatementCursor, items: tuple[_GrantItem, ...]) -> tuple[str, ...]:
     for item in items:
         if item.columns:
             raise StatementFailed("0LP01", "column names cannot be included in GRANT/REVOKE ROLE")
@@ -167,13 +164,13 @@ def _roles(cursor: Cursor, items: tuple[_Item, ...]) -> tuple[str, ...]:
     return tuple(item.name for item in items)
 
 
-def _rights(items: tuple[_Item, ...], target: _Target) -> tuple[Right, ...]:
+def _make_rights(items: tuple[_GrantItem, ...], target: _GrantTarget) -> tuple[Right, ...]:
     if target.columns and any(item.columns for item in items):
         raise StatementFailed("42601", "columns are given twice")
-    return tuple(Right(_privilege(item), item.columns or target.columns) for item in items)
+    return tuple(Right(_find_privilege(item), item.columns or target.columns) for item in items)
 
 
-def _privilege(item: _Item) -> Privilege | None:
+def _find_privilege(item: _GrantItem) -> Privilege | None:
     if item.name == "all" and not item.is_quoted:
         return None
     try:
@@ -185,15 +182,15 @@ def _privilege(item: _Item) -> Privilege | None:
     raise StatementFailed("42601", f'unrecognized privilege type "{item.name}"')
 
 
-def _target(cursor: Cursor) -> _Target:
+def _parse_target(cursor: StatementCursor) -> _GrantTarget:
     cursor.need("on")
     if cursor.take("all", "tables", "in", "schema"):
-        return _Target(schemas=cursor.listed(cursor.name), all_in_schema=True)
+        return _GrantTarget(schemas=cursor.listed(cursor.name), all_in_schema=True)
     if cursor.at("all"):
         raise StatementFailed("0A000", "only ALL TABLES IN SCHEMA is supported")
     if _names_a_kind(cursor, "schema"):
         cursor.need("schema")
-        return _Target(schemas=cursor.listed(cursor.name))
+        return _GrantTarget(schemas=cursor.listed(cursor.name))
     for kind in _OTHER_KINDS:
         if _names_a_kind(cursor, kind):
             raise StatementFailed(
@@ -204,10 +201,10 @@ def _target(cursor: Cursor) -> _Target:
     columns = cursor.in_parentheses(cursor.name) if cursor.at("(") else ()
     if columns and len(relations) > 1:
         raise cursor.unexpected()
-    return _Target(relations=relations, columns=columns)
+    return _GrantTarget(relations=relations, columns=columns)
 
 
-def _names_a_kind(cursor: Cursor, kind: str) -> bool:
+def _names_a_kind(cursor: StatementCursor, kind: str) -> bool:
     """Whether the word is a kind of object and not the name of a table: a name follows it."""
     after = cursor.words[cursor.place + 1 : cursor.place + 2]
     return (
@@ -218,19 +215,19 @@ def _names_a_kind(cursor: Cursor, kind: str) -> bool:
     )
 
 
-def _with(cursor: Cursor) -> tuple[bool, Allowance | None]:
+def _parse_with(cursor: StatementCursor) -> tuple[bool, Allowance | None]:
     option, budget = False, None
     while cursor.take("with"):
         if cursor.take("grant", "option"):
             option = True
         elif cursor.take("budget"):
-            budget = _budget(cursor)
+            budget = _parse_budget(cursor)
         else:
             raise cursor.unexpected()
     return option, budget
 
 
-def _budget(cursor: Cursor) -> Allowance:
+def _parse_budget(cursor: StatementCursor) -> Allowance:
     cursor.need("(")
     said: dict[str, Decimal] = {}
     while not cursor.take(")"):
@@ -240,7 +237,7 @@ def _budget(cursor: Cursor) -> Allowance:
         cursor.take("=")
         if name in said:
             raise StatementFailed("42601", "conflicting or redundant options")
-        said[name] = _exact(cursor.number())
+        said[name] = _parse_decimal(cursor.number())
     if "epsilon" not in said:
         raise StatementFailed("42601", "a budget needs EPSILON", hint="DELTA is 0 unless given.")
     epsilon, delta = said["epsilon"], said.get("delta", Decimal(0))
@@ -249,7 +246,7 @@ def _budget(cursor: Cursor) -> Allowance:
     return Allowance(epsilon, delta)
 
 
-def _exact(written: str) -> Decimal:
+def _parse_decimal(written: str) -> Decimal:
     try:
         number = Decimal(written)
     except InvalidOperation:
@@ -259,11 +256,11 @@ def _exact(written: str) -> Decimal:
     return number
 
 
-def _grant_role(cursor: Cursor, roles: tuple[str, ...]) -> Statement:
-    members = cursor.listed(lambda: _grantee(cursor))
+def _parse_grant_role(cursor: StatementCursor, roles: tuple[str, ...]) -> Statement:
+    members = cursor.listed(lambda: _parse_grantee(cursor))
     options: dict[str, bool] = {}
     if cursor.take("with"):
-        for name, value in cursor.listed(lambda: _option(cursor)):
+        for name, value in cursor.listed(lambda: _parse_option(cursor)):
             if name in options:
                 raise StatementFailed("42601", "conflicting or redundant options")
             options[name] = value
@@ -273,11 +270,11 @@ def _grant_role(cursor: Cursor, roles: tuple[str, ...]) -> Statement:
         options.get("admin"),
         options.get("inherit"),
         options.get("set"),
-        _granted_by(cursor),
+        _parse_granted_by(cursor),
     )
 
 
-def _option(cursor: Cursor) -> tuple[str, bool]:
+def _parse_option(cursor: StatementCursor) -> tuple[str, bool]:
     name = cursor.choose("admin", "inherit", "set")
     if cursor.take("false"):
         return name, False
@@ -286,10 +283,12 @@ def _option(cursor: Cursor) -> tuple[str, bool]:
     return name, True
 
 
-def _revoke_role(cursor: Cursor, roles: tuple[str, ...], option: str | None) -> Statement:
-    members = cursor.listed(lambda: _grantee(cursor))
-    grantor = _granted_by(cursor)
-    cascade = _cascade(cursor)
+def _parse_revoke_role(
+    cursor: StatementCursor, roles: tuple[str, ...], option: str | None
+) -> Statement:
+    members = cursor.listed(lambda: _parse_grantee(cursor))
+    grantor = _parse_granted_by(cursor)
+    cascade = _parse_cascade(cursor)
     match option:
         case "admin" | "inherit" | "set":
             return RevokeRole(roles, members, option, cascade, grantor)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.errors import StatementFailed
+from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.fragments import expression_tree
 from discreet.guard.statements.objects import Declassify, SecurityLabel
-from discreet.guard.statements.roles import role
-
-if TYPE_CHECKING:
-    from discreet.guard.statements.cursor import Cursor
-    from discreet.guard.statements.statement import Statement
+from discreet.guard.statements.roles import parse_role_name
+from discreet.guard.statements.statement import Statement
 
 
-def security_label(cursor: Cursor) -> Statement:
+def parse_security_label(cursor: StatementCursor) -> Statement:
     """SECURITY LABEL [FOR mls] ON DATABASE [name] | ROLE name | TABLE name IS 'label' | NULL."""
     cursor.need("security", "label")
     if cursor.take("for"):
@@ -29,11 +25,11 @@ def security_label(cursor: Cursor) -> Statement:
     if cursor.take("database"):
         if not cursor.at("is"):
             cursor.name()
-        return SecurityLabel("database", None, None, _label(cursor))
+        return SecurityLabel("database", None, None, _parse_label(cursor))
     if cursor.take("role"):
-        return SecurityLabel("role", role(cursor), None, _label(cursor))
+        return SecurityLabel("role", parse_role_name(cursor), None, _parse_label(cursor))
     if cursor.take("table"):
-        return SecurityLabel("table", None, cursor.relation(), _label(cursor))
+        return SecurityLabel("table", None, cursor.relation(), _parse_label(cursor))
     if cursor.word.kind == "word":
         raise StatementFailed(
             "0A000",
@@ -43,12 +39,12 @@ def security_label(cursor: Cursor) -> Statement:
     raise cursor.unexpected()
 
 
-def _label(cursor: Cursor) -> str | None:
+def _parse_label(cursor: StatementCursor) -> str | None:
     cursor.need("is")
     return None if cursor.take("null") else cursor.string()
 
 
-def declassify(cursor: Cursor) -> Statement:
+def parse_declassify(cursor: StatementCursor) -> Statement:
     """DECLASSIFY column ON table FROM 'label' TO 'label' [WHERE condition]."""
     cursor.need("declassify")
     column = cursor.name()

@@ -26,7 +26,7 @@ DEFINITIONS = 20_000  # nodes of the views and policies that a statement reads
 
 
 @dataclass(frozen=True)
-class Bounds:
+class StatementBounds:
     """What of a text is read at all; `tokens` leaves out the plain rows of an INSERT, which `values` bounds."""
 
     characters: int = 4_000_000
@@ -35,12 +35,12 @@ class Bounds:
     values: int = 70_000
 
 
-DEFAULT = Bounds()
+DEFAULT = StatementBounds()
 _WORD = re.compile(r"\w+|\S")
 _QUOTED = re.compile(r"'[^']*+(?:''[^']*+)*+'|\"[^\"]*+\"|(?<!\S)--[^\n\r]*+|\w+|\S")
 
 
-def check_text(text: str, bounds: Bounds = DEFAULT) -> None:
+def check_text(text: str, bounds: StatementBounds = DEFAULT) -> None:
     """Refuse a text that would take long to take apart, after at most `bounds.tokens` steps.
 
     Raises:
@@ -52,7 +52,7 @@ def check_text(text: str, bounds: Bounds = DEFAULT) -> None:
         raise too_many(bounds)
 
 
-def _is_quoted(text: str, bounds: Bounds) -> bool:
+def _is_quoted(text: str, bounds: StatementBounds) -> bool:
     """Whether a text has few tokens since most of it is quoted, in ways that every lexer takes alike."""
     count = 0
     for found in islice(_QUOTED.finditer(text), bounds.tokens + 1):
@@ -66,13 +66,13 @@ def _is_quoted(text: str, bounds: Bounds) -> bool:
     return count <= bounds.tokens
 
 
-def check_tokens(count: int, bounds: Bounds = DEFAULT) -> None:
+def check_tokens(count: int, bounds: StatementBounds = DEFAULT) -> None:
     """Refuse a text that turned out to have too many tokens: before a parser gets them."""
     if count > 2 * bounds.tokens:  # a word such as 1e may be two
         raise too_many(bounds)
 
 
-def too_many(bounds: Bounds = DEFAULT) -> StatementFailed:
+def too_many(bounds: StatementBounds = DEFAULT) -> StatementFailed:
     """Return the failure of a statement that has too many parts to be read."""
     return StatementFailed(
         "54000",
@@ -81,7 +81,7 @@ def too_many(bounds: Bounds = DEFAULT) -> StatementFailed:
     )
 
 
-def check_length(text: str, bounds: Bounds = DEFAULT) -> None:
+def check_length(text: str, bounds: StatementBounds = DEFAULT) -> None:
     """Refuse a text that is too long, or holds what no text may."""
     if len(text) > bounds.characters:
         raise StatementFailed("54000", "the statement is too long")
@@ -108,7 +108,7 @@ def check_size(tree: exp.Expr) -> None:
         ]
 
 
-def check_nesting(tree: exp.Expr, most: int = EXPANDED) -> None:
+def check_subquery_nesting(tree: exp.Expr, most: int = EXPANDED) -> None:
     """Refuse subqueries in expressions that are nested so deeply that no engine plans them in time."""
     stack = [(tree, 0)]
     while stack:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from discreet.guard.access.authority import (
+    CheckConstraint,
+    ColumnMask,
+    ForeignKey,
+    InferenceControl,
+    RelationColumn,
+    RowPolicy,
+    Trigger,
+)
 from discreet.guard.statements.statement import Statement, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sqlglot import exp
-
-    from discreet.guard.access.authority import (
-        Check,
-        Column,
-        Control,
-        ForeignKey,
-        Mask,
-        RowPolicy,
-        Trigger,
-    )
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,11 @@ class CreateTable(Statement):
     """CREATE TABLE with its columns and constraints, or AS query."""
 
     relation: Written
-    columns: tuple[Column, ...] = ()
+    columns: tuple[RelationColumn, ...] = ()
     primary_key: tuple[str, ...] = ()
     uniques: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[tuple[ForeignKey, Written], ...] = ()  # with the target as written
-    checks: tuple[Check, ...] = ()
+    checks: tuple[CheckConstraint, ...] = ()
     query: exp.Query | None = None
     if_not_exists: bool = False
 
@@ -108,7 +106,7 @@ class CreateMask(Statement):
     """CREATE MASK name ON table (column) TO roles USING (expression)."""
 
     relation: Written
-    mask: Mask
+    mask: ColumnMask
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,7 @@ class CreateControl(Statement):
     """CREATE CONTROL name ON table TO roles WITH (size = 5, overlap = 10, audit = on)."""
 
     relation: Written
-    control: Control
+    control: InferenceControl
 
 
 @dataclass(frozen=True)

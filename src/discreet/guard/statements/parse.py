@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements import copying, portals, transactions, variables
 from discreet.guard.statements import statement as kinds
-from discreet.guard.statements.cursor import Cursor, fold, words_of
-from discreet.guard.statements.limits import DEFAULT, Bounds, check_length
-from discreet.guard.statements.plain_rows import plain_rows
-from discreet.guard.statements.split import split
-from discreet.guard.statements.trees import as_query, read_query, read_tree, read_write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.guard.statements.plain_rows import PlainRows
-    from discreet.guard.statements.statement import Statement
+from discreet.guard.statements.cursor import StatementCursor, fold_name, words_of
+from discreet.guard.statements.limits import DEFAULT, StatementBounds, check_length
+from discreet.guard.statements.plain_rows import PlainRows, plain_rows
+from discreet.guard.statements.split import split_statements
+from discreet.guard.statements.statement import Statement
+from discreet.guard.statements.trees import parse_query, parse_tree, parse_write, require_query_tree
 
 # What clients or people may try, and what to do instead.
 _ELSEWHERE = {
@@ -51,7 +46,9 @@ _ELSEWHERE = {
 }
 
 
-def parse(text: str, *, lenient: bool = False, bounds: Bounds = DEFAULT) -> tuple[Statement, ...]:
+def parse_statements(
+    text: str, *, lenient: bool = False, bounds: StatementBounds = DEFAULT
+) -> tuple[Statement, ...]:
     """Return the statements of a text, in their order; an empty text has none.
 
     Args:
@@ -63,7 +60,7 @@ def parse(text: str, *, lenient: bool = False, bounds: Bounds = DEFAULT) -> tupl
         StatementFailed: 42601 for what cannot be read, 0A000 for what is not supported, 54000 and
             54001 for what is too large.
 
-    >>> [type(found).__name__ for found in parse("BEGIN; SELECT 1; COMMIT")]
+    >>> [type(found).__name__ for found in parse_statements("BEGIN; SELECT 1; COMMIT")]
     ['Begin', 'Query', 'Commit']
     """
     check_length(text, bounds)
@@ -71,13 +68,13 @@ def parse(text: str, *, lenient: bool = False, bounds: Bounds = DEFAULT) -> tupl
     found = _insert(text, rows, bounds) if rows is not None else None
     if found is not None:
         return (found,)
-    return tuple(_statement(one, lenient=lenient) for one in split(text, bounds))
+    return tuple(_parse_statement(one, lenient=lenient) for one in split_statements(text, bounds))
 
 
-def _insert(text: str, rows: PlainRows, bounds: Bounds) -> Statement | None:
+def _insert(text: str, rows: PlainRows, bounds: StatementBounds) -> Statement | None:
     """Return an INSERT whose many plain rows no parser has read, but for the first; None if it is not all."""
-    statements = split(rows.first, bounds)
-    tree = read_write(statements[0]) if len(statements) == 1 else None
+    statements = split_statements(rows.first, bounds)
+    tree = parse_write(statements[0]) if len(statements) == 1 else None
     values = tree.args.get("expression") if tree is not None else None
     if tree is None or type(values) is not exp.Values or len(values.expressions) != 1:
         return None
@@ -85,25 +82,27 @@ def _insert(text: str, rows: PlainRows, bounds: Bounds) -> Statement | None:
     return kinds.Write(tree, text=text)
 
 
-def _statement(text: str, *, lenient: bool, is_inner: bool = False) -> Statement:
+def _parse_statement(text: str, *, lenient: bool, is_inner: bool = False) -> Statement:
     opening = _OPENING.match(text)
-    word = fold(opening[0]) if opening else ""
+    word = fold_name(opening[0]) if opening else ""
     if word in _TREES:  # no need to look at its words one by one
         return _TREES[word](text)
-    cursor = Cursor(text, words_of(text))
+    cursor = StatementCursor(text, words_of(text))
     word = cursor.word
     if is_inner and cursor.at_any("prepare", "explain"):
         raise cursor.unexpected()
     if word.kind == "word":
-        found = _worded(text, cursor, word.text, lenient=lenient)
+        found = _parse_by_keyword(text, cursor, word.text, lenient=lenient)
         if found is not None:
             return found
     if cursor.at("("):
-        return kinds.Query(read_query(text), text=text)
+        return kinds.Query(parse_query(text), text=text)
     raise cursor.unexpected()
 
 
-def _worded(text: str, cursor: Cursor, word: str, *, lenient: bool) -> Statement | None:
+def _parse_by_keyword(
+    text: str, cursor: StatementCursor, word: str, *, lenient: bool
+) -> Statement | None:
     if word in _READERS:
         cursor.step()
         found = _READERS[word](cursor)
@@ -111,8 +110,10 @@ def _worded(text: str, cursor: Cursor, word: str, *, lenient: bool) -> Statement
         return replace(found, text=text)
     if word in ("prepare", "explain"):
         cursor.step()
-        holder = portals.prepare if word == "prepare" else portals.explain
-        found = holder(cursor, lambda inner: _statement(inner, lenient=lenient, is_inner=True))
+        holder = portals.parse_prepare if word == "prepare" else portals.parse_explain
+        found = holder(
+            cursor, lambda inner: _parse_statement(inner, lenient=lenient, is_inner=True)
+        )
         return replace(found, text=text)
     if word in _ELSEWHERE:
         raise StatementFailed("0A000", f"{word.upper()} is not supported", hint=_ELSEWHERE[word])
@@ -121,48 +122,48 @@ def _worded(text: str, cursor: Cursor, word: str, *, lenient: bool) -> Statement
     return parse_definition(text, lenient=lenient)
 
 
-def _with(text: str) -> Statement:
+def _parse_with(text: str) -> Statement:
     """Return what follows WITH: a query, or a write."""
-    tree = read_tree(text)
+    tree = parse_tree(text)
     if isinstance(tree, (exp.Insert, exp.Update, exp.Delete)):
         return kinds.Write(tree, text=text)
-    return kinds.Query(as_query(tree), text=text)
+    return kinds.Query(require_query_tree(tree), text=text)
 
 
 def _query(text: str) -> Statement:
-    return kinds.Query(read_query(text), text=text)
+    return kinds.Query(parse_query(text), text=text)
 
 
 def _write(text: str) -> Statement:
-    return kinds.Write(read_write(text), text=text)
+    return kinds.Write(parse_write(text), text=text)
 
 
 _OPENING = re.compile(r"[^\W\d]\w*")
 _TREES: Mapping[str, Callable[[str], Statement]] = {
     **dict.fromkeys(("select", "values", "table"), _query),
     **dict.fromkeys(("insert", "update", "delete"), _write),
-    "with": _with,
+    "with": _parse_with,
 }
-_READERS: Mapping[str, Callable[[Cursor], Statement]] = {
-    "begin": transactions.begin,
-    "start": transactions.start,
-    "commit": transactions.commit,
-    "end": transactions.commit,
-    "rollback": transactions.rollback,
-    "abort": transactions.rollback,
-    "savepoint": transactions.savepoint,
-    "release": transactions.release,
-    "set": variables.set_variable,
-    "reset": variables.reset,
-    "show": variables.show,
-    "discard": variables.discard,
-    "deallocate": variables.deallocate,
-    "unlisten": variables.unlisten,
-    "declare": portals.declare,
-    "fetch": lambda cursor: portals.fetch(cursor, move=False),
-    "move": lambda cursor: portals.fetch(cursor, move=True),
-    "close": portals.close,
-    "execute": portals.execute,
-    "truncate": portals.truncate,
-    "copy": copying.copy,
+_READERS: Mapping[str, Callable[[StatementCursor], Statement]] = {
+    "begin": transactions.parse_begin,
+    "start": transactions.parse_start,
+    "commit": transactions.parse_commit,
+    "end": transactions.parse_commit,
+    "rollback": transactions.parse_rollback,
+    "abort": transactions.parse_rollback,
+    "savepoint": transactions.parse_savepoint,
+    "release": transactions.parse_release,
+    "set": variables.parse_set,
+    "reset": variables.parse_reset,
+    "show": variables.parse_show,
+    "discard": variables.parse_discard,
+    "deallocate": variables.parse_deallocate,
+    "unlisten": variables.parse_unlisten,
+    "declare": portals.parse_declare,
+    "fetch": lambda cursor: portals.parse_fetch(cursor, move=False),
+    "move": lambda cursor: portals.parse_fetch(cursor, move=True),
+    "close": portals.parse_close,
+    "execute": portals.parse_execute,
+    "truncate": portals.parse_truncate,
+    "copy": copying.parse_copy,
 }

@@ -31,14 +31,14 @@ def set_apart(text: str) -> str:
     parts: list[str] = []
     done = at = 0
     while found := _LEXEME.search(text, at):
-        at = _end(text, found)
+        at = _lexeme_end(text, found)
         if found.lastgroup == "parameter":
             parts += (text[done:at], " ")
             done = at
     return "".join((*parts, text[done:]))
 
 
-def _end(text: str, found: re.Match[str]) -> int:
+def _lexeme_end(text: str, found: re.Match[str]) -> int:
     """Return where a lexeme ends; one that does not is refused later, and ends with the text."""
     kind, at = found.lastgroup or "", found.end()
     if kind in _ENDS:

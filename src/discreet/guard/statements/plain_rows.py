@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-
-if TYPE_CHECKING:
-    from discreet.guard.statements.limits import Bounds
+from discreet.guard.statements.limits import StatementBounds
 
 FEWEST = 50  # rows; a parser reads fewer just as well
 _HEAD = 5_000  # lexemes before VALUES: a list of columns has two for each
@@ -35,10 +32,10 @@ class PlainRows:
 
     def trees(self) -> list[exp.Expr]:
         """Return the rows as a parser would have."""
-        return [exp.Tuple(expressions=[_tree(cell) for cell in row]) for row in self.rows]
+        return [exp.Tuple(expressions=[_cell_tree(cell) for cell in row]) for row in self.rows]
 
 
-def plain_rows(text: str, bounds: Bounds) -> PlainRows | None:
+def plain_rows(text: str, bounds: StatementBounds) -> PlainRows | None:
     """Return the rows of an INSERT … VALUES that has many, all of them plain; else None.
 
     Raises:
@@ -87,13 +84,13 @@ def _after_values(text: str) -> int | None:
     return None
 
 
-def _tree(cell: str) -> exp.Expr:
+def _cell_tree(cell: str) -> exp.Expr:
     if cell[0] == "'":
         return exp.Literal.string(cell[1:-1].replace("''", "'"))
     if cell[0] == "$":
         return exp.Parameter(this=exp.Literal.number(cell[1:]))
     if cell[0] == "-":
-        return exp.Neg(this=_tree(cell[1:]))
+        return exp.Neg(this=_cell_tree(cell[1:]))
     if cell[0] in "+.0123456789":
         number = cell.removeprefix("+")
         return exp.Literal.number(f"0{number}" if number[0] == "." else number)

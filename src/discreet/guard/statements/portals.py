@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements import statement as kinds
-from discreet.guard.statements.trees import read_expression, read_query
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.guard.statements.cursor import Cursor
+from discreet.guard.statements.cursor import StatementCursor
+from discreet.guard.statements.trees import parse_expression, parse_query
 
 _BACKWARD = ("prior", "backward", "absolute", "relative", "first", "last")
 
 
-def _remaining(cursor: Cursor) -> str:
+def _remaining_text(cursor: StatementCursor) -> str:
     """Go to the end and return the text on the way."""
     return cursor.text_until(lambda: False)
 
 
-def declare(cursor: Cursor) -> kinds.DeclareCursor:
+def parse_declare(cursor: StatementCursor) -> kinds.DeclareCursor:
     """Read DECLARE name CURSOR FOR query."""
     name = cursor.name()
     while not cursor.take("cursor"):
@@ -35,10 +31,10 @@ def declare(cursor: Cursor) -> kinds.DeclareCursor:
     if not hold:
         cursor.take("without", "hold")
     cursor.need("for")
-    return kinds.DeclareCursor(name, read_query(_remaining(cursor)), hold)
+    return kinds.DeclareCursor(name, parse_query(_remaining_text(cursor)), hold)
 
 
-def fetch(cursor: Cursor, *, move: bool) -> kinds.Fetch:
+def parse_fetch(cursor: StatementCursor, *, move: bool) -> kinds.Fetch:
     """Read FETCH or MOVE; forward only."""
     if cursor.at_any(*_BACKWARD) and not _is_last(cursor):
         raise StatementFailed("0A000", "cursors only go forward", hint="FETCH FORWARD n FROM name")
@@ -51,12 +47,12 @@ def fetch(cursor: Cursor, *, move: bool) -> kinds.Fetch:
     return kinds.Fetch(cursor.name(), count, move)
 
 
-def _is_last(cursor: Cursor) -> bool:
+def _is_last(cursor: StatementCursor) -> bool:
     """Whether one word is left, so that it is a name."""
     return cursor.place == len(cursor.words) - 1
 
 
-def _count(cursor: Cursor, default: int) -> int | None:
+def _count(cursor: StatementCursor, default: int) -> int | None:
     if cursor.take("all"):
         return None
     if cursor.word.kind != "number" and not cursor.at("-"):
@@ -67,27 +63,27 @@ def _count(cursor: Cursor, default: int) -> int | None:
     return int(written)
 
 
-def close(cursor: Cursor) -> kinds.CloseCursor:
+def parse_close(cursor: StatementCursor) -> kinds.CloseCursor:
     """Read CLOSE name or ALL."""
     return kinds.CloseCursor(None if cursor.take("all") else cursor.name())
 
 
-def prepare(cursor: Cursor, read: Callable[[str], kinds.Statement]) -> kinds.Prepare:
+def parse_prepare(cursor: StatementCursor, read: Callable[[str], kinds.Statement]) -> kinds.Prepare:
     """Read PREPARE name (types) AS statement."""
     if cursor.at("transaction") and not cursor.at("transaction", "as"):
         raise StatementFailed("0A000", "two-phase commit is not supported")
     name = cursor.name()
     types: tuple[str, ...] = ()
     if cursor.at("("):
-        types = tuple(part.strip().lower() for part in _types(cursor.enclosed()))
+        types = tuple(part.strip().lower() for part in _split_types(cursor.enclosed()))
     cursor.need("as")
-    statement = read(_remaining(cursor))
+    statement = read(_remaining_text(cursor))
     if not isinstance(statement, (kinds.Query, kinds.Write)):
         raise StatementFailed("0A000", "only queries and writes can be prepared")
     return kinds.Prepare(name, statement, types)
 
 
-def _types(text: str) -> list[str]:
+def _split_types(text: str) -> list[str]:
     """Return types between commas that are not in brackets."""
     parts, depth = [""], 0
     for letter in text:
@@ -99,18 +95,18 @@ def _types(text: str) -> list[str]:
     return parts
 
 
-def execute(cursor: Cursor) -> kinds.Execute:
+def parse_execute(cursor: StatementCursor) -> kinds.Execute:
     """Read EXECUTE name (literals)."""
     name = cursor.name()
     if not cursor.at("("):
         return kinds.Execute(name)
-    inside = read_expression(f"({cursor.enclosed()}\n)")
+    inside = parse_expression(f"({cursor.enclosed()}\n)")
     inside = inside.this if isinstance(inside, exp.Paren) else inside
     arguments = tuple(inside.expressions) if isinstance(inside, exp.Tuple) else (inside,)
     return kinds.Execute(name, arguments)
 
 
-def explain(cursor: Cursor, read: Callable[[str], kinds.Statement]) -> kinds.Explain:
+def parse_explain(cursor: StatementCursor, read: Callable[[str], kinds.Statement]) -> kinds.Explain:
     """Read EXPLAIN [PRIVACY] statement; nothing is ever run for it."""
     privacy = cursor.take("privacy")
     if cursor.at("("):
@@ -120,7 +116,7 @@ def explain(cursor: Cursor, read: Callable[[str], kinds.Statement]) -> kinds.Exp
     elif cursor.at("analyze") or cursor.at("analyse"):
         raise _no_analyze()
     cursor.take("verbose")
-    statement = read(_remaining(cursor))
+    statement = read(_remaining_text(cursor))
     if not isinstance(statement, (kinds.Query, kinds.Write)):
         raise StatementFailed("0A000", "only queries and writes can be explained")
     return kinds.Explain(statement, privacy)
@@ -132,10 +128,10 @@ def _no_analyze() -> StatementFailed:
     )
 
 
-def truncate(cursor: Cursor) -> kinds.Truncate:
+def parse_truncate(cursor: StatementCursor) -> kinds.Truncate:
     """Read TRUNCATE [TABLE] names."""
     cursor.take("table")
-    relations = cursor.listed(lambda: _truncated(cursor))
+    relations = cursor.listed(lambda: _parse_table_name(cursor))
     if cursor.take("restart"):
         raise StatementFailed("0A000", "RESTART IDENTITY is not supported")
     if cursor.take("continue"):
@@ -146,7 +142,7 @@ def truncate(cursor: Cursor) -> kinds.Truncate:
     return kinds.Truncate(relations)
 
 
-def _truncated(cursor: Cursor) -> kinds.Written:
+def _parse_table_name(cursor: StatementCursor) -> kinds.Written:
     cursor.take("only")
     written = cursor.relation()
     cursor.take("*")

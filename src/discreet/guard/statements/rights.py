@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from discreet.guard.access.authority import Allowance, Privilege
 from discreet.guard.statements.statement import Statement, Written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.guard.access.authority import Allowance, Privilege
 
 # Where a role is named by who asks; no name holds a zero character.
 CURRENT_USER = "\0current_user"

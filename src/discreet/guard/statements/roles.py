@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import PUBLIC
+from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.rights import (
     CURRENT_USER,
     SESSION_USER,
@@ -17,15 +18,12 @@ from discreet.guard.statements.rights import (
     GrantRole,
     RevokeRole,
 )
-
-if TYPE_CHECKING:
-    from discreet.guard.statements.cursor import Cursor
-    from discreet.guard.statements.statement import Statement
+from discreet.guard.statements.statement import Statement
 
 _SWITCHES = ("superuser", "createrole", "createdb", "inherit", "login", "bypassrls")
 
 
-def role(cursor: Cursor) -> str:
+def parse_role_name(cursor: StatementCursor) -> str:
     """Go past a role, which may be CURRENT_USER or PUBLIC, and return its name."""
     if cursor.take("current_user") or cursor.take("current_role"):
         return CURRENT_USER
@@ -36,7 +34,7 @@ def role(cursor: Cursor) -> str:
     return cursor.name()
 
 
-def new_name(cursor: Cursor) -> str:
+def parse_new_role_name(cursor: StatementCursor) -> str:
     """Go past the name of a role to be, or fail with 42939 when it is reserved."""
     for word in ("public", "none", "current_user", "session_user", "current_role"):
         if cursor.at(word):
@@ -44,10 +42,10 @@ def new_name(cursor: Cursor) -> str:
     return cursor.name()
 
 
-def create(cursor: Cursor, kind: str) -> Statement:
+def parse_create_role(cursor: StatementCursor, kind: str) -> Statement:
     """CREATE ROLE | USER | GROUP."""
-    names = cursor.listed(lambda: new_name(cursor))
-    options = _Options(cursor)
+    names = cursor.listed(lambda: parse_new_role_name(cursor))
+    options = _RoleOptions(cursor)
     if kind == "user":
         options.attributes["login"] = True
     options.read(new=True)
@@ -61,48 +59,48 @@ def create(cursor: Cursor, kind: str) -> Statement:
     )
 
 
-def alter(cursor: Cursor, kind: str) -> Statement:
+def parse_alter_role(cursor: StatementCursor, kind: str) -> Statement:
     """ALTER ROLE | USER | GROUP."""
     if cursor.at("all"):
         raise StatementFailed("0A000", "ALTER ROLE ALL is not supported: name the role")
-    name = role(cursor)
+    name = parse_role_name(cursor)
     if cursor.take("rename", "to"):
-        return AlterRole(name, rename=new_name(cursor))
+        return AlterRole(name, rename=parse_new_role_name(cursor))
     if kind == "group" and cursor.take("add", "user"):
-        return GrantRole((name,), cursor.listed(lambda: role(cursor)))
+        return GrantRole((name,), cursor.listed(lambda: parse_role_name(cursor)))
     if kind == "group" and cursor.take("drop", "user"):
-        return RevokeRole((name,), cursor.listed(lambda: role(cursor)))
+        return RevokeRole((name,), cursor.listed(lambda: parse_role_name(cursor)))
     if cursor.at_any("set", "reset", "in"):
         raise StatementFailed(
             "0A000", "settings of roles are not supported", hint="SET it in the session instead."
         )
-    options = _Options(cursor)
+    options = _RoleOptions(cursor)
     options.read(new=False)
     return AlterRole(name, options.attributes, options.password, options.no_password)
 
 
-def drop(cursor: Cursor) -> Statement:
+def parse_drop_role(cursor: StatementCursor) -> Statement:
     """DROP ROLE | USER | GROUP."""
     if_exists = cursor.take("if", "exists")
-    return DropRole(cursor.listed(lambda: role(cursor)), if_exists)
+    return DropRole(cursor.listed(lambda: parse_role_name(cursor)), if_exists)
 
 
-def create_exclusion(cursor: Cursor) -> Statement:
+def parse_create_exclusion(cursor: StatementCursor) -> Statement:
     """CREATE EXCLUSION name ON ROLES (a, b)."""
     name = cursor.name()
     cursor.need("on", "roles")
-    return CreateExclusion(name, cursor.in_parentheses(lambda: role(cursor)))
+    return CreateExclusion(name, cursor.in_parentheses(lambda: parse_role_name(cursor)))
 
 
-def drop_exclusion(cursor: Cursor) -> Statement:
+def parse_drop_exclusion(cursor: StatementCursor) -> Statement:
     """DROP EXCLUSION name."""
     return DropExclusion(cursor.name())
 
 
-class _Options:
+class _RoleOptions:
     """What is said about a role after its name, each at most once."""
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: StatementCursor) -> None:
         self.cursor = cursor
         self.attributes: dict[str, Any] = {}
         self.password: str | None = None
@@ -116,63 +114,63 @@ class _Options:
         """Read them all."""
         self.cursor.take("with")
         while self.cursor.word.kind != "end":
-            if not (self._switch() or self._value() or (new and self._member())):
-                self._unsupported()
+            if not (self._read_switch() or self._read_value() or (new and self._read_members())):
+                self._refuse_unsupported()
                 raise self.cursor.unexpected()
 
-    def _once(self, what: str) -> None:
+    def _require_once(self, what: str) -> None:
         if what in self._said:
             raise StatementFailed("42601", "conflicting or redundant options")
         self._said.add(what)
 
-    def _switch(self) -> bool:
+    def _read_switch(self) -> bool:
         for name in _SWITCHES:
             for word, value in ((name, True), (f"no{name}", False)):
                 if self.cursor.take(word):
-                    self._once(name)
+                    self._require_once(name)
                     self.attributes[name] = value
                     return True
         return False
 
-    def _value(self) -> bool:
+    def _read_value(self) -> bool:
         cursor = self.cursor
         if cursor.at("password") or cursor.at("encrypted", "password"):
             cursor.take("encrypted")
             cursor.need("password")
-            self._once("password")
+            self._require_once("password")
             if cursor.take("null"):
                 self.no_password = True
             else:
                 self.password = cursor.string()
         elif cursor.take("valid", "until"):
-            self._once("valid until")
-            self.attributes["valid_until"] = _moment(cursor.string())
+            self._require_once("valid until")
+            self.attributes["valid_until"] = _parse_moment(cursor.string())
         elif cursor.take("connection", "limit"):
-            self._once("connection limit")
-            self.attributes["connection_limit"] = _limit(cursor.number())
+            self._require_once("connection limit")
+            self.attributes["connection_limit"] = _connection_limit(cursor.number())
         else:
             return False
         return True
 
-    def _member(self) -> bool:
+    def _read_members(self) -> bool:
         cursor = self.cursor
         if cursor.take("in", "role") or cursor.take("in", "group"):
-            self.in_roles += cursor.listed(lambda: role(cursor))
+            self.in_roles += cursor.listed(lambda: parse_role_name(cursor))
         elif cursor.take("admin"):
-            self.admins += cursor.listed(lambda: role(cursor))
+            self.admins += cursor.listed(lambda: parse_role_name(cursor))
         elif cursor.take("role") or cursor.take("user"):
-            self.members += cursor.listed(lambda: role(cursor))
+            self.members += cursor.listed(lambda: parse_role_name(cursor))
         else:
             return False
         return True
 
-    def _unsupported(self) -> None:
+    def _refuse_unsupported(self) -> None:
         if self.cursor.at_any("replication", "noreplication", "sysid", "unencrypted"):
             word = self.cursor.word.text.upper()
             raise StatementFailed("0A000", f"{word} is not supported: leave it out")
 
 
-def _limit(written: str) -> int:
+def _connection_limit(written: str) -> int:
     try:
         limit = int(written)
     except ValueError:
@@ -182,7 +180,7 @@ def _limit(written: str) -> int:
     return limit
 
 
-def _moment(text: str) -> str | None:
+def _parse_moment(text: str) -> str | None:
     """Return a moment in UTC, as ISO text; `infinity` is None. Without a zone it is UTC."""
     from datetime import UTC, datetime
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import TokenError
@@ -12,15 +13,12 @@ from discreet.errors import StatementFailed
 from discreet.guard.statements.limits import (
     DEFAULT,
     MOST,
-    Bounds,
+    StatementBounds,
     check_text,
     check_tokens,
     too_deep,
 )
 from discreet.guard.statements.placeholders import set_apart
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _DIMENSIONS = 6  # of an array, as in PostgreSQL
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
@@ -33,7 +31,7 @@ class _Tokenizer(Postgres.Tokenizer):
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
-def tokenize(text: str, bounds: Bounds = DEFAULT) -> list[Token]:
+def tokenize(text: str, bounds: StatementBounds = DEFAULT) -> list[Token]:
     """Return the tokens of a text, without comments.
 
     Raises:
@@ -50,7 +48,7 @@ def tokenize(text: str, bounds: Bounds = DEFAULT) -> list[Token]:
     return tokens
 
 
-def _check_depth(tokens: Sequence[Token], bounds: Bounds) -> None:
+def _check_depth(tokens: Sequence[Token], bounds: StatementBounds) -> None:
     """Refuse brackets that are nested deeply, and subscripts in a row, which nest as well."""
     depth = subscripts = 0
     before = None
@@ -64,12 +62,12 @@ def _check_depth(tokens: Sequence[Token], bounds: Bounds) -> None:
         before = kind
 
 
-def split(text: str, bounds: Bounds = DEFAULT) -> tuple[str, ...]:
+def split_statements(text: str, bounds: StatementBounds = DEFAULT) -> tuple[str, ...]:
     """Return the statements of a text, as they were written, without semicolons.
 
     Parameters have a blank after them: `$1,$2` would be taken for a dollar quote.
 
-    >>> split("SELECT ';'; /* done; */ SELECT 2;")
+    >>> split_statements("SELECT ';'; /* done; */ SELECT 2;")
     ("SELECT ';'", 'SELECT 2')
     """
     check_text(text, bounds)
@@ -80,14 +78,14 @@ def split(text: str, bounds: Bounds = DEFAULT) -> tuple[str, ...]:
         if token.token_type != TokenType.SEMICOLON:
             group.append(token)
         elif group:
-            found.append(_written(text, group))
+            found.append(_source_text(text, group))
             group = []
     if group:
-        found.append(_written(text, group))
+        found.append(_source_text(text, group))
     if len(found) > MOST:
         raise StatementFailed("54000", "the text has too many statements")
     return tuple(found)
 
 
-def _written(text: str, tokens: Sequence[Token]) -> str:
+def _source_text(text: str, tokens: Sequence[Token]) -> str:
     return text[tokens[0].start : tokens[-1].end + 1]

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Check, Column, ForeignKey
-from discreet.guard.statements.fragments import expression, query
+from discreet.guard.access.authority import CheckConstraint, ForeignKey, RelationColumn
+from discreet.guard.statements.cursor import StatementCursor
+from discreet.guard.statements.fragments import expression, query_tree
 from discreet.guard.statements.objects import CreateTable
-from discreet.guard.statements.types import read_type
+from discreet.guard.statements.statement import Statement, Written
+from discreet.guard.statements.types import parse_type
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from discreet.guard.statements.cursor import Cursor
-    from discreet.guard.statements.statement import Statement, Written
 
 _TABLE_CONSTRAINTS = ("constraint", "primary", "unique", "foreign", "check")
 _AFTER_A_DEFAULT = (
@@ -36,13 +36,13 @@ _AFTER_A_DEFAULT = (
 class _Parts:
     """What was read so far."""
 
-    columns: list[Column] = field(default_factory=list[Column])
+    columns: list[RelationColumn] = field(default_factory=list[RelationColumn])
     primary_key: tuple[str, ...] = ()
     uniques: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     foreign_keys: list[tuple[ForeignKey, Written]] = field(
         default_factory=list[tuple[ForeignKey, "Written"]]
     )
-    checks: list[Check] = field(default_factory=list[Check])
+    checks: list[CheckConstraint] = field(default_factory=list[CheckConstraint])
 
     def set_primary_key(self, columns: tuple[str, ...]) -> None:
         """Keep the primary key; there is one."""
@@ -51,7 +51,7 @@ class _Parts:
         self.primary_key = columns
 
 
-def create_table(cursor: Cursor) -> Statement:
+def parse_create_table(cursor: StatementCursor) -> Statement:
     """CREATE TABLE [IF NOT EXISTS] name (…) | [(names)] AS query."""
     if_not_exists = cursor.take("if", "not", "exists")
     relation = cursor.relation()
@@ -60,12 +60,12 @@ def create_table(cursor: Cursor) -> Statement:
     if _has_only_names(cursor):
         names = cursor.in_parentheses(cursor.name)
         cursor.need("as")
-        columns = tuple(Column(name, "") for name in names)
+        columns = tuple(RelationColumn(name, "") for name in names)
         return CreateTable(relation, columns, query=_as_query(cursor), if_not_exists=if_not_exists)
     parts = _Parts()
     cursor.need("(")
     while not cursor.take(")"):  # the seed leaves a comma before it
-        _element(cursor, parts)
+        _parse_element(cursor, parts)
         if not cursor.at(")"):
             cursor.need(",")
     _refuse_rest(cursor)
@@ -80,7 +80,7 @@ def create_table(cursor: Cursor) -> Statement:
     )
 
 
-def _has_only_names(cursor: Cursor) -> bool:
+def _has_only_names(cursor: StatementCursor) -> bool:
     """Whether a list of bare names comes, and then AS."""
     if not cursor.at("("):
         return False
@@ -91,15 +91,15 @@ def _has_only_names(cursor: Cursor) -> bool:
     return found
 
 
-def _as_query(cursor: Cursor) -> exp.Query:
+def _as_query(cursor: StatementCursor) -> exp.Query:
     text = cursor.text_until(lambda: cursor.at("with", "no", "data") or cursor.at("with", "data"))
     if cursor.at("with", "no", "data"):
         raise StatementFailed("0A000", "WITH NO DATA is not supported: add WHERE false")
     cursor.take("with", "data")
-    return query(text)
+    return query_tree(text)
 
 
-def _refuse_rest(cursor: Cursor) -> None:
+def _refuse_rest(cursor: StatementCursor) -> None:
     for words in (
         ("inherits",),
         ("partition", "by"),
@@ -116,22 +116,22 @@ def _refuse_rest(cursor: Cursor) -> None:
             )
 
 
-def _element(cursor: Cursor, parts: _Parts) -> None:
+def _parse_element(cursor: StatementCursor, parts: _Parts) -> None:
     if cursor.at("like"):
         raise StatementFailed("0A000", "LIKE is not supported: write the columns")
     if cursor.at("exclude"):
         raise StatementFailed("0A000", "EXCLUDE is not supported: write UNIQUE or CHECK")
     if cursor.at_any(*_TABLE_CONSTRAINTS):
-        _table_constraint(cursor, parts)
+        _parse_table_constraint(cursor, parts)
     else:
-        _column(cursor, parts)
+        _parse_column(cursor, parts)
 
 
-def _constraint_name(cursor: Cursor) -> str | None:
+def _constraint_name(cursor: StatementCursor) -> str | None:
     return cursor.name() if cursor.take("constraint") else None
 
 
-def _table_constraint(cursor: Cursor, parts: _Parts) -> None:
+def _parse_table_constraint(cursor: StatementCursor, parts: _Parts) -> None:
     name = _constraint_name(cursor)
     if cursor.take("primary", "key"):
         parts.set_primary_key(cursor.in_parentheses(cursor.name))
@@ -141,20 +141,20 @@ def _table_constraint(cursor: Cursor, parts: _Parts) -> None:
     elif cursor.take("foreign", "key"):
         columns = cursor.in_parentheses(cursor.name)
         cursor.need("references")
-        parts.foreign_keys.append(_references(cursor, columns, name))
+        parts.foreign_keys.append(_parse_references(cursor, columns, name))
     elif cursor.take("check"):
-        parts.checks.append(Check(expression(cursor.enclosed()), name))
+        parts.checks.append(CheckConstraint(expression(cursor.enclosed()), name))
     else:
         raise cursor.unexpected()
     _refuse_deferral(cursor)
 
 
-def _refuse_nulls(cursor: Cursor) -> None:
+def _refuse_nulls(cursor: StatementCursor) -> None:
     if cursor.at("nulls"):
         raise StatementFailed("0A000", "UNIQUE NULLS is not supported: leave NULLS … DISTINCT out")
 
 
-def _refuse_deferral(cursor: Cursor) -> None:
+def _refuse_deferral(cursor: StatementCursor) -> None:
     if cursor.take("not", "deferrable") or cursor.take("initially", "immediate"):
         return
     for words in (
@@ -169,43 +169,45 @@ def _refuse_deferral(cursor: Cursor) -> None:
             raise StatementFailed("0A000", f"{shown} is not supported: leave it out")
 
 
-def _column(cursor: Cursor, parts: _Parts) -> None:
+def _parse_column(cursor: StatementCursor, parts: _Parts) -> None:
     name = cursor.name()
-    type_ = read_type(cursor)
+    type_ = parse_type(cursor)
     not_null: bool | None = None
     default: str | None = None
     while not cursor.at_any(",", ")"):
         label = _constraint_name(cursor)
         if cursor.take("not", "null"):
-            not_null = _agreed(not_null, new=True)
+            not_null = _merge_nullability(not_null, new=True)
         elif cursor.take("null"):
-            not_null = _agreed(not_null, new=False)
+            not_null = _merge_nullability(not_null, new=False)
         elif cursor.take("default"):
             if default is not None:
                 raise StatementFailed("42601", f'multiple default values for column "{name}"')
-            default = _default(cursor)
+            default = _parse_default(cursor)
         else:
-            _column_constraint(cursor, parts, name, label)
+            _parse_column_constraint(cursor, parts, name, label)
         _refuse_deferral(cursor)
-    parts.columns.append(Column(name, type_, not_null is True, default))
+    parts.columns.append(RelationColumn(name, type_, not_null is True, default))
 
 
-def _agreed(before: bool | None, *, new: bool) -> bool:
+def _merge_nullability(before: bool | None, *, new: bool) -> bool:
     if before is not None and before != new:
         raise StatementFailed("42601", "conflicting NULL/NOT NULL declarations")
     return new
 
 
-def _column_constraint(cursor: Cursor, parts: _Parts, name: str, label: str | None) -> None:
+def _parse_column_constraint(
+    cursor: StatementCursor, parts: _Parts, name: str, label: str | None
+) -> None:
     if cursor.take("primary", "key"):
         parts.set_primary_key((name,))
     elif cursor.take("unique"):
         _refuse_nulls(cursor)
         parts.uniques.append((name,))
     elif cursor.take("check"):
-        parts.checks.append(Check(expression(cursor.enclosed()), label))
+        parts.checks.append(CheckConstraint(expression(cursor.enclosed()), label))
     elif cursor.take("references"):
-        parts.foreign_keys.append(_references(cursor, (name,), label))
+        parts.foreign_keys.append(_parse_references(cursor, (name,), label))
     elif cursor.at("generated"):
         raise StatementFailed("0A000", "generated columns are not supported: use a view")
     elif cursor.at("collate"):
@@ -214,7 +216,7 @@ def _column_constraint(cursor: Cursor, parts: _Parts, name: str, label: str | No
         raise cursor.unexpected()
 
 
-def _default(cursor: Cursor) -> str:
+def _parse_default(cursor: StatementCursor) -> str:
     def stops() -> bool:
         return cursor.at_any(",", ")") or any(cursor.at(*words) for words in _AFTER_A_DEFAULT)
 
@@ -230,17 +232,17 @@ def _default(cursor: Cursor) -> str:
     return expression(cursor.text[first.start : last.end])
 
 
-def _references(
-    cursor: Cursor, columns: tuple[str, ...], name: str | None
+def _parse_references(
+    cursor: StatementCursor, columns: tuple[str, ...], name: str | None
 ) -> tuple[ForeignKey, Written]:
     target = cursor.relation()
     target_columns = cursor.in_parentheses(cursor.name) if cursor.at("(") else ()
     while cursor.at_any("on", "match"):
-        _action(cursor)
+        _skip_action(cursor)
     return ForeignKey(columns, (target[0] or "", target[1]), target_columns, name), target
 
 
-def _action(cursor: Cursor) -> None:
+def _skip_action(cursor: StatementCursor) -> None:
     """Go past what PostgreSQL does anyway; there is nothing else here."""
     if cursor.take("match"):
         if not cursor.take("simple"):

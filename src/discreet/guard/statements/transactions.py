@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.errors import StatementFailed
 from discreet.guard.statements import statement as kinds
-
-if TYPE_CHECKING:
-    from discreet.guard.statements.cursor import Cursor
+from discreet.guard.statements.cursor import StatementCursor
 
 _LEVELS = (
     ("serializable",),
@@ -18,30 +14,30 @@ _LEVELS = (
 )
 
 
-def begin(cursor: Cursor) -> kinds.Begin:
+def parse_begin(cursor: StatementCursor) -> kinds.Begin:
     """Read BEGIN [WORK | TRANSACTION] modes; the word itself was read."""
     if not cursor.take("work"):
         cursor.take("transaction")
-    return _begun(cursor)
+    return _make_begin(cursor)
 
 
-def start(cursor: Cursor) -> kinds.Begin:
+def parse_start(cursor: StatementCursor) -> kinds.Begin:
     """Read START TRANSACTION modes."""
     cursor.need("transaction")
-    return _begun(cursor)
+    return _make_begin(cursor)
 
 
-def _begun(cursor: Cursor) -> kinds.Begin:
-    said = modes(cursor).get("read_only")
+def _make_begin(cursor: StatementCursor) -> kinds.Begin:
+    said = parse_transaction_modes(cursor).get("read_only")
     return kinds.Begin(read_only=None if said is None else said == "on")
 
 
-def modes(cursor: Cursor) -> dict[str, str]:
+def parse_transaction_modes(cursor: StatementCursor) -> dict[str, str]:
     """Read what a transaction shall be: `isolation`, `read_only`, `deferrable`, as far as it is said."""
     found: dict[str, str] = {}
     while cursor.word.kind != "end":
         if cursor.take("isolation", "level"):
-            found["isolation"] = _level(cursor)
+            found["isolation"] = _parse_isolation_level(cursor)
         elif cursor.take("read", "only"):
             found["read_only"] = "on"
         elif cursor.take("read", "write"):
@@ -55,14 +51,14 @@ def modes(cursor: Cursor) -> dict[str, str]:
     return found
 
 
-def _level(cursor: Cursor) -> str:
+def _parse_isolation_level(cursor: StatementCursor) -> str:
     for words in _LEVELS:
         if cursor.take(*words):
             return " ".join(words)
     raise cursor.unexpected()
 
 
-def _rest(cursor: Cursor) -> None:
+def _parse_end_options(cursor: StatementCursor) -> None:
     if not cursor.take("work"):
         cursor.take("transaction")
     if cursor.take("and"):
@@ -71,14 +67,14 @@ def _rest(cursor: Cursor) -> None:
         cursor.need("chain")
 
 
-def commit(cursor: Cursor) -> kinds.Commit:
+def parse_commit(cursor: StatementCursor) -> kinds.Commit:
     """Read COMMIT or END."""
     _refuse_prepared(cursor)
-    _rest(cursor)
+    _parse_end_options(cursor)
     return kinds.Commit()
 
 
-def rollback(cursor: Cursor) -> kinds.Rollback | kinds.RollbackTo:
+def parse_rollback(cursor: StatementCursor) -> kinds.Rollback | kinds.RollbackTo:
     """Read ROLLBACK, ABORT, or ROLLBACK TO a savepoint."""
     _refuse_prepared(cursor)
     if not cursor.take("work"):
@@ -86,21 +82,21 @@ def rollback(cursor: Cursor) -> kinds.Rollback | kinds.RollbackTo:
     if cursor.take("to"):
         cursor.take("savepoint")
         return kinds.RollbackTo(cursor.name())
-    _rest(cursor)
+    _parse_end_options(cursor)
     return kinds.Rollback()
 
 
-def _refuse_prepared(cursor: Cursor) -> None:
+def _refuse_prepared(cursor: StatementCursor) -> None:
     if cursor.at("prepared"):
         raise StatementFailed("0A000", "two-phase commit is not supported")
 
 
-def savepoint(cursor: Cursor) -> kinds.Savepoint:
+def parse_savepoint(cursor: StatementCursor) -> kinds.Savepoint:
     """Read SAVEPOINT name."""
     return kinds.Savepoint(cursor.name())
 
 
-def release(cursor: Cursor) -> kinds.ReleaseSavepoint:
+def parse_release(cursor: StatementCursor) -> kinds.ReleaseSavepoint:
     """Read RELEASE [SAVEPOINT] name."""
     cursor.take("savepoint")
     return kinds.ReleaseSavepoint(cursor.name())

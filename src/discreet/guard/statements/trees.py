@@ -9,47 +9,52 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements.dialect import Served
-from discreet.guard.statements.limits import SUBQUERIES, check_nesting, check_size, too_deep
+from discreet.guard.statements.dialect import ClientPostgres
+from discreet.guard.statements.limits import (
+    SUBQUERIES,
+    check_size,
+    check_subquery_nesting,
+    too_deep,
+)
 
 # It logs what it cannot take apart, which is refused here in words of our own.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
-def read_tree(text: str) -> exp.Expr:
+def parse_tree(text: str) -> exp.Expr:
     """Return the tree of one statement.
 
     Raises:
         StatementFailed: 42601 when it cannot be read, 54000 and 54001 when it is too large.
     """
     try:
-        trees = [tree for tree in sqlglot.parse(text, dialect=Served) if tree is not None]
+        trees = [tree for tree in sqlglot.parse(text, dialect=ClientPostgres) if tree is not None]
     except SqlglotError as error:
-        raise StatementFailed("42601", _where(error)) from None
+        raise StatementFailed("42601", _syntax_error_message(error)) from None
     except RecursionError:
         raise too_deep() from None
     if len(trees) != 1:
         raise StatementFailed("42601", "syntax error: one statement was expected")
     check_size(trees[0])
-    check_nesting(trees[0], SUBQUERIES)
+    check_subquery_nesting(trees[0], SUBQUERIES)
     return trees[0]
 
 
-def _where(error: SqlglotError) -> str:
+def _syntax_error_message(error: SqlglotError) -> str:
     found = getattr(error, "errors", None)
     near = str(found[0].get("highlight") or "")[:63] if found else None
     return f'syntax error at or near "{near}"' if near else "syntax error"
 
 
-def read_query(text: str) -> exp.Query:
+def parse_query(text: str) -> exp.Query:
     """Return the tree of a query: SELECT, VALUES, TABLE, WITH."""
-    return as_query(read_tree(text))
+    return require_query_tree(parse_tree(text))
 
 
-def as_query(tree: exp.Expr) -> exp.Query:
+def require_query_tree(tree: exp.Expr) -> exp.Query:
     """Return a tree that is one of a query."""
     if isinstance(tree, exp.Values):
-        return _rows(tree)
+        return _select_values(tree)
     if isinstance(tree, exp.Query) and not isinstance(tree, exp.Table):
         return tree
     if isinstance(tree, (exp.Insert, exp.Update, exp.Delete, exp.Merge)):
@@ -57,7 +62,7 @@ def as_query(tree: exp.Expr) -> exp.Query:
     raise StatementFailed("42601", "syntax error: a query was expected")
 
 
-def _rows(values: exp.Values) -> exp.Select:
+def _select_values(values: exp.Values) -> exp.Select:
     """Return `SELECT * FROM (VALUES …)`, in the order and number that was asked for."""
     clauses = {name: values.args.get(name) for name in ("order", "limit", "offset", "with_")}
     given = {name for name, value in values.args.items() if value not in (None, False, [])}
@@ -74,17 +79,17 @@ def _rows(values: exp.Values) -> exp.Select:
     return select
 
 
-def read_write(text: str) -> exp.Insert | exp.Update | exp.Delete:
+def parse_write(text: str) -> exp.Insert | exp.Update | exp.Delete:
     """Return the tree of an INSERT, UPDATE or DELETE."""
-    tree = read_tree(text)
+    tree = parse_tree(text)
     if isinstance(tree, (exp.Insert, exp.Update, exp.Delete)):
         return tree
     raise StatementFailed("42601", "syntax error: INSERT, UPDATE or DELETE was expected")
 
 
-def read_expression(text: str) -> exp.Expr:
+def parse_expression(text: str) -> exp.Expr:
     """Return the tree of one expression."""
-    tree = read_tree(f"SELECT {text}")
+    tree = parse_tree(f"SELECT {text}")
     if not isinstance(tree, exp.Select) or len(tree.expressions) != 1:
         raise StatementFailed("42601", "syntax error: one expression was expected")
     return tree.expressions[0]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.errors import StatementFailed
-
-if TYPE_CHECKING:
-    from discreet.guard.statements.cursor import Cursor
+from discreet.guard.statements.cursor import StatementCursor
 
 # Longest first where one begins like another.
 _NAMES: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -59,14 +55,14 @@ _INSTEAD = {
 }
 
 
-def read_type(cursor: Cursor) -> str:
+def parse_type(cursor: StatementCursor) -> str:
     """Go past a type and return PostgreSQL's name of it, such as `numeric(10,2)`."""
     written = cursor.word
     if cursor.take("float"):
-        return _float(cursor)
+        return _parse_float(cursor)
     for words, name in _NAMES:
         if cursor.take(*words):
-            return _whole(cursor, name)
+            return _finish_type(cursor, name)
     if written.kind == "word" and written.text in _INSTEAD:
         instead = _INSTEAD[written.text]
         raise StatementFailed(
@@ -76,17 +72,17 @@ def read_type(cursor: Cursor) -> str:
     raise StatementFailed("42704", f'type "{name}" does not exist')
 
 
-def _float(cursor: Cursor) -> str:
-    bits = _modifiers(cursor)
+def _parse_float(cursor: StatementCursor) -> str:
+    bits = _parse_modifiers(cursor)
     if not bits:
-        return _whole(cursor, "double precision")
+        return _finish_type(cursor, "double precision")
     if len(bits) > 1 or not 1 <= bits[0] <= 53:
         raise StatementFailed("22023", "precision for type float must be between 1 and 53")
-    return _whole(cursor, "real" if bits[0] < 25 else "double precision")
+    return _finish_type(cursor, "real" if bits[0] < 25 else "double precision")
 
 
-def _whole(cursor: Cursor, name: str) -> str:
-    modifiers = _modifiers(cursor)
+def _finish_type(cursor: StatementCursor, name: str) -> str:
+    modifiers = _parse_modifiers(cursor)
     if cursor.take("with", "time", "zone"):  # timestamp(3) with time zone, time with time zone
         raise StatementFailed(
             "0A000",
@@ -121,7 +117,7 @@ def _with_modifiers(name: str, modifiers: list[int]) -> str:
     )
 
 
-def _modifiers(cursor: Cursor) -> list[int]:
+def _parse_modifiers(cursor: StatementCursor) -> list[int]:
     if not cursor.at("("):
         return []
     written = cursor.in_parentheses(cursor.number)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.errors import StatementFailed
 from discreet.guard.statements import statement as kinds
-from discreet.guard.statements.transactions import modes
-
-if TYPE_CHECKING:
-    from discreet.guard.statements.cursor import Cursor
+from discreet.guard.statements.cursor import StatementCursor
+from discreet.guard.statements.transactions import parse_transaction_modes
 
 
-def set_variable(cursor: Cursor) -> kinds.Statement:
+def parse_set(cursor: StatementCursor) -> kinds.Statement:
     """Read SET in all the forms that clients send."""
     local = cursor.take("local")
     if cursor.take("session", "characteristics"):
         cursor.need("as", "transaction")
-        return _modes(cursor, "default_transaction_", local=False)
+        return _parse_modes(cursor, "default_transaction_", local=False)
     if cursor.at("session", "authorization"):
         raise _no_authorization()
     if not local and not _is_assignment(cursor):
@@ -25,13 +21,13 @@ def set_variable(cursor: Cursor) -> kinds.Statement:
     if cursor.at("session", "authorization"):
         raise _no_authorization()
     if not _is_assignment(cursor):
-        special = _special(cursor, local=local)
+        special = _parse_special(cursor, local=local)
         if special is not None:
             return special
-    name = _name(cursor)
+    name = _parse_name(cursor)
     if not cursor.take("to"):
         cursor.need("=")
-    value = _value(cursor)
+    value = _parse_value(cursor)
     if name == "role":
         return kinds.SetRole(None if value in (None, "none") else value, local=local)
     return kinds.SetVariable(name, value, local=local)
@@ -41,25 +37,25 @@ def _no_authorization() -> StatementFailed:
     return StatementFailed("0A000", "SET SESSION AUTHORIZATION is not supported: use SET ROLE")
 
 
-def _is_assignment(cursor: Cursor) -> bool:
+def _is_assignment(cursor: StatementCursor) -> bool:
     """Whether `name =` or `name TO` comes next, so that the first word is a name."""
     after = cursor.words[cursor.place + 1 : cursor.place + 2]
     return bool(after) and after[0].kind in ("word", "symbol") and after[0].text in ("=", "to")
 
 
-def _special(cursor: Cursor, *, local: bool) -> kinds.Statement | None:
+def _parse_special(cursor: StatementCursor, *, local: bool) -> kinds.Statement | None:
     if cursor.take("role"):
         role = None if cursor.take("none") else _word_or_string(cursor)
         return kinds.SetRole(role, local=local)
     if cursor.take("time", "zone"):
-        value = None if cursor.take("local") else _value(cursor)
+        value = None if cursor.take("local") else _parse_value(cursor)
         return kinds.SetVariable("timezone", value, local=local)
     if cursor.take("transaction"):
         if cursor.at("snapshot"):
             raise StatementFailed("0A000", "SET TRANSACTION SNAPSHOT is not supported")
-        return _modes(cursor, "transaction_", local=True)
+        return _parse_modes(cursor, "transaction_", local=True)
     if cursor.take("names"):
-        return kinds.SetVariable("client_encoding", _value(cursor), local=local)
+        return kinds.SetVariable("client_encoding", _parse_value(cursor), local=local)
     if cursor.take("schema"):
         return kinds.SetVariable("search_path", cursor.string(), local=local)
     if cursor.at("constraints"):
@@ -67,16 +63,16 @@ def _special(cursor: Cursor, *, local: bool) -> kinds.Statement | None:
     return None
 
 
-def _modes(cursor: Cursor, prefix: str, *, local: bool) -> kinds.SetVariable:
+def _parse_modes(cursor: StatementCursor, prefix: str, *, local: bool) -> kinds.SetVariable:
     """Return the one setting that modes of transactions come to: whether they only read."""
-    found = modes(cursor)
+    found = parse_transaction_modes(cursor)
     if not found:
         raise cursor.unexpected()
     name = "read_only" if "read_only" in found else next(iter(found))
     return kinds.SetVariable(f"{prefix}{name}", found[name], local=local)
 
 
-def _name(cursor: Cursor) -> str:
+def _parse_name(cursor: StatementCursor) -> str:
     parts = [cursor.step().text]
     while cursor.take("."):
         parts.append(cursor.name())
@@ -86,18 +82,18 @@ def _name(cursor: Cursor) -> str:
     return name
 
 
-def _word_or_string(cursor: Cursor) -> str:
+def _word_or_string(cursor: StatementCursor) -> str:
     return cursor.string() if cursor.word.kind == "string" else cursor.name()
 
 
-def _value(cursor: Cursor) -> str | None:
+def _parse_value(cursor: StatementCursor) -> str | None:
     """Read one value or several with commas; None is DEFAULT."""
     if cursor.take("default"):
         return None
-    return ", ".join(cursor.listed(lambda: _one(cursor)))
+    return ", ".join(cursor.listed(lambda: _parse_single(cursor)))
 
 
-def _one(cursor: Cursor) -> str:
+def _parse_single(cursor: StatementCursor) -> str:
     if cursor.word.kind == "number" or cursor.at("-"):
         return cursor.number()
     if cursor.word.kind in ("string", "name", "word"):
@@ -105,7 +101,7 @@ def _one(cursor: Cursor) -> str:
     raise cursor.unexpected()
 
 
-def reset(cursor: Cursor) -> kinds.Statement:
+def parse_reset(cursor: StatementCursor) -> kinds.Statement:
     """Read RESET name, RESET ALL or RESET ROLE."""
     if cursor.take("all"):
         return kinds.SetVariable("all", None)
@@ -115,10 +111,10 @@ def reset(cursor: Cursor) -> kinds.Statement:
         raise _no_authorization()
     if cursor.take("time", "zone"):
         return kinds.SetVariable("timezone", None)
-    return kinds.SetVariable(_name(cursor), None)
+    return kinds.SetVariable(_parse_name(cursor), None)
 
 
-def show(cursor: Cursor) -> kinds.Show:
+def parse_show(cursor: StatementCursor) -> kinds.Show:
     """Read SHOW name."""
     if cursor.take("time", "zone"):
         return kinds.Show("timezone")
@@ -126,22 +122,22 @@ def show(cursor: Cursor) -> kinds.Show:
         return kinds.Show("transaction_isolation")
     if cursor.take("session", "authorization"):
         return kinds.Show("session_authorization")
-    return kinds.Show(_name(cursor))
+    return kinds.Show(_parse_name(cursor))
 
 
-def discard(cursor: Cursor) -> kinds.Discard:
+def parse_discard(cursor: StatementCursor) -> kinds.Discard:
     """Read DISCARD."""
     return kinds.Discard(
         f"discard {cursor.choose('all', 'plans', 'sequences', 'temp', 'temporary')}"
     )
 
 
-def deallocate(cursor: Cursor) -> kinds.Discard:
+def parse_deallocate(cursor: StatementCursor) -> kinds.Discard:
     """Read DEALLOCATE [PREPARE] name or ALL."""
     cursor.take("prepare")
     return kinds.Discard(f"deallocate {'all' if cursor.take('all') else cursor.name()}")
 
 
-def unlisten(cursor: Cursor) -> kinds.Discard:
+def parse_unlisten(cursor: StatementCursor) -> kinds.Discard:
     """Read UNLISTEN, which ends what was never begun."""
     return kinds.Discard(f"unlisten {'*' if cursor.take('*') else cursor.name()}")

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.errors import StatementFailed
-from discreet.guard.statements.fragments import query
+from discreet.guard.statements.cursor import StatementCursor
+from discreet.guard.statements.fragments import query_tree
 from discreet.guard.statements.objects import CreateView
-
-if TYPE_CHECKING:
-    from discreet.guard.statements.cursor import Cursor
-    from discreet.guard.statements.statement import Statement
+from discreet.guard.statements.statement import Statement
 
 _BEGINNINGS = ("select", "with", "values", "table", "(")
 
 
-def create_view(cursor: Cursor, *, replace: bool, anonymized: bool) -> Statement:
+def parse_create_view(cursor: StatementCursor, *, replace: bool, anonymized: bool) -> Statement:
     """CREATE VIEW name [(columns)] [WITH (options)] AS query [WITH (options)]."""
     relation = cursor.relation()
     columns = cursor.in_parentheses(cursor.name) if cursor.at("(") else ()
-    options = options_of(cursor) if cursor.at("with", "(") else {}
+    options = parse_options(cursor) if cursor.at("with", "(") else {}
     if not cursor.take("as") and not cursor.at_any(*_BEGINNINGS):  # the seed leaves AS out
         raise cursor.unexpected()
     text = cursor.text_until(lambda: _ends_query(cursor))
     if cursor.at("with", "("):
-        for name, value in options_of(cursor).items():
+        for name, value in parse_options(cursor).items():
             if name in options:
                 raise StatementFailed("42601", "conflicting or redundant options")
             options[name] = value
@@ -36,10 +32,10 @@ def create_view(cursor: Cursor, *, replace: bool, anonymized: bool) -> Statement
     if not switch(options, "security_barrier", default=True):
         raise StatementFailed("0A000", "every view is a security barrier: leave the option out")
     _refuse_misplaced(options, invoker=invoker, anonymized=anonymized)
-    return CreateView(relation, query(text), columns, replace, invoker, anonymized, options)
+    return CreateView(relation, query_tree(text), columns, replace, invoker, anonymized, options)
 
 
-def _ends_query(cursor: Cursor) -> bool:
+def _ends_query(cursor: StatementCursor) -> bool:
     return cursor.at("with", "(") or any(
         cursor.at("with", *words)
         for words in (("check", "option"), ("local", "check"), ("cascaded", "check"))
@@ -71,18 +67,18 @@ def switch(options: dict[str, str], name: str, *, default: bool) -> bool:
     raise StatementFailed("22023", f'invalid value for boolean option "{name}"')
 
 
-def options_of(cursor: Cursor) -> dict[str, str]:
+def parse_options(cursor: StatementCursor) -> dict[str, str]:
     """WITH (name = value, …)."""
     cursor.need("with")
     options: dict[str, str] = {}
-    for name, value in cursor.in_parentheses(lambda: _option(cursor)):
+    for name, value in cursor.in_parentheses(lambda: _parse_option(cursor)):
         if name in options:
             raise StatementFailed("42601", "conflicting or redundant options")
         options[name] = value
     return options
 
 
-def _option(cursor: Cursor) -> tuple[str, str]:
+def _parse_option(cursor: StatementCursor) -> tuple[str, str]:
     name = cursor.step()
     if name.kind not in ("word", "name"):
         cursor.place -= 1

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.errors import InvalidKey
+from discreet.guard.control import ControlStore
+from discreet.guard.control.documents import Documents
 from discreet.guard.control.schema import SCHEMA
+from discreet.guard.vault.keys import KeyAction
 from discreet.guard.vault.secrets import SECRETS_KEY, is_sealed, open_secrets, own_key
+from discreet.guard.vault.wrapping import WrappingKey
 from discreet.stores.seal import Seal
-
-if TYPE_CHECKING:
-    from discreet.guard.control import Control
-    from discreet.guard.control.documents import Documents
-    from discreet.guard.vault.keys import Act
-    from discreet.guard.vault.wrapping import WrappingKey
 
 
 def open_control(
-    control: Control, server: WrappingKey | None, *, act: Act, accept: bool = False
+    control: ControlStore, server: WrappingKey | None, *, act: KeyAction, accept: bool = False
 ) -> tuple[Documents, Seal | None]:
     """Return the documents with their secrets unsealed, and the seal of the server's stores.
 
@@ -44,12 +40,12 @@ def open_control(
             "trust what it holds: discreet key accept DIR --reason TEXT --key-file FILE"
         )
     documents = open_secrets(control, server, act=act)
-    seal = _seal(control, server, act=act)
+    seal = _make_seal(control, server, act=act)
     control.authenticate(seal, accept=accept or is_new)
     return documents, seal
 
 
-def _seal(control: Control, server: WrappingKey, *, act: Act) -> Seal:
+def _make_seal(control: ControlStore, server: WrappingKey, *, act: KeyAction) -> Seal:
     key = own_key(control, SECRETS_KEY, server, act=act)
     try:
         return Seal(key.derive("stores"))

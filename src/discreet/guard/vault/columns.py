@@ -10,17 +10,13 @@ from __future__ import annotations
 import hmac
 import os
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.errors import StatementFailed
-from discreet.guard.vault.opened import TAG_BYTES, VERSION_BYTES, tag_of
-from discreet.guard.vault.wrapping import framed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.guard.vault.opened import OpenKey
+from discreet.guard.vault.open_key import TAG_BYTES, VERSION_BYTES, OpenKey, tag_of
+from discreet.guard.vault.wrapping import frame_parts
 
 Array: TypeAlias = Any  # pyarrow's, whole or in chunks: it ships no types
 ArrowType: TypeAlias = Any
@@ -34,14 +30,14 @@ _PADS = [b"\x80" + bytes(-(length + 1) % _BLOCK) for length in range(_BLOCK)]
 
 
 @dataclass(frozen=True)
-class Place:
+class ColumnLocation:
     """Where cells are: a relation, as `schema.table`, and a column."""
 
     table: str
     column: str
 
 
-def encrypt(values: Array, *, key: OpenKey, place: Place, rows: Sequence[Array]) -> Array:
+def encrypt(values: Array, *, key: OpenKey, place: ColumnLocation, rows: Sequence[Array]) -> Array:
     """Return a column of cells; `rows` are the columns of the table's primary key, in their order.
 
     Guarantee: whoever has neither this key nor the one that wraps it learns which cells are NULL and
@@ -51,8 +47,8 @@ def encrypt(values: Array, *, key: OpenKey, place: Place, rows: Sequence[Array])
     import pyarrow as pa
 
     tag, cipher = key.encrypting()
-    head, about = FORMAT + tag, _about(place, tag, len(rows))
-    plain, where = _encoded(values), _row_keys(rows, len(values))
+    head, about = FORMAT + tag, _associated_data(place, tag, len(rows))
+    plain, where = _encode_values(values), _row_keys(rows, len(values))
     nonces = os.urandom(_NONCE * len(plain))
     seal, at, cells = cipher.encrypt, 0, list[bytes | None]()
     for value, row in zip(plain, where, strict=True):
@@ -67,7 +63,7 @@ def encrypt(values: Array, *, key: OpenKey, place: Place, rows: Sequence[Array])
 
 
 def decrypt(
-    cells: Array, *, key: OpenKey, place: Place, rows: Sequence[Array], returns: ArrowType
+    cells: Array, *, key: OpenKey, place: ColumnLocation, rows: Sequence[Array], returns: ArrowType
 ) -> Array:
     """Return the values of a column of cells, as `returns`.
 
@@ -78,7 +74,7 @@ def decrypt(
     from cryptography.exceptions import InvalidTag
 
     known = {
-        FORMAT + tag: (cipher.decrypt, _about(place, tag, len(rows)))
+        FORMAT + tag: (cipher.decrypt, _associated_data(place, tag, len(rows)))
         for tag, cipher in key.decrypting().items()
     }
     found = list[bytes | None]()
@@ -91,18 +87,18 @@ def decrypt(
                 unseal, about = known[cell[:_HEAD]]
                 padded = unseal(cell[_HEAD : _HEAD + _NONCE], cell[_HEAD + _NONCE :], about + row)
                 found.append(padded.rstrip(b"\0")[:-1])
-        return _decoded(pa.array(found, pa.binary()), returns)
+        return _decode_values(pa.array(found, pa.binary()), returns)
     except (InvalidTag, KeyError, ValueError, pa.ArrowException):
         raise unreadable() from None
 
 
-def renew(
+def reencrypt_cells(
     cells: Array,
     *,
     key: OpenKey,
-    place: Place,
+    place: ColumnLocation,
     rows: Sequence[Array],
-    new_place: Place | None = None,
+    new_place: ColumnLocation | None = None,
     new_rows: Sequence[Array] | None = None,
 ) -> Array:
     """Return cells encrypted anew under the active version, for the same or other rows and names.
@@ -138,7 +134,7 @@ def versions_in(cells: Array, key_id: str) -> dict[int, int]:
     }
 
 
-def blind_index(values: Array, *, key: OpenKey, place: Place) -> Array:
+def blind_index(values: Array, *, key: OpenKey, place: ColumnLocation) -> Array:
     """Return 16 bytes for each value, equal for equal values, which only the key can make.
 
     It tells which rows have the same value, and how often each occurs.
@@ -146,12 +142,12 @@ def blind_index(values: Array, *, key: OpenKey, place: Place) -> Array:
     return blind_indexes(values, key=key, place=place)[0]
 
 
-def blind_indexes(values: Array, *, key: OpenKey, place: Place) -> list[Array]:
+def blind_indexes(values: Array, *, key: OpenKey, place: ColumnLocation) -> list[Array]:
     """Return the index under every version of the key, the active one first, to look a value up."""
     import pyarrow as pa
 
-    plain = _encoded(_normalized(values))
-    about = framed("index", place.table, place.column)
+    plain = _encode_values(_normalize_values(values))
+    about = frame_parts("index", place.table, place.column)
     return [
         pa.array(
             [
@@ -166,7 +162,7 @@ def blind_indexes(values: Array, *, key: OpenKey, place: Place) -> list[Array]:
     ]
 
 
-def verify_index(values: Array, indexes: Array, *, key: OpenKey, place: Place) -> None:
+def verify_index(values: Array, indexes: Array, *, key: OpenKey, place: ColumnLocation) -> None:
     """Refuse values that do not have the blind index beside them, under any version of the key.
 
     A value determines its index, so that an index that was changed, or copied from another row, is
@@ -184,11 +180,11 @@ def verify_index(values: Array, indexes: Array, *, key: OpenKey, place: Place) -
             raise unreadable()
 
 
-def decode(texts: Array, kind: ArrowType) -> Array:
+def decode_texts(texts: Array, kind: ArrowType) -> Array:
     """Return opened texts as values of their own type."""
     import pyarrow as pa
 
-    return _decoded(texts.cast(pa.binary()), kind)
+    return _decode_values(texts.cast(pa.binary()), kind)
 
 
 def unreadable() -> StatementFailed:
@@ -196,24 +192,24 @@ def unreadable() -> StatementFailed:
     return StatementFailed("22000", "an encrypted value cannot be read with this key")
 
 
-def _about(place: Place, tag: bytes, keys: int) -> bytes:
+def _associated_data(place: ColumnLocation, tag: bytes, keys: int) -> bytes:
     """Return what all cells of a column are bound to; what is special to a row comes behind it."""
-    return framed("cell", place.table, place.column, tag, str(keys))
+    return frame_parts("cell", place.table, place.column, tag, str(keys))
 
 
 def _row_keys(rows: Sequence[Array], count: int) -> list[bytes]:
     """Return what each row is bound to: its primary key, written the same on every engine."""
     if not rows:
         raise StatementFailed("0A000", "an encrypted column needs a table with a primary key")
-    columns = [_encoded(_canonical(column)) for column in rows]
+    columns = [_encode_values(_cast_canonical(column)) for column in rows]
     if any(len(column) != count or None in column for column in columns):
         raise StatementFailed("23502", "a row of an encrypted column has no primary key")
     if len(columns) == 1:
         return columns[0]  # pyright: ignore[reportReturnType]
-    return [framed(*row) for row in zip(*columns, strict=True)]  # pyright: ignore[reportArgumentType]
+    return [frame_parts(*row) for row in zip(*columns, strict=True)]  # pyright: ignore[reportArgumentType]
 
 
-def _canonical(column: Array) -> Array:
+def _cast_canonical(column: Array) -> Array:
     """Return a column of keys in the one type of its kind: engines differ in widths and scales."""
     import pyarrow as pa
 
@@ -228,7 +224,7 @@ def _canonical(column: Array) -> Array:
     return column
 
 
-def _normalized(values: Array) -> Array:
+def _normalize_values(values: Array) -> Array:
     """Return values so that those that look the same are the same: NFC, and numbers without zeros."""
     import pyarrow as pa
 
@@ -238,10 +234,10 @@ def _normalized(values: Array) -> Array:
             [None if text is None else unicodedata.normalize("NFC", text) for text in texts],
             pa.string(),
         )
-    return _canonical(values)
+    return _cast_canonical(values)
 
 
-def _encoded(values: Array) -> list[bytes | None]:
+def _encode_values(values: Array) -> list[bytes | None]:
     import pyarrow as pa
 
     kind = values.type
@@ -255,7 +251,7 @@ def _encoded(values: Array) -> list[bytes | None]:
         raise StatementFailed("0A000", "values of this type cannot be encrypted") from None
 
 
-def _decoded(plain: Array, returns: ArrowType) -> Array:
+def _decode_values(plain: Array, returns: ArrowType) -> Array:
     import pyarrow as pa
 
     if pa.types.is_binary(returns) or pa.types.is_large_binary(returns):

@@ -8,29 +8,28 @@ from __future__ import annotations
 
 import itertools
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from discreet.errors import InvalidKey, StatementFailed
 from discreet.guard.vault.columns import (
+    Array,
+    ArrowType,
+    ColumnLocation,
     blind_index,
-    decode,
+    decode_texts,
     decrypt,
     encrypt,
     unreadable,
     verify_index,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.guard.vault.columns import Array, ArrowType, Place
-    from discreet.guard.vault.opened import OpenKey
+from discreet.guard.vault.open_key import OpenKey
 
 _NAME_BYTES = 16
 
 
-class Create(Protocol):
+class CreateFunction(Protocol):
     """Makes a function of a database that takes any number of Arrow columns."""
 
     def __call__(
@@ -50,7 +49,7 @@ class Slot:
 
     number: int
     key: OpenKey | StatementFailed
-    place: Place
+    place: ColumnLocation
     kind: ArrowType
     longest: int | None = None
     failure: StatementFailed | None = None
@@ -67,7 +66,7 @@ class Slot:
         return self.key
 
 
-class Functions:
+class EncryptionFunctions:
     """The functions of one database, and the slots that they work for."""
 
     def __init__(self) -> None:
@@ -77,19 +76,19 @@ class Functions:
         self._slots: dict[int, Slot] = {}
         self._numbers = itertools.count(1)
 
-    def register(self, create: Create) -> None:
+    def register(self, create: CreateFunction) -> None:
         """Make the functions, before the first session begins."""
-        create(self.open_text, self._calling(_opened_text), returns="VARCHAR", is_pure=True)
-        create(self.open_bytes, self._calling(_opened_bytes), returns="BLOB", is_pure=True)
+        create(self.open_text, self._wrap_call(_decrypt_text), returns="VARCHAR", is_pure=True)
+        create(self.open_bytes, self._wrap_call(_decrypt_bytes), returns="BLOB", is_pure=True)
         # Nonces: one call must not stand for two.
-        create(self.lock, self._calling(_locked), returns="BLOB", is_pure=False)
-        create(self.index, self._calling(_indexed), returns="BLOB", is_pure=True)
+        create(self.lock, self._wrap_call(_encrypt_values), returns="BLOB", is_pure=False)
+        create(self.index, self._wrap_call(_index_values), returns="BLOB", is_pure=True)
 
     def add(
         self,
         key: OpenKey | StatementFailed,
         *,
-        place: Place,
+        place: ColumnLocation,
         kind: ArrowType,
         longest: int | None = None,
     ) -> Slot:
@@ -102,7 +101,7 @@ class Functions:
         """Take a slot away: calls for it fail from now on."""
         self._slots.pop(slot.number, None)
 
-    def _calling(self, work: Callable[..., Array]) -> Callable[..., Array]:
+    def _wrap_call(self, work: Callable[..., Array]) -> Callable[..., Array]:
         def call(numbers: Array, *columns: Array) -> Array:
             # A query names the slot as a literal, so that all of its rows have the same one.
             slot = self._slots.get(numbers[0].as_py())
@@ -120,17 +119,17 @@ class Functions:
         return call
 
 
-def _opened_text(slot: Slot, cells: Array, indexes: Array, *rows: Array) -> Array:
+def _decrypt_text(slot: Slot, cells: Array, indexes: Array, *rows: Array) -> Array:
     import pyarrow as pa
 
     texts = decrypt(cells, key=slot.opened, place=slot.place, rows=rows, returns=pa.string())
-    values = decode(texts, slot.kind)
+    values = decode_texts(texts, slot.kind)
     verify_index(values, indexes, key=slot.opened, place=slot.place)
     # The query casts texts to their type; those of times are numbers, which it cannot.
     return values.cast(pa.string()) if pa.types.is_time(slot.kind) else texts
 
 
-def _opened_bytes(slot: Slot, cells: Array, indexes: Array, *rows: Array) -> Array:
+def _decrypt_bytes(slot: Slot, cells: Array, indexes: Array, *rows: Array) -> Array:
     import pyarrow as pa
 
     values = decrypt(cells, key=slot.opened, place=slot.place, rows=rows, returns=pa.binary())
@@ -138,7 +137,7 @@ def _opened_bytes(slot: Slot, cells: Array, indexes: Array, *rows: Array) -> Arr
     return values
 
 
-def _locked(slot: Slot, values: Array, *rows: Array) -> Array:
+def _encrypt_values(slot: Slot, values: Array, *rows: Array) -> Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -151,5 +150,5 @@ def _locked(slot: Slot, values: Array, *rows: Array) -> Array:
     return encrypt(values, key=slot.opened, place=slot.place, rows=rows)
 
 
-def _indexed(slot: Slot, values: Array) -> Array:
+def _index_values(slot: Slot, values: Array) -> Array:
     return blind_index(values, key=slot.opened, place=slot.place)

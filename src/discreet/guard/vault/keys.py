@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import InvalidKey, WrongUsage
-from discreet.guard.vault.opened import OpenKey
-from discreet.guard.vault.wrapping import KEY_BYTES, framed
+from discreet.guard.vault.open_key import OpenKey
+from discreet.guard.vault.wrapping import KEY_BYTES, WrappingKey, frame_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
     from discreet.guard.control.documents import Documents
-    from discreet.guard.vault.wrapping import WrappingKey
 
 KIND = "key"
 OWN = "discreet/"  # how the server's own keys begin: nothing is encrypted under them cell by cell
@@ -32,7 +30,7 @@ _LONGEST_ID = 200
 
 
 @dataclass(frozen=True)
-class Version:
+class KeyVersion:
     """One version of a key, without its bytes."""
 
     number: int
@@ -50,7 +48,7 @@ class KeyRecord:
     id: str
     custody: Custody
     wrapped_by: str
-    versions: tuple[Version, ...]
+    versions: tuple[KeyVersion, ...]
 
     @property
     def state(self) -> State:
@@ -60,7 +58,7 @@ class KeyRecord:
 
 
 @dataclass(frozen=True)
-class Act:
+class KeyAction:
     """Who does something to a key, and when."""
 
     by: str
@@ -72,7 +70,7 @@ def create_key(
     key_id: str,
     wrapping: WrappingKey,
     *,
-    act: Act,
+    act: KeyAction,
     custody: Custody = "server",
 ) -> KeyRecord:
     """Make a key; `custody` says whose the wrapping key is, the server's or a client's.
@@ -119,14 +117,18 @@ def open_key(documents: Documents, key_id: str, wrapping: WrappingKey) -> OpenKe
     if not living:
         raise InvalidKey(f"The key '{key_id}' was destroyed; what it locked cannot be read again.")
     opened = {
-        item["number"]: wrapping.unwrap(_bytes(item), about=_about(key_id, item["number"]))
+        item["number"]: wrapping.unwrap(
+            _wrapped_bytes(item), about=_associated_data(key_id, item["number"])
+        )
         for item in living
     }
     active = next((item["number"] for item in living if item["state"] == "active"), None)
     return OpenKey(key_id, opened, active=active)
 
 
-def rotate_key(documents: Documents, key_id: str, wrapping: WrappingKey, *, act: Act) -> KeyRecord:
+def rotate_key(
+    documents: Documents, key_id: str, wrapping: WrappingKey, *, act: KeyAction
+) -> KeyRecord:
     """Make a new version, which encrypts from now on; the others decrypt until `end_rotation`.
 
     Raises:
@@ -153,14 +155,14 @@ def rotate_key(documents: Documents, key_id: str, wrapping: WrappingKey, *, act:
     return _record(key_id, documents.update(KIND, key_id, change))
 
 
-def end_rotation(documents: Documents, key_id: str, *, act: Act) -> KeyRecord:
+def end_rotation(documents: Documents, key_id: str, *, act: KeyAction) -> KeyRecord:
     """Destroy the retired versions, after every cell was encrypted anew."""
-    return _destroy(documents, key_id, states=("retired",), act=act)
+    return _destroy_versions(documents, key_id, states=("retired",), act=act)
 
 
-def destroy_key(documents: Documents, key_id: str, *, act: Act) -> KeyRecord:
+def destroy_key(documents: Documents, key_id: str, *, act: KeyAction) -> KeyRecord:
     """Destroy all versions: nothing that was encrypted under the key can ever be read again."""
-    return _destroy(documents, key_id, states=("active", "retired"), act=act)
+    return _destroy_versions(documents, key_id, states=("active", "retired"), act=act)
 
 
 def rewrap_key(documents: Documents, key_id: str, old: WrappingKey, new: WrappingKey) -> KeyRecord:
@@ -169,11 +171,11 @@ def rewrap_key(documents: Documents, key_id: str, old: WrappingKey, new: Wrappin
     def change(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         if body is None or body["wrapped_by"] == new.fingerprint:
             return body
-        versions = [_rewrapped(item, key_id, old, new) for item in body["versions"]]
+        versions = [_rewrap_version(item, key_id, old, new) for item in body["versions"]]
         return {**body, "wrapped_by": new.fingerprint, "versions": versions}
 
     record = _record(key_id, documents.update(KIND, key_id, change))
-    _scrub(documents, key_id)
+    _scrub_store(documents, key_id)
     return record
 
 
@@ -187,8 +189,8 @@ def rewrap_keys(documents: Documents, old: WrappingKey, new: WrappingKey) -> lis
     return changed
 
 
-def _destroy(
-    documents: Documents, key_id: str, *, states: tuple[State, ...], act: Act
+def _destroy_versions(
+    documents: Documents, key_id: str, *, states: tuple[State, ...], act: KeyAction
 ) -> KeyRecord:
     def ended(item: Mapping[str, Any]) -> Mapping[str, Any]:
         if item["state"] not in states:
@@ -200,16 +202,16 @@ def _destroy(
         return old and {**old, "versions": [ended(item) for item in old["versions"]]}
 
     record = _record(key_id, documents.update(KIND, key_id, change))
-    _scrub(documents, key_id)
+    _scrub_store(documents, key_id)
     return record
 
 
-def _scrub(documents: Documents, key_id: str) -> None:
+def _scrub_store(documents: Documents, key_id: str) -> None:
     """Have the store overwrite what it no longer holds, which it does when it deletes."""
     documents.delete("key-trace", key_id)
 
 
-def _new_version(number: int, key_id: str, wrapping: WrappingKey, act: Act) -> dict[str, Any]:
+def _new_version(number: int, key_id: str, wrapping: WrappingKey, act: KeyAction) -> dict[str, Any]:
     fresh = secrets.token_bytes(KEY_BYTES)
     return {
         "number": number,
@@ -218,22 +220,27 @@ def _new_version(number: int, key_id: str, wrapping: WrappingKey, act: Act) -> d
         "made_by": act.by,
         "ended": None,
         "ended_by": None,
-        "wrapped": _text(wrapping.wrap(fresh, about=_about(key_id, number))),
+        "wrapped": _encode_base64(wrapping.wrap(fresh, about=_associated_data(key_id, number))),
     }
 
 
-def _rewrapped(
+def _rewrap_version(
     item: Mapping[str, Any], key_id: str, old: WrappingKey, new: WrappingKey
 ) -> Mapping[str, Any]:
     if item["wrapped"] is None:
         return item
-    about = _about(key_id, item["number"])
-    return {**item, "wrapped": _text(new.wrap(old.unwrap(_bytes(item), about=about), about=about))}
+    about = _associated_data(key_id, item["number"])
+    return {
+        **item,
+        "wrapped": _encode_base64(
+            new.wrap(old.unwrap(_wrapped_bytes(item), about=about), about=about)
+        ),
+    }
 
 
-def _about(key_id: str, number: int) -> bytes:
+def _associated_data(key_id: str, number: int) -> bytes:
     # A wrapped key that is moved to another name or version does not open.
-    return framed("column key", key_id, str(number))
+    return frame_parts("column key", key_id, str(number))
 
 
 def _is_living(body: Mapping[str, Any]) -> bool:
@@ -244,7 +251,7 @@ def _record(key_id: str, body: Mapping[str, Any] | None) -> KeyRecord:
     if body is None:
         raise WrongUsage(f"There is no key '{key_id}'. See: discreet key list")
     versions = tuple(
-        Version(
+        KeyVersion(
             item["number"],
             item["state"],
             item["made"],
@@ -257,9 +264,9 @@ def _record(key_id: str, body: Mapping[str, Any] | None) -> KeyRecord:
     return KeyRecord(key_id, body["custody"], body["wrapped_by"], versions)
 
 
-def _text(content: bytes) -> str:
+def _encode_base64(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def _bytes(item: Mapping[str, Any]) -> bytes:
+def _wrapped_bytes(item: Mapping[str, Any]) -> bytes:
     return base64.b64decode(item["wrapped"])

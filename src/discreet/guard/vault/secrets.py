@@ -6,28 +6,25 @@ import base64
 import binascii
 import json
 import os
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidKey, StoreFailed, WrongUsage
 from discreet.guard.vault.keys import KIND as KEY_KIND
-from discreet.guard.vault.keys import create_key, open_key
-from discreet.guard.vault.wrapping import cipher, framed
+from discreet.guard.vault.keys import KeyAction, create_key, open_key
+from discreet.guard.vault.open_key import OpenKey
+from discreet.guard.vault.wrapping import WrappingKey, cipher, frame_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
     from discreet.guard.control.documents import Documents
-    from discreet.guard.vault.keys import Act
-    from discreet.guard.vault.opened import OpenKey
-    from discreet.guard.vault.wrapping import WrappingKey
 
 SEALED_KINDS = ("credential", "token", "certificate", "secret")
 SECRETS_KEY, FILE_KEY = "discreet/secrets", "discreet/file"
 _NONCE = 12
 
 
-class Sealed:
+class EncryptedDocuments:
     """Documents whose bodies, of some kinds, are encrypted; their names are not.
 
     A document of these kinds that is not sealed, or sealed under another name, is refused: whoever
@@ -42,11 +39,11 @@ class Sealed:
 
     def get(self, kind: str, name: str) -> Mapping[str, Any] | None:
         """Return a document, None if there is none."""
-        return self._opened(kind, name, self._documents.get(kind, name))
+        return self._decrypt_body(kind, name, self._documents.get(kind, name))
 
     def put(self, kind: str, name: str, body: Mapping[str, Any]) -> None:
         """Keep `body` under this kind and name, whatever was there before."""
-        sealed = self._sealed(kind, name, body)
+        sealed = self._encrypt_body(kind, name, body)
         if sealed is not None:
             self._documents.put(kind, name, sealed)
 
@@ -67,37 +64,37 @@ class Sealed:
         """Replace a document by what `change` makes of it, in one step that nobody can come between."""
 
         def around(kept: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-            old = self._opened(kind, name, kept)
+            old = self._decrypt_body(kind, name, kept)
             new = change(old)
-            return kept if new == old else self._sealed(kind, name, new)
+            return kept if new == old else self._encrypt_body(kind, name, new)
 
-        return self._opened(kind, name, self._documents.update(kind, name, around))
+        return self._decrypt_body(kind, name, self._documents.update(kind, name, around))
 
     def seal_all(self) -> None:
         """Seal what was written before there was a key."""
         for kind in sorted(self._kinds):
             for name in self.names(kind):
                 self._documents.update(
-                    kind, name, lambda old, k=kind, n=name: self._resealed(k, n, old)
+                    kind, name, lambda old, k=kind, n=name: self._ensure_encrypted(k, n, old)
                 )
         self._documents.delete("secret-trace", "")  # when it deletes, the store overwrites the rest
 
-    def _resealed(
+    def _ensure_encrypted(
         self, kind: str, name: str, old: Mapping[str, Any] | None
     ) -> Mapping[str, Any] | None:
-        return old if old is None or "sealed" in old else self._sealed(kind, name, old)
+        return old if old is None or "sealed" in old else self._encrypt_body(kind, name, old)
 
-    def _sealed(
+    def _encrypt_body(
         self, kind: str, name: str, body: Mapping[str, Any] | None
     ) -> Mapping[str, Any] | None:
         if body is None or kind not in self._kinds:
             return body
         written = json.dumps(body, sort_keys=True, allow_nan=False).encode()
         nonce = os.urandom(_NONCE)
-        locked = nonce + self._cipher.encrypt(nonce, written, framed("document", kind, name))
+        locked = nonce + self._cipher.encrypt(nonce, written, frame_parts("document", kind, name))
         return {"sealed": base64.b64encode(locked).decode("ascii")}
 
-    def _opened(
+    def _decrypt_body(
         self, kind: str, name: str, kept: Mapping[str, Any] | None
     ) -> Mapping[str, Any] | None:
         if kept is None or kind not in self._kinds:
@@ -106,7 +103,7 @@ class Sealed:
 
         try:
             locked = base64.b64decode(kept["sealed"], validate=True)
-            about = framed("document", kind, name)
+            about = frame_parts("document", kind, name)
             return json.loads(self._cipher.decrypt(locked[:_NONCE], locked[_NONCE:], about))
         except (KeyError, TypeError, ValueError, binascii.Error, InvalidTag):
             raise StoreFailed(
@@ -120,7 +117,7 @@ def is_sealed(documents: Documents) -> bool:
     return documents.get(KEY_KIND, SECRETS_KEY) is not None
 
 
-def open_secrets(documents: Documents, server: WrappingKey | None, *, act: Act) -> Documents:
+def open_secrets(documents: Documents, server: WrappingKey | None, *, act: KeyAction) -> Documents:
     """Return the documents of a server with their secrets sealed; without a key, as they are.
 
     With the first use the key of secrets is made, and what there is already is sealed with it.
@@ -135,7 +132,7 @@ def open_secrets(documents: Documents, server: WrappingKey | None, *, act: Act) 
         return documents
     key = own_key(documents, SECRETS_KEY, server, act=act)
     try:
-        sealed = Sealed(documents, key)
+        sealed = EncryptedDocuments(documents, key)
     finally:
         key.close()
     if is_new:
@@ -143,7 +140,7 @@ def open_secrets(documents: Documents, server: WrappingKey | None, *, act: Act) 
     return sealed
 
 
-def database_key(documents: Documents, server: WrappingKey, *, act: Act) -> str:
+def database_key(documents: Documents, server: WrappingKey, *, act: KeyAction) -> str:
     """Return the key of the embedded database's file, as DuckDB's ENCRYPTION_KEY takes it.
 
     It is derived from a key of its own, so that the server's key can be changed without writing the
@@ -156,7 +153,7 @@ def database_key(documents: Documents, server: WrappingKey, *, act: Act) -> str:
         key.close()
 
 
-def own_key(documents: Documents, key_id: str, server: WrappingKey, *, act: Act) -> OpenKey:
+def own_key(documents: Documents, key_id: str, server: WrappingKey, *, act: KeyAction) -> OpenKey:
     """Return one of the server's own keys, which is made with its first use."""
     if documents.get(KEY_KIND, key_id) is None:
         with suppress(WrongUsage):  # another gateway was first

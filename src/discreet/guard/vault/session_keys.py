@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidKey, StatementFailed, WrongUsage
 from discreet.guard.vault.keys import get_key, open_key
-from discreet.guard.vault.wrapping import parse_wrapping_key
+from discreet.guard.vault.open_key import OpenKey
+from discreet.guard.vault.wrapping import WrappingKey, parse_wrapping_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import TracebackType
-
     from discreet.guard.control.documents import Documents
-    from discreet.guard.vault.opened import OpenKey
-    from discreet.guard.vault.wrapping import WrappingKey
 
 
-class Unlocked:
+class UnlockedKeys:
     """The opened keys of one session, by id.
 
     Those in a client's custody are unlocked by their bytes, which come as a bind parameter and are
@@ -32,7 +30,7 @@ class Unlocked:
     def __repr__(self) -> str:
         return f"Unlocked({sorted(self._keys)})"
 
-    def __enter__(self) -> Unlocked:
+    def __enter__(self) -> UnlockedKeys:
         return self
 
     def __exit__(
@@ -100,7 +98,7 @@ class Unlocked:
         """
         found = self.get(key_id)
         if found is None:
-            raise locked(key_id)
+            raise locked_key_failure(key_id)
         return found
 
     def refresh(self) -> None:
@@ -122,7 +120,7 @@ class Unlocked:
             self.lock(key_id)
 
 
-def locked(key_id: str) -> StatementFailed:
+def locked_key_failure(key_id: str) -> StatementFailed:
     """Return the refusal to read what is under a key that the session does not have."""
     return StatementFailed(
         "42501",
@@ -131,6 +129,6 @@ def locked(key_id: str) -> StatementFailed:
     )
 
 
-def opened_keys(unlocked: Unlocked, columns: Mapping[str, str]) -> dict[str, OpenKey]:
+def opened_keys(unlocked: UnlockedKeys, columns: Mapping[str, str]) -> dict[str, OpenKey]:
     """Return the open keys of encrypted columns by column, all of them or an error."""
     return {column: unlocked.require(key_id) for column, key_id in columns.items()}

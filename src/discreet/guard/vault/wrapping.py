@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidKey, MissingExtra
-from discreet.writing import write_private
+from discreet.writing import write_private_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -42,12 +42,12 @@ class WrappingKey:
     @property
     def fingerprint(self) -> str:
         """Sixteen digits that tell keys apart."""
-        return derive(self.secret, "fingerprint", length=8).hex()
+        return derive_subkey(self.secret, "fingerprint", length=8).hex()
 
     def wrap(self, content: bytes, *, about: bytes) -> bytes:
         """Return `content` encrypted, so that it opens with this key and as the same thing only."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        return nonce + self._cipher().encrypt(nonce, content, about)
+        return nonce + self._make_cipher().encrypt(nonce, content, about)
 
     def unwrap(self, wrapped: bytes, *, about: bytes) -> bytes:
         """Return what was wrapped.
@@ -58,12 +58,14 @@ class WrappingKey:
         from cryptography.exceptions import InvalidTag
 
         try:
-            return self._cipher().decrypt(wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], about)
+            return self._make_cipher().decrypt(
+                wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], about
+            )
         except (InvalidTag, ValueError):
             raise InvalidKey("The key does not fit: this was locked with another one.") from None
 
-    def _cipher(self) -> AESGCM:
-        return cipher(derive(self.secret, "wrapping"))
+    def _make_cipher(self) -> AESGCM:
+        return cipher(derive_subkey(self.secret, "wrapping"))
 
 
 def cipher(key: bytes | bytearray) -> AESGCM:
@@ -75,18 +77,20 @@ def cipher(key: bytes | bytearray) -> AESGCM:
     return AESGCM(bytes(key))
 
 
-def derive(secret: bytes | bytearray, purpose: str, domain: str = "", *, length: int = 32) -> bytes:
+def derive_subkey(
+    secret: bytes | bytearray, purpose: str, domain: str = "", *, length: int = 32
+) -> bytes:
     """Return the sub-key of a purpose and domain (HKDF-SHA-256, RFC 5869): none tells of another."""
     try:
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
     except ImportError:
         raise MissingExtra(what="Encryption", extra="serve") from None
-    info = framed("discreet vault", "1", purpose, domain)
+    info = frame_parts("discreet vault", "1", purpose, domain)
     return HKDF(hashes.SHA256(), length, None, info).derive(bytes(secret))
 
 
-def framed(*parts: str | bytes) -> bytes:
+def frame_parts(*parts: str | bytes) -> bytes:
     """Return parts behind their lengths, so that no two lists of parts are written alike."""
     encoded = [part.encode() if isinstance(part, str) else part for part in parts]
     return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
@@ -136,5 +140,5 @@ def parse_wrapping_key(content: str | bytes, *, where: str) -> WrappingKey:
 def new_wrapping_key(path: str | Path) -> WrappingKey:
     """Write a new random key, readable by its owner only; a file that exists is never replaced."""
     key = WrappingKey(secrets.token_bytes(KEY_BYTES))
-    write_private(Path(path), key.secret.hex().encode() + b"\n", may_exist=False)
+    write_private_file(Path(path), key.secret.hex().encode() + b"\n", may_exist=False)
     return key

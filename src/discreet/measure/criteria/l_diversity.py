@@ -10,34 +10,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.measure.classes import Groups
+    from discreet.measure.classes import ClassHistograms
 
 
-def distinct(groups: Groups) -> NDArray[np.float64]:
+def distinct(groups: ClassHistograms) -> NDArray[np.float64]:
     """Return the number of different values in each class."""
     return groups.lengths.astype(np.float64)
 
 
-def probabilistic(groups: Groups) -> NDArray[np.float64]:
+def probabilistic(groups: ClassHistograms) -> NDArray[np.float64]:
     """Return the largest l such that nobody's value can be guessed with a chance above 1/l."""
     return groups.sizes / groups.largest
 
 
-def confidence(groups: Groups) -> NDArray[np.float64]:
+def guessing_confidence(groups: ClassHistograms) -> NDArray[np.float64]:
     """Return the chance of guessing right with each class's most frequent value."""
     return groups.largest / groups.sizes
 
 
-def entropy(groups: Groups) -> NDArray[np.float64]:
+def entropy(groups: ClassHistograms) -> NDArray[np.float64]:
     """Return exp(H) of each class's values: the number of equally likely values it is worth."""
     return np.exp(-np.add.reduceat(groups.shares * np.log(groups.shares), groups.first))
 
 
-def recursive(groups: Groups, l: int) -> NDArray[np.float64]:
+def recursive(groups: ClassHistograms, l: int) -> NDArray[np.float64]:
     """Return the bound that c must exceed for each class to be recursively (c, l)-diverse.
 
     With r1 >= r2 >= … the counts of a class's values, r1 < c (r_l + … + r_m) must hold. The bound is

@@ -12,13 +12,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import Bug
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.measure.classes import Groups
+    from discreet.measure.classes import ClassHistograms
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Overall:
         )
 
 
-def equal(groups: Groups, overall: Overall) -> NDArray[np.float64]:
+def equal(groups: ClassHistograms, overall: Overall) -> NDArray[np.float64]:
     """Return the variational distance: all values are equally far apart.
 
     Half the sum of |p - q| equals the sum of p - q where p > q, and p > q only where a class has
@@ -61,7 +60,7 @@ def equal(groups: Groups, overall: Overall) -> NDArray[np.float64]:
     return np.add.reduceat(excess, groups.first)
 
 
-def ordered(groups: Groups, overall: Overall) -> NDArray[np.float64]:
+def ordered(groups: ClassHistograms, overall: Overall) -> NDArray[np.float64]:
     """Return the distance between neighbours in an order of m values being 1 / (m - 1).
 
     The sum over all values i of |P(i) - Q(i)|, P and Q cumulated, is split at the values the class
@@ -92,13 +91,13 @@ def ordered(groups: Groups, overall: Overall) -> NDArray[np.float64]:
     q = np.cumsum(in_order)
     q[-1] = 1.0
     prefix = np.concatenate([[0.0], np.cumsum(q)])
-    stretches = _area(q, prefix, places, ends, level)
+    stretches = _absolute_deviation_sum(q, prefix, places, ends, level)
     # Before its first value a class has P = 0, and the area is that under Q.
     area = np.add.reduceat(stretches, first) + prefix[places[first]]
     return np.maximum(area, 0.0) / (m - 1)  # differences of sums may end just below 0
 
 
-def _area(
+def _absolute_deviation_sum(
     q: NDArray[np.float64],
     prefix: NDArray[np.float64],
     begins: NDArray[np.int64],
@@ -112,7 +111,7 @@ def _area(
     return below + above
 
 
-def hierarchical(groups: Groups, overall: Overall) -> NDArray[np.float64]:
+def hierarchical(groups: ClassHistograms, overall: Overall) -> NDArray[np.float64]:
     """Return the distance of two values being the level at which they meet over the height.
 
     That ground distance is a tree metric whose edges all weigh 1 / (2 height), so the earth-mover

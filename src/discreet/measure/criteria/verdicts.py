@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.errors import InvalidCriterion
-from discreet.measure.assessment import Verdict
-from discreet.measure.classes import people_in
-from discreet.measure.criteria.evaluate import TOLERANCE
+from discreet.measure.assessment import ClassView, CriterionVerdict
+from discreet.measure.classes import Cells, people_in
+from discreet.measure.criteria.evaluate import TOLERANCE, ColumnMeasurements, Failures
 from discreet.measure.describe import describe_classes
+from discreet.measure.presence import Matched
 from discreet.policy import model
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.measure.assessment import ClassView
-    from discreet.measure.classes import Cells
-    from discreet.measure.criteria.evaluate import Failures, Findings
-    from discreet.measure.presence import Matched
-    from discreet.measure.subject import Bound
+    from discreet.measure.roles import RoleBinding
 
 SHOWN = 3
 
 NAMES: Mapping[type, str] = {kind: name for name, kind in model.CRITERIA.items()}
 
 
-def required(criterion: model.Criterion) -> dict[str, Any]:
+def required_parameters(criterion: model.Criterion) -> dict[str, Any]:
     """Return the criterion's parameters as the policy names them."""
     return {
         part.name: value
@@ -44,7 +39,7 @@ def required(criterion: model.Criterion) -> dict[str, Any]:
     }
 
 
-def column_verdict(cells: Cells, failures: Failures, found: Findings) -> Verdict:
+def column_verdict(cells: Cells, failures: Failures, found: ColumnMeasurements) -> CriterionVerdict:
     """Return the verdict on a criterion about one sensitive column."""
     criterion = failures.trial.criterion
     tally = found.tallies[failures.trial.measure.name]
@@ -52,10 +47,10 @@ def column_verdict(cells: Cells, failures: Failures, found: Findings) -> Verdict
     shown: tuple[ClassView, ...] = ()
     if failures.classes and worst is not None:
         shown = describe_classes(cells, worst.keys, worst.sizes.tolist(), worst.scores.tolist())
-    return Verdict(
+    return CriterionVerdict(
         criterion=NAMES[type(criterion)],
         column=getattr(criterion, "column", None),
-        required=required(criterion),
+        required=required_parameters(criterion),
         reached=tally.level,
         holds=failures.classes == 0,
         failing_classes=failures.classes,
@@ -87,40 +82,40 @@ def _people_where(cells: Cells, relation: exp.Table, condition: exp.Expr) -> int
 
 def judge_sizes(
     cells: Cells,
-    bound: Bound,
+    bound: RoleBinding,
     relation: exp.Table,
     sizes: NDArray[np.int64],
     classes: NDArray[np.int64],
-) -> dict[model.Criterion, Verdict]:
+) -> dict[model.Criterion, CriterionVerdict]:
     """Return the verdicts on k-anonymity from the histogram of class sizes."""
-    verdicts: dict[model.Criterion, Verdict] = {}
+    verdicts: dict[model.Criterion, CriterionVerdict] = {}
     for criterion in bound.policy.criteria if bound.policy else ():
         if isinstance(criterion, model.KAnonymity):
             small = sizes < criterion.k
-            verdicts[criterion] = Verdict(
+            verdicts[criterion] = CriterionVerdict(
                 criterion=NAMES[model.KAnonymity],
                 column=None,
-                required=required(criterion),
+                required=required_parameters(criterion),
                 reached=int(sizes[0]) if len(sizes) else None,
                 holds=not small.any(),
                 failing_classes=int(classes[small].sum()),
-                failing_people=_people_where(cells, relation, _below("size", criterion.k))
+                failing_people=_people_where(cells, relation, _is_below("size", criterion.k))
                 if small.any()
                 else 0,
-                worst=smallest(cells, relation, "size") if small.any() else (),
+                worst=smallest_classes(cells, relation, "size") if small.any() else (),
             )
     return verdicts
 
 
-def _below(name: str, least: int) -> exp.Expr:
+def _is_below(name: str, least: int) -> exp.Expr:
     return exp.LT(this=build.column(name), expression=build.number(least))
 
 
 def judge_population(
-    cells: Cells, bound: Bound, matched: Matched | None
-) -> dict[model.Criterion, Verdict]:
+    cells: Cells, bound: RoleBinding, matched: Matched | None
+) -> dict[model.Criterion, CriterionVerdict]:
     """Return the verdicts on k-map and δ-presence, which need a population."""
-    verdicts: dict[model.Criterion, Verdict] = {}
+    verdicts: dict[model.Criterion, CriterionVerdict] = {}
     for criterion in bound.policy.criteria if bound.policy else ():
         if not isinstance(criterion, (model.KMap, model.DeltaPresence)):
             continue
@@ -136,41 +131,47 @@ def judge_population(
     return verdicts
 
 
-def _k_map(cells: Cells, criterion: model.KMap, matched: Matched) -> Verdict:
+def _k_map(cells: Cells, criterion: model.KMap, matched: Matched) -> CriterionVerdict:
     few = matched.among < criterion.k
-    return Verdict(
+    return CriterionVerdict(
         criterion=NAMES[model.KMap],
         column=None,
-        required=required(criterion),
+        required=required_parameters(criterion),
         reached=int(matched.among.min()) if len(matched.among) else None,
         holds=not few.any(),
         failing_classes=int(matched.classes[few].sum()),
-        failing_people=_people_where(cells, matched.relation, _below("among", criterion.k))
+        failing_people=_people_where(cells, matched.relation, _is_below("among", criterion.k))
         if few.any()
         else 0,
-        worst=smallest(cells, matched.relation, "among") if few.any() else (),
+        worst=smallest_classes(cells, matched.relation, "among") if few.any() else (),
     )
 
 
-def _delta_presence(cells: Cells, criterion: model.DeltaPresence, matched: Matched) -> Verdict:
+def _delta_presence(
+    cells: Cells, criterion: model.DeltaPresence, matched: Matched
+) -> CriterionVerdict:
     lowest, highest = matched.presence
     chances = matched.chances
     outside = (chances < criterion.lower - TOLERANCE) | (chances > criterion.upper + TOLERANCE)
     absent = matched.outside if criterion.lower > TOLERANCE else 0
-    return Verdict(
+    return CriterionVerdict(
         criterion=NAMES[model.DeltaPresence],
         column=None,
-        required=required(criterion),
+        required=required_parameters(criterion),
         reached=[lowest, highest],
         holds=not outside.any() and not absent,
         failing_classes=int(matched.classes[outside].sum()),
         failing_people=absent
-        + (_people_where(cells, matched.relation, _beyond(criterion)) if outside.any() else 0),
-        worst=_surest(cells, criterion, matched) if outside.any() else (),
+        + (
+            _people_where(cells, matched.relation, _is_outside_bounds(criterion))
+            if outside.any()
+            else 0
+        ),
+        worst=_surest_classes(cells, criterion, matched) if outside.any() else (),
     )
 
 
-def _beyond(criterion: model.DeltaPresence) -> exp.Expr:
+def _is_outside_bounds(criterion: model.DeltaPresence) -> exp.Expr:
     """Return the condition that a class's chance of presence is outside the bounds."""
     size, among = build.column("size"), build.column("among")
     lowest, highest = (
@@ -185,7 +186,7 @@ def _beyond(criterion: model.DeltaPresence) -> exp.Expr:
     )
 
 
-def _surest(
+def _surest_classes(
     cells: Cells, criterion: model.DeltaPresence, matched: Matched
 ) -> tuple[ClassView, ...]:
     """Return the classes whose people are most surely in the table, or else most surely not."""
@@ -211,15 +212,15 @@ def _surest(
     return describe_classes(cells, table[bad], sizes[bad].tolist(), chances[bad].tolist())
 
 
-def smallest(
+def smallest_classes(
     cells: Cells, relation: exp.Table, by: str, *, count: int = SHOWN
 ) -> tuple[ClassView, ...]:
     """Return the classes with the smallest `by`, one of the relation's numbers."""
     keys = list(cells.packing.keys)
     columns = [build.column(name) for name in (*keys, "size", by)]
     order = [build.column(name) for name in (by, *keys)]
-    named = [*columns[:-1], build.named(columns[-1], "level")]
-    query = build.ordered(build.select(*named, source=relation.copy()), order).limit(count)
+    named = [*columns[:-1], build.alias_as(columns[-1], "level")]
+    query = build.order_nulls_last(build.select(*named, source=relation.copy()), order).limit(count)
     found = cells.subject.table.engine.run(query)
     table = np.column_stack([found.column(name).to_numpy() for name in keys]).astype(np.int64)
     return describe_classes(

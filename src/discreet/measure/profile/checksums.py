@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from calendar import monthrange
 from collections import Counter
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 
 def passes_luhn(number: str) -> bool:
@@ -33,12 +30,12 @@ def passes_iban(number: str) -> bool:
 
 def passes_nhs(number: str) -> bool:
     """Return whether a 10-digit number is a UK NHS number (mod 11, weights 10 to 2)."""
-    return _weighted(number, range(10, 0, -1)) % 11 == 0
+    return _weighted_sum(number, range(10, 0, -1)) % 11 == 0
 
 
 def passes_bsn(number: str) -> bool:
     """Return whether a 9-digit number passes the Dutch 11-test (weights 9 to 2, then -1)."""
-    return number != "0" * 9 and _weighted(number, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
+    return number != "0" * 9 and _weighted_sum(number, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
 
 
 def passes_dni(number: str) -> bool:
@@ -99,22 +96,22 @@ def passes_fodselsnummer(number: str) -> bool:
     D-numbers add 40 to the day. Numbers given out from 2032 on will relax the first check digit.
     """
     day, month = int(number[:2]), int(number[2:4])
-    first = _weighted(number, (3, 7, 6, 1, 8, 9, 4, 5, 2, 1))
-    second = _weighted(number, (5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1))
+    first = _weighted_sum(number, (3, 7, 6, 1, 8, 9, 4, 5, 2, 1))
+    second = _weighted_sum(number, (5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1))
     fits = first % 11 == 0 and second % 11 == 0
     return fits and _is_day(month, day - 40 if day > 40 else day)
 
 
 def passes_pesel(number: str) -> bool:
     """Return whether a Polish PESEL has a date (century in the month) and its check digit."""
-    fits = _weighted(number, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
+    fits = _weighted_sum(number, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
     return fits and _is_day(int(number[2:4]) % 20, int(number[4:6]))
 
 
 def passes_cpf(number: str) -> bool:
     """Return whether a Brazilian CPF has both check digits; one digit repeated is not a CPF."""
-    first = _weighted(number, range(10, 1, -1)) * 10 % 11 % 10
-    second = _weighted(number, range(11, 1, -1)) * 10 % 11 % 10
+    first = _weighted_sum(number, range(10, 1, -1)) * 10 % 11 % 10
+    second = _weighted_sum(number, range(11, 1, -1)) * 10 % 11 % 10
     return len(set(number)) > 1 and number[9:] == f"{first}{second}"
 
 
@@ -143,22 +140,22 @@ def passes_verhoeff(number: str) -> bool:
 
 def passes_ean13(number: str) -> bool:
     """Return whether 13 digits have their EAN check digit, as the Swiss AHV number does."""
-    return _weighted(number, (1, 3) * 6 + (1,)) % 10 == 0
+    return _weighted_sum(number, (1, 3) * 6 + (1,)) % 10 == 0
 
 
 def passes_tfn(number: str) -> bool:
     """Return whether a 9-digit number is an Australian tax file number (mod 11)."""
-    return _weighted(number, (1, 4, 3, 7, 5, 8, 6, 9, 10)) % 11 == 0
+    return _weighted_sum(number, (1, 4, 3, 7, 5, 8, 6, 9, 10)) % 11 == 0
 
 
 def passes_australian_medicare(number: str) -> bool:
     """Return whether the ninth digit checks the first eight of an Australian Medicare number."""
-    return _weighted(number, (1, 3, 7, 9, 1, 3, 7, 9)) % 10 == int(number[8])
+    return _weighted_sum(number, (1, 3, 7, 9, 1, 3, 7, 9)) % 10 == int(number[8])
 
 
 def passes_portuguese_nif(number: str) -> bool:
     """Return whether a 9-digit number is a Portuguese NIF (mod 11, weights 9 to 2)."""
-    rest = _weighted(number, range(9, 1, -1)) % 11
+    rest = _weighted_sum(number, range(9, 1, -1)) % 11
     return (0 if rest < 2 else 11 - rest) == int(number[8])
 
 
@@ -173,7 +170,7 @@ def passes_belgian_number(number: str) -> bool:
 
 def passes_chinese_number(number: str) -> bool:
     """Return whether a Chinese resident number has a date and fits ISO/IEC 7064 mod 11-2."""
-    total = _weighted(number[:17], (2 ** (17 - place) % 11 for place in range(17)))
+    total = _weighted_sum(number[:17], (2 ** (17 - place) % 11 for place in range(17)))
     sign = "10X98765432"[total % 11]
     return _is_day(int(number[10:12]), int(number[12:14])) and sign == number[17]
 
@@ -187,7 +184,7 @@ def passes_vin(number: str) -> bool:
     return "0123456789X"[total % 11] == number[8]
 
 
-def _weighted(number: str, weights: Iterable[int]) -> int:
+def _weighted_sum(number: str, weights: Iterable[int]) -> int:
     """Return the sum of digits times weights, as far as there are weights."""
     return sum(int(digit) * weight for digit, weight in zip(number, weights, strict=False))
 

@@ -7,6 +7,7 @@ people have several rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,10 @@ from discreet.engines.engine import Kind
 from discreet.errors import InvalidHierarchy
 from discreet.measure.profile.guess import is_date
 from discreet.policy.hierarchies.intervals import Intervals
-from discreet.policy.model import Role
+from discreet.policy.model import ColumnRole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.measure.profile.guess import Guess
+    from discreet.measure.profile.guess import RoleGuess
     from discreet.measure.profile.statistics import ColumnStatistics
 
 MOST_VALUES = 20
@@ -29,7 +28,7 @@ _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
 
 @dataclass(frozen=True)
-class Domain:
+class DomainDraft:
     """What the draft proposes for a column's values, with a note for what it leaves out."""
 
     bounds: tuple[Decimal, Decimal] | None = None
@@ -38,50 +37,54 @@ class Domain:
     notes: tuple[str, ...] = ()
 
 
-def propose_domain(counts: ColumnStatistics, guess: Guess, *, holders: str = "rows") -> Domain:
+def propose_domain(
+    counts: ColumnStatistics, guess: RoleGuess, *, holders: str = "rows"
+) -> DomainDraft:
     """Return bounds, values and a hierarchy that suit the column's role and content.
 
     `holders` says what the rarest value was counted in: rows, or people with several rows.
     """
-    if guess.role in (Role.IDENTIFIER, Role.INSENSITIVE) or not counts.present:
-        return Domain()
+    if guess.role in (ColumnRole.IDENTIFIER, ColumnRole.INSENSITIVE) or not counts.present:
+        return DomainDraft()
     if is_date(counts):
-        return _dates(counts, guess)
+        return _propose_date_domain(counts, guess)
     if guess.meaning == "postcode":
-        return _postcodes(counts)
-    values, note = _values(counts, holders)
+        return _propose_postcode_domain(counts)
+    values, note = _propose_values(counts, holders)
     if values is not None:
-        return Domain(values=values)
+        return DomainDraft(values=values)
     if counts.kind in _NUMBERS:
-        return _numbers(counts, guess)
-    if guess.role is Role.QUASI_IDENTIFIER:
-        return Domain(notes=(note, "no hierarchy: add a `tree:` or `file:` to generalize in steps"))
-    return Domain(notes=(note,))
+        return _propose_number_domain(counts, guess)
+    if guess.role is ColumnRole.QUASI_IDENTIFIER:
+        return DomainDraft(
+            notes=(note, "no hierarchy: add a `tree:` or `file:` to generalize in steps")
+        )
+    return DomainDraft(notes=(note,))
 
 
-def _dates(counts: ColumnStatistics, guess: Guess) -> Domain:
-    if guess.role is not Role.QUASI_IDENTIFIER:
-        return Domain()
+def _propose_date_domain(counts: ColumnStatistics, guess: RoleGuess) -> DomainDraft:
+    if guess.role is not ColumnRole.QUASI_IDENTIFIER:
+        return DomainDraft()
     if counts.kind is Kind.TEXT and counts.share("day") < 1:
-        return Domain(notes=("no hierarchy: not every value is a date written as 2024-12-31",))
-    return Domain(hierarchy={"calendar": ["month", "quarter", "year", "decade"]})
+        return DomainDraft(notes=("no hierarchy: not every value is a date written as 2024-12-31",))
+    return DomainDraft(hierarchy={"calendar": ["month", "quarter", "year", "decade"]})
 
 
-def _postcodes(counts: ColumnStatistics) -> Domain:
+def _propose_postcode_domain(counts: ColumnStatistics) -> DomainDraft:
     if counts.kind in _NUMBERS:
         # A number lost its leading zeros, so its first digits mean nothing; its hundreds do.
         note = "stored as a number: steps of 100 and 10000 hide the last 2 and 4 digits"
-        return Domain(hierarchy={"intervals": [Decimal(100), Decimal(10000)]}, notes=(note,))
+        return DomainDraft(hierarchy={"intervals": [Decimal(100), Decimal(10000)]}, notes=(note,))
     if counts.kind is not Kind.TEXT:
-        return Domain()
+        return DomainDraft()
     if counts.shortest < counts.longest:
         keep = [length for length in (counts.shortest - 3, 1) if length > 0]
-        return Domain(hierarchy={"prefix": sorted(set(keep), reverse=True)})
+        return DomainDraft(hierarchy={"prefix": sorted(set(keep), reverse=True)})
     keep = list(range(counts.longest - 2, 0, -2)) or [1]
-    return Domain(hierarchy={"prefix": keep})
+    return DomainDraft(hierarchy={"prefix": keep})
 
 
-def _values(counts: ColumnStatistics, holders: str) -> tuple[tuple[str, ...] | None, str]:
+def _propose_values(counts: ColumnStatistics, holders: str) -> tuple[tuple[str, ...] | None, str]:
     """Return the values to list, or None and why they are left out."""
     if counts.kind not in (Kind.TEXT, Kind.BOOLEAN, Kind.INTEGER):
         return None, "values left out: not a category"
@@ -95,22 +98,26 @@ def _values(counts: ColumnStatistics, holders: str) -> tuple[tuple[str, ...] | N
     ), ""
 
 
-def _numbers(counts: ColumnStatistics, guess: Guess) -> Domain:
-    extremes = _finite(counts.minimum), _finite(counts.maximum)
+def _propose_number_domain(counts: ColumnStatistics, guess: RoleGuess) -> DomainDraft:
+    extremes = _parse_finite(counts.minimum), _parse_finite(counts.maximum)
     if extremes[0] is None or extremes[1] is None:
-        return Domain(notes=("no bounds: no finite number was found",))
+        return DomainDraft(notes=("no bounds: no finite number was found",))
     low, high = extremes[0], extremes[1]
     if guess.meaning == "age" and low >= 0 and high <= 120:
         bounds, note = (Decimal(0), Decimal(120)), "bounds that hold for ages of people"
     else:
         bounds = round_outward(low, high)
         note = "bounds are rounded outward from the data: put limits that are known without it"
-    if guess.role is not Role.QUASI_IDENTIFIER:
-        return Domain(bounds=bounds, notes=(note,))
+    if guess.role is not ColumnRole.QUASI_IDENTIFIER:
+        return DomainDraft(bounds=bounds, notes=(note,))
     steps = nested_steps(*bounds, is_whole=counts.kind is Kind.INTEGER)
     if steps and not _are_valid(steps):
-        return Domain(bounds=bounds, notes=(note, "no hierarchy: the numbers have too many digits"))
-    return Domain(bounds=bounds, hierarchy={"intervals": steps} if steps else None, notes=(note,))
+        return DomainDraft(
+            bounds=bounds, notes=(note, "no hierarchy: the numbers have too many digits")
+        )
+    return DomainDraft(
+        bounds=bounds, hierarchy={"intervals": steps} if steps else None, notes=(note,)
+    )
 
 
 def _are_valid(steps: list[Decimal]) -> bool:
@@ -121,7 +128,7 @@ def _are_valid(steps: list[Decimal]) -> bool:
     return True
 
 
-def _finite(text: str | None) -> Decimal | None:
+def _parse_finite(text: str | None) -> Decimal | None:
     try:
         number = Decimal(text) if text is not None else None
     except InvalidOperation:
@@ -140,13 +147,13 @@ def round_outward(low: Decimal, high: Decimal) -> tuple[Decimal, Decimal]:
     span = max(high - low, abs(high) / 1000, Decimal(1).scaleb(-9))
     step = _one_two_five(span / 4)
     if 0 <= low <= span:
-        return Decimal(0), _plain(high if high in (1, 100) else _above(high))
+        return Decimal(0), _normalize_decimal(high if high in (1, 100) else _round_above(high))
     down = (low / step).to_integral_value(ROUND_CEILING) * step - step
     up = (high / step).to_integral_value(ROUND_FLOOR) * step + step
-    return _plain(down), _plain(min(up, Decimal(0)) if high < 0 else up)
+    return _normalize_decimal(down), _normalize_decimal(min(up, Decimal(0)) if high < 0 else up)
 
 
-def _above(number: Decimal) -> Decimal:
+def _round_above(number: Decimal) -> Decimal:
     rounded = _one_two_five(number) if number > 0 else Decimal(1)
     return rounded if rounded > number else _one_two_five(number + number / 2)
 
@@ -160,7 +167,7 @@ def nested_steps(low: Decimal, high: Decimal, *, is_whole: bool) -> list[Decimal
     first = _one_two_five((high - low) / 25)
     if is_whole:
         first = max(first, Decimal(2))
-    return [_plain(step) for step in (first, 2 * first, 4 * first) if step < high - low]
+    return [_normalize_decimal(step) for step in (first, 2 * first, 4 * first) if step < high - low]
 
 
 def _one_two_five(number: Decimal) -> Decimal:
@@ -169,6 +176,6 @@ def _one_two_five(number: Decimal) -> Decimal:
     return next(step for factor in (1, 2, 5, 10) if (step := magnitude * factor) >= number)
 
 
-def _plain(number: Decimal) -> Decimal:
+def _normalize_decimal(number: Decimal) -> Decimal:
     """Return the number without an exponent or trailing zeros."""
     return Decimal(format(number.normalize(), "f"))

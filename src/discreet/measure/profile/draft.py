@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.declared import WORDS, Declared, declared_kind
+from discreet.engines.declared_schema import KIND_NAMES, DeclaredColumn, declared_kind
+from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.profile.domain import Domain, propose_domain
-from discreet.measure.profile.guess import Guess, guess_column
+from discreet.measure.profile.domain import DomainDraft, propose_domain
+from discreet.measure.profile.guess import RoleGuess, guess_column
 from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.measure.profile.keys import (
-    Keyed,
+    KeyedTable,
     Unit,
     choose_unit,
     find_references,
@@ -22,14 +24,11 @@ from discreet.measure.profile.keys import (
 from discreet.measure.profile.limits import RowsPerUnit, propose_rows_per_unit
 from discreet.measure.profile.statistics import describe_columns, fewest_people
 from discreet.measure.profile.vocabulary import is_row_id_name
-from discreet.policy.answering import ROW
-from discreet.policy.model import Role
-from discreet.result import Result, plain
+from discreet.policy.answer_model import ROW
+from discreet.policy.model import ColumnRole
+from discreet.result import Result, to_plain_data
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.engines.engine import Table
     from discreet.measure.profile.statistics import ColumnStatistics
 
 
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
 class ColumnDraft(Result):
     """One column of a draft: what it is taken to be and what is proposed for its values."""
 
-    guess: Guess
-    domain: Domain
+    guess: RoleGuess
+    domain: DomainDraft
     references: tuple[str, str] | None = None
     kind: str = "text"
     format: str | None = None
@@ -47,7 +46,7 @@ class ColumnDraft(Result):
         """Return the guess and the proposal side by side."""
         target = None if self.references is None else ".".join(self.references)
         said = {"kind": self.kind, "format": self.format, "references": target}
-        return {**self.guess.to_dict(), **plain(self.domain), **said}
+        return {**self.guess.to_dict(), **to_plain_data(self.domain), **said}
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class TableDraft(Result):
 
 
 @dataclass(frozen=True)
-class Draft(Result):
+class PolicyDraft(Result):
     """A drafted policy."""
 
     tables: tuple[TableDraft, ...]
@@ -101,17 +100,17 @@ class Draft(Result):
 
     def to_yaml(self) -> str:
         """Return the policy file, with the reason of every guess as a comment."""
-        from discreet.measure.profile.write import write_policy
+        from discreet.measure.profile.write import write_draft
 
-        return write_policy(self)
+        return write_draft(self)
 
 
-def guess_roles(table: Table) -> dict[str, Guess]:
+def guess_roles(table: Table) -> dict[str, RoleGuess]:
     """Return a guess for each column of `table`, in the table's order."""
-    return _guess(_name_of(table.label), describe_columns(table))[0]
+    return _guess_columns(_name_of(table.label), describe_columns(table))[0]
 
 
-def draft_policy(tables: Sequence[Table], *, sources: Sequence[str] | None = None) -> Draft:
+def draft_policy(tables: Sequence[Table], *, sources: Sequence[str] | None = None) -> PolicyDraft:
     """Return a drafted policy for `tables`, read from all of their rows by their engines.
 
     Args:
@@ -123,13 +122,13 @@ def draft_policy(tables: Sequence[Table], *, sources: Sequence[str] | None = Non
     places = [table.label for table in tables] if sources is None else list(sources)
     names = _distinct_names([_name_of(place) for place in places])
     keyed = [
-        Keyed(name, table, describe_columns(table))
+        KeyedTable(name, table, describe_columns(table))
         for name, table in zip(names, tables, strict=True)
     ]
-    guessed = {item.name: _guess(item.name, item.counts) for item in keyed}
+    guessed = {item.name: _guess_columns(item.name, item.counts) for item in keyed}
     links = find_references(keyed)
     units = {name: unit.column if unit else None for name, (_, unit) in guessed.items()}
-    return Draft(
+    return PolicyDraft(
         tuple(
             _table_draft(item, source, guessed[item.name], _links_of(item.name, links), units)
             for item, source in zip(keyed, places, strict=True)
@@ -137,7 +136,9 @@ def draft_policy(tables: Sequence[Table], *, sources: Sequence[str] | None = Non
     )
 
 
-def _guess(name: str, counts: Sequence[ColumnStatistics]) -> tuple[dict[str, Guess], Unit | None]:
+def _guess_columns(
+    name: str, counts: Sequence[ColumnStatistics]
+) -> tuple[dict[str, RoleGuess], Unit | None]:
     guesses = {item.name: guess_column(item) for item in counts}
     unit = choose_unit(name, counts, guesses)
     if unit is not None and unit.repeats:  # then a row that is unique is not a person
@@ -152,9 +153,9 @@ def _links_of(
 
 
 def _table_draft(
-    item: Keyed,
+    item: KeyedTable,
     source: str,
-    guessed: tuple[Mapping[str, Guess], Unit | None],
+    guessed: tuple[Mapping[str, RoleGuess], Unit | None],
     links: Mapping[str, tuple[str, str]],
     units: Mapping[str, str | None],
 ) -> TableDraft:
@@ -169,7 +170,7 @@ def _table_draft(
         _without_rarities(item, counts, unit, column)
         for counts, column in zip(item.counts, drafts, strict=True)
     )
-    doubts = () if unit else _doubts(item, links)
+    doubts = () if unit else _doubtful_columns(item, links)
     drafted = unit.column if unit else None if doubts else ROW
     return TableDraft(
         name=item.name,
@@ -178,14 +179,14 @@ def _table_draft(
         unit=drafted,
         unit_reason=unit.reason if unit else _unit_reason(doubts),
         columns=tuple(_with_kind(item.table, column) for column in columns),
-        criteria=_criteria(columns),
+        criteria=_propose_criteria(columns),
         limit=propose_rows_per_unit(item.table, unit.column) if unit else None,
         doubts=doubts,
-        reading=_reading(item.table),
+        reading=_reading_options(item.table),
     )
 
 
-def _doubts(item: Keyed, links: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
+def _doubtful_columns(item: KeyedTable, links: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
     """Return the columns of a table without a unit by which one person may have several rows."""
     repeating = [
         c.name for c in item.counts if is_row_id_name(c.name) and 0 < c.distinct < c.present
@@ -204,33 +205,35 @@ def _with_kind(table: Table, column: ColumnDraft) -> ColumnDraft:
     if table.schema is not None and name in table.schema.columns:
         declared = table.schema.columns[name]
     else:
-        declared = next(Declared(declared_kind(c.kind)) for c in table.columns if c.name == name)
-    return replace(column, kind=WORDS[declared.kind], format=declared.format)
+        declared = next(
+            DeclaredColumn(declared_kind(c.kind)) for c in table.columns if c.name == name
+        )
+    return replace(column, kind=KIND_NAMES[declared.kind], format=declared.format)
 
 
-def _reading(table: Table) -> dict[str, str]:
+def _reading_options(table: Table) -> dict[str, str]:
     schema = table.schema
     written = {"delimiter": schema.delimiter, "encoding": schema.encoding} if schema else {}
     return {key: value for key, value in written.items() if value is not None}
 
 
 def _column_draft(
-    counts: ColumnStatistics, guess: Guess, target: tuple[str, str] | None, unit: Unit | None
+    counts: ColumnStatistics, guess: RoleGuess, target: tuple[str, str] | None, unit: Unit | None
 ) -> ColumnDraft:
     if target is not None and guess.confidence == "low":
         # Whoever holds the other table reads there whom the value names.
         reason = (
             f"it points to a row of another table; {guess.evidence['distinct']:,} rows are in use"
         )
-        guess = replace(guess, role=Role.IDENTIFIER, reason=reason, safe_harbor="R")
-    if unit is not None and unit.column == counts.name and guess.role is not Role.IDENTIFIER:
+        guess = replace(guess, role=ColumnRole.IDENTIFIER, reason=reason, safe_harbor="R")
+    if unit is not None and unit.column == counts.name and guess.role is not ColumnRole.IDENTIFIER:
         reason = f"it stands for the person: {unit.reason}"
-        guess = replace(guess, role=Role.IDENTIFIER, reason=reason, safe_harbor="R")
+        guess = replace(guess, role=ColumnRole.IDENTIFIER, reason=reason, safe_harbor="R")
     return ColumnDraft(guess, propose_domain(counts, guess), target)
 
 
 def _without_rarities(
-    item: Keyed, counts: ColumnStatistics, unit: Unit | None, column: ColumnDraft
+    item: KeyedTable, counts: ColumnStatistics, unit: Unit | None, column: ColumnDraft
 ) -> ColumnDraft:
     """Take values back that few people have, however many rows those people have."""
     if unit is None or not unit.repeats or not column.domain.values:
@@ -240,15 +243,17 @@ def _without_rarities(
     return replace(column, domain=domain)
 
 
-def _criteria(columns: Sequence[ColumnDraft]) -> tuple[Mapping[str, Mapping[str, Any]], ...]:
+def _propose_criteria(
+    columns: Sequence[ColumnDraft],
+) -> tuple[Mapping[str, Mapping[str, Any]], ...]:
     """Propose 5-anonymity, and 3 values (2 where there are no more) of each sensitive column."""
     roles = [column.guess.role for column in columns]
-    if Role.QUASI_IDENTIFIER not in roles:
+    if ColumnRole.QUASI_IDENTIFIER not in roles:
         return ()
     criteria: list[Mapping[str, Mapping[str, Any]]] = [{"k-anonymity": {"k": 5}}]
     for column in columns:
         distinct = int(column.guess.evidence.get("distinct", 0))
-        if column.guess.role is Role.SENSITIVE and distinct >= 2:
+        if column.guess.role is ColumnRole.SENSITIVE and distinct >= 2:
             parameters = {"column": column.guess.column, "l": min(3, distinct), "kind": "distinct"}
             criteria.append({"l-diversity": parameters})
     return tuple(criteria)

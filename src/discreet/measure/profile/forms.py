@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers: TypeAlias = NDArray[Any]  # 64-bit integers, or objects where those are too small
+Numbers: TypeAlias = NDArray[Any]  # 64-bit integers, or objects where those are too small
 
 _CLASSES = (("0", "[0-9]", 10), ("A", "[A-Z]", 26), ("a", "[a-z]", 26))
 _RADIX = {letter: radix for letter, _, radix in _CLASSES}
@@ -22,7 +20,7 @@ _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Form:
+class ValueForm:
     """The form of a value, such as `AA-0000`: `0`, `A` and `a` stand for their class."""
 
     pattern: str

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.engines.engine import Kind
 from discreet.measure.profile.identifiers import PATTERNS, recognize_number
-from discreet.measure.profile.person_names import fold, looks_like_people
-from discreet.measure.profile.vocabulary import is_id_name, is_person_id_name, recognize
-from discreet.policy.model import Role
+from discreet.measure.profile.person_names import fold_accents, looks_like_people
+from discreet.measure.profile.vocabulary import is_id_name, is_person_id_name, recognize_concept
+from discreet.policy.model import ColumnRole
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from discreet.measure.profile.concepts import Concept
     from discreet.measure.profile.statistics import ColumnStatistics
 
@@ -32,11 +31,11 @@ _SEXES = """
 
 
 @dataclass(frozen=True)
-class Guess(Result):
+class RoleGuess(Result):
     """What a column is taken to be, and why; it quotes no cell."""
 
     column: str
-    role: Role
+    role: ColumnRole
     reason: str
     confidence: Confidence
     meaning: str | None = None  # "e-mail address", "birth date" …
@@ -44,7 +43,7 @@ class Guess(Result):
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def guess_column(statistics: ColumnStatistics, *, noun: str = "people") -> Guess:
+def guess_column(statistics: ColumnStatistics, *, noun: str = "people") -> RoleGuess:
     """Return the role of one column.
 
     Content that can only be an identifier outweighs the name; the name outweighs softer content;
@@ -54,7 +53,7 @@ def guess_column(statistics: ColumnStatistics, *, noun: str = "people") -> Guess
         statistics: What the column holds, over all rows.
         noun: What a row stands for, in the words of the reason.
     """
-    column = _Seen(statistics, recognize(statistics.name), noun)
+    column = _ColumnEvidence(statistics, recognize_concept(statistics.name), noun)
     for rule in _RULES:
         guess = rule(column)
         if guess is not None:
@@ -63,7 +62,7 @@ def guess_column(statistics: ColumnStatistics, *, noun: str = "people") -> Guess
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _ColumnEvidence:
     """A column under the rules: its counts, the concept of its name, the word for a row."""
 
     counts: ColumnStatistics
@@ -72,13 +71,13 @@ class _Seen:
 
     def guess(
         self,
-        role: Role,
+        role: ColumnRole,
         reason: str,
         confidence: Confidence,
         *,
         meaning: str | None = None,
         safe_harbor: str | None = None,
-    ) -> Guess:
+    ) -> RoleGuess:
         counts = self.counts
         evidence: dict[str, Any] = {
             "kind": counts.kind,
@@ -89,7 +88,7 @@ class _Seen:
             "patterns": dict(counts.patterns),
             "name_says": self.concept.name if self.concept else None,
         }
-        return Guess(counts.name, role, reason, confidence, meaning, safe_harbor, evidence)
+        return RoleGuess(counts.name, role, reason, confidence, meaning, safe_harbor, evidence)
 
     @property
     def uniqueness(self) -> str:
@@ -109,16 +108,16 @@ class _Seen:
         return counts.kind is Kind.BOOLEAN or few
 
 
-def _by_emptiness(column: _Seen) -> Guess | None:
+def _by_emptiness(column: _ColumnEvidence) -> RoleGuess | None:
     if column.counts.present:
         return None
-    if column.concept is not None and column.concept.role is not Role.INSENSITIVE:
+    if column.concept is not None and column.concept.role is not ColumnRole.INSENSITIVE:
         return None  # an empty `email` will be filled one day
     reason = "it holds no value; look again when it does"
-    return column.guess(Role.INSENSITIVE, reason, "low")
+    return column.guess(ColumnRole.INSENSITIVE, reason, "low")
 
 
-def _by_pattern(column: _Seen) -> Guess | None:
+def _by_pattern(column: _ColumnEvidence) -> RoleGuess | None:
     """Most rows have a shape that only an identifier has."""
     counts = column.counts
     found = [item for item in PATTERNS if item.rule != "form" and counts.share(item.name) >= 0.2]
@@ -128,41 +127,47 @@ def _by_pattern(column: _Seen) -> Guess | None:
     rows = counts.patterns[best.name]
     reason = f"{rows:,} of {counts.present:,} values look like: {best.name}"
     return column.guess(
-        Role.IDENTIFIER, reason, "high", meaning=best.name, safe_harbor=best.safe_harbor
+        ColumnRole.IDENTIFIER, reason, "high", meaning=best.name, safe_harbor=best.safe_harbor
     )
 
 
-def _by_person_key(column: _Seen) -> Guess | None:
+def _by_person_key(column: _ColumnEvidence) -> RoleGuess | None:
     """A key of people: it links all that is known of one person."""
     counts = column.counts
     if not is_person_id_name(counts.name) or counts.distinct <= 20:
         return None
-    if column.concept is not None and column.concept.role is Role.IDENTIFIER:
+    if column.concept is not None and column.concept.role is ColumnRole.IDENTIFIER:
         return None
     reason = f"the key of a person by its name; {counts.distinct:,} values in {counts.rows:,} rows"
-    return column.guess(Role.IDENTIFIER, reason, "high", meaning="person key", safe_harbor="R")
+    return column.guess(
+        ColumnRole.IDENTIFIER, reason, "high", meaning="person key", safe_harbor="R"
+    )
 
 
-def _by_identifier_name(column: _Seen) -> Guess | None:
+def _by_identifier_name(column: _ColumnEvidence) -> RoleGuess | None:
     concept = column.concept
-    if concept is None or concept.role is not Role.IDENTIFIER:
+    if concept is None or concept.role is not ColumnRole.IDENTIFIER:
         return None
     if column.counts.present and column.is_coarse:
         return None  # `phone: yes/no` tells whether there is one
     reason = f"the name says {concept.name}; {column.uniqueness}"
     confidence: Confidence = "high" if column.counts.unique else "medium"
     return column.guess(
-        Role.IDENTIFIER, reason, confidence, meaning=concept.name, safe_harbor=concept.safe_harbor
+        ColumnRole.IDENTIFIER,
+        reason,
+        confidence,
+        meaning=concept.name,
+        safe_harbor=concept.safe_harbor,
     )
 
 
-def _by_check_digits(column: _Seen) -> Guess | None:
+def _by_check_digits(column: _ColumnEvidence) -> RoleGuess | None:
     counts = column.counts
     if counts.longest < 8 or counts.kind not in (Kind.TEXT, *_NUMBERS):
         return None
     values = counts.texts
     if counts.kind is not Kind.TEXT:
-        whole = [_whole(value) for value in values]
+        whole = [_whole_digits(value) for value in values]
         width = max(map(len, whole), default=0)
         values = tuple(value.zfill(width) for value in whole if value)  # zeros a number cannot keep
     verdict = recognize_number(values)
@@ -174,11 +179,11 @@ def _by_check_digits(column: _Seen) -> Guess | None:
         f"{number.chance:.0%} would by chance"
     )
     return column.guess(
-        Role.IDENTIFIER, reason, "high", meaning=number.name, safe_harbor=number.safe_harbor
+        ColumnRole.IDENTIFIER, reason, "high", meaning=number.name, safe_harbor=number.safe_harbor
     )
 
 
-def _whole(value: str) -> str:
+def _whole_digits(value: str) -> str:
     """Return a number's text as whole digits, or nothing when it has a fraction or a sign."""
     try:
         number = Decimal(value)
@@ -189,7 +194,7 @@ def _whole(value: str) -> str:
     return format(number.to_integral_value(), "f")
 
 
-def _by_trace(column: _Seen) -> Guess | None:
+def _by_trace(column: _ColumnEvidence) -> RoleGuess | None:
     """Some rows hold an identifier among other things: one e-mail in a remark is enough."""
     counts = column.counts
     found = [item for item in PATTERNS if item.rule == "trace" and counts.patterns.get(item.name)]
@@ -201,11 +206,11 @@ def _by_trace(column: _Seen) -> Guess | None:
         f"{rows:,} of {counts.present:,} values hold: {first.name}; clean them or drop the column"
     )
     return column.guess(
-        Role.IDENTIFIER, reason, "medium", meaning=first.name, safe_harbor=first.safe_harbor
+        ColumnRole.IDENTIFIER, reason, "medium", meaning=first.name, safe_harbor=first.safe_harbor
     )
 
 
-def _by_free_text(column: _Seen) -> Guess | None:
+def _by_free_text(column: _ColumnEvidence) -> RoleGuess | None:
     counts = column.counts
     if counts.share("free text") < 0.5 or counts.distinct < 0.5 * counts.present:
         return None
@@ -213,21 +218,23 @@ def _by_free_text(column: _Seen) -> Guess | None:
         f"free text: {counts.share('free text'):.0%} of the values have six words or more, and "
         "sentences name people"
     )
-    return column.guess(Role.IDENTIFIER, reason, "medium", meaning="free text", safe_harbor="R")
+    return column.guess(
+        ColumnRole.IDENTIFIER, reason, "medium", meaning="free text", safe_harbor="R"
+    )
 
 
-def _by_date(column: _Seen) -> Guess | None:
+def _by_date(column: _ColumnEvidence) -> RoleGuess | None:
     counts, concept = column.counts, column.concept
     if not is_date(counts):
         return None
     if concept is not None and concept.name == "birth date":
         reason = f"{column.uniqueness}; {concept.reason}"
         return column.guess(
-            Role.QUASI_IDENTIFIER, reason, "high", meaning="birth date", safe_harbor="C"
+            ColumnRole.QUASI_IDENTIFIER, reason, "high", meaning="birth date", safe_harbor="C"
         )
     reason = f"{column.uniqueness}; somebody knows the date of the event"
     return column.guess(
-        Role.QUASI_IDENTIFIER, reason, "medium", meaning="date of an event", safe_harbor="C"
+        ColumnRole.QUASI_IDENTIFIER, reason, "medium", meaning="date of an event", safe_harbor="C"
     )
 
 
@@ -237,11 +244,11 @@ def is_date(counts: ColumnStatistics) -> bool:
     return counts.kind in (Kind.DATE, Kind.TIMESTAMP) or written >= 0.8
 
 
-def _by_name(column: _Seen) -> Guess | None:
+def _by_name(column: _ColumnEvidence) -> RoleGuess | None:
     concept = column.concept
-    if concept is None or concept.role is Role.IDENTIFIER:
+    if concept is None or concept.role is ColumnRole.IDENTIFIER:
         return None
-    if concept.role is Role.QUASI_IDENTIFIER:
+    if concept.role is ColumnRole.QUASI_IDENTIFIER:
         reason = f"{column.uniqueness}; {concept.reason}"
     else:
         reason = f"the name says {concept.name}: {concept.reason}"
@@ -251,15 +258,17 @@ def _by_name(column: _Seen) -> Guess | None:
     )
 
 
-def _by_people(column: _Seen) -> Guess | None:
+def _by_people(column: _ColumnEvidence) -> RoleGuess | None:
     counts = column.counts
     if counts.kind is not Kind.TEXT or not looks_like_people(counts.texts):
         return None
     reason = f"the values read like names of people; {column.uniqueness}"
-    return column.guess(Role.IDENTIFIER, reason, "medium", meaning="person name", safe_harbor="A")
+    return column.guess(
+        ColumnRole.IDENTIFIER, reason, "medium", meaning="person name", safe_harbor="A"
+    )
 
 
-def _by_values(column: _Seen) -> Guess | None:
+def _by_values(column: _ColumnEvidence) -> RoleGuess | None:
     """Content that outsiders usually know, or that is nobody's business."""
     counts = column.counts
     meaning = _content_meaning(counts)
@@ -267,14 +276,16 @@ def _by_values(column: _Seen) -> Guess | None:
         return None
     if meaning == "health":
         reason = "the values look like ICD-10 codes of diagnoses: health data (GDPR art. 9)"
-        return column.guess(Role.SENSITIVE, reason, "medium", meaning=meaning)
+        return column.guess(ColumnRole.SENSITIVE, reason, "medium", meaning=meaning)
     letter = {"postcode": "B", "age": "C"}.get(meaning)
     reason = f"the values look like: {meaning}; {column.uniqueness}; outsiders know such things"
-    return column.guess(Role.QUASI_IDENTIFIER, reason, "low", meaning=meaning, safe_harbor=letter)
+    return column.guess(
+        ColumnRole.QUASI_IDENTIFIER, reason, "low", meaning=meaning, safe_harbor=letter
+    )
 
 
 def _content_meaning(counts: ColumnStatistics) -> str | None:
-    folded = {fold(value) for value in counts.texts} if counts.distinct <= 5 else set[str]()
+    folded = {fold_accents(value) for value in counts.texts} if counts.distinct <= 5 else set[str]()
     if len(folded) >= 2 and folded <= set(_SEXES.split()):
         return "sex"
     if counts.share("ICD-10 code") >= 0.8 and counts.distinct >= 5:
@@ -292,7 +303,7 @@ def _content_meaning(counts: ColumnStatistics) -> str | None:
     return None
 
 
-def _by_key(column: _Seen) -> Guess | None:
+def _by_key(column: _ColumnEvidence) -> RoleGuess | None:
     """A value of its own for nearly every row: a record number, a code, a name in any script."""
     counts = column.counts
     own = counts.distinct / counts.present if counts.present else 0.0
@@ -305,7 +316,7 @@ def _by_key(column: _Seen) -> Guess | None:
         f"{says}{counts.distinct:,} distinct values in {counts.present:,} rows: a code of its own"
     )
     return column.guess(
-        Role.IDENTIFIER,
+        ColumnRole.IDENTIFIER,
         reason,
         "high" if named else "medium",
         meaning="unique code",
@@ -322,22 +333,22 @@ def _looks_like_code(counts: ColumnStatistics) -> bool:
     return is_series or (counts.shortest == counts.longest and counts.longest >= 6)
 
 
-def _by_selectivity(column: _Seen) -> Guess:
+def _by_selectivity(column: _ColumnEvidence) -> RoleGuess:
     counts = column.counts
     if counts.smallest < CROWD and counts.present:
         reason = (
             f"{column.uniqueness}, and some value is shared by fewer than {CROWD} rows; when in "
             "doubt, take it as known to outsiders"
         )
-        return column.guess(Role.QUASI_IDENTIFIER, reason, "low")
+        return column.guess(ColumnRole.QUASI_IDENTIFIER, reason, "low")
     reason = (
         f"nobody stands out on it ({column.uniqueness}, each value held by at least {CROWD}), and "
         "its name is no word we know; check that it is neither known to outsiders nor private"
     )
-    return column.guess(Role.INSENSITIVE, reason, "low")
+    return column.guess(ColumnRole.INSENSITIVE, reason, "low")
 
 
-_RULES: tuple[Callable[[_Seen], Guess | None], ...] = (
+_RULES: tuple[Callable[[_ColumnEvidence], RoleGuess | None], ...] = (
     _by_emptiness,
     _by_pattern,
     _by_person_key,

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from discreet.measure.profile import checksums
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 # The 18 kinds of 45 CFR 164.514(b)(2)(i), HIPAA's Safe Harbor, by their letters.
 SAFE_HARBOR = {
@@ -36,7 +33,7 @@ SAFE_HARBOR = {
 
 
 @dataclass(frozen=True)
-class Pattern:
+class IdentifierPattern:
     """A shape of text that the engine counts over all rows.
 
     `regex` is a search, written with what RE2, PostgreSQL and Java read alike: bracket classes,
@@ -56,16 +53,16 @@ _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _HEX = "[0-9A-Fa-f]"
 
 PATTERNS = (
-    Pattern(
+    IdentifierPattern(
         "e-mail address", f"{_WORD}@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)*[.][A-Za-z]+", "trace", "F"
     ),
-    Pattern(
+    IdentifierPattern(
         "US social security number",
         f"{_START}[0-8][0-9][0-9]-[0-9][0-9]-[0-9][0-9][0-9][0-9]{_END}",
         "trace",
         "G",
     ),
-    Pattern(
+    IdentifierPattern(
         "phone number",
         "^([+]|00)[1-9][0-9]*([ ()/.-]+[0-9]+)+$"
         "|^[+][1-9][0-9]{8,14}$"
@@ -74,46 +71,52 @@ PATTERNS = (
         "identifier",
         "D",
     ),
-    Pattern("URL", "^(https?|ftp)://[^ ]+$|^www[.][^ ]+[.][a-z]+", "identifier", "N"),
-    Pattern("IP address", f"^{_OCTET}([.]{_OCTET}){{3}}(/[0-9]+)?$", "identifier", "O"),
-    Pattern(
+    IdentifierPattern("URL", "^(https?|ftp)://[^ ]+$|^www[.][^ ]+[.][a-z]+", "identifier", "N"),
+    IdentifierPattern("IP address", f"^{_OCTET}([.]{_OCTET}){{3}}(/[0-9]+)?$", "identifier", "O"),
+    IdentifierPattern(
         "IPv6 address",
         f"^({_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}$|^({_HEX}{{1,4}}:){{1,6}}(:{_HEX}{{1,4}}){{1,6}}$"
         f"|^({_HEX}{{1,4}}:){{1,7}}:$|^::({_HEX}{{1,4}}:){{0,6}}{_HEX}{{1,4}}$",
         "identifier",
         "O",
     ),
-    Pattern("MAC address", f"^{_HEX}{{2}}([:-]{_HEX}{{2}}){{5}}$", "identifier", "M"),
-    Pattern("UUID", f"^{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}$", "identifier", "R"),
-    Pattern("hash or token", f"^({_HEX}{{32}}|{_HEX}{{40}}|{_HEX}{{64}})$", "identifier", "R"),
-    Pattern(
+    IdentifierPattern("MAC address", f"^{_HEX}{{2}}([:-]{_HEX}{{2}}){{5}}$", "identifier", "M"),
+    IdentifierPattern("UUID", f"^{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}$", "identifier", "R"),
+    IdentifierPattern(
+        "hash or token", f"^({_HEX}{{32}}|{_HEX}{{40}}|{_HEX}{{64}})$", "identifier", "R"
+    ),
+    IdentifierPattern(
         "UK national insurance number",
         "^[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]$",
         "identifier",
         "G",
     ),
-    Pattern("Danish CPR number", "^[0-3][0-9][01][0-9]{3}-[0-9]{4}$", "identifier", "G"),
-    Pattern(
+    IdentifierPattern("Danish CPR number", "^[0-3][0-9][01][0-9]{3}-[0-9]{4}$", "identifier", "G"),
+    IdentifierPattern(
         "vehicle identification number",
         "^[A-HJ-NPR-Z][A-HJ-NPR-Z0-9]{10}[A-HJ-NPR-Z0-9]{2}[0-9]{4}$"
         "|^[0-9][A-HJ-NPR-Z][A-HJ-NPR-Z0-9]{9}[A-HJ-NPR-Z0-9]{2}[0-9]{4}$",
         "identifier",
         "L",
     ),
-    Pattern("free text", "^[^ ]+( +[^ ]+){5,}"),
-    Pattern("day", "^[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([ T].*)?$"),
-    Pattern("day in local order", "^[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})([ T].*)?$"),
-    Pattern("UK postcode", "^[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2}$"),
-    Pattern("Canadian postcode", "^[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]$"),
-    Pattern("Dutch postcode", "^[1-9][0-9]{3} ?[A-Z]{2}$"),
-    Pattern("five digits", "^[0-9]{5}(-[0-9]{4})?$"),
-    Pattern("ICD-10 code", "^[A-TV-Z][0-9][0-9A-Z][.][0-9A-Z]{1,4}$|^[A-TV-Z][0-9][0-9]$"),
+    IdentifierPattern("free text", "^[^ ]+( +[^ ]+){5,}"),
+    IdentifierPattern("day", "^[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([ T].*)?$"),
+    IdentifierPattern(
+        "day in local order", "^[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})([ T].*)?$"
+    ),
+    IdentifierPattern("UK postcode", "^[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2}$"),
+    IdentifierPattern("Canadian postcode", "^[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]$"),
+    IdentifierPattern("Dutch postcode", "^[1-9][0-9]{3} ?[A-Z]{2}$"),
+    IdentifierPattern("five digits", "^[0-9]{5}(-[0-9]{4})?$"),
+    IdentifierPattern(
+        "ICD-10 code", "^[A-TV-Z][0-9][0-9A-Z][.][0-9A-Z]{1,4}$|^[A-TV-Z][0-9][0-9]$"
+    ),
 )
 PATTERN = {pattern.name: pattern for pattern in PATTERNS}
 
 
 @dataclass(frozen=True)
-class Number:
+class CheckedNumber:
     """A kind of number with check digits.
 
     `chance` is the share of arbitrary texts of this shape that pass: what an unrelated column of
@@ -127,64 +130,70 @@ class Number:
     chance: float
 
 
-def _number(
+def _define_number(
     name: str, safe_harbor: str, shape: str, passes: Callable[[str], bool], chance: float
-) -> Number:
-    return Number(name, safe_harbor, re.compile(shape), passes, chance)
+) -> CheckedNumber:
+    return CheckedNumber(name, safe_harbor, re.compile(shape), passes, chance)
 
 
 _CARD = r"(?:4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12,15})"
 
 NUMBERS = (
-    _number("payment card number", "J", _CARD, checksums.passes_luhn, 1 / 10),
-    _number("IBAN", "J", r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", checksums.passes_iban, 1 / 97),
-    _number("UK NHS number", "H", r"\d{10}", checksums.passes_nhs, 1 / 11),
-    _number("Dutch BSN", "G", r"\d{9}", checksums.passes_bsn, 1 / 11),
-    _number("Spanish DNI or NIE", "G", r"[\dXYZ]\d{7}[A-Z]", checksums.passes_dni, 1 / 23),
-    _number("French NIR", "G", r"[1-8]\d{4}(?:\d{2}|2A|2B)\d{8}", checksums.passes_nir, 1 / 97),
-    _number("German tax id", "G", r"[1-9]\d{10}", checksums.passes_german_tax_id, 1 / 10),
-    _number(
+    _define_number("payment card number", "J", _CARD, checksums.passes_luhn, 1 / 10),
+    _define_number("IBAN", "J", r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", checksums.passes_iban, 1 / 97),
+    _define_number("UK NHS number", "H", r"\d{10}", checksums.passes_nhs, 1 / 11),
+    _define_number("Dutch BSN", "G", r"\d{9}", checksums.passes_bsn, 1 / 11),
+    _define_number("Spanish DNI or NIE", "G", r"[\dXYZ]\d{7}[A-Z]", checksums.passes_dni, 1 / 23),
+    _define_number(
+        "French NIR", "G", r"[1-8]\d{4}(?:\d{2}|2A|2B)\d{8}", checksums.passes_nir, 1 / 97
+    ),
+    _define_number("German tax id", "G", r"[1-9]\d{10}", checksums.passes_german_tax_id, 1 / 10),
+    _define_number(
         "Italian codice fiscale",
         "G",
         r"[A-Z]{6}[\dLMNP-V]{2}[A-EHLMPR-T][\dLMNP-V]{2}[A-Z][\dLMNP-V]{3}[A-Z]",
         checksums.passes_codice_fiscale,
         1 / 26,
     ),
-    _number(
+    _define_number(
         "Swedish personnummer", "G", r"(?:\d{2})?\d{10}", checksums.passes_personnummer, 1 / 10
     ),
-    _number(
+    _define_number(
         "Finnish personal identity code",
         "G",
         r"\d{6}[+A-FU-Y]?\d{3}[0-9A-FHJ-NPR-Y]",
         checksums.passes_hetu,
         1 / 31,
     ),
-    _number("Norwegian fødselsnummer", "G", r"\d{11}", checksums.passes_fodselsnummer, 1 / 100),
-    _number("Polish PESEL", "G", r"\d{11}", checksums.passes_pesel, 1 / 10),
-    _number("Brazilian CPF", "G", r"\d{11}", checksums.passes_cpf, 1 / 100),
-    _number("Indian Aadhaar number", "G", r"[2-9]\d{11}", checksums.passes_verhoeff, 1 / 10),
-    _number("Swiss AHV number", "G", r"756\d{10}", checksums.passes_ean13, 1 / 10),
-    _number("Australian tax file number", "G", r"\d{9}", checksums.passes_tfn, 1 / 11),
-    _number(
+    _define_number(
+        "Norwegian fødselsnummer", "G", r"\d{11}", checksums.passes_fodselsnummer, 1 / 100
+    ),
+    _define_number("Polish PESEL", "G", r"\d{11}", checksums.passes_pesel, 1 / 10),
+    _define_number("Brazilian CPF", "G", r"\d{11}", checksums.passes_cpf, 1 / 100),
+    _define_number("Indian Aadhaar number", "G", r"[2-9]\d{11}", checksums.passes_verhoeff, 1 / 10),
+    _define_number("Swiss AHV number", "G", r"756\d{10}", checksums.passes_ean13, 1 / 10),
+    _define_number("Australian tax file number", "G", r"\d{9}", checksums.passes_tfn, 1 / 11),
+    _define_number(
         "Australian Medicare number",
         "I",
         r"[2-6]\d{9,10}",
         checksums.passes_australian_medicare,
         1 / 10,
     ),
-    _number("Canadian SIN", "G", r"[1-79]\d{8}", checksums.passes_luhn, 1 / 10),
-    _number("Portuguese NIF", "G", r"[1-9]\d{8}", checksums.passes_portuguese_nif, 1 / 10),
-    _number("Belgian national number", "G", r"\d{11}", checksums.passes_belgian_number, 2 / 97),
-    _number(
+    _define_number("Canadian SIN", "G", r"[1-79]\d{8}", checksums.passes_luhn, 1 / 10),
+    _define_number("Portuguese NIF", "G", r"[1-9]\d{8}", checksums.passes_portuguese_nif, 1 / 10),
+    _define_number(
+        "Belgian national number", "G", r"\d{11}", checksums.passes_belgian_number, 2 / 97
+    ),
+    _define_number(
         "Chinese resident number",
         "G",
         r"[1-9]\d{5}(?:18|19|20)\d{9}[\dX]",
         checksums.passes_chinese_number,
         1 / 11,
     ),
-    _number("IMEI", "M", r"\d{15}", checksums.passes_luhn, 1 / 10),
-    _number(
+    _define_number("IMEI", "M", r"\d{15}", checksums.passes_luhn, 1 / 10),
+    _define_number(
         "vehicle identification number",
         "L",
         r"(?=.*\d)[A-HJ-NPR-Z\d]{8}[\dX][A-HJ-NPR-Z\d]{8}",
@@ -199,16 +208,16 @@ _SEPARATORS = re.compile(r"[\s./-]")
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ChecksumResult:
     """How many of the distinct values of a shape pass its check digits, against chance."""
 
-    number: Number
+    number: CheckedNumber
     fits: int
     passed: int
     surprise: float  # upper bound on the probability of this many passes by chance
 
 
-def recognize_number(values: Iterable[str]) -> Verdict | None:
+def recognize_number(values: Iterable[str]) -> ChecksumResult | None:
     """Return the kind of number most values are, or None when chance explains what passes.
 
     The rule: at least half of the distinct values have the shape, at least half of these pass, and
@@ -220,12 +229,13 @@ def recognize_number(values: Iterable[str]) -> Verdict | None:
     verdicts = [
         verdict
         for number in NUMBERS
-        if (verdict := _judge(number, compact)) is not None and verdict.surprise < _ALARM
+        if (verdict := _test_check_digits(number, compact)) is not None
+        and verdict.surprise < _ALARM
     ]
     return min(verdicts, key=lambda verdict: verdict.surprise, default=None)
 
 
-def _judge(number: Number, values: list[str]) -> Verdict | None:
+def _test_check_digits(number: CheckedNumber, values: list[str]) -> ChecksumResult | None:
     shaped = [value for value in values if number.shape.fullmatch(value)]
     if 2 * len(shaped) < len(values) or not shaped:
         return None
@@ -233,7 +243,7 @@ def _judge(number: Number, values: list[str]) -> Verdict | None:
     if 2 * passed < len(shaped):
         return None
     surprise = chance_of(passed, out_of=len(shaped), chance=number.chance)
-    return Verdict(number, len(shaped), passed, surprise)
+    return ChecksumResult(number, len(shaped), passed, surprise)
 
 
 def chance_of(passed: int, *, out_of: int, chance: float) -> float:

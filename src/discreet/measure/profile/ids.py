@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.errors import DiscreetError
+from discreet.measure.profile.draft import PolicyDraft
 from discreet.policy.load import load_policy
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.measure.profile.draft import Draft
 
 _LONGEST = 40  # characters of a table's name in its id
 
 
-def with_ids(draft: Draft, *, before: Path | None = None) -> Draft:
+def with_ids(draft: PolicyDraft, *, before: Path | None = None) -> PolicyDraft:
     """Return `draft` with an id for the policy and each table: those of the policy `before`, else new ones.
 
     The name in an id is for readers. Whoever knows an id can spend nothing by it.

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Kind, Table
 from discreet.measure.profile.statistics import SAMPLE
-from discreet.measure.profile.vocabulary import is_id_name, is_key_of, is_person_id_name, words
-from discreet.policy.model import Role
+from discreet.measure.profile.vocabulary import (
+    is_id_name,
+    is_key_of,
+    is_person_id_name,
+    split_words,
+)
+from discreet.policy.model import ColumnRole
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.engines.engine import Table
-    from discreet.measure.profile.guess import Guess
+    from discreet.measure.profile.guess import RoleGuess
     from discreet.measure.profile.statistics import ColumnStatistics
 
 _KEYED = (Kind.TEXT, Kind.INTEGER, Kind.DECIMAL)
 
 
 @dataclass(frozen=True)
-class Keyed:
+class KeyedTable:
     """A table under the search for keys: its name in the policy and what its columns hold."""
 
     name: str
@@ -43,7 +46,7 @@ class Unit:
 
 
 def choose_unit(
-    name: str, counts: Sequence[ColumnStatistics], guesses: Mapping[str, Guess]
+    name: str, counts: Sequence[ColumnStatistics], guesses: Mapping[str, RoleGuess]
 ) -> Unit | None:
     """Return the column that stands for a person, None when each row does.
 
@@ -53,16 +56,18 @@ def choose_unit(
     """
     usable = [item for item in counts if item.present and 10 * item.missing <= item.rows]
     people = [item for item in usable if _is_person_key(guesses, item)]
-    own = [item for item in usable if _is_own_key(name, item) and _names(guesses, item)]
+    own = [item for item in usable if _is_own_key(name, item) and _is_identifying(guesses, item)]
     numbers = [item for item in usable if guesses[item.name].safe_harbor in ("G", "H")]
     repeating = [
         item
         for item in usable
-        if guesses[item.name].role is Role.IDENTIFIER and not item.is_key and item.kind in _KEYED
+        if guesses[item.name].role is ColumnRole.IDENTIFIER
+        and not item.is_key
+        and item.kind in _KEYED
     ]
     for candidates in (people, own, numbers, repeating):
         if candidates:
-            return _unit(max(candidates, key=lambda item: item.distinct))
+            return _describe_unit(max(candidates, key=lambda item: item.distinct))
     return None
 
 
@@ -75,33 +80,33 @@ def unit_by_reference(
     for item in counts:
         target = references.get(item.name)
         if target is not None and units.get(target[0]) == target[1]:
-            return _unit(item)
+            return _describe_unit(item)
     return None
 
 
-def _is_person_key(guesses: Mapping[str, Guess], item: ColumnStatistics) -> bool:
+def _is_person_key(guesses: Mapping[str, RoleGuess], item: ColumnStatistics) -> bool:
     is_named = is_person_id_name(item.name) and is_id_name(item.name)
     return guesses[item.name].meaning == "person key" or (is_named and item.kind in _KEYED)
 
 
 def _is_own_key(name: str, item: ColumnStatistics) -> bool:
-    return words(item.name) == ("id",) or (
+    return split_words(item.name) == ("id",) or (
         is_id_name(item.name) and is_key_of(item.name, table=name, column="id")
     )
 
 
-def _names(guesses: Mapping[str, Guess], item: ColumnStatistics) -> bool:
-    return guesses[item.name].role is Role.IDENTIFIER or item.distinct > 20 or item.is_key
+def _is_identifying(guesses: Mapping[str, RoleGuess], item: ColumnStatistics) -> bool:
+    return guesses[item.name].role is ColumnRole.IDENTIFIER or item.distinct > 20 or item.is_key
 
 
-def _unit(item: ColumnStatistics) -> Unit:
+def _describe_unit(item: ColumnStatistics) -> Unit:
     if item.is_key:
         return Unit(item.name, f"each of the {item.rows:,} rows has its own", repeats=False)
     reason = f"{item.rows:,} rows belong to {item.distinct:,} people"
     return Unit(item.name, reason, repeats=True)
 
 
-def find_references(tables: Sequence[Keyed]) -> dict[tuple[str, str], tuple[str, str]]:
+def find_references(tables: Sequence[KeyedTable]) -> dict[tuple[str, str], tuple[str, str]]:
     """Return which column points to which: (table, column) to (table, column).
 
     A reference has a name like its target, the same type, and no value that the target lacks; the
@@ -123,7 +128,7 @@ def _is_target(item: ColumnStatistics) -> bool:
 
 
 def _points_to(
-    child: Keyed, item: ColumnStatistics, parent: Keyed, target: ColumnStatistics
+    child: KeyedTable, item: ColumnStatistics, parent: KeyedTable, target: ColumnStatistics
 ) -> bool:
     if child is parent or item.kind is not target.kind or not 0 < item.distinct <= target.distinct:
         return False
@@ -132,16 +137,16 @@ def _points_to(
     if not alike or own_key:
         return False
     if child.table.engine is parent.table.engine:
-        return _dangling(child.table, item.name, parent.table, target.name) == 0
+        return _count_dangling_rows(child.table, item.name, parent.table, target.name) == 0
     return _sample_is_included(item, target)
 
 
-def _dangling(child: Table, column: str, parent: Table, target: str) -> int:
+def _count_dangling_rows(child: Table, column: str, parent: Table, target: str) -> int:
     """Return how many rows of `child` point to no row of `parent`, counted by the engine."""
     origin, goal = build.column(column, of="child"), build.column(target, of="parent")
     query = (
         build.select(
-            build.named(build.count_rows(), "dangling"),
+            build.alias_as(build.count_star(), "dangling"),
             source=build.aliased_table(child.relation, "child"),
         )
         .join(
@@ -163,9 +168,9 @@ def _sample_is_included(item: ColumnStatistics, target: ColumnStatistics) -> boo
     known = set(target.sample)
     if not known or not item.sample:
         return False
-    limit = max(map(_digest, known)) if target.distinct > SAMPLE else "g"
-    return all(value in known for value in item.sample if _digest(value) <= limit)
+    limit = max(map(_digest_value, known)) if target.distinct > SAMPLE else "g"
+    return all(value in known for value in item.sample if _digest_value(value) <= limit)
 
 
-def _digest(value: str) -> str:
+def _digest_value(value: str) -> str:
     return hashlib.md5(value.encode(), usedforsecurity=False).hexdigest()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.engine import Table
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.engines.engine import Table
 
 # The noise grows with the limit, so that a few rows of a few people may be worth less than it.
 LEFT_OUT = 0.05
@@ -39,14 +36,14 @@ def propose_rows_per_unit(table: Table, unit: str) -> RowsPerUnit:
     """Return the smallest round limit that leaves out few rows, counted by the engine."""
     person = build.column(unit)
     sizes = (
-        build.select(build.named(build.count_rows(), "n"), source=table.relation.copy())
+        build.select(build.alias_as(build.count_star(), "n"), source=table.relation.copy())
         .where(exp.not_(build.is_null(person)))
         .group_by(person.copy())
     )
     size = exp.cast(build.column("n"), "DOUBLE")
     kept = [
-        build.named(
-            build.total(
+        build.alias_as(
+            build.sum_integers(
                 exp.Case(
                     ifs=[
                         exp.If(
@@ -62,7 +59,9 @@ def propose_rows_per_unit(table: Table, unit: str) -> RowsPerUnit:
         for step in _STEPS
     ]
     query = build.select(
-        build.named(build.total(size.copy()), "rows"), *kept, source=build.subquery(sizes, "sizes")
+        build.alias_as(build.sum_integers(size.copy()), "rows"),
+        *kept,
+        source=build.subquery(sizes, "sizes"),
     )
     found = table.engine.run(query).to_pylist()[0]
     rows = float(found["rows"] or 0)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from discreet.measure.profile.vocabulary import is_person_id_name, is_row_id_name, recognize
-from discreet.policy.model import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.engines.engine import Table
-    from discreet.policy import model
+from discreet.engines.engine import Table
+from discreet.measure.profile.vocabulary import is_person_id_name, is_row_id_name, recognize_concept
+from discreet.policy import model
+from discreet.policy.model import ColumnRole
 
 
 def keys_by_name(names: Iterable[str]) -> tuple[str, ...]:
@@ -23,7 +19,7 @@ def keys_by_name(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if is_person_id_name(name) or is_row_id_name(name))
 
 
-def keys_by_policy(said: model.Table, names: Iterable[str]) -> tuple[str, ...]:
+def keys_by_policy(said: model.TablePolicy, names: Iterable[str]) -> tuple[str, ...]:
     """Return the columns that a policy or their names make keys of people, or of other tables' rows.
 
     Nobody looked at the rows for it, so that a name that says `e-mail address` is enough.
@@ -31,7 +27,7 @@ def keys_by_policy(said: model.Table, names: Iterable[str]) -> tuple[str, ...]:
     listed = [
         column.name
         for column in said.columns
-        if column.role is Role.IDENTIFIER or column.references is not None
+        if column.role is ColumnRole.IDENTIFIER or column.references is not None
     ]
     every = dict.fromkeys([*(column.name for column in said.columns), *names])
     identifying = [name for name in every if _names_a_person(name)]
@@ -39,8 +35,8 @@ def keys_by_policy(said: model.Table, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _names_a_person(name: str) -> bool:
-    concept = recognize(name)
-    return concept is not None and concept.role is Role.IDENTIFIER
+    concept = recognize_concept(name)
+    return concept is not None and concept.role is ColumnRole.IDENTIFIER
 
 
 def keys_by_content(table: Table) -> tuple[str, ...]:
@@ -52,6 +48,7 @@ def keys_by_content(table: Table) -> tuple[str, ...]:
     repeating = [
         counts.name
         for counts in describe_columns(table)
-        if 0 < counts.distinct < counts.present and guess_column(counts).role is Role.IDENTIFIER
+        if 0 < counts.distinct < counts.present
+        and guess_column(counts).role is ColumnRole.IDENTIFIER
     ]
     return tuple(dict.fromkeys([*named, *repeating]))

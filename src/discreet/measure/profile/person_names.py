@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 # Common given names; accents are dropped before the comparison. A modest list is enough: what is
 # judged is the share of a column's values that start with a given name, not one value.
@@ -97,10 +94,10 @@ wilson winkler wolf wood wright wu yang yilmaz young zhang zimmermann
 """
 
 
-def fold(text: str) -> str:
+def fold_accents(text: str) -> str:
     """Return `text` in lower case without accents.
 
-    >>> fold("Müller")
+    >>> fold_accents("Müller")
     'muller'
     """
     split = unicodedata.normalize("NFKD", text)
@@ -123,11 +120,11 @@ def looks_like_people(values: Sequence[str]) -> bool:
     """
     if len(values) < 5:
         return False
-    full = [fold(value) for value in values if _FULL.fullmatch(value)]
+    full = [fold_accents(value) for value in values if _FULL.fullmatch(value)]
     if len(full) >= 0.8 * len(values):
         known = sum(_starts_with_a_name(value) for value in full)
         return known >= len(full) / 8
-    single = [fold(value) for value in values if _SINGLE.fullmatch(value)]
+    single = [fold_accents(value) for value in values if _SINGLE.fullmatch(value)]
     if len(single) >= 0.9 * len(values):
         return sum(value in _NAMES for value in single) >= len(single) / 4
     return False

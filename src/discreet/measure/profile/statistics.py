@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Column, Kind, Table
 from discreet.measure.profile.identifiers import PATTERNS
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from discreet.engines.engine import Column, Table
 
 SAMPLE = 5_000
 # Columns per query: one query for most tables, yet a table of 500 columns does not hold 500
@@ -76,13 +72,14 @@ def describe_columns(table: Table) -> tuple[ColumnStatistics, ...]:
     is_text = [column.kind is Kind.TEXT for column in table.columns]
     texts = list(compress(table.columns, is_text))
     others = list(compress(table.columns, [not flag for flag in is_text]))
-    for part in (*_batches(texts), *_batches(others)):
+    for part in (*_batch_columns(texts), *_batch_columns(others)):
         for row in _run(table, [_count_query(table, column) for column in part]):
             counts[part[row["place"]].name] = row
         for row in _run(table, [_sample_query(table, column) for column in part]):
             samples[part[row["place"]].name].append(row["value"])
     return tuple(
-        _statistics(column, counts[column.name], samples[column.name]) for column in table.columns
+        _read_statistics(column, counts[column.name], samples[column.name])
+        for column in table.columns
     )
 
 
@@ -91,16 +88,16 @@ def fewest_people(table: Table, column: str, *, unit: str) -> int:
     value = build.column(column)
     person = exp.Count(this=exp.Distinct(expressions=[build.column(unit)]))
     sizes = (
-        build.select(build.named(person, "people"), source=table.relation.copy())
+        build.select(build.alias_as(person, "people"), source=table.relation.copy())
         .where(exp.not_(build.is_null(value)))
         .group_by(value.copy())
     )
-    fewest = build.named(exp.Min(this=build.column("people")), "people")
+    fewest = build.alias_as(exp.Min(this=build.column("people")), "people")
     found = table.engine.run(build.select(fewest, source=build.subquery(sizes, "sizes")))
     return int(found["people"][0].as_py() or 0)
 
 
-def _batches(columns: Sequence[Column]) -> Iterator[Sequence[Column]]:
+def _batch_columns(columns: Sequence[Column]) -> Iterator[Sequence[Column]]:
     for start in range(0, len(columns), _COLUMNS_PER_QUERY):
         yield columns[start : start + _COLUMNS_PER_QUERY]
 
@@ -108,7 +105,7 @@ def _batches(columns: Sequence[Column]) -> Iterator[Sequence[Column]]:
 def _run(table: Table, queries: Sequence[exp.Select]) -> list[dict[str, Any]]:
     """Return the rows of all queries, each with the place of its query."""
     placed = [
-        query.select(build.named(build.number(place), "place"), copy=False)
+        query.select(build.alias_as(build.number(place), "place"), copy=False)
         for place, query in enumerate(queries)
     ]
     stacked = exp.union(*placed, distinct=False, copy=False) if len(placed) > 1 else placed[0]
@@ -126,14 +123,14 @@ def _count_query(table: Table, column: Column) -> exp.Select:
     if column.kind is Kind.OTHER:  # JSON cannot be grouped everywhere; its text can
         found = _as_text(found)
     groups = build.select(
-        build.named(found, "value"),
-        build.named(build.count_rows(), "size"),
+        build.alias_as(found, "value"),
+        build.alias_as(build.count_star(), "size"),
         source=table.relation.copy(),
     ).group_by(found)
     written = build.select(
         value,
         size,
-        build.named(exp.Trim(this=_as_text(value)), "text"),
+        build.alias_as(exp.Trim(this=_as_text(value)), "text"),
         source=build.subquery(groups, "groups"),
     )
     is_missing = exp.or_(
@@ -142,22 +139,22 @@ def _count_query(table: Table, column: Column) -> exp.Select:
     )
     is_present = exp.not_(is_missing)
     is_alone = exp.and_(is_present, exp.EQ(this=size, expression=build.number(1)))
-    low, high = _extremes(value, column.kind)
+    low, high = _extreme_expressions(value, column.kind)
     length = exp.Length(this=text)
     measures: dict[str, exp.Expr] = {
-        "rows": _or_zero(build.total(size)),
+        "rows": _or_zero(build.sum_integers(size)),
         "missing": _rows_where(is_missing, size),
         "distinct": _rows_where(is_present, build.number(1)),
         "unique": _rows_where(is_alone, size),
-        "smallest": exp.Min(this=_when(is_present, size)),
-        "shortest": exp.Min(this=_when(is_present, length)),
-        "longest": exp.Max(this=_when(is_present, length)),
+        "smallest": exp.Min(this=_case_when(is_present, size)),
+        "shortest": exp.Min(this=_case_when(is_present, length)),
+        "longest": exp.Max(this=_case_when(is_present, length)),
         "minimum": low,
         "maximum": high,
         **(_pattern_counts(text, size) if column.kind is Kind.TEXT else {}),
     }
     return build.select(
-        *(build.named(measure, name) for name, measure in measures.items()),
+        *(build.alias_as(measure, name) for name, measure in measures.items()),
         source=build.subquery(written, "written"),
     )
 
@@ -175,14 +172,14 @@ def _pattern_counts(text: exp.Expr, size: exp.Expr) -> dict[str, exp.Expr]:
     }
 
 
-def _extremes(value: exp.Expr, kind: Kind) -> tuple[exp.Expr, exp.Expr]:
+def _extreme_expressions(value: exp.Expr, kind: Kind) -> tuple[exp.Expr, exp.Expr]:
     """Return the least and the greatest value as text; NaN and infinities are neither."""
     if not kind.is_ordered:
         nothing = exp.cast(exp.Null(), exp.DataType.Type.TEXT)
         return nothing, nothing
     if kind is Kind.REAL:
         limit = exp.Literal.number(_LARGEST_REAL)
-        value = _when(exp.LTE(this=exp.Abs(this=value), expression=limit), value)
+        value = _case_when(exp.LTE(this=exp.Abs(this=value), expression=limit), value)
     return _as_text(exp.Min(this=value)), _as_text(exp.Max(this=value))
 
 
@@ -190,33 +187,33 @@ def _sample_query(table: Table, column: Column) -> exp.Select:
     """Return up to `SAMPLE` distinct values in the order of their MD5."""
     source = build.column(column.name)
     distinct = (
-        build.select(build.named(_as_text(source), "value"), source=table.relation.copy())
+        build.select(build.alias_as(_as_text(source), "value"), source=table.relation.copy())
         .where(exp.not_(build.is_null(source)))
         .distinct()
     )
     value = build.column("value")
     if column.kind.is_ordered and column.kind not in _NUMBERS:
         distinct = distinct.where(exp.false())  # nothing is learned from single dates
-    chosen = build.ordered(
+    chosen = build.order_nulls_last(
         build.select(value, source=build.subquery(distinct, "found")),
         by=[exp.MD5(this=value), value],
     ).limit(SAMPLE)
     return build.select(value, source=build.subquery(chosen, "chosen"))
 
 
-def _when(condition: exp.Expr, value: exp.Expr) -> exp.Case:
+def _case_when(condition: exp.Expr, value: exp.Expr) -> exp.Case:
     return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
 
 
 def _rows_where(condition: exp.Expr, size: exp.Expr) -> exp.Expr:
-    return _or_zero(build.total(_when(condition, size)))
+    return _or_zero(build.sum_integers(_case_when(condition, size)))
 
 
 def _or_zero(total: exp.Expr) -> exp.Expr:
     return exp.Coalesce(this=total, expressions=[build.number(0)])
 
 
-def _statistics(
+def _read_statistics(
     column: Column, row: Mapping[str, object], sample: Sequence[str]
 ) -> ColumnStatistics:
     def whole(name: str) -> int:

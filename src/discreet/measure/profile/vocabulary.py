@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from discreet.measure.profile.concepts import CONCEPTS
-from discreet.measure.profile.person_names import fold
+from discreet.measure.profile.person_names import fold_accents
 
 if TYPE_CHECKING:
     from discreet.measure.profile.concepts import Concept
@@ -36,50 +36,50 @@ _ID_WORDS, _PERSON_WORDS = frozenset(_IDS.split()), frozenset(_PEOPLE.split())
 
 
 @cache
-def words(name: str) -> tuple[str, ...]:
+def split_words(name: str) -> tuple[str, ...]:
     """Return the words of a name, folded and without a plural s.
 
-    >>> words("dateOfBirth"), words("Geburts-Datum"), words("ZIP_codes2")
+    >>> split_words("dateOfBirth"), split_words("Geburts-Datum"), split_words("ZIP_codes2")
     (('date', 'of', 'birth'), ('geburt', 'datum'), ('zip', 'code', '2'))
     """
     split = _CAMEL.sub(" ", name.replace("ß", "ss"))
-    return tuple(_singular(word) for word in _WORD.findall(fold(split)))
+    return tuple(_strip_plural(word) for word in _WORD.findall(fold_accents(split)))
 
 
-def _singular(word: str) -> str:
+def _strip_plural(word: str) -> str:
     # French `pays` is a country, not a plural of `pay`.
     return word[:-1] if len(word) > 3 and word.endswith("s") and word != "pays" else word
 
 
 @cache
-def _phrases() -> tuple[tuple[tuple[str, ...], bool, Concept], ...]:
+def _list_phrases() -> tuple[tuple[tuple[str, ...], bool, Concept], ...]:
     """Return every phrase as words, whether it must be the whole name, and its concept."""
     return tuple(
-        (words(phrase.strip()), phrase.strip().startswith("="), concept)
+        (split_words(phrase.strip()), phrase.strip().startswith("="), concept)
         for concept in CONCEPTS
         for phrase in concept.phrases.split(",")
     )
 
 
 @cache
-def recognize(name: str) -> Concept | None:
+def recognize_concept(name: str) -> Concept | None:
     """Return the concept a column's name means, by its longest known phrase, or None.
 
-    >>> recognize("PatientDateOfBirth").name, recognize("Hauptdiagnose").name
+    >>> recognize_concept("PatientDateOfBirth").name, recognize_concept("Hauptdiagnose").name
     ('birth date', 'health')
-    >>> recognize("hospital_name").name, recognize("c1") is None
+    >>> recognize_concept("hospital_name").name, recognize_concept("c1") is None
     ('employer, school or clinic', True)
     """
-    found = words(name)
+    found = split_words(name)
     ranked = [
         (strength, concept)
-        for phrase, whole, concept in _phrases()
-        if (strength := _strength(found, phrase, whole=whole)) > 0
+        for phrase, whole, concept in _list_phrases()
+        if (strength := _match_strength(found, phrase, whole=whole)) > 0
     ]
     return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 
-def _strength(found: tuple[str, ...], phrase: tuple[str, ...], *, whole: bool) -> float:
+def _match_strength(found: tuple[str, ...], phrase: tuple[str, ...], *, whole: bool) -> float:
     """Return the letters of the name that the phrase explains; a compound counts a little less."""
     if not found:
         return 0.0
@@ -104,7 +104,7 @@ def _strength(found: tuple[str, ...], phrase: tuple[str, ...], *, whole: bool) -
 
 def is_id_name(name: str) -> bool:
     """Return whether a name reads like a key: `id`, `patient_id`, `KundenNr`, `id_cliente`."""
-    found = words(name)
+    found = split_words(name)
     if not found:
         return False
     return found[-1] in _ID_WORDS or found[0] in ("id", "uuid", "guid")
@@ -116,12 +116,12 @@ def is_row_id_name(name: str) -> bool:
     >>> is_row_id_name("clinic_id"), is_row_id_name("zip_code")
     (True, False)
     """
-    return is_id_name(name) and words(name)[-1] not in _CODES
+    return is_id_name(name) and split_words(name)[-1] not in _CODES
 
 
 def is_person_id_name(name: str) -> bool:
     """Return whether a name reads like the key of a person: `patient_id`, `subject`, `userId`."""
-    found = words(name)
+    found = split_words(name)
     is_person = any(word in _PERSON_WORDS for word in found)
     return found in _PERSON_IDS or (is_person and (is_id_name(name) or len(found) == 1))
 
@@ -136,7 +136,7 @@ def is_key_of(name: str, *, table: str, column: str) -> bool:
     >>> is_key_of("patient_id", table="pat", column="id")
     True
     """
-    mine, theirs, owner = words(name), words(column), words(table)
+    mine, theirs, owner = split_words(name), split_words(column), split_words(table)
     if not mine:
         return False
     if mine == theirs:

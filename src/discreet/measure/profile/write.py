@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
+from discreet.measure.profile.draft import ColumnDraft, PolicyDraft, TableDraft
 from discreet.measure.profile.identifiers import SAFE_HARBOR
-from discreet.policy.answering import ROW
-from discreet.policy.model import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from discreet.measure.profile.draft import ColumnDraft, Draft, TableDraft
+from discreet.policy.answer_model import ROW
+from discreet.policy.model import ColumnRole
 
 _WIDTH = 100
 _PLAIN = re.compile(r"(?:[.]{0,2}/)*[A-Za-z_][A-Za-z0-9_./-]*|0|-?[1-9][0-9]*")
@@ -32,62 +29,64 @@ _HEADER = (
 _KEEP = "Each id names an account of the ledger. Keep it: another id is another budget."
 
 
-def write_policy(draft: Draft) -> str:
+def write_draft(draft: PolicyDraft) -> str:
     """Return the policy file of a draft, comments included."""
-    lines = _comment(_HEADER, indent=0)
+    lines = _wrap_comment(_HEADER, indent=0)
     if draft.id is not None:
-        lines += [*_comment(_KEEP, indent=0), f"id: {_scalar(draft.id)}"]
+        lines += [*_wrap_comment(_KEEP, indent=0), f"id: {_format_scalar(draft.id)}"]
     lines += ["tables:"]
     for table in draft.tables:
-        lines += _table(table)
-    lines += _checklist(draft)
+        lines += _write_table(table)
+    lines += _write_checklist(draft)
     return "\n".join(lines) + "\n"
 
 
-def _table(table: TableDraft) -> Iterator[str]:
-    yield f"  {_scalar(table.name)}:"
+def _write_table(table: TableDraft) -> Iterator[str]:
+    yield f"  {_format_scalar(table.name)}:"
     if table.id is not None:
-        yield f"    id: {_scalar(table.id)}"
-    yield f"    source: {_scalar(table.source)}"
+        yield f"    id: {_format_scalar(table.id)}"
+    yield f"    source: {_format_scalar(table.source)}"
     if table.reading:
-        yield f"    reading: {_flow(dict(table.reading))}"
-    yield from _unit(table)
+        yield f"    reading: {_format_flow(dict(table.reading))}"
+    yield from _write_unit(table)
     yield "    columns:"
     for column in table.columns:
-        yield from _column(column)
+        yield from _write_column(column)
     if table.criteria:
-        yield from _comment("criteria: a usual start; raise k and l for a wider audience", indent=4)
+        yield from _wrap_comment(
+            "criteria: a usual start; raise k and l for a wider audience", indent=4
+        )
         yield "    criteria:"
         for criterion in table.criteria:
             for name, parameters in criterion.items():
-                yield f"      - {name}: {_flow(parameters)}"
+                yield f"      - {name}: {_format_flow(parameters)}"
     else:
-        yield from _comment("criteria: none, because no quasi-identifier was found", indent=4)
+        yield from _wrap_comment("criteria: none, because no quasi-identifier was found", indent=4)
 
 
-def _unit(table: TableDraft) -> Iterator[str]:
+def _write_unit(table: TableDraft) -> Iterator[str]:
     if table.unit is None:
-        yield from _comment(
+        yield from _wrap_comment(
             f"unit: not drafted, because {table.unit_reason}. Questions are refused until it is "
             "written: the column that says whose a row is, or `row` if each row is another person",
             indent=4,
         )
         return
     doubt = "; name an id column if not" if table.limit is None else ""
-    yield from _comment(f"unit: {table.unit_reason}{doubt}", indent=4)
+    yield from _wrap_comment(f"unit: {table.unit_reason}{doubt}", indent=4)
     is_column = table.limit is not None and table.unit == ROW
-    yield f"    unit: {'{column: row}' if is_column else _scalar(table.unit)}"
+    yield f"    unit: {'{column: row}' if is_column else _format_scalar(table.unit)}"
     if table.limit is not None:
-        yield from _comment(f"limits: {table.limit.reason}", indent=4)
+        yield from _wrap_comment(f"limits: {table.limit.reason}", indent=4)
         yield f"    limits: {{rows-per-unit: {table.limit.most}}}"
 
 
-def _column(column: ColumnDraft) -> Iterator[str]:
+def _write_column(column: ColumnDraft) -> Iterator[str]:
     guess, domain = column.guess, column.domain
     doubt = " (unsure)" if guess.confidence == "low" else ""
-    yield from _comment(f"{guess.role}{doubt}: {guess.reason}", indent=6)
+    yield from _wrap_comment(f"{guess.role}{doubt}: {guess.reason}", indent=6)
     for note in domain.notes:
-        yield from _comment(f"  {note}", indent=6)
+        yield from _wrap_comment(f"  {note}", indent=6)
     parts: dict[str, Any] = {"role": str(guess.role), "kind": column.kind}
     if column.format:
         parts["format"] = column.format
@@ -99,25 +98,25 @@ def _column(column: ColumnDraft) -> Iterator[str]:
         parts["values"] = {"drafted": list(domain.values)}
     if domain.hierarchy:
         parts["hierarchy"] = domain.hierarchy
-    if guess.confidence == "low" and guess.role is not Role.IDENTIFIER:
+    if guess.confidence == "low" and guess.role is not ColumnRole.IDENTIFIER:
         parts["unsure"] = True
-    yield f"      {_scalar(guess.column)}: {_flow(parts)}"
+    yield f"      {_format_scalar(guess.column)}: {_format_flow(parts)}"
 
 
-def _checklist(draft: Draft) -> Iterator[str]:
+def _write_checklist(draft: PolicyDraft) -> Iterator[str]:
     """Tell which of HIPAA's 18 kinds were found; what was not found may still be there."""
     found = draft.safe_harbor
-    yield from _comment("HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i), kinds found:", indent=0)
+    yield from _wrap_comment("HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i), kinds found:", indent=0)
     for letter, columns in found.items():
         if columns:
-            listed = ", ".join(_scalar(column) for column in columns)
-            yield from _comment(f"  ({letter}) {SAFE_HARBOR[letter]}: {listed}", indent=0)
+            listed = ", ".join(_format_scalar(column) for column in columns)
+            yield from _wrap_comment(f"  ({letter}) {SAFE_HARBOR[letter]}: {listed}", indent=0)
     absent = "; ".join(SAFE_HARBOR[letter] for letter, columns in found.items() if not columns)
     if absent:
-        yield from _comment(f"  not found, so look yourself: {absent}", indent=0)
+        yield from _wrap_comment(f"  not found, so look yourself: {absent}", indent=0)
 
 
-def _comment(text: str, *, indent: int) -> list[str]:
+def _wrap_comment(text: str, *, indent: int) -> list[str]:
     start = " " * indent + "# "
     hanging = len(text) - len(text.lstrip())
     return textwrap.wrap(
@@ -130,21 +129,23 @@ def _comment(text: str, *, indent: int) -> list[str]:
     )
 
 
-def _flow(value: Any) -> str:
+def _format_flow(value: Any) -> str:
     if isinstance(value, dict):
         mapping: Mapping[str, Any] = value
-        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in mapping.items()) + "}"
+        return (
+            "{" + ", ".join(f"{key}: {_format_flow(item)}" for key, item in mapping.items()) + "}"
+        )
     if isinstance(value, list):
         items: list[Any] = value
-        return "[" + ", ".join(_flow(item) for item in items) + "]"
+        return "[" + ", ".join(_format_flow(item) for item in items) + "]"
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, bool):
         return "true" if value else "false"
-    return _scalar(value) if isinstance(value, str) else str(value)
+    return _format_scalar(value) if isinstance(value, str) else str(value)
 
 
-def _scalar(text: str) -> str:
+def _format_scalar(text: str) -> str:
     """Return `text` as YAML, in quotes unless every reader takes it for plain text."""
     if _PLAIN.fullmatch(text) and text.lower() not in _SPECIAL:
         return text

@@ -8,10 +8,12 @@ instead of returning a number that looks safe.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betaln, digamma, gammaln
 
@@ -19,20 +21,15 @@ from discreet.errors import WrongUsage
 from discreet.measure.risk.sample import checked_histogram
 from discreet.result import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
-    Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
 
 SMALL_FRACTION = 0.1  # up to here Dankar et al. (2012) found Pitman's estimate the most accurate
 LARGEST_EXACT = 1_000_000  # class size up to which hypergeometric products are multiplied out
 
 
 @dataclass(frozen=True)
-class Estimate(Result):
+class UniquesEstimate(Result):
     """One estimator's answer: people unique in the population, or the reason there is none."""
 
     uniques: float | None
@@ -52,9 +49,9 @@ class PopulationUniques(Result):
     fraction: float
     population: float
     sample_uniques: int
-    pitman: Estimate
-    zayatz: Estimate
-    snb: Estimate
+    pitman: UniquesEstimate
+    zayatz: UniquesEstimate
+    snb: UniquesEstimate
     chosen: str | None
     uniques: float | None
     share: float | None
@@ -102,7 +99,7 @@ def population_uniques(sizes: Integers, classes: Integers, *, fraction: float) -
     rows = int((sizes * classes).sum())
     sample = _Sample(sizes, classes, fraction, rows, rows / fraction)
     estimates = _estimate(sample)
-    chosen = _choose(estimates, sample)
+    chosen = _choose_estimate(estimates, sample)
     best = estimates.get("pitman" if chosen == "exact" else chosen or "")
     return PopulationUniques(
         fraction=fraction,
@@ -117,18 +114,19 @@ def population_uniques(sizes: Integers, classes: Integers, *, fraction: float) -
     )
 
 
-def _estimate(sample: _Sample) -> dict[str, Estimate]:
+def _estimate(sample: _Sample) -> dict[str, UniquesEstimate]:
     estimators: dict[str, Callable[[_Sample], float | str]] = {
-        "pitman": _pitman,
-        "zayatz": _zayatz,
+        "pitman": _pitman_estimate,
+        "zayatz": _zayatz_estimate,
         "snb": _slide_negative_binomial,
     }
     return {
-        name: _answer(_known(sample) or estimator, sample) for name, estimator in estimators.items()
+        name: _make_estimate(_known_outcome(sample) or estimator, sample)
+        for name, estimator in estimators.items()
     }
 
 
-def _known(sample: _Sample) -> Callable[[_Sample], float | str] | None:
+def _known_outcome(sample: _Sample) -> Callable[[_Sample], float | str] | None:
     """Return what every estimator answers where there is nothing to estimate."""
     if sample.rows == 0:
         return lambda _: "The table has no rows."
@@ -137,21 +135,23 @@ def _known(sample: _Sample) -> Callable[[_Sample], float | str] | None:
     return None
 
 
-def _answer(estimator: Callable[[_Sample], float | str], sample: _Sample) -> Estimate:
+def _make_estimate(estimator: Callable[[_Sample], float | str], sample: _Sample) -> UniquesEstimate:
     outcome = estimator(sample)
     if isinstance(outcome, str):
-        return Estimate(uniques=None, share=None, converged=False, reason=outcome)
+        return UniquesEstimate(uniques=None, share=None, converged=False, reason=outcome)
     if not 0 <= outcome <= sample.population * (1 + 1e-9):
-        return Estimate(
+        return UniquesEstimate(
             uniques=None,
             share=None,
             converged=False,
             reason="The estimate exceeds the population: the class sizes do not fit the model.",
         )
-    return Estimate(uniques=outcome, share=outcome / sample.population, converged=True, reason=None)
+    return UniquesEstimate(
+        uniques=outcome, share=outcome / sample.population, converged=True, reason=None
+    )
 
 
-def _choose(estimates: dict[str, Estimate], sample: _Sample) -> str | None:
+def _choose_estimate(estimates: dict[str, UniquesEstimate], sample: _Sample) -> str | None:
     """Return the estimate to believe (Dankar et al. 2012, BMC Med. Inform. Decis. Mak. 12:66).
 
     Pitman's for fractions up to a tenth; otherwise the smaller of Zayatz's and SNB's. Zayatz's has
@@ -167,7 +167,7 @@ def _choose(estimates: dict[str, Estimate], sample: _Sample) -> str | None:
     return "snb" if snb is not None and zayatz is not None and snb <= zayatz else "zayatz"
 
 
-def _zayatz(sample: _Sample) -> float | str:
+def _zayatz_estimate(sample: _Sample) -> float | str:
     """Return the estimate of Zayatz (1991), which takes the sample's class sizes for population's.
 
     The chance that a sample unique is a population unique is, by Bayes, the share of classes of
@@ -198,7 +198,7 @@ def _chance_of_one(sample: _Sample) -> Reals:
     return sample.sizes * sample.fraction * left
 
 
-def _pitman(sample: _Sample) -> float | str:
+def _pitman_estimate(sample: _Sample) -> float | str:
     """Return the estimate of Hoshino (2001) from Pitman's sampling formula.
 
     theta and alpha are the maximum-likelihood estimates. With alpha above 0 the expected number of
@@ -238,7 +238,7 @@ def _best_alpha(sample: _Sample) -> float | str:
         if _alpha_slope(lowest, sample) <= 0:
             return "The likelihood has no maximum: class sizes vary no more than by chance."
         low, high = lowest, -least
-    return _root(lambda alpha: _alpha_slope(alpha, sample), low, high)
+    return _find_root(lambda alpha: _alpha_slope(alpha, sample), low, high)
 
 
 def _best_theta(alpha: float, sample: _Sample) -> tuple[float, float]:
@@ -249,15 +249,15 @@ def _best_theta(alpha: float, sample: _Sample) -> tuple[float, float]:
     # Near its bound theta loses the digits that matter, and it may span many magnitudes: what is
     # searched is the logarithm of its distance from there.
     def class_slope(power: float) -> float:
-        return _harmonic(math.exp(power) / abs(alpha), last) / abs(alpha)
+        return _harmonic_sum(math.exp(power) / abs(alpha), last) / abs(alpha)
 
     def slope(power: float) -> float:
-        return class_slope(power) - _harmonic(math.exp(power) + bound + 1, sample.rows - 1)
+        return class_slope(power) - _harmonic_sum(math.exp(power) + bound + 1, sample.rows - 1)
 
     # The slope falls from infinity and, by Taylor, is negative at the upper end if any two records
     # share a class.
     highest = math.log(1 + 3 * abs(alpha)) + 2 * math.log(sample.rows)
-    power = _root(slope, math.log(1e-12), highest)
+    power = _find_root(slope, math.log(1e-12), highest)
     return math.exp(power) + bound, class_slope(power)
 
 
@@ -270,7 +270,7 @@ def _alpha_slope(alpha: float, sample: _Sample) -> float:
     return growth - float((sample.classes * within).sum())
 
 
-def _harmonic(start: float, terms: int) -> float:
+def _harmonic_sum(start: float, terms: int) -> float:
     """Return the sum of `1 / (start + i)` for i from 0 to `terms - 1`."""
     if start < 1000:
         return float(digamma(start + terms) - digamma(start))
@@ -284,7 +284,7 @@ def _harmonic(start: float, terms: int) -> float:
     )
 
 
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
+def _find_root(function: Callable[[float], float], low: float, high: float) -> float:
     """Return where `function` is zero between two points at which its signs differ."""
     solve: Any = brentq  # its stubs know neither plain floats nor that no report is asked for
     return float(solve(function, low, high, xtol=1e-15, rtol=1e-14))
@@ -331,7 +331,7 @@ def _nb_betas(total: float, sample: _Sample) -> list[float]:
     grid = np.linspace(-30.0, 30.0, 601)
     signs = np.sign([excess(float(odds)) for odds in grid])
     roots = [
-        _root(excess, float(grid[i]), float(grid[i + 1]))
+        _find_root(excess, float(grid[i]), float(grid[i + 1]))
         for i in np.flatnonzero(signs[:-1] * signs[1:] < 0)
     ]
     return [1 / (1 + math.exp(-odds)) for odds in roots]

@@ -9,17 +9,14 @@ care whom.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import WrongUsage
 from discreet.result import Result
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 AT_RISK_ABOVE = 0.2  # a class of fewer than five people
 
@@ -91,7 +88,7 @@ def prosecutor_risk(
     sizes: Integers, classes: Integers, *, threshold: float = AT_RISK_ABOVE
 ) -> TargetedRisk:
     """Return the risk `1 / size` of people who are known to be in the table."""
-    return _targeted(_hidden_among(sizes, classes, population=None), threshold)
+    return _targeted_risk(_hidden_among(sizes, classes, population=None), threshold)
 
 
 def journalist_risk(
@@ -105,7 +102,7 @@ def journalist_risk(
 
     Without a population nothing hides a person but the table, and the prosecutor's risk is returned.
     """
-    return _targeted(_hidden_among(sizes, classes, population=population), threshold)
+    return _targeted_risk(_hidden_among(sizes, classes, population=population), threshold)
 
 
 def marketer_risk(
@@ -164,7 +161,7 @@ def checked_histogram(sizes: Integers, classes: Integers) -> tuple[Integers, Int
     return sizes, classes
 
 
-def _targeted(found: _Hidden, threshold: float) -> TargetedRisk:
+def _targeted_risk(found: _Hidden, threshold: float) -> TargetedRisk:
     if not 0 <= threshold <= 1:
         raise WrongUsage(f"The threshold {threshold} is no probability. Choose one from 0 to 1.")
     rows = int(found.records.sum())

@@ -8,27 +8,22 @@ Haglin & Keane 2008, "SUDA2").
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.engines.engine import Engine
 from discreet.errors import WrongUsage
 from discreet.result import Result
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Engine
-
-    Bits = NDArray[np.uint8]
-    Chosen = tuple[int, ...]
+Bits = NDArray[np.uint8]
+Chosen = tuple[int, ...]
 
 MEMORY = 1_000_000_000  # bytes of bits kept at once
 SIZES_SHOWN = 10
@@ -126,17 +121,17 @@ def find_uniques(  # noqa: PLR0913 -- four have defaults that few callers change
         raise WrongUsage("No columns to combine. Name at least one, and a depth of at least 1.")
     if not 0 < fraction <= 1:
         raise WrongUsage(f"The sampling fraction {fraction} is outside (0, 1]. Try 0.01.")
-    counted = people or build.total(build.column("size"))
-    ids = _people(engine, _singles(classes, tuple(range(len(columns))), counted))
+    counted = people or build.sum_integers(build.column("size"))
+    ids = _fetch_ids(engine, _unique_people_query(classes, tuple(range(len(columns))), counted))
     wanted = min(depth, len(columns))
-    reach = _reach(len(columns), wanted, bytes_each=-(-len(ids) // 8), memory=memory)
-    search = _Search(engine, classes, tuple(columns), reach, ids, counted)
+    reach = _reachable_depth(len(columns), wanted, bytes_each=-(-len(ids) // 8), memory=memory)
+    search = _MinimalUniqueSearch(engine, classes, tuple(columns), reach, ids, counted)
     search.run(progress or (lambda _done, _total: None))
     caution = (
         f"Sets of more than {reach} columns were not searched: {len(ids):,} people are unique and "
         f"their bits would not fit in {memory:,} bytes. Name fewer columns to go deeper."
     )
-    return _summarize(
+    return _build_result(
         search, shown=shown, fraction=fraction, cautions=(caution,) if reach < wanted else ()
     )
 
@@ -179,7 +174,7 @@ def record_intrusion(
     return risk
 
 
-class _Search:
+class _MinimalUniqueSearch:
     """Looks at sets of columns by growing size; keeps one bit per set and unique person."""
 
     def __init__(
@@ -208,13 +203,13 @@ class _Search:
         for size in range(1, self.depth + 1):
             level: dict[Chosen, Bits] = {}
             for chosen in combinations(range(len(self.columns)), size):
-                bits = self._visit(chosen, below)
+                bits = self._search_column_set(chosen, below)
                 if size < self.depth:
                     level[chosen] = bits
                 progress(len(self.sets), total)
             below = level
 
-    def _visit(self, chosen: Chosen, below: Mapping[Chosen, Bits]) -> Bits:
+    def _search_column_set(self, chosen: Chosen, below: Mapping[Chosen, Bits]) -> Bits:
         sizes, counts = self.histogram(chosen)
         # Who is unique on a part of the set is unique on the set, and the largest parts have all
         # that smaller parts have. If they account for every class of one, nobody need be asked for
@@ -250,20 +245,20 @@ class _Search:
 
     def histogram(self, chosen: Chosen) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return class sizes and how many classes have them."""
-        answer = self._engine.run(_sizes(self._classes, chosen, self._counted))
+        answer = self._engine.run(_sizes_query(self._classes, chosen, self._counted))
         sizes, counts = (answer.column(name).to_numpy() for name in ("size", "classes"))
         return sizes.astype(np.int64), counts.astype(np.int64)
 
     def people(self) -> int:
         """Return how many people the table holds."""
         query = build.select(
-            build.named(self._counted.copy(), "people"), source=self._classes.copy()
+            build.alias_as(self._counted.copy(), "people"), source=self._classes.copy()
         )
         return int(self._engine.run(query)["people"][0].as_py() or 0)
 
     def _unique_people(self, chosen: Chosen) -> Bits:
         mask = np.zeros(len(self.ids), np.bool_)
-        found = _people(self._engine, _singles(self._classes, chosen, self._counted))
+        found = _fetch_ids(self._engine, _unique_people_query(self._classes, chosen, self._counted))
         mask[np.searchsorted(self.ids, found)] = True
         return np.packbits(mask)
 
@@ -272,34 +267,34 @@ def _count(bits: Bits) -> int:
     return int(np.bitwise_count(bits).sum())
 
 
-def _people(engine: Engine, query: exp.Select) -> NDArray[np.int64]:
+def _fetch_ids(engine: Engine, query: exp.Select) -> NDArray[np.int64]:
     """Return the different ids a query yields, ascending."""
     parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in engine.stream(query)]
     return np.unique(np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64))
 
 
-def _keys(chosen: Chosen) -> list[exp.Column]:
+def _key_columns(chosen: Chosen) -> list[exp.Column]:
     return [build.column(f"q{index}") for index in chosen]
 
 
-def _sizes(classes: exp.Table, chosen: Chosen, counted: exp.Expr) -> exp.Select:
+def _sizes_query(classes: exp.Table, chosen: Chosen, counted: exp.Expr) -> exp.Select:
     """Return the query for the histogram of class sizes when `chosen` columns are known."""
-    size = build.named(counted.copy(), "size")
-    grouped = build.select(size, source=classes.copy()).group_by(*_keys(chosen))
-    count = build.named(build.count_rows(), "classes")
+    size = build.alias_as(counted.copy(), "size")
+    grouped = build.select(size, source=classes.copy()).group_by(*_key_columns(chosen))
+    count = build.alias_as(build.count_star(), "classes")
     return build.select(
         build.column("size"), count, source=build.subquery(grouped, "grouped")
     ).group_by(build.column("size"))
 
 
-def _singles(classes: exp.Table, chosen: Chosen, counted: exp.Expr) -> exp.Select:
+def _unique_people_query(classes: exp.Table, chosen: Chosen, counted: exp.Expr) -> exp.Select:
     """Return the query for the people who are alone when `chosen` columns are known."""
-    person = build.named(exp.Min(this=build.column("id")), "id")
+    person = build.alias_as(exp.Min(this=build.column("id")), "id")
     alone = exp.EQ(this=counted.copy(), expression=build.number(1))
-    return build.select(person, source=classes.copy()).group_by(*_keys(chosen)).having(alone)
+    return build.select(person, source=classes.copy()).group_by(*_key_columns(chosen)).having(alone)
 
 
-def _reach(columns: int, depth: int, *, bytes_each: int, memory: int) -> int:
+def _reachable_depth(columns: int, depth: int, *, bytes_each: int, memory: int) -> int:
     """Return the greatest depth whose bits fit: a level needs the one below, and keeps its own."""
     reach = 1
     while reach < depth:
@@ -310,8 +305,8 @@ def _reach(columns: int, depth: int, *, bytes_each: int, memory: int) -> int:
     return reach
 
 
-def _summarize(
-    search: _Search, *, shown: int, fraction: float, cautions: tuple[str, ...]
+def _build_result(
+    search: _MinimalUniqueSearch, *, shown: int, fraction: float, cautions: tuple[str, ...]
 ) -> Uniques:
     sizes, counts = search.histogram(tuple(range(len(search.columns))))
     people = search.people()
@@ -332,14 +327,14 @@ def _summarize(
         intrusion=file_level,
         sets=tuple(search.sets),
         most_exposing=tuple(exposing[:shown]),
-        exposures=_exposures(search),
-        records=_records(search, file_level, shown=shown),
+        exposures=_column_exposures(search),
+        records=_most_exposed_records(search, file_level, shown=shown),
         scores=_score_counts(search, people),
         cautions=cautions,
     )
 
 
-def _exposures(search: _Search) -> tuple[ColumnExposure, ...]:
+def _column_exposures(search: _MinimalUniqueSearch) -> tuple[ColumnExposure, ...]:
     """Return the part of each column in all scores; parts sum to more than 100 percent."""
     weights = [
         set_weight(len(found.columns), columns=len(search.columns), depth=search.depth)
@@ -363,7 +358,9 @@ def _exposures(search: _Search) -> tuple[ColumnExposure, ...]:
     return tuple(exposures)
 
 
-def _records(search: _Search, file_level: float | None, *, shown: int) -> tuple[ExposedRecord, ...]:
+def _most_exposed_records(
+    search: _MinimalUniqueSearch, file_level: float | None, *, shown: int
+) -> tuple[ExposedRecord, ...]:
     top = np.argsort(-search.scores, kind="stable")[:shown]
     top = top[search.scores[top] > 0]
     risk: list[float | None] = [None] * len(top)
@@ -386,7 +383,7 @@ def _records(search: _Search, file_level: float | None, *, shown: int) -> tuple[
     )
 
 
-def _score_counts(search: _Search, people: int) -> tuple[ScoreCount, ...]:
+def _score_counts(search: _MinimalUniqueSearch, people: int) -> tuple[ScoreCount, ...]:
     scores, counts = np.unique(search.scores[search.scores > 0], return_counts=True)
     safe = people - int(counts.sum())
     return ((ScoreCount(score=0.0, people=safe),) if safe else ()) + tuple(

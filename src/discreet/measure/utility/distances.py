@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class Labeled:
         return replace(self, values=self.values[entries], labels=self.labels[entries])
 
 
-def unchanged(values: NDArray[np.int64], size: int) -> Labeled:
+def label_unchanged(values: NDArray[np.int64], size: int) -> Labeled:
     """Return a column that is published as it is."""
     return Labeled(values, values, size, size, lambda weights: weights)
 
@@ -43,26 +39,30 @@ def marginal_distance(column: Labeled, rows: NDArray[np.int64]) -> float:
 
     It is the share of rows that a count by value puts in the wrong place, from 0 to 1.
     """
-    truth = _sums(column.values, rows, column.size)
-    told = _sums(column.labels, rows, column.count)
+    truth = _sum_by_key(column.values, rows, column.size)
+    told = _sum_by_key(column.labels, rows, column.count)
     return _total_variation(truth, column.spread(told[:, None])[:, 0])
 
 
 def pairwise_distance(first: Labeled, second: Labeled, rows: NDArray[np.int64]) -> float:
     """Return the total variation for two columns together: of their table of counts."""
-    truth = _sums(first.values * second.size + second.values, rows, first.size * second.size)
-    told = _sums(first.labels * second.count + second.labels, rows, first.count * second.count)
+    truth = _sum_by_key(first.values * second.size + second.values, rows, first.size * second.size)
+    told = _sum_by_key(
+        first.labels * second.count + second.labels, rows, first.count * second.count
+    )
     half = first.spread(told.reshape(first.count, second.count))
     return _total_variation(truth, second.spread(half.T).T.ravel())
 
 
-def cells_of(first: Labeled, second: Labeled) -> int:
+def pairwise_cells(first: Labeled, second: Labeled) -> int:
     """Return how many numbers `pairwise_distance` handles: what it costs."""
     values, labels = first.size * second.size, first.count * second.count
     return values + labels + first.size * second.count
 
 
-def _sums(keys: NDArray[np.int64], rows: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+def _sum_by_key(
+    keys: NDArray[np.int64], rows: NDArray[np.int64], count: int
+) -> NDArray[np.float64]:
     return np.bincount(keys, weights=rows, minlength=count).astype(np.float64, copy=False)
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 
 def lost_by_levels(
@@ -59,11 +55,11 @@ def lost_by_ranges(
     return float((rows * np.log2(within / frequencies[values])).sum())
 
 
-def bits(values: NDArray[np.int64], rows: NDArray[np.int64]) -> float:
+def entropy_bits(values: NDArray[np.int64], rows: NDArray[np.int64]) -> float:
     """Return the bits that a column holds, summed over all rows: what hiding it loses.
 
     >>> import numpy as np
-    >>> bits(np.array([0, 1]), np.array([4, 4]))
+    >>> entropy_bits(np.array([0, 1]), np.array([4, 4]))
     8.0
     """
     whole = float(rows.sum())

@@ -5,15 +5,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import MissingExtra, UnknownColumn
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FOLDS = 5
 # Beyond so many rows, accuracy is known to a tenth of a percent, and training only takes longer.
@@ -23,7 +21,7 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True)
-class Classification(Result):
+class ClassifierAccuracy(Result):
     """How often a column is predicted rightly from the quasi-identifiers.
 
     `majority` is what always guessing the most frequent value reaches, `before` and `after` what
@@ -48,7 +46,7 @@ def require_classifier() -> None:
         raise MissingExtra(what="The accuracy of a classifier (--target)", extra="utility")
 
 
-def split(
+def split_folds(
     target: NDArray[np.int64],
     rows: NDArray[np.int64],
     *,
@@ -90,7 +88,7 @@ def cross_validate(
     Args:
         features: The code of each entry in each column; codes mean nothing but same or different.
         target: The true value of each entry.
-        folds: The rows of each entry in each fold, as `split` returns them.
+        folds: The rows of each entry in each fold, as `split_folds` returns them.
         told: The value that the trainer is told, `UNKNOWN` where none; the true one if not given.
     """
     told = target if told is None else told
@@ -101,7 +99,7 @@ def cross_validate(
         taught = folds.sum(axis=1) - folds[:, fold]
         taught[told == UNKNOWN] = 0
         tested = np.flatnonzero(folds[:, fold])
-        predicted = _predict(matrix, told, taught, tested)
+        predicted = _predict_fold(matrix, told, taught, tested)
         right += float(folds[tested, fold][predicted == target[tested]].sum())
     return right / max(float(folds.sum()), 1.0)
 
@@ -125,7 +123,7 @@ def table_accuracy(table: Any, *, target: str) -> float:
     arrays = {name: code.to_numpy().astype(np.int64) for name, code in codes.items()}
     values = arrays.pop(target)
     features = np.stack(list(arrays.values()), axis=1)
-    folds = split(values, np.ones(len(values), dtype=np.int64))
+    folds = split_folds(values, np.ones(len(values), dtype=np.int64))
     return cross_validate(features, values, folds)
 
 
@@ -159,7 +157,7 @@ def _one_hot(features: NDArray[np.int64]) -> Any:
     )
 
 
-def _predict(
+def _predict_fold(
     matrix: Any, told: NDArray[np.int64], taught: NDArray[np.int64], tested: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     from sklearn.linear_model import LogisticRegression

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidHierarchy
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import is_text
 from discreet.policy.hierarchy import edge_labels, missing_values
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Weeks do not nest in months or years, so they are left out.
 Period = Literal["day", "month", "quarter", "year", "decade"]
@@ -62,7 +60,7 @@ class Calendar:
             missed = values.filter(pa.array(days.is_other))
             raise missing_values(missed, of=values, where="The hierarchy")
         period = self.periods[level - 1]
-        numbers, inverse = np.unique(_numbered(days, period), return_inverse=True)
+        numbers, inverse = np.unique(_number_periods(days, period), return_inverse=True)
         labels = pa.array([period_label(int(number), period) for number in numbers], pa.string())
         return labels.take(pa.array(inverse.astype(np.int64), mask=days.is_null))
 
@@ -90,25 +88,26 @@ def _read(values: ArrowArray) -> _Days:
         return _read(values.cast(kind.value_type))
     is_null = values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        year, month, day = (_whole(part(values)) for part in (pc.year, pc.month, pc.day))
+        year, month, day = (_to_integers(part(values)) for part in (pc.year, pc.month, pc.day))
         return _Days(year, month, day, is_null, np.zeros(len(values), np.bool_))
     if not is_text(kind):
         nothing = np.zeros(len(values), np.int64)
         return _Days(nothing, nothing, nothing, is_null, ~is_null)
     fields = pc.extract_regex(values.cast(pa.string()), _ISO)
     year, month, day = (
-        _whole(pc.struct_field(fields, name).cast(pa.int64())) for name in ("year", "month", "day")
+        _to_integers(pc.struct_field(fields, name).cast(pa.int64()))
+        for name in ("year", "month", "day")
     )
     is_leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
     in_month = np.where(month <= 12, _DAYS[np.minimum(month, 12)], 0) + (is_leap & (month == 2))
     return _Days(year, month, day, is_null, ~is_null & ~((day >= 1) & (day <= in_month)))
 
 
-def _whole(numbers: ArrowArray) -> NDArray[np.int64]:
+def _to_integers(numbers: ArrowArray) -> NDArray[np.int64]:
     return pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _numbered(days: _Days, period: Period) -> NDArray[np.int64]:
+def _number_periods(days: _Days, period: Period) -> NDArray[np.int64]:
     """Return one number per period, from which `period_label` can tell it."""
     months = days.year * 12 + days.month - 1
     match period:

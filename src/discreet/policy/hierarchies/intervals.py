@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidHierarchy
+from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.policy.hierarchies.numbers import (
-    Numbers,
+    FixedPointNumbers,
     digits_of,
     read_numbers,
     units_of,
@@ -20,13 +23,6 @@ from discreet.policy.hierarchies.numbers import (
 )
 from discreet.policy.hierarchies.values import number_text, text_of, yaml_number
 from discreet.policy.hierarchy import edge_labels, missing_values
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from discreet.policy.hierarchies.arrow import ArrowArray
 
 _LARGEST = Decimal(10) ** 18
 
@@ -48,7 +44,7 @@ class Intervals:
 
     def __post_init__(self) -> None:
         """Refuse steps that are not positive or do not nest."""
-        _check_limits((*self.steps, self.origin, *_given(self.bottom, self.top)))
+        _check_limits((*self.steps, self.origin, *_present_limits(self.bottom, self.top)))
         if not self.steps or min(self.steps) <= 0:
             raise InvalidHierarchy("Steps must be positive. Write for example [5, 10, 20].")
         for fine, coarse in pairwise(self.steps):
@@ -69,7 +65,7 @@ class Intervals:
         edge = edge_labels(values, level, height=self.height)
         if edge is not None:
             return edge
-        digits = digits_of((*self.steps, self.origin, *_given(self.bottom, self.top)))
+        digits = digits_of((*self.steps, self.origin, *_present_limits(self.bottom, self.top)))
         step = units_of(self.steps[level - 1], digits=digits)
         origin = units_of(self.origin, digits=digits)
         numbers = read_numbers(values, digits=digits)
@@ -79,7 +75,7 @@ class Intervals:
         lows = [origin + int(start) * step for start in starts]
         edges = [(low, low + step) for low in lows]
         coding = _Coding.of(self.bottom, self.top, digits=digits)
-        return _labelled(numbers, inverse, coding.intervals(edges), coding=coding)
+        return _label_numbers(numbers, inverse, coding.intervals(edges), coding=coding)
 
     def misses(self, values: ArrowArray) -> ArrowArray:
         """Return the values that are no numbers."""
@@ -108,7 +104,7 @@ class Cuts:
         if not self.levels:
             raise InvalidHierarchy("Cuts need at least one level. Write for example [0, 18, 65].")
         for cuts in self.levels:
-            _check_limits((*cuts, *_given(self.bottom, self.top)))
+            _check_limits((*cuts, *_present_limits(self.bottom, self.top)))
             if len(cuts) < 2 or any(b <= a for a, b in pairwise(cuts)):
                 raise InvalidHierarchy("Cuts must increase and be at least two.")
         for number, (fine, coarse) in enumerate(pairwise(self.levels), start=2):
@@ -132,19 +128,21 @@ class Cuts:
         edge = edge_labels(values, level, height=self.height)
         if edge is not None:
             return edge
-        digits = self._digits()
+        digits = self._grid_digits()
         numbers = read_numbers(values, digits=digits)
-        _require_none_missing(self._missed(numbers, digits), values)
+        _require_none_missing(self._find_uncovered(numbers, digits), values)
         cuts = [units_of(cut, digits=digits) for cut in self.levels[level - 1]]
-        group = np.searchsorted(_like(cuts, numbers.units), numbers.units, side="right") - 1
+        group = np.searchsorted(_cast_cuts(cuts, numbers.units), numbers.units, side="right") - 1
         coding = _Coding.of(self.bottom, self.top, digits=digits)
         inverse = np.clip(group, 0, len(cuts) - 2)
-        return _labelled(numbers, inverse, coding.intervals(pairwise(cuts)), coding=coding)
+        return _label_numbers(numbers, inverse, coding.intervals(pairwise(cuts)), coding=coding)
 
     def misses(self, values: ArrowArray) -> ArrowArray:
         """Return the values that are no numbers or lie outside the cuts."""
-        digits = self._digits()
-        return values.filter(pa.array(self._missed(read_numbers(values, digits=digits), digits)))
+        digits = self._grid_digits()
+        return values.filter(
+            pa.array(self._find_uncovered(read_numbers(values, digits=digits), digits))
+        )
 
     def to_yaml_value(self) -> dict[str, Any]:
         """Return `{cuts: [0, 18, 65]}`, or a list of such lists."""
@@ -152,10 +150,10 @@ class Cuts:
         cuts: list[Any] = levels[0] if len(levels) == 1 else levels
         return {"cuts": cuts, **_coding_value(self.bottom, self.top)}
 
-    def _digits(self) -> int:
-        return digits_of((*self.levels[0], *_given(self.bottom, self.top)))
+    def _grid_digits(self) -> int:
+        return digits_of((*self.levels[0], *_present_limits(self.bottom, self.top)))
 
-    def _missed(self, numbers: Numbers, digits: int) -> NDArray[np.bool_]:
+    def _find_uncovered(self, numbers: FixedPointNumbers, digits: int) -> NDArray[np.bool_]:
         first = units_of(self.levels[0][0], digits=digits)
         last = units_of(self.levels[0][-1], digits=digits)
         coding = _Coding.of(self.bottom, self.top, digits=digits)
@@ -175,7 +173,7 @@ class Extremes:
         """Refuse a coding without limits, or with limits that cross."""
         if self.bottom is None and self.top is None:
             raise InvalidHierarchy("Coding of extremes needs `bottom`, `top` or both.")
-        _check_limits(_given(self.bottom, self.top))
+        _check_limits(_present_limits(self.bottom, self.top))
         _check_coding(self.bottom, self.top)
 
     @property
@@ -188,7 +186,7 @@ class Extremes:
         edge = edge_labels(values, level, height=self.height)
         if edge is not None:
             return edge
-        digits = digits_of(_given(self.bottom, self.top))
+        digits = digits_of(_present_limits(self.bottom, self.top))
         numbers = read_numbers(values, digits=digits)
         _require_none_missing(numbers.is_other, values)
         coding = _Coding.of(self.bottom, self.top, digits=digits)
@@ -228,7 +226,7 @@ class _Coding:
     def above_label(self) -> str:
         return "" if self.top is None else f">= {units_text(self.top, digits=self.digits)}"
 
-    def codes(self, numbers: Numbers) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def codes(self, numbers: FixedPointNumbers) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which numbers are coded as below and which as above."""
         below = above = np.zeros(len(numbers.units), np.bool_)
         if self.bottom is not None:
@@ -239,9 +237,9 @@ class _Coding:
 
     def intervals(self, edges: Iterable[tuple[int, int]]) -> list[str]:
         """Return the labels `[30, 35)`, cut where the coding begins: they say no more than is so."""
-        return [f"[{self._text(low)}, {self._text(high)})" for low, high in edges]
+        return [f"[{self._clamped_text(low)}, {self._clamped_text(high)})" for low, high in edges]
 
-    def _text(self, units: int) -> str:
+    def _clamped_text(self, units: int) -> str:
         if self.bottom is not None:
             units = max(units, self.bottom)
         if self.top is not None:
@@ -249,8 +247,8 @@ class _Coding:
         return units_text(units, digits=self.digits)
 
 
-def _labelled(
-    numbers: Numbers, inverse: NDArray[Any], labels: list[str], *, coding: _Coding
+def _label_numbers(
+    numbers: FixedPointNumbers, inverse: NDArray[Any], labels: list[str], *, coding: _Coding
 ) -> ArrowArray:
     """Return each number's label: its interval, or the word for what lies outside of all."""
     indices = inverse.astype(np.int64)
@@ -262,11 +260,11 @@ def _labelled(
     return pa.array(words, pa.string()).take(pa.array(indices, mask=numbers.is_null))
 
 
-def _like(cuts: list[int], units: NDArray[Any]) -> NDArray[Any]:
+def _cast_cuts(cuts: list[int], units: NDArray[Any]) -> NDArray[Any]:
     return np.array(cuts, dtype=units.dtype)
 
 
-def _given(*limits: Decimal | None) -> tuple[Decimal, ...]:
+def _present_limits(*limits: Decimal | None) -> tuple[Decimal, ...]:
     return tuple(limit for limit in limits if limit is not None)
 
 

@@ -6,20 +6,17 @@ import csv
 import hashlib
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidHierarchy, SourceNotFound
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import positions
-from discreet.policy.hierarchy import TOP, check_nesting, edge_labels, missing_values
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
+from discreet.policy.hierarchy import TOP, edge_labels, find_nesting_fault, missing_values
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,9 @@ class Lookup:
             return edge
         found, missed = self._find(values)
         if missed.any():
-            raise missing_values(values.filter(pa.array(missed)), of=values, where=self._name)
+            raise missing_values(
+                values.filter(pa.array(missed)), of=values, where=self._display_name
+            )
         return self.columns[level].take(pa.array(found, mask=found < 0))
 
     def misses(self, values: ArrowArray) -> ArrowArray:
@@ -63,7 +62,7 @@ class Lookup:
         return {"file": self.file}
 
     @property
-    def _name(self) -> str:
+    def _display_name(self) -> str:
         return f"The hierarchy file '{self.file}'"
 
     def _find(self, values: ArrowArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -83,12 +82,12 @@ def read_lookup(path: Path, *, file: str | None = None) -> Lookup:
             levels that do not nest. The message names file and line.
     """
     name = file or str(path)
-    content = _content(path, name)
-    rows, lines = _rows(content, name)
+    content = _read_content(path, name)
+    rows, lines = _parse_rows(content, name)
     columns = tuple(pa.array(column, pa.string()) for column in zip(*rows, strict=True))
     _check_unique(columns, lines, name)
     columns = _with_top(columns)
-    split = check_nesting(tuple(_numbered(column) for column in columns))
+    split = find_nesting_fault(tuple(_encode_labels(column) for column in columns))
     if split:
         level, row = split
         raise InvalidHierarchy(
@@ -99,7 +98,7 @@ def read_lookup(path: Path, *, file: str | None = None) -> Lookup:
     return Lookup(name, hashlib.sha256(content.encode()).hexdigest(), columns)
 
 
-def _content(path: Path, name: str) -> str:
+def _read_content(path: Path, name: str) -> str:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -117,7 +116,7 @@ def _content(path: Path, name: str) -> str:
         raise InvalidHierarchy(f"{name}:{line}: not UTF-8. Save the file as UTF-8.") from None
 
 
-def _rows(content: str, name: str) -> tuple[list[list[str]], list[int]]:
+def _parse_rows(content: str, name: str) -> tuple[list[list[str]], list[int]]:
     first = content.split("\n", 1)[0]
     reader = csv.reader(StringIO(content, newline=""), delimiter=";" if ";" in first else ",")
     rows: list[list[str]] = []
@@ -144,7 +143,7 @@ def _rows(content: str, name: str) -> tuple[list[list[str]], list[int]]:
 
 
 def _check_unique(columns: tuple[ArrowArray, ...], lines: list[int], name: str) -> None:
-    numbers = _numbered(columns[0])
+    numbers = _encode_labels(columns[0])
     _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse] != np.arange(len(numbers)))
     if len(again):
@@ -161,5 +160,5 @@ def _with_top(columns: tuple[ArrowArray, ...]) -> tuple[ArrowArray, ...]:
     return (*columns[:-1], top) if is_constant else (*columns, top)
 
 
-def _numbered(labels: ArrowArray) -> NDArray[np.int64]:
+def _encode_labels(labels: ArrowArray) -> NDArray[np.int64]:
     return pc.dictionary_encode(labels).indices.to_numpy(zero_copy_only=False).astype(np.int64)

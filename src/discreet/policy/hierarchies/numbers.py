@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidHierarchy
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import NUMBER, is_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
 
 _SAFE = 2**62  # room for one addition before 64 bits overflow
 _MOST_DIGITS = 15
@@ -24,7 +21,7 @@ _WIDE = Context(prec=1100)  # wide enough that no number read here is ever round
 
 
 @dataclass(frozen=True)
-class Numbers:
+class FixedPointNumbers:
     """Numbers as whole steps of 10^-digits, rounded down; `units` is 0 where there is no number.
 
     A limit that is a whole number of steps compares with `units` as it does with the number itself,
@@ -68,7 +65,7 @@ def units_text(units: int, *, digits: int) -> str:
     return f"{'-' if units < 0 else ''}{whole}{fraction}"
 
 
-def read_numbers(values: ArrowArray, *, digits: int) -> Numbers:
+def read_numbers(values: ArrowArray, *, digits: int) -> FixedPointNumbers:
     """Return `values` in steps of 10^-digits, whatever numeric or text type they have."""
     kind = values.type
     if pa.types.is_dictionary(kind):
@@ -81,41 +78,41 @@ def read_numbers(values: ArrowArray, *, digits: int) -> Numbers:
         return _from_decimals(values.to_pylist(), digits)
     if is_text(kind):
         return _from_texts(values.cast(pa.string()), digits)
-    return _numbers(np.zeros(len(values), np.int64), values, is_other=~_nulls(values))
+    return _make_numbers(np.zeros(len(values), np.int64), values, is_other=~_null_mask(values))
 
 
-def _numbers(
+def _make_numbers(
     units: NDArray[Any],
     values: ArrowArray,
     *,
     is_nan: NDArray[np.bool_] | None = None,
     infinite: NDArray[np.int8] | None = None,
     is_other: NDArray[np.bool_] | None = None,
-) -> Numbers:
+) -> FixedPointNumbers:
     none = np.zeros(len(units), np.bool_)
-    return Numbers(
+    return FixedPointNumbers(
         units=units,
-        is_null=_nulls(values),
+        is_null=_null_mask(values),
         is_nan=none if is_nan is None else is_nan,
         infinite=np.zeros(len(units), np.int8) if infinite is None else infinite,
         is_other=none if is_other is None else is_other,
     )
 
 
-def _nulls(values: ArrowArray) -> NDArray[np.bool_]:
+def _null_mask(values: ArrowArray) -> NDArray[np.bool_]:
     return values.is_null().to_numpy(zero_copy_only=False)
 
 
-def _from_integers(values: ArrowArray, digits: int) -> Numbers:
+def _from_integers(values: ArrowArray, digits: int) -> FixedPointNumbers:
     wholes = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)
     scale = 10**digits
     edges = (int(wholes.min()), int(wholes.max())) if len(wholes) else (0,)
     if max(map(abs, edges)) * scale < _SAFE:
-        return _numbers(wholes.astype(np.int64) * scale, values)
-    return _numbers(wholes.astype(object) * scale, values)
+        return _make_numbers(wholes.astype(np.int64) * scale, values)
+    return _make_numbers(wholes.astype(object) * scale, values)
 
 
-def _from_floats(values: ArrowArray, digits: int) -> Numbers:
+def _from_floats(values: ArrowArray, digits: int) -> FixedPointNumbers:
     if values.type != pa.float64():
         # The float 0.7 of 32 bits is a little less than 0.7; its text is what people mean.
         values = values.cast(pa.string()).cast(pa.float64())
@@ -125,16 +122,16 @@ def _from_floats(values: ArrowArray, digits: int) -> Numbers:
     finite = np.where(is_nan | is_infinite, 0.0, reals)
     scale = 10.0**digits
     is_large = np.abs(finite) >= 2.0**52 / scale
-    units = _floor(np.where(is_large, 0.0, finite), scale)
+    units = _floor_scaled(np.where(is_large, 0.0, finite), scale)
     if is_large.any():
         units = units.astype(object)
         units[is_large] = [
             units_of(Decimal(repr(float(x))), digits=digits) for x in finite[is_large]
         ]
-    return _numbers(units, values, is_nan=is_nan, infinite=infinite)
+    return _make_numbers(units, values, is_nan=is_nan, infinite=infinite)
 
 
-def _floor(reals: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
+def _floor_scaled(reals: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
     """Return floor(reals * scale) as if 0.29 were exactly 0.29 and not the float next to it.
 
     `step / scale` is the float nearest to the limit that people wrote, so comparing with it undoes
@@ -146,7 +143,7 @@ def _floor(reals: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
     return steps.astype(np.int64)
 
 
-def _from_texts(values: ArrowArray, digits: int) -> Numbers:
+def _from_texts(values: ArrowArray, digits: int) -> FixedPointNumbers:
     if pc.all(pc.match_substring_regex(values, r"^-?[0-9]{1,18}$")).as_py():
         return _from_integers(values.cast(pa.int64()), digits)
     texts: list[str | None] = values.to_pylist()
@@ -155,12 +152,12 @@ def _from_texts(values: ArrowArray, digits: int) -> Numbers:
     )
 
 
-def _from_decimals(found: list[Any], digits: int) -> Numbers:
+def _from_decimals(found: list[Any], digits: int) -> FixedPointNumbers:
     is_number = np.array([isinstance(value, Decimal) for value in found], np.bool_)
     is_null = np.array([value is None for value in found], np.bool_)
     units = [units_of(value, digits=digits) if isinstance(value, Decimal) else 0 for value in found]
     fits = all(-_SAFE < unit < _SAFE for unit in units)
-    return Numbers(
+    return FixedPointNumbers(
         units=np.array(units, np.int64 if fits else object),
         is_null=is_null,
         is_nan=np.zeros(len(found), np.bool_),

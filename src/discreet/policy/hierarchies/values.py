@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 # Three digits of exponent are more than any table holds; more could ask for gigabytes of zeros.
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*", re.ASCII)
@@ -33,14 +30,16 @@ def text_of(values: ArrowArray) -> ArrowArray:
     if pa.types.is_dictionary(kind):
         return text_of(values.cast(kind.value_type))
     if pa.types.is_floating(kind):
-        return _floats(values)
+        return _float_texts(values)
     if pa.types.is_decimal(kind):
-        return _each(values, number_text)
+        return _format_each(values, number_text)
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        return _clock(values)
+        return _trim_times(values)
     if is_text(kind) or any(is_kind(kind) for is_kind in _PLAIN):
         return values.cast(pa.string())
-    return _each(values, lambda value: value.hex() if isinstance(value, bytes) else str(value))
+    return _format_each(
+        values, lambda value: value.hex() if isinstance(value, bytes) else str(value)
+    )
 
 
 _PLAIN = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_date, pa.types.is_null)
@@ -79,14 +78,14 @@ def positions(values: ArrowArray, keys: ArrowArray) -> NDArray[np.int64]:
     the number 501 finds `00501`, true finds `TRUE`, unless two keys claim it.
     """
     texts = text_of(values)
-    found = _index(texts, keys)
+    found = _index_texts(texts, keys)
     kind = values.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     wanted = np.flatnonzero((found < 0) & texts.is_valid().to_numpy(zero_copy_only=False))
     if not len(wanted) or not (is_number or pa.types.is_boolean(kind)):
         return found
     other = _canonical_numbers(keys) if is_number else pc.utf8_lower(keys)
-    found[wanted] = _index(texts.take(pa.array(wanted)), _claimed_once(other))
+    found[wanted] = _index_texts(texts.take(pa.array(wanted)), _claimed_once(other))
     return found
 
 
@@ -117,32 +116,32 @@ def _claimed_once(keys: ArrowArray) -> ArrowArray:
     return pc.if_else(pa.array(is_alone), keys, pa.scalar(None, pa.string()))
 
 
-def _index(texts: ArrowArray, keys: ArrowArray) -> NDArray[np.int64]:
+def _index_texts(texts: ArrowArray, keys: ArrowArray) -> NDArray[np.int64]:
     found = pc.index_in(texts, value_set=keys, skip_nulls=True)
     return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _each(values: ArrowArray, form: Callable[[Any], str]) -> ArrowArray:
+def _format_each(values: ArrowArray, form: Callable[[Any], str]) -> ArrowArray:
     return pa.array([None if v is None else form(v) for v in values.to_pylist()], pa.string())
 
 
-def _floats(values: ArrowArray) -> ArrowArray:
+def _float_texts(values: ArrowArray) -> ArrowArray:
     """Return floats as their shortest text, plain up to 21 digits, then with an exponent."""
     texts = values.cast(pa.string())
     odd = pc.fill_null(pc.match_substring_regex(texts, r"e|nan|^-0$"), False)
     if not pc.any(odd).as_py():
         return texts
-    return pc.replace_with_mask(texts, odd, _each(texts.filter(odd), _float))
+    return pc.replace_with_mask(texts, odd, _format_each(texts.filter(odd), _canonical_float))
 
 
-def _float(text: str) -> str:
+def _canonical_float(text: str) -> str:
     if text == "nan":
         return "NaN"
     number = Decimal(text)
     return number_text(number) if -21 < number.adjusted() < 21 else text
 
 
-def _clock(values: ArrowArray) -> ArrowArray:
+def _trim_times(values: ArrowArray) -> ArrowArray:
     """Return times without the zeros that only say how finely the engine keeps them."""
     texts = values.cast(pa.string())
     texts = pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+", r"\1")

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.release.anonymize.attribute_gauges import PerAttribute
 from discreet.release.anonymize.best_first import best_first
-from discreet.release.anonymize.checks import Checker
-from discreet.release.anonymize.frequencies import label
+from discreet.release.anonymize.checks import Node, NodeCheck, NodeChecker
+from discreet.release.anonymize.frequencies import label_rows
 from discreet.release.anonymize.incumbent import Incumbent
 from discreet.release.anonymize.lattice import projections
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from discreet.release.anonymize.checks import Check, Node
-    from discreet.release.anonymize.metrics import Metric
-    from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.metrics import Metric
+from discreet.release.anonymize.problem import Problem
 
 # Blocks of attributes are searched to the end when their lattice has at most so many nodes.
 _BLOCK_NODES = 1024
@@ -35,7 +30,7 @@ def branch_and_bound(
     """
     checker = best.checker
     starts = projections(problem.heights, 1)
-    _descend(next(starts), problem, best, is_over)
+    _descend_greedily(next(starts), problem, best, is_over)
     descents = checker.checked
     tree = _Tree(problem, metric, best, is_over)
     proofs = 0
@@ -48,12 +43,14 @@ def branch_and_bound(
         proofs += checker.checked - before
         if proofs > descents and (start := next(starts, None)) is not None:
             before = checker.checked
-            _descend(start, problem, best, is_over)
+            _descend_greedily(start, problem, best, is_over)
             descents += checker.checked - before
     best.least = best.potential
 
 
-def _descend(node: Node, problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -> None:
+def _descend_greedily(
+    node: Node, problem: Problem, best: Incumbent, is_over: Callable[[], bool]
+) -> None:
     """Lower the attribute that gains most, or raise one to lower another, as long as that gains."""
     start = best.gauge.start()
     here = Incumbent(best.checker, best.gauge)
@@ -61,7 +58,7 @@ def _descend(node: Node, problem: Problem, best: Incumbent, is_over: Callable[[]
     before = None
     while here.check is not None and here.check is not before:
         before = here.check
-        for moves in (_lowered, _exchanged):
+        for moves in (_nodes_below, _exchange_levels):
             for one in moves(before.node, problem.heights):
                 if is_over():
                     break
@@ -73,17 +70,17 @@ def _descend(node: Node, problem: Problem, best: Incumbent, is_over: Callable[[]
         best.offer(here.check, here.potential)
 
 
-def _lowered(node: Node, _: Sequence[int]) -> Iterator[Node]:
+def _nodes_below(node: Node, _: Sequence[int]) -> Iterator[Node]:
     for j, level in enumerate(node):
         if level > 0:
             yield (*node[:j], level - 1, *node[j + 1 :])
 
 
-def _exchanged(node: Node, heights: Sequence[int]) -> Iterator[Node]:
+def _exchange_levels(node: Node, heights: Sequence[int]) -> Iterator[Node]:
     for j, level in enumerate(node):
         if level < heights[j]:
             raised = (*node[:j], level + 1, *node[j + 1 :])
-            yield from (one for one in _lowered(raised, heights) if one[j] > level)
+            yield from (one for one in _nodes_below(raised, heights) if one[j] > level)
 
 
 class _Tree:
@@ -103,9 +100,9 @@ class _Tree:
         )
         self.start = best.gauge.start()
         # What the attributes from a place of the order on lose at least.
-        self.rest = _rest(problem, metric, best, self.order, is_over)
+        self.rest = _remaining_losses(problem, metric, best, self.order, is_over)
         self.heap: list[tuple[float, int, tuple[int, ...]]] = []
-        self._push(float(self.rest[0]), ())
+        self._push_node(float(self.rest[0]), ())
 
     def pop(self) -> tuple[float, tuple[int, ...]] | None:
         """Return the most promising choice that may be better than the best, None when none may."""
@@ -124,20 +121,20 @@ class _Tree:
                 node[j] = own
             check = self.best.visit(tuple(node))
             if len(levels) < len(self.order) and not self.best.checker.excludes_lower(check):
-                self._push(self._bound(levels, check), levels)
+                self._push_node(self._lower_bound(levels, check), levels)
 
-    def _bound(self, levels: tuple[int, ...], check: Check) -> float:
+    def _lower_bound(self, levels: tuple[int, ...], check: NodeCheck) -> float:
         parts = self.best.gauge.below(check) or self.start
         fixed = sum(float(parts[j][level]) for j, level in zip(self.order, levels, strict=False))
         free = sum(float(parts[j].min()) for j in self.order[len(levels) :])
         return fixed + max(free, float(self.rest[len(levels)]))
 
-    def _push(self, bound: float, levels: tuple[int, ...]) -> None:
+    def _push_node(self, bound: float, levels: tuple[int, ...]) -> None:
         if bound <= self.best.potential + self.best.tolerance:
             heapq.heappush(self.heap, (bound, -len(levels), levels))
 
 
-def _rest(
+def _remaining_losses(
     problem: Problem,
     metric: Metric,
     best: Incumbent,
@@ -155,15 +152,15 @@ def _rest(
     gauge = best.gauge
     start = gauge.start()
     rest = [0.0] * (len(order) + 1)
-    ends = _blocks(problem, order)
+    ends = _block_ends(problem, order)
     for begin, end in reversed(list(zip([0, *ends[:-1]], ends, strict=True))):
         block = order[begin:end]
         for place in range(end - 1, begin - 1, -1):
             rest[place] = rest[place + 1] + float(start[order[place]].min())
         if is_sound and isinstance(gauge, PerAttribute) and not is_over():
-            own = metric.gauge(part := _part(problem, block))
+            own = metric.gauge(part := _restrict_problem(problem, block))
             if isinstance(own, PerAttribute):
-                found = Incumbent(Checker(part), own.weighed(gauge.weights[block]))
+                found = Incumbent(NodeChecker(part), own.weighed(gauge.weights[block]))
                 found.visit(part.heights)
                 best_first(part, found, is_over)
                 best.checker.checked += found.checker.checked
@@ -171,7 +168,7 @@ def _rest(
     return rest
 
 
-def _blocks(problem: Problem, order: Sequence[int]) -> list[int]:
+def _block_ends(problem: Problem, order: Sequence[int]) -> list[int]:
     """Return where blocks of neighbors in the order end."""
     ends: list[int] = []
     size = 1
@@ -184,11 +181,11 @@ def _blocks(problem: Problem, order: Sequence[int]) -> list[int]:
     return [*ends, len(order)]
 
 
-def _part(problem: Problem, block: Sequence[int]) -> Problem:
+def _restrict_problem(problem: Problem, block: Sequence[int]) -> Problem:
     """Return the problem with some attributes only."""
     codes = problem.table.codes[:, block]
     attributes = tuple(problem.attributes[j] for j in block)
-    labels, count = label([(codes[:, j], one.size) for j, one in enumerate(attributes)])
+    labels, count = label_rows([(codes[:, j], one.size) for j, one in enumerate(attributes)])
     table = replace(problem.table, codes=codes).merge(labels, count)
     people = problem.population
     if people is not None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from discreet.policy.hierarchies.arrow import ArrowArray
 
 
 @dataclass(frozen=True)
-class Attribute:
+class CodedAttribute:
     """One quasi-identifier: its values are the codes 0 … n - 1, and each level groups them.
 
     `groups[level][code]` is the group of a value; level 0 keeps values apart, the last level puts

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.release.anonymize.frequencies import total
+from discreet.release.anonymize.checks import NodeCheck
+from discreet.release.anonymize.frequencies import sum_by_label
+from discreet.release.anonymize.problem import Problem
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.checks import Check
-    from discreet.release.anonymize.problem import Problem
-
-    Parts = list[NDArray[np.float64]]  # for each attribute, one number per level
+Parts = list[NDArray[np.float64]]  # for each attribute, one number per level
 
 
 class PerAttribute:
@@ -47,33 +44,33 @@ class PerAttribute:
         other.weights = weights
         return other
 
-    def penalties(self, check: Check) -> NDArray[np.float64] | float:
+    def penalties(self, check: NodeCheck) -> NDArray[np.float64] | float:
         """Return what suppression adds to each attribute's loss at the node."""
         del check
         return 0.0
 
-    def sure(self, check: Check) -> Parts | None:
+    def sure(self, check: NodeCheck) -> Parts | None:
         """Return what the rows add on lower nodes that are lost there as well."""
         del check
         return None
 
-    def unsure(self, check: Check) -> Parts | None:
+    def unsure(self, check: NodeCheck) -> Parts | None:
         """Return what the rows add that go from classes of which not all must go."""
         del check
         return None
 
     def start(self) -> Parts:
         """Return the parts of the bases: what generalization alone loses."""
-        return [self._weigh(j, base) for j, base in enumerate(self.base)]
+        return [self._weigh_loss(j, base) for j, base in enumerate(self.base)]
 
-    def potential(self, check: Check) -> float:
+    def potential(self, check: NodeCheck) -> float:
         """Return the weighted sum of the losses, or of their logarithms."""
         losses = np.array([base[level] for base, level in zip(self.base, check.node, strict=True)])
         if not check.held.all():
             losses += self.penalties(check)
         return float(self.weights @ (np.log1p(losses) if self.is_geometric else losses))
 
-    def below(self, check: Check) -> Parts | None:
+    def below(self, check: NodeCheck) -> Parts | None:
         """Return bases with what rows add that must be suppressed on every lower node."""
         parts = [base[: level + 1] for base, level in zip(self.base, check.node, strict=True)]
         extra = [
@@ -85,9 +82,9 @@ class PerAttribute:
             return None
         for one in known:
             parts = [part + more for part, more in zip(parts, one, strict=True)]
-        return [self._weigh(j, part) for j, part in enumerate(parts)]
+        return [self._weigh_loss(j, part) for j, part in enumerate(parts)]
 
-    def above(self, check: Check) -> float:
+    def above(self, check: NodeCheck) -> float:
         """Return nothing new: bases already bound higher nodes."""
         del check
         return -np.inf
@@ -96,7 +93,7 @@ class PerAttribute:
         """Return the mean."""
         return float(np.expm1(potential)) if self.is_geometric else potential
 
-    def _weigh(self, attribute: int, loss: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _weigh_loss(self, attribute: int, loss: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weights[attribute] * (np.log1p(loss) if self.is_geometric else loss)
 
 
@@ -114,8 +111,13 @@ class PerRow(PerAttribute):
         rows, codes = problem.table.rows, problem.table.codes
         self.rows = max(problem.rows, 1)
         sizes = [attribute.size for attribute in problem.attributes]
-        counts = [total(codes[:, j].astype(np.int64), rows, size) for j, size in enumerate(sizes)]
-        base = [_times(cost, held) / self.rows for cost, held in zip(costs, counts, strict=True)]
+        counts = [
+            sum_by_label(codes[:, j].astype(np.int64), rows, size) for j, size in enumerate(sizes)
+        ]
+        base = [
+            _multiply_matrix(cost, held) / self.rows
+            for cost, held in zip(costs, counts, strict=True)
+        ]
         super().__init__(problem, base, is_geometric=is_geometric)
         self.counts = np.concatenate(counts)
         self.saved = [most[j] - cost for j, cost in enumerate(costs)]
@@ -126,11 +128,14 @@ class PerRow(PerAttribute):
     def least(self) -> list[list[NDArray[np.float64]]]:
         """What a row of a group saves at least, for each attribute, level of groups, and level."""
         return [
-            [_least(saved[: level + 1], groups) for level, groups in enumerate(attribute.groups)]
+            [
+                _group_minimum(saved[: level + 1], groups)
+                for level, groups in enumerate(attribute.groups)
+            ]
             for saved, attribute in zip(self.saved, self.problem.attributes, strict=True)
         ]
 
-    def penalties(self, check: Check) -> NDArray[np.float64] | float:
+    def penalties(self, check: NodeCheck) -> NDArray[np.float64] | float:
         """Return what the suppressed rows would have kept."""
         lost = np.flatnonzero(~check.held)
         rows = check.rows[lost]
@@ -141,7 +146,7 @@ class PerRow(PerAttribute):
         ]
         return np.array(saved) / self.rows
 
-    def sure(self, check: Check) -> Parts | None:
+    def sure(self, check: NodeCheck) -> Parts | None:
         """Return what the rows would have kept on each level that are lost on all lower nodes."""
         lost = check.surely_lost
         is_most = 2 * len(lost) > len(self.flat)
@@ -153,11 +158,13 @@ class PerRow(PerAttribute):
         counts = np.bincount(self.flat[lost].ravel(), weights=rows, minlength=self.starts[-1])
         counts = (self.counts - counts if is_most else counts) / self.rows
         return [
-            _times(self.saved[j][: level + 1], counts[self.starts[j] : self.starts[j + 1]])
+            _multiply_matrix(
+                self.saved[j][: level + 1], counts[self.starts[j] : self.starts[j + 1]]
+            )
             for j, level in enumerate(check.node)
         ]
 
-    def unsure(self, check: Check) -> Parts | None:
+    def unsure(self, check: NodeCheck) -> Parts | None:
         """Return what so many rows of a class would have kept at least, whichever go."""
         if check.missing is None:
             return None
@@ -165,7 +172,7 @@ class PerRow(PerAttribute):
         rows = check.missing[some] / self.rows
         members = check.first[some]
         return [
-            _times(
+            _multiply_matrix(
                 self.least[j][level][
                     :, self.problem.attributes[j].groups[level][check.parent.codes[j, members]]
                 ],
@@ -183,12 +190,12 @@ class NonUniformEntropy(PerAttribute):
         base: list[NDArray[np.float64]] = []
         for j, attribute in enumerate(problem.attributes):
             codes = problem.table.codes[:, j].astype(np.int64)
-            counts = total(codes, problem.table.rows, attribute.size)
-            groups = [total(level, counts, level.max() + 1) for level in attribute.groups]
+            counts = sum_by_label(codes, problem.table.rows, attribute.size)
+            groups = [sum_by_label(level, counts, level.max() + 1) for level in attribute.groups]
             base.append(np.array([_n_log_n(held) - _n_log_n(counts) for held in groups]))
         super().__init__(problem, base, weights=weights)
 
-    def penalties(self, check: Check) -> NDArray[np.float64] | float:
+    def penalties(self, check: NodeCheck) -> NDArray[np.float64] | float:
         """Return the bits that told the suppressed rows apart on the node."""
         if not self.penalizes:
             return 0.0
@@ -203,7 +210,7 @@ class NonUniformEntropy(PerAttribute):
         ]
         return np.array([whole - _n_log_n(np.bincount(own, weights=rows)) for own in groups])
 
-    def sure(self, check: Check) -> Parts | None:
+    def sure(self, check: NodeCheck) -> Parts | None:
         """Return the bits of the rows that are lost on all lower nodes: more rows have more."""
         if not self.penalizes:
             return None
@@ -213,14 +220,14 @@ class NonUniformEntropy(PerAttribute):
         parts: Parts = []
         for j, level in enumerate(check.node):
             attribute = self.problem.attributes[j]
-            counts = total(codes[:, j].astype(np.int64), rows, attribute.size)
+            counts = sum_by_label(codes[:, j].astype(np.int64), rows, attribute.size)
             levels = attribute.groups[: level + 1]
             kept = [_n_log_n(np.bincount(groups, weights=counts)) for groups in levels]
             parts.append(whole - np.array(kept))
         return parts
 
 
-def _least(saved: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+def _group_minimum(saved: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return, for each level and group, the least of `saved[level]` over the group's values."""
     least = np.full((len(saved), int(groups.max(initial=-1)) + 1), np.inf)
     for level, values in enumerate(saved):
@@ -228,7 +235,7 @@ def _least(saved: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.
     return least
 
 
-def _times(matrix: NDArray[np.float64], vector: NDArray[Any]) -> NDArray[np.float64]:
+def _multiply_matrix(matrix: NDArray[np.float64], vector: NDArray[Any]) -> NDArray[np.float64]:
     """Return the matrix product; threads of a BLAS would cost more than they bring here."""
     return np.einsum("ij,j->i", matrix, vector)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from discreet.release.anonymize.lattice import Lattice, projections
+from discreet.release.anonymize.incumbent import Incumbent
+from discreet.release.anonymize.lattice import GeneralizationLattice, projections
+from discreet.release.anonymize.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from discreet.release.anonymize.checks import Node
-    from discreet.release.anonymize.incumbent import Incumbent
-    from discreet.release.anonymize.problem import Problem
 
 # How far up a path the first node is tried, and then of the rest the next: found by trying.
 _STEP = 0.75
@@ -24,13 +23,13 @@ def best_first(problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -
     there must be here. High nodes close many others at once, so that they are tried first, on a path
     upward from the node, ever nearer to it.
     """
-    lattice = Lattice(problem.heights, best.gauge)
+    lattice = GeneralizationLattice(problem.heights, best.gauge)
     # Where nothing may be suppressed, two columns alone exclude much.
     for node in projections(problem.heights, 1 if problem.limit else 2):
         if lattice.is_open(node):
             lattice.learn(best.visit(node), best)
     while (chosen := lattice.next(best)) is not None:
-        for node in _downward(lattice.path(chosen, best) if lattice.pays else [chosen]):
+        for node in _descend_path(lattice.path(chosen, best) if lattice.pays else [chosen]):
             if is_over():
                 best.least = lattice.least
                 return
@@ -41,7 +40,7 @@ def best_first(problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -
     best.least = best.potential
 
 
-def _downward(path: list[Node]) -> Iterator[Node]:
+def _descend_path(path: list[Node]) -> Iterator[Node]:
     """Yield a node high on the path, then ever lower ones, the first of the path last."""
     place = len(path) - 1
     while place > 0:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.spread import Spread
+    from discreet.release.anonymize.label_cost import LabelCost
 
 
 def cut_into_blocks(
-    places: NDArray[np.int64], spreads: Sequence[Spread], *, most: int
+    places: NDArray[np.int64], spreads: Sequence[LabelCost], *, most: int
 ) -> list[NDArray[np.int64]]:
     """Return the numbers of the rows of `places` in blocks of at most `most` rows.
 
@@ -29,25 +27,27 @@ def cut_into_blocks(
         if len(block) <= most:
             blocks.append(block)
             continue
-        left = _cut(places[block], spreads)
+        left = _split_block(places[block], spreads)
         stack += [block[~left], block[left]]
     return blocks
 
 
-def _cut(places: NDArray[np.int64], spreads: Sequence[Spread]) -> NDArray[np.bool_]:
+def _split_block(places: NDArray[np.int64], spreads: Sequence[LabelCost]) -> NDArray[np.bool_]:
     gains, borders = np.full(len(spreads), -np.inf), np.zeros(len(spreads), dtype=np.int64)
     for j, spread in enumerate(spreads):
         counts = np.bincount(places[:, j], minlength=spread.size)
         held = np.flatnonzero(counts)
         if len(held) > 1:
-            gains[j], borders[j] = _gain(spread, held, counts[held])
+            gains[j], borders[j] = _best_cut_gain(spread, held, counts[held])
     best = int(gains.argmax())
     if gains[best] == -np.inf:  # all alike: any cut will do
         return np.arange(len(places)) < len(places) // 2
     return places[:, best] <= borders[best]
 
 
-def _gain(spread: Spread, held: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[float, int]:
+def _best_cut_gain(
+    spread: LabelCost, held: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[float, int]:
     """Return what the best cut between the held places gains, and the last place before it."""
     before = np.cumsum(counts)[:-1]
     after = int(counts.sum()) - before

@@ -7,27 +7,25 @@ hold because a hidden cell might stand for any value are not accepted.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.release.anonymize.attribute import Attribute
+from discreet.release.anonymize.attribute import CodedAttribute
 from discreet.release.anonymize.cuts import cut_between_values
-from discreet.release.anonymize.frequencies import label, total
+from discreet.release.anonymize.frequencies import label_rows, sum_by_label
 from discreet.release.anonymize.judge import holds_as_one
 from discreet.release.anonymize.mondrian import divide, require_classes_suffice
-from discreet.release.anonymize.reach import require_reachable, unreachable
-from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, loss, tighten
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.reachability import require_reachable, unreachable_error
+from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, loss, tighten_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from discreet.measure.assess import Progress
-    from discreet.release.anonymize.problem import Problem
 
 # The lattice of hidden attributes has 2**m nodes; with more than these, parts are cut from above.
 _WALKED_ATTRIBUTES = 12
@@ -55,11 +53,13 @@ def suppress_cells_greedily(problem: Problem, *, progress: Progress | None = Non
     found: list[Recoding] = []
     if len(problem.attributes) <= _WALKED_ATTRIBUTES:
         classes = _place_rest(choices, _walk(choices, progress))
-        found.append(tighten(choices, classes))
+        found.append(tighten_labels(choices, classes))
     if holds_as_one(problem.judge, problem.table):
-        found.append(tighten(choices, divide(choices, [cut_between_values], progress=progress)))
+        found.append(
+            tighten_labels(choices, divide(choices, [cut_between_values], progress=progress))
+        )
     if not found:
-        raise unreachable(problem)
+        raise unreachable_error(problem)
     best = min(found, key=lambda recoding: loss(choices, recoding))
     return as_written(problem, best, notes={"method": "cells-greedy", "is_optimal": False})
 
@@ -67,7 +67,7 @@ def suppress_cells_greedily(problem: Problem, *, progress: Progress | None = Non
 def keep_or_hide(problem: Problem) -> Problem:
     """Return the problem in which the only label besides a value is `*`."""
     attributes = tuple(
-        Attribute(
+        CodedAttribute(
             attribute.name,
             groups=(np.arange(attribute.size), np.zeros(attribute.size, dtype=np.int64)),
             shares=(np.full(attribute.size, attribute.leaf), np.ones(1)),
@@ -85,7 +85,7 @@ def as_written(problem: Problem, recoding: Recoding, *, notes: dict[str, Any]) -
     hidden = recoding.levels > 0
     heights = np.array(problem.heights, dtype=np.int64)
     kept = recoding.classes != SUPPRESSED
-    rows = total(recoding.classes[kept], problem.table.rows[kept], len(recoding))
+    rows = sum_by_label(recoding.classes[kept], problem.table.rows[kept], len(recoding))
     cells = (hidden * rows[:, None]).sum(axis=0)
     by_attribute = {a.name: int(n) for a, n in zip(problem.attributes, cells, strict=True)}
     facts = {**notes, "cells": int(cells.sum()), "cells_by_attribute": by_attribute}
@@ -96,7 +96,7 @@ def _walk(problem: Problem, progress: Progress | None) -> NDArray[np.int64]:
     """Return classes from walking the sets of hidden attributes; `SUPPRESSED` where none held."""
     classes = np.full(len(problem.table), SUPPRESSED, dtype=np.int64)
     numbered = 0
-    for tier in _tiers(problem):
+    for tier in _cost_tiers(problem):
         # What a set lets hold only shrinks while others let rows leave, so that an old figure is a
         # bound, and few sets are looked at twice.
         queue = [(-problem.rows, node) for node in tier]
@@ -110,7 +110,7 @@ def _walk(problem: Problem, progress: Progress | None) -> NDArray[np.int64]:
                 numbered += int(groups.max(initial=-1)) + 1
                 fresh.clear()
                 continue
-            fresh[node] = groups = _held(problem, node, classes == SUPPRESSED)
+            fresh[node] = groups = _groups_that_hold(problem, node, classes == SUPPRESSED)
             gained = int(problem.table.rows[groups != SUPPRESSED].sum())
             if gained:
                 heapq.heappush(queue, (-gained, node))
@@ -120,7 +120,7 @@ def _walk(problem: Problem, progress: Progress | None) -> NDArray[np.int64]:
     return classes
 
 
-def _tiers(problem: Problem) -> Iterator[list[int]]:
+def _cost_tiers(problem: Problem) -> Iterator[list[int]]:
     """Yield sets of attributes to hide, as bits of a number, by what they cost."""
     nodes = np.arange(2 ** len(problem.attributes))
     bits = nodes[:, None] >> np.arange(len(problem.attributes)) & 1
@@ -130,14 +130,14 @@ def _tiers(problem: Problem) -> Iterator[list[int]]:
         yield list(tier)
 
 
-def _held(problem: Problem, node: int, waiting: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _groups_that_hold(problem: Problem, node: int, waiting: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the groups of waiting combinations that hold with the attributes of `node` hidden."""
     groups = np.full(len(waiting), SUPPRESSED, dtype=np.int64)
     if not waiting.any():
         return groups
     table = problem.table if waiting.all() else problem.table.take(waiting)
     none = [(np.zeros(len(table), dtype=np.int32), 1)]
-    labels, count = label(
+    labels, count = label_rows(
         none
         + [
             (table.codes[:, j], attribute.size)
@@ -159,9 +159,9 @@ def _place_rest(problem: Problem, classes: NDArray[np.int64]) -> NDArray[np.int6
     if int(problem.table.rows[rest].sum()) <= problem.limit:
         return classes
     while not holds_as_one(problem.judge, problem.table.take(rest)):
-        others = tighten(problem, np.where(rest, SUPPRESSED, classes))
+        others = tighten_labels(problem, np.where(rest, SUPPRESSED, classes))
         if not len(others):
-            raise unreachable(problem)
+            raise unreachable_error(problem)
         ordered = np.argsort(_costs_of_joining(problem, others, rest), kind="stable")
         unions = (rest | (others.classes == one) for one in ordered[:_JOINS_TRIED].tolist())
         holding = (
@@ -181,6 +181,6 @@ def _costs_of_joining(
     was_hidden = recoding.levels > 0
     hidden = was_hidden | ~shared | (recoding.lows != codes[0])
     kept = recoding.classes != SUPPRESSED
-    rows = total(recoding.classes[kept], problem.table.rows[kept], len(recoding))
+    rows = sum_by_label(recoding.classes[kept], problem.table.rows[kept], len(recoding))
     own = ((hidden & ~was_hidden) @ problem.weights) * rows
     return own + (hidden @ problem.weights) * int(problem.table.rows[rest].sum())

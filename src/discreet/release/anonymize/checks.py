@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import Bug
-from discreet.measure.criteria.evaluate import TOLERANCE
+from discreet.measure.classes import ClassHistograms
+from discreet.measure.criteria.evaluate import TOLERANCE, CriterionTest
 from discreet.policy import model
-from discreet.release.anonymize.frequencies import Frequencies, Histogram, number, total
+from discreet.release.anonymize.frequencies import (
+    Frequencies,
+    Histogram,
+    renumber_keys,
+    sum_by_label,
+)
+from discreet.release.anonymize.problem import Population, Problem
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.measure.classes import Groups
-    from discreet.measure.criteria.evaluate import Trial
-    from discreet.release.anonymize.problem import Population, Problem
-
-    Node = tuple[int, ...]
+Node = tuple[int, ...]
 
 # Keys below this are 32 bits wide.
 _NARROW = 2**31
@@ -31,7 +31,7 @@ _KEPT = 2**24
 
 
 @dataclass(frozen=True)
-class Merged:
+class NodeTable:
     """The table at a node: `codes[j]` are those of one member of each group.
 
     `labels` is the group of each member of `parent`, the table it was merged from; the bottom has
@@ -41,7 +41,7 @@ class Merged:
     codes: NDArray[np.int32]
     rows: NDArray[np.int64]
     table: Frequencies | None
-    parent: Merged | None = None
+    parent: NodeTable | None = None
     labels: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class Merged:
 
 
 @dataclass(frozen=True)
-class Check:
+class NodeCheck:
     """What a node does: `held[g]` says whether group g may be published.
 
     `sure[g]` says that no part of a failing group can be published on any lower level either. Of
@@ -65,14 +65,14 @@ class Check:
     """
 
     node: Node
-    parent: Merged
+    parent: NodeTable
     labels: NDArray[np.int64]
     rows: NDArray[np.int64]
     held: NDArray[np.bool_]
     sure: NDArray[np.bool_]
     missing: NDArray[np.float64] | None = None
     is_whole: bool = True
-    values: dict[int, Groups] = field(default_factory=dict[int, "Groups"])
+    values: dict[int, ClassHistograms] = field(default_factory=dict[int, "ClassHistograms"])
 
     @cached_property
     def home(self) -> NDArray[np.int64]:
@@ -83,14 +83,14 @@ class Check:
     @cached_property
     def lost(self) -> NDArray[np.int64]:
         """The combinations that are suppressed."""
-        return _members(~self.held, self.home)
+        return _group_members(~self.held, self.home)
 
     @cached_property
     def surely_lost(self) -> NDArray[np.int64]:
         """The combinations that are suppressed on this node and on every lower one."""
         if np.array_equal(self.sure, ~self.held):
             return self.lost
-        return _members(self.sure, self.home)
+        return _group_members(self.sure, self.home)
 
     @cached_property
     def lost_rows(self) -> int:
@@ -111,7 +111,7 @@ class Check:
         return first
 
 
-class Checker:
+class NodeChecker:
     """Checks nodes of a problem; each is rolled up from the smallest table below it."""
 
     def __init__(self, problem: Problem, *, needs_values: bool = False) -> None:
@@ -119,37 +119,37 @@ class Checker:
         self.checked = 0
         judge = problem.judge
         self._is_simple = not judge.trials and not judge.has_units and not needs_values
-        self._bottom = Merged(
+        self._bottom = NodeTable(
             codes=np.ascontiguousarray(problem.table.codes.T),
             rows=problem.table.rows,
             table=None if self._is_simple else problem.table,
         )
         self._columns: dict[tuple[int, int], NDArray[np.int32]] = {}
-        self._kept: list[Merged] = [self._bottom]
+        self._kept: list[NodeTable] = [self._bottom]
         self._nodes = np.zeros((1, len(problem.attributes)), dtype=np.int16)
         self._lengths = np.array([len(self._bottom)])
         self._room = _KEPT
 
-    def check(self, node: Node) -> Check:
+    def check(self, node: Node) -> NodeCheck:
         """Return what happens at `node`."""
         self.checked += 1
-        parent = self._nearest(node)
-        labels, rows = _gather(*self._keys(parent.codes, node), parent.rows)
+        parent = self._nearest_table(node)
+        labels, rows = _label_keys(*self._group_keys(parent.codes, node), parent.rows)
         if self._is_simple:
             held = rows >= self.problem.judge.k
-            check = Check(node, parent, labels, rows, held, ~held)
+            check = NodeCheck(node, parent, labels, rows, held, ~held)
         else:
-            check = self._judge(node, parent, labels, rows)
+            check = self._judge_node(node, parent, labels, rows)
         if self.problem.population is not None:
-            check = self._against(check, self.problem.population)
-        self._keep(check)
+            check = self._check_population(check, self.problem.population)
+        self._cache_table(check)
         return check
 
-    def holds(self, check: Check) -> bool:
+    def holds(self, check: NodeCheck) -> bool:
         """Return whether the node is a solution: within the limit, and no one left out in vain."""
         return check.is_whole and check.lost_rows <= self.problem.limit
 
-    def excludes_lower(self, check: Check) -> bool:
+    def excludes_lower(self, check: NodeCheck) -> bool:
         """Return whether no lower node can be a solution, given this one.
 
         Without suppression that is monotonicity; with it, rows that are lost on every lower node.
@@ -161,11 +161,11 @@ class Checker:
             return True
         return judge.is_monotone and self.problem.limit == 0 and not self.holds(check)
 
-    def _nearest(self, node: Node) -> Merged:
+    def _nearest_table(self, node: Node) -> NodeTable:
         below = (self._nodes <= node).all(axis=1)
         return self._kept[int(np.argmin(np.where(below, self._lengths, 2**62)))]
 
-    def _keys(self, codes: NDArray[np.int32], node: Node) -> tuple[NDArray[np.integer], int]:
+    def _group_keys(self, codes: NDArray[np.int32], node: Node) -> tuple[NDArray[np.integer], int]:
         """Return a key for the group of each member of a table, and a bound on them.
 
         Columns with many groups come first, and keys are renumbered before they spread too wide:
@@ -182,39 +182,39 @@ class Checker:
             if cardinality <= 1:
                 break
             if bound > 1 and bound * cardinality > most:
-                keys, bound = number(keys.astype(np.int64, copy=False), bound)
+                keys, bound = renumber_keys(keys.astype(np.int64, copy=False), bound)
             if bound * cardinality >= _NARROW and keys.dtype != np.int64:
                 keys = keys.astype(np.int64)
-            own = self._column(codes, j, level)
+            own = self._group_column(codes, j, level)
             keys = keys * cardinality + own if bound > 1 else own
             bound *= cardinality
         return keys, bound
 
-    def _column(self, codes: NDArray[np.int32], j: int, level: int) -> NDArray[np.int32]:
+    def _group_column(self, codes: NDArray[np.int32], j: int, level: int) -> NDArray[np.int32]:
         """Return the group of each member on a level of attribute j; remembered for the bottom."""
         if level == 0:
             return codes[j]
         if codes is not self._bottom.codes:
-            return self._levels[j][level].take(codes[j])
+            return self._level_groups[j][level].take(codes[j])
         if (j, level) not in self._columns:
-            self._columns[j, level] = self._levels[j][level].take(codes[j])
+            self._columns[j, level] = self._level_groups[j][level].take(codes[j])
         return self._columns[j, level]
 
     @cached_property
-    def _levels(self) -> list[list[NDArray[np.int32]]]:
+    def _level_groups(self) -> list[list[NDArray[np.int32]]]:
         return [
             [groups.astype(np.int32) for groups in attribute.groups]
             for attribute in self.problem.attributes
         ]
 
-    def _judge(
-        self, node: Node, parent: Merged, labels: NDArray[np.int64], rows: NDArray[np.int64]
-    ) -> Check:
-        judge, table, count = self.problem.judge, _table(parent), len(rows)
+    def _judge_node(
+        self, node: Node, parent: NodeTable, labels: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NodeCheck:
+        judge, table, count = self.problem.judge, _require_table(parent), len(rows)
         sizes = rows if table.people is None else table.sizes(labels, count)
         held = sizes >= judge.k
         sure, missing = ~held, np.zeros(count)
-        values: dict[int, Groups] = {}
+        values: dict[int, ClassHistograms] = {}
         for index, test in judge.trials:
             if not held.any():
                 break
@@ -229,16 +229,16 @@ class Checker:
                 has_gaps = judge.overalls[index].missing is not None
                 share = np.where(failed & (not has_gaps), _missing_share(test, scores), 0.0)
                 missing = np.maximum(missing, share * rows)
-        return Check(node, parent, labels, rows, held, sure, missing, values=values)
+        return NodeCheck(node, parent, labels, rows, held, sure, missing, values=values)
 
-    def _against(self, check: Check, population: Population) -> Check:
+    def _check_population(self, check: NodeCheck, population: Population) -> NodeCheck:
         """Return the check with the criteria about the population tested as well."""
         problem = self.problem
         codes = np.concatenate([check.parent.codes[:, check.first], population.codes.T], axis=1)
-        keys, bound = self._keys(codes, check.node)
-        labels, count = number(keys.astype(np.int64, copy=False), bound)
+        keys, bound = self._group_keys(codes, check.node)
+        labels, count = renumber_keys(keys.astype(np.int64, copy=False), bound)
         groups, members = labels[: len(check.rows)], labels[len(check.rows) :]
-        around = total(members, population.people, count)
+        around = sum_by_label(members, population.people, count)
         among = around[groups]
         table = problem.table if check.parent.table is None else check.parent.table
         people = check.rows
@@ -267,7 +267,7 @@ class Checker:
             is_whole = bool(covered[around > 0].all())
         return replace(check, held=held, sure=sure, missing=missing, is_whole=is_whole)
 
-    def _keep(self, check: Check) -> None:
+    def _cache_table(self, check: NodeCheck) -> None:
         """Remember a table that is much smaller than what it came from."""
         size = len(check.rows)
         if size * 2 > len(check.parent):
@@ -277,7 +277,7 @@ class Checker:
             self._kept, self._room = [self._bottom], _KEPT
             self._nodes, self._lengths = self._nodes[:1], self._lengths[:1]
         self._room -= price
-        merged = Merged(
+        merged = NodeTable(
             codes=np.ascontiguousarray(check.parent.codes[:, check.first]),
             rows=check.rows,
             table=None if self._is_simple else _merge(check),
@@ -289,13 +289,13 @@ class Checker:
         self._lengths = np.append(self._lengths, size)
 
 
-def _gather(
+def _label_keys(
     keys: NDArray[np.integer], bound: int, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the label of each key and the rows of each label."""
     if bound > _WIDEST * len(keys) + 1024:
-        labels, count = number(keys.astype(np.int64, copy=False), bound)
-        return labels, total(labels, rows, count)
+        labels, count = renumber_keys(keys.astype(np.int64, copy=False), bound)
+        return labels, sum_by_label(labels, rows, count)
     sums = np.bincount(keys, weights=rows, minlength=bound)
     held = np.flatnonzero(sums > 0)
     labels = np.empty(bound, dtype=np.int64)
@@ -303,19 +303,19 @@ def _gather(
     return labels[keys], sums[held].astype(np.int64)
 
 
-def _members(groups: NDArray[np.bool_], home: NDArray[np.int64]) -> NDArray[np.int64]:
+def _group_members(groups: NDArray[np.bool_], home: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.flatnonzero(groups[home]) if groups.any() else np.empty(0, dtype=np.int64)
 
 
-def _table(merged: Merged) -> Frequencies:
+def _require_table(merged: NodeTable) -> Frequencies:
     if merged.table is None:
         raise Bug("A table without values was asked for them.")
     return merged.table
 
 
-def _merge(check: Check) -> Frequencies:
+def _merge(check: NodeCheck) -> Frequencies:
     """Return the table at a checked node; histograms that were counted are not counted again."""
-    table = _table(check.parent)
+    table = _require_table(check.parent)
     if table.people is not None or len(check.values) < len(table.histograms):
         return table.merge(check.labels, len(check.rows))
     return Frequencies(
@@ -328,12 +328,12 @@ def _merge(check: Check) -> Frequencies:
     )
 
 
-def _is_distinct(test: Trial) -> bool:
+def _is_distinct(test: CriterionTest) -> bool:
     criterion = test.criterion
     return isinstance(criterion, model.LDiversity) and criterion.kind == "distinct"
 
 
-def _missing_share(test: Trial, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _missing_share(test: CriterionTest, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the share of each failing class that must go before its parts can be published.
 
     Suppose the parts that are published hold. Their union does too, and the class is a mixture of

@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import WrongUsage
+from discreet.release.anonymize.problem import Problem
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from discreet.release.anonymize.checks import NodeCheck
 
-    from discreet.release.anonymize.checks import Check
-    from discreet.release.anonymize.problem import Problem
 
-    Parts = list[NDArray[np.float64]]  # for each attribute, one number per level
+Parts = list[NDArray[np.float64]]  # for each attribute, one number per level
 
 
 class _PerClass:
@@ -31,51 +31,51 @@ class _PerClass:
 
     def start(self) -> Parts:
         """Return parts of nothing."""
-        return _spread(0.0, self.problem.heights)
+        return _spread_value(0.0, self.problem.heights)
 
     def score(self, potential: float) -> float:
         """Return the potential itself."""
         return potential
 
 
-class Discernibility(_PerClass):
+class DiscernibilityGauge(_PerClass):
     """For each row the rows it cannot be told from: its class, or all when it is suppressed."""
 
-    def potential(self, check: Check) -> float:
+    def potential(self, check: NodeCheck) -> float:
         """Return the sum of the squares of the sizes, and of all rows for each suppressed one."""
         kept = check.rows[check.held].astype(np.float64)
         return float((kept * kept).sum()) + float(self.rows) * check.lost_rows
 
-    def below(self, check: Check) -> Parts | None:
+    def below(self, check: NodeCheck) -> Parts | None:
         """Return the score if all rows that are not surely lost were in classes of k."""
         lost = check.least_lost
         kept = (self.rows - lost) * min(self.problem.judge.k, self.rows)
-        return _spread(self.rows * lost + kept, check.node)
+        return _spread_value(self.rows * lost + kept, check.node)
 
-    def above(self, check: Check) -> float:
+    def above(self, check: NodeCheck) -> float:
         """Return the score without suppression."""
         sizes = check.rows.astype(np.float64)
         return float((sizes * sizes).sum())
 
 
-class ClassSize(_PerClass):
+class ClassSizeGauge(_PerClass):
     """The mean size of a class; suppressed rows are one class more."""
 
-    def potential(self, check: Check) -> float:
+    def potential(self, check: NodeCheck) -> float:
         """Return rows by classes."""
         return self.rows / max(int(check.held.sum()) + (not check.held.all()), 1)
 
-    def below(self, check: Check) -> Parts | None:
+    def below(self, check: NodeCheck) -> Parts | None:
         """Return the score if all rows that are not surely lost were in classes of k."""
         classes = (self.rows - check.least_lost) / self.problem.judge.k + 1
-        return _spread(self.rows / max(classes, 1), check.node)
+        return _spread_value(self.rows / max(classes, 1), check.node)
 
-    def above(self, check: Check) -> float:
+    def above(self, check: NodeCheck) -> float:
         """Return the score without suppression."""
         return self.rows / max(len(check.held), 1)
 
 
-class Classification(_PerClass):
+class ClassificationGauge(_PerClass):
     """The share of rows that differ from the most frequent value of their class, or have none."""
 
     needs_values = True
@@ -95,24 +95,24 @@ class Classification(_PerClass):
 
     def start(self) -> Parts:
         """Return the mistakes that no class can avoid: those within a combination."""
-        return _spread(float(self.mistaken.sum()) / self.rows, self.problem.heights)
+        return _spread_value(float(self.mistaken.sum()) / self.rows, self.problem.heights)
 
-    def potential(self, check: Check) -> float:
+    def potential(self, check: NodeCheck) -> float:
         """Return the share of mistaken and of suppressed rows."""
-        mistaken = int(self._mistaken(check)[check.held].sum())
+        mistaken = int(self._count_mistakes(check)[check.held].sum())
         return (mistaken + check.lost_rows) / self.rows
 
-    def below(self, check: Check) -> Parts | None:
+    def below(self, check: NodeCheck) -> Parts | None:
         """Return the mistakes within combinations, and rows that are surely lost."""
         lost = check.surely_lost
         more = self.problem.table.rows[lost].sum() - self.mistaken[lost].sum()
-        return _spread(float(self.mistaken.sum() + more) / self.rows, check.node)
+        return _spread_value(float(self.mistaken.sum() + more) / self.rows, check.node)
 
-    def above(self, check: Check) -> float:
+    def above(self, check: NodeCheck) -> float:
         """Return the score without suppression."""
-        return float(self._mistaken(check).sum()) / self.rows
+        return float(self._count_mistakes(check).sum()) / self.rows
 
-    def _mistaken(self, check: Check) -> NDArray[np.int64]:
+    def _count_mistakes(self, check: NodeCheck) -> NDArray[np.int64]:
         if not len(check.rows):
             return check.rows
         table = check.parent.table or self.problem.table
@@ -120,7 +120,7 @@ class Classification(_PerClass):
         return check.rows - groups.largest
 
 
-def _spread(value: float, node: tuple[int, ...]) -> Parts:
+def _spread_value(value: float, node: tuple[int, ...]) -> Parts:
     """Return parts for all nodes up to this one, each with the same sum."""
     parts = [np.zeros(level + 1) for level in node]
     parts[0] += value

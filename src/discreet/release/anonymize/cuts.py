@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.release.anonymize.frequencies import number
+from discreet.release.anonymize.frequencies import renumber_keys
+from discreet.release.anonymize.judge import Judge
+from discreet.release.anonymize.parts import Axis, Partition
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.judge import Judge
-    from discreet.release.anonymize.parts import Axis, Parts
-
-    # (side of each combination, whether each part may be cut so)
-    Sides: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
-    Cut: TypeAlias = Callable[[Judge, Parts, Axis], Sides]
+# (side of each combination, whether each part may be cut so)
+Sides: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
+Cut: TypeAlias = Callable[[Judge, Partition, Axis], Sides]
 
 
-def cut_between_values(judge: Judge, parts: Parts, axis: Axis) -> Sides:
+def cut_between_values(judge: Judge, parts: Partition, axis: Axis) -> Sides:
     """Cut each part so that rows with the same value of the attribute stay together.
 
     Every part must have two values or more on the axis. A range is cut at its median, a hierarchy
@@ -32,7 +28,7 @@ def cut_between_values(judge: Judge, parts: Parts, axis: Axis) -> Sides:
     return _cut_tree(judge, parts, axis)
 
 
-def cut_within_value(judge: Judge, parts: Parts, axis: Axis) -> Sides:
+def cut_within_value(judge: Judge, parts: Partition, axis: Axis) -> Sides:
     """Cut each part into halves, between combinations that may share a value of the attribute.
 
     In a hierarchy one half is within the largest child of the part's label, and the other has the
@@ -42,14 +38,14 @@ def cut_within_value(judge: Judge, parts: Parts, axis: Axis) -> Sides:
         least = np.zeros(parts.count, dtype=np.int64)
         order = np.lexsort((parts.ranks, parts.places, parts.labels))
     else:
-        children = _children(parts, axis)
+        children = _split_into_children(parts, axis)
         owners = children.of_each(parts.labels)
         largest = _best_of_each(owners, children.rows, np.arange(children.count), parts.count)
         is_largest = largest[parts.labels] == children.labels
         least = parts.rows - children.rows[largest]
         order = np.lexsort((parts.ranks, parts.places, is_largest, parts.labels))
     owners = parts.labels[order]
-    balance = _balance(owners, parts.table.rows[order], parts.rows, least=least)
+    balance = _smaller_side_rows(owners, parts.table.rows[order], parts.rows, least=least)
     ends = np.arange(len(order))
     last = _best_of_each(owners, balance, ends, parts.count)
     sides = np.empty(len(order), dtype=np.int64)
@@ -57,14 +53,14 @@ def cut_within_value(judge: Judge, parts: Parts, axis: Axis) -> Sides:
     return sides, _both_hold(judge, parts, sides)
 
 
-def _cut_range(judge: Judge, parts: Parts, axis: Axis) -> Sides:
+def _cut_range(judge: Judge, parts: Partition, axis: Axis) -> Sides:
     """Cut off missing values where that is possible, and else at the weighted median.
 
     If any cut leaves k people on both sides, the one that balances them best does.
     """
     values = parts.by_place(parts.places)
     owners = values.of_each(parts.labels)
-    balance = _balance(owners, values.rows, parts.rows)
+    balance = _smaller_side_rows(owners, values.rows, parts.rows)
     median = _best_of_each(owners, balance, values.of_each(parts.places), parts.count)
     sides = (parts.places > median[parts.labels]).astype(np.int64)
     held = _both_hold(judge, parts, sides)
@@ -79,12 +75,12 @@ def _cut_range(judge: Judge, parts: Parts, axis: Axis) -> Sides:
     return sides, held
 
 
-def _cut_tree(judge: Judge, parts: Parts, axis: Axis) -> Sides:
+def _cut_tree(judge: Judge, parts: Partition, axis: Axis) -> Sides:
     """Cut into the children of each part's label; those that fail alone stay together, as side 0.
 
     If they fail even together, the smallest child that holds joins them.
     """
-    children = _children(parts, axis)
+    children = _split_into_children(parts, axis)
     owners = children.of_each(parts.labels)
     alone = judge.holds(parts.table, children.labels, children.count)
     together = _holds_together(judge, parts, ~alone[children.labels])
@@ -102,7 +98,7 @@ def _cut_tree(judge: Judge, parts: Parts, axis: Axis) -> Sides:
     return sides[children.labels], together & (pieces + has_rest > 1)
 
 
-def _children(parts: Parts, axis: Axis) -> Parts:
+def _split_into_children(parts: Partition, axis: Axis) -> Partition:
     """Return the parts split into the children of their labels, in the order of the axis."""
     lows, highs = parts.bounds
     levels, _ = axis.label(lows, highs)
@@ -111,24 +107,26 @@ def _children(parts: Parts, axis: Axis) -> Parts:
     return parts.by_place(np.maximum(starts, lows[parts.labels]))
 
 
-def _holds_together(judge: Judge, parts: Parts, members: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _holds_together(
+    judge: Judge, parts: Partition, members: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Return, for each part, whether some of its combinations hold as one; none at all do."""
     held = np.ones(parts.count, dtype=np.bool_)
     if members.any():
         chosen = parts.labels[members]
-        labels, count = number(chosen, parts.count)
+        labels, count = renumber_keys(chosen, parts.count)
         held[np.unique(chosen)] = judge.holds(parts.table.take(members), labels, count)
     return held
 
 
-def _both_hold(judge: Judge, parts: Parts, sides: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _both_hold(judge: Judge, parts: Partition, sides: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return, for each part, whether it has two sides and both hold."""
     halves = parts.split(sides)
     held = judge.holds(parts.table, halves.labels, halves.count)
     return np.bincount(halves.of_each(parts.labels)[held], minlength=parts.count) == 2
 
 
-def _balance(
+def _smaller_side_rows(
     owners: NDArray[np.int64],
     rows: NDArray[np.int64],
     of_part: NDArray[np.int64],

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.measure.classes import Groups
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+from discreet.measure.classes import ClassHistograms
 
 # A table of this many slots per entry is filled quicker than the entries are sorted.
 _DENSE = 8
@@ -59,7 +56,9 @@ class Frequencies:
         return Frequencies(
             codes=self.codes[chosen],
             rows=self.rows[chosen],
-            histograms=tuple(_take(histogram, chosen, numbers) for histogram in self.histograms),
+            histograms=tuple(
+                _take_entries(histogram, chosen, numbers) for histogram in self.histograms
+            ),
             people=people,
         )
 
@@ -76,7 +75,7 @@ class Frequencies:
             people = _distinct_pairs(labels[self.people[0]], self.people[1])
         return Frequencies(
             codes=self.codes[representative],
-            rows=total(labels, self.rows, count),
+            rows=sum_by_label(labels, self.rows, count),
             histograms=tuple(_merge(one, labels, count) for one in self.histograms),
             people=people,
         )
@@ -84,13 +83,13 @@ class Frequencies:
     def sizes(self, labels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """Return the number of people behind each label."""
         if self.people is None:
-            return total(labels, self.rows, count)
+            return sum_by_label(labels, self.rows, count)
         owners, _ = _distinct_pairs(labels[self.people[0]], self.people[1])
         return np.bincount(owners, minlength=count)
 
     def groups(
         self, index: int, labels: NDArray[np.int64], count: int, *, sizes: NDArray[np.int64]
-    ) -> Groups:
+    ) -> ClassHistograms:
         """Return each label as a class with its histogram of the sensitive column at `index`.
 
         Every label must have an entry there.
@@ -98,19 +97,21 @@ class Frequencies:
         merged = _merge(self.histograms[index], labels, count)
         owners, codes, counts = merged.owners, merged.codes, merged.counts
         if merged.units is not None:  # a person counts once for each value
-            changed = np.flatnonzero(_changes(owners) | _changes(codes))
+            changed = np.flatnonzero(_find_changes(owners) | _find_changes(codes))
             counts = np.diff(np.append(changed, len(owners)))
             owners, codes = owners[changed], codes[changed]
         starts = np.searchsorted(owners, np.arange(count + 1))
-        return Groups(np.arange(count)[:, None], starts, codes, counts, sizes)
+        return ClassHistograms(np.arange(count)[:, None], starts, codes, counts, sizes)
 
 
-def total(labels: NDArray[np.int64], weights: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def sum_by_label(
+    labels: NDArray[np.int64], weights: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
     """Return the sum of `weights` for each label; sums below 2**53 are exact."""
     return np.bincount(labels, weights=weights, minlength=count).astype(np.int64)
 
 
-def number(keys: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], int]:
+def renumber_keys(keys: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], int]:
     """Return `keys`, all below `bound`, renumbered from 0 in their order, and how many there are."""
     if not len(keys):  # whatever the bound: none of the ways below has a last place to read then
         return keys.astype(np.int64, copy=True), 0
@@ -126,13 +127,13 @@ def number(keys: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], int]
     # Sorting one packed number is twice as quick as sorting places by their keys.
     packed = (keys << bits) | np.arange(len(keys))
     packed.sort()
-    places = np.cumsum(_changes(packed >> bits))
+    places = np.cumsum(_find_changes(packed >> bits))
     labels = np.empty(len(keys), dtype=np.int64)
     labels[packed & ((1 << bits) - 1)] = places - 1
     return labels, int(places[-1])
 
 
-def label(columns: Sequence[tuple[NDArray[Any], int]]) -> tuple[NDArray[np.int64], int]:
+def label_rows(columns: Sequence[tuple[NDArray[Any], int]]) -> tuple[NDArray[np.int64], int]:
     """Return one label for each row of several columns of codes, and how many labels there are.
 
     Rows with the same codes share a label, and labels are in the order of the codes, whatever other
@@ -143,13 +144,15 @@ def label(columns: Sequence[tuple[NDArray[Any], int]]) -> tuple[NDArray[np.int64
         if cardinality <= 1:
             continue
         if bound * cardinality >= _KEY_LIMIT:
-            keys, bound = number(keys, bound)
+            keys, bound = renumber_keys(keys, bound)
         keys = keys * cardinality + codes
         bound *= cardinality
-    return number(keys, bound)
+    return renumber_keys(keys, bound)
 
 
-def _take(histogram: Histogram, chosen: NDArray[np.bool_], numbers: NDArray[np.int64]) -> Histogram:
+def _take_entries(
+    histogram: Histogram, chosen: NDArray[np.bool_], numbers: NDArray[np.int64]
+) -> Histogram:
     kept = chosen[histogram.owners]
     return Histogram(
         owners=numbers[histogram.owners[kept]],
@@ -165,7 +168,7 @@ def _merge(histogram: Histogram, labels: NDArray[np.int64], count: int) -> Histo
     if histogram.units is not None:
         order = np.lexsort((histogram.units, codes, owners))
         owners, codes, units = owners[order], codes[order], histogram.units[order]
-        first = _changes(owners) | _changes(codes) | _changes(units)
+        first = _find_changes(owners) | _find_changes(codes) | _find_changes(units)
         owners, codes, units = owners[first], codes[first], units[first]
         return Histogram(owners, codes, np.ones(len(owners), dtype=np.int64), units)
     keys, bound = owners * cardinality + codes, count * cardinality
@@ -175,7 +178,7 @@ def _merge(histogram: Histogram, labels: NDArray[np.int64], count: int) -> Histo
         counts = dense[held].astype(np.int64)
     else:
         held, places = np.unique(keys, return_inverse=True)
-        counts = total(places, histogram.counts, len(held))
+        counts = sum_by_label(places, histogram.counts, len(held))
     owners = held // max(cardinality, 1)  # with the product, many times quicker than divmod
     codes = held - owners * cardinality
     return replace(histogram, owners=owners, codes=codes, counts=counts)
@@ -186,10 +189,10 @@ def _distinct_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     order = np.lexsort((units, owners))
     owners, units = owners[order], units[order]
-    first = _changes(owners) | _changes(units)
+    first = _find_changes(owners) | _find_changes(units)
     return owners[first], units[first]
 
 
-def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _find_changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return where a value differs from the one before it; the first always does."""
     return np.concatenate([[True] * (len(values) > 0), values[1:] != values[:-1]]).astype(np.bool_)

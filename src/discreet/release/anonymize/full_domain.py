@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from discreet.release.anonymize.anytime import branch_and_bound
 from discreet.release.anonymize.best_first import best_first
-from discreet.release.anonymize.checks import Checker
+from discreet.release.anonymize.checks import NodeChecker
 from discreet.release.anonymize.incumbent import Incumbent
 from discreet.release.anonymize.lattice import size_of
-from discreet.release.anonymize.metrics import loss
-from discreet.release.anonymize.reach import unreachable
-from discreet.release.anonymize.recoding import at_node
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.release.anonymize.metrics import Metric
-    from discreet.release.anonymize.problem import Problem
-    from discreet.release.anonymize.recoding import Recoding
+from discreet.release.anonymize.metrics import Metric, loss
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.reachability import unreachable_error
+from discreet.release.anonymize.recoding import Recoding, at_node
 
 # Up to this many nodes, a bound for each is held, and all learn from each check.
 HELD_NODES = 200_000
@@ -57,7 +52,7 @@ def search(
         CriteriaUnreachable: No node holds within the limit of suppression.
     """
     gauge = metric.gauge(problem)
-    best = Incumbent(Checker(problem, needs_values=gauge.needs_values), gauge)
+    best = Incumbent(NodeChecker(problem, needs_values=gauge.needs_values), gauge)
     size = size_of(problem.heights)
     is_small = size <= HELD_NODES
     if seconds is None and not is_small:
@@ -77,13 +72,13 @@ def search(
         branch_and_bound(problem, metric, best, is_over)
     is_over()  # tells the progress once more
     if best.check is None:
-        raise unreachable(problem)
+        raise unreachable_error(problem)
     suppressed = np.zeros(len(problem.table), dtype=np.bool_)
     suppressed[best.check.lost] = True
-    return at_node(problem, best.check.node, suppressed, notes=_notes(problem, metric, best))
+    return at_node(problem, best.check.node, suppressed, notes=_search_notes(problem, metric, best))
 
 
-def _notes(problem: Problem, metric: Metric, best: Incumbent) -> dict[str, Any]:
+def _search_notes(problem: Problem, metric: Metric, best: Incumbent) -> dict[str, Any]:
     node = best.check.node if best.check else problem.heights
     gap = best.gap
     return {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from discreet.release.anonymize.checks import Check, Checker, Node
+    from discreet.release.anonymize.checks import Node, NodeCheck, NodeChecker
     from discreet.release.anonymize.metrics import Gauge
 
 # Sums of the same losses in another order differ by less.
@@ -22,9 +22,9 @@ class Incumbent:
     `least` bounds the potential of every node that was not checked.
     """
 
-    checker: Checker
+    checker: NodeChecker
     gauge: Gauge
-    check: Check | None = None
+    check: NodeCheck | None = None
     potential: float = np.inf
     rank: tuple[int, Node] = field(default=(0, ()))
     least: float = -np.inf
@@ -41,14 +41,14 @@ class Incumbent:
             return 0.0
         return self.gauge.score(self.potential) - self.gauge.score(self.least)
 
-    def visit(self, node: Node) -> Check:
+    def visit(self, node: Node) -> NodeCheck:
         """Check a node, and keep it if it is the best solution."""
         check = self.checker.check(node)
         if self.checker.holds(check):
             self.offer(check, self.gauge.potential(check))
         return check
 
-    def offer(self, check: Check, potential: float) -> None:
+    def offer(self, check: NodeCheck, potential: float) -> None:
         """Keep a solution if it is better than the best so far."""
         rank = (sum(check.node), check.node)
         if self.beats(potential, rank):

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.measure.criteria.evaluate import TOLERANCE, trial
+from discreet.measure.criteria.evaluate import TOLERANCE, CriterionTest, make_criterion_test
+from discreet.measure.criteria.t_closeness import Overall
 from discreet.policy import model
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.measure.criteria.evaluate import Trial
-    from discreet.measure.criteria.t_closeness import Overall
     from discreet.release.anonymize.frequencies import Frequencies
 
 
@@ -31,13 +29,13 @@ class Judge:
     columns: tuple[str, ...] = ()
     overalls: tuple[Overall, ...] = ()
     has_units: bool = False
-    trials: tuple[tuple[int, Trial], ...] = field(init=False)
+    trials: tuple[tuple[int, CriterionTest], ...] = field(init=False)
 
     def __post_init__(self) -> None:
         found = [
             (self.columns.index(test.criterion.column), test)  # pyright: ignore[reportAttributeAccessIssue]
             for criterion in self.criteria
-            if (test := trial(criterion)) is not None
+            if (test := make_criterion_test(criterion)) is not None
         ]
         object.__setattr__(self, "trials", tuple(found))
 

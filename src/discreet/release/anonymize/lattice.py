@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+
+from discreet.release.anonymize.incumbent import Incumbent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.checks import Check, Node
-    from discreet.release.anonymize.incumbent import Incumbent
+    from discreet.release.anonymize.checks import Node, NodeCheck
     from discreet.release.anonymize.metrics import Gauge
 
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 _TRIED = 100
 
 
-class Lattice:
+class GeneralizationLattice:
     """For each node a bound on its potential: infinite once it is checked or cannot be a solution."""
 
     def __init__(self, heights: Sequence[int], gauge: Gauge) -> None:
@@ -43,7 +42,7 @@ class Lattice:
         """Whether checks close other nodes: where they do not, each must be checked itself."""
         return self._learned < _TRIED or self._closed > self._learned
 
-    def learn(self, check: Check, best: Incumbent) -> None:
+    def learn(self, check: NodeCheck, best: Incumbent) -> None:
         """Close a checked node, and apply what it says about lower and higher ones."""
         self.bounds[check.node] = np.inf
         below = self.bounds[tuple(slice(0, level + 1) for level in check.node)]
@@ -60,7 +59,7 @@ class Lattice:
         self._raise_above(check, best)
         self._learned += 1
 
-    def _raise_above(self, check: Check, best: Incumbent) -> None:
+    def _raise_above(self, check: NodeCheck, best: Incumbent) -> None:
         floor = self.gauge.above(check)
         if floor > -np.inf:
             above = self.bounds[tuple(slice(level, None) for level in check.node)]

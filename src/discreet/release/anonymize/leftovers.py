@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.release.anonymize.frequencies import number, total
+from discreet.release.anonymize.cached_judge import CachedJudge
+from discreet.release.anonymize.frequencies import renumber_keys, sum_by_label
+from discreet.release.anonymize.label_cost import Space
 from discreet.release.anonymize.mondrian import partition_loosely
-from discreet.release.anonymize.reach import unreachable
-from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.problem import Problem
-    from discreet.release.anonymize.referee import Referee
-    from discreet.release.anonymize.spread import Space
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.reachability import unreachable_error
+from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten_labels
 
 # How much is done to find other classes for rows of which nothing would be told.
 MOST_TRIED = 200_000_000
@@ -28,7 +23,7 @@ MOST_TAKERS = 1_000
 
 
 def merge_rest(
-    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
+    problem: Problem, space: Space, referee: CachedJudge, classes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the classes after combinations without one became classes that hold.
 
@@ -42,19 +37,19 @@ def merge_rest(
     rest = np.flatnonzero(classes == SUPPRESSED)
     if not len(rest):
         return classes
-    merged = _merged(problem, space, referee, classes, rest)
+    merged = _merge_classes(problem, space, referee, classes, rest)
     may_hide = int(problem.table.rows[rest].sum()) <= problem.limit
     if merged is None:
         if not may_hide:
-            raise unreachable(problem)
+            raise unreachable_error(problem)
         return classes
-    if may_hide and _loss(problem, classes) < _loss(problem, merged):
+    if may_hide and _total_loss(problem, classes) < _total_loss(problem, merged):
         return classes
     return merged
 
 
 def hide_outliers(
-    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
+    problem: Problem, space: Space, referee: CachedJudge, classes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the classes after combinations were suppressed whose leaving makes others lose less.
 
@@ -67,7 +62,7 @@ def hide_outliers(
         return result
     weights = problem.weights
     price = sum(w for w, a in zip(weights, problem.attributes, strict=True) if a.leaf < 1)
-    found = [one for one in _leaving(space, classes, price, k=referee.k) if one[0] > 0]
+    found = [one for one in _gains_of_hiding(space, classes, price, k=referee.k) if one[0] > 0]
     for _, member, rest in sorted(found, key=lambda one: (-one[0], one[1])):
         rows = int(space.rows[member])
         if rows <= left and referee.hold([rest])[0]:
@@ -77,14 +72,14 @@ def hide_outliers(
 
 
 def show_hidden(
-    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
+    problem: Problem, space: Space, referee: CachedJudge, classes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the classes after the members of one that is `*` throughout joined others that are not.
 
     Whatever its rows are called, nothing is told about them: they are suppressed where the limit
     allows it, and stay as they are only where no other class can take all of them.
     """
-    recoding = tighten(problem, classes)
+    recoding = tighten_labels(problem, classes)
     hidden = np.flatnonzero((recoding.levels == problem.heights).all(axis=1))
     if not len(hidden) or len(recoding) == 1:
         return classes
@@ -95,20 +90,20 @@ def show_hidden(
     if len(members) * len(recoding) * len(problem.heights) > MOST_TRIED:
         return classes
     for member in members.tolist():
-        taker = _taker(problem, space, referee, result, member)
+        taker = _cheapest_class(problem, space, referee, result, member)
         if taker is None:
             return classes
         result[member] = taker
     return result
 
 
-def _taker(
-    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64], member: int
+def _cheapest_class(
+    problem: Problem, space: Space, referee: CachedJudge, classes: NDArray[np.int64], member: int
 ) -> int | None:
     """Return the class that a combination joins at the least cost without hiding everybody in it."""
     numbers, kept = classes.copy(), np.flatnonzero(classes != SUPPRESSED)
     known, numbers[kept] = np.unique(classes[kept], return_inverse=True)
-    rows = total(numbers[kept], space.rows[kept], len(known))
+    rows = sum_by_label(numbers[kept], space.rows[kept], len(known))
     lows, highs = space.ends(numbers, len(known))
     own = space.parts(lows, highs).sum(axis=1) * rows
     place = space.places[member]
@@ -122,7 +117,7 @@ def _taker(
     return None
 
 
-def _leaving(
+def _gains_of_hiding(
     space: Space, classes: NDArray[np.int64], price: float, *, k: int
 ) -> Iterator[tuple[float, int, NDArray[np.int64]]]:
     """Return what each class gains if the best of its members is hidden, that one, and the others."""
@@ -143,19 +138,19 @@ def _leaving(
         yield float(gain[best]), int(members[best]), np.delete(members, best)
 
 
-def _loss(problem: Problem, classes: NDArray[np.int64]) -> float:
-    return loss(problem, tighten(problem, classes))
+def _total_loss(problem: Problem, classes: NDArray[np.int64]) -> float:
+    return loss(problem, tighten_labels(problem, classes))
 
 
-def _merged(
+def _merge_classes(
     problem: Problem,
     space: Space,
-    referee: Referee,
+    referee: CachedJudge,
     classes: NDArray[np.int64],
     rest: NDArray[np.int64],
 ) -> NDArray[np.int64] | None:
     kept = np.flatnonzero(classes != SUPPRESSED)
-    numbers, count = number(classes[kept], int(classes.max(initial=-1)) + 1)
+    numbers, count = renumber_keys(classes[kept], int(classes.max(initial=-1)) + 1)
     order = _by_nearness(space, classes, rest)
     ranks = np.empty(count, dtype=np.int64)
     ranks[order] = np.arange(count)
@@ -185,8 +180,8 @@ def _by_nearness(
     """Return the classes, numbered by their order, from the one that costs least to merge."""
     kept = classes != SUPPRESSED
     numbers = classes.copy()
-    numbers[kept], count = number(classes[kept], int(classes.max(initial=-1)) + 1)
-    rows = total(numbers[kept], space.rows[kept], count)
+    numbers[kept], count = renumber_keys(classes[kept], int(classes.max(initial=-1)) + 1)
+    rows = sum_by_label(numbers[kept], space.rows[kept], count)
     lows, highs = space.ends(numbers, count)
     own = space.parts(lows, highs).sum(axis=1) * rows
     places = space.places[rest]

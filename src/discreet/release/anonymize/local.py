@@ -7,45 +7,42 @@ wider labels, so that classes may overlap.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from math import isqrt, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import Bug, WrongUsage
 from discreet.release.anonymize.blocks import cut_into_blocks
-from discreet.release.anonymize.board import Board
-from discreet.release.anonymize.frequencies import label, number
-from discreet.release.anonymize.gather import MOST_K, gather
+from discreet.release.anonymize.cached_judge import CachedJudge
+from discreet.release.anonymize.frequencies import label_rows, renumber_keys
+from discreet.release.anonymize.greedy_clustering import MOST_K, grow_classes
 from discreet.release.anonymize.judge import holds_as_one
+from discreet.release.anonymize.label_cost import Space
+from discreet.release.anonymize.lattice_search import best_node, make_walk, search_lattice
 from discreet.release.anonymize.leftovers import hide_outliers, merge_rest, show_hidden
 from discreet.release.anonymize.mondrian import partition_loosely
-from discreet.release.anonymize.peel import best_node, make_walk, peel
-from discreet.release.anonymize.reach import require_reachable
-from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten
-from discreet.release.anonymize.referee import Referee
+from discreet.release.anonymize.move_costs import MoveCosts
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.reachability import require_reachable
+from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, loss, tighten_labels
 from discreet.release.anonymize.refine import Refiner
-from discreet.release.anonymize.spread import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from discreet.measure.assess import Progress
-    from discreet.release.anonymize.problem import Problem
-    from discreet.release.anonymize.recoding import Recoding
 
 # A lattice of more nodes is not walked; classes are gathered around rows instead.
 MOST_NODES = 30_000
 # How many groups of combinations a walk may hold; more combinations are walked in blocks.
 MOST_HELD = 50_000_000
 # What refinement may cost, in sums of single numbers; more rows are refined in smaller blocks.
-WORK = 4_000_000_000
+REFINEMENT_WORK = 4_000_000_000
 MOST_SWEEPS = 4
 # From so many combinations on, Mondrian is tried as another start: it takes little time then.
-MANY = 50_000
+MONDRIAN_COMBINATIONS = 50_000
 LEAST_BLOCK = 256
 
 
@@ -70,19 +67,19 @@ def recode_locally(
         )
     require_reachable(problem)
     # In the order of their codes, so that ties fall alike however the combinations were listed.
-    ranks, count = label(
+    ranks, count = label_rows(
         [(problem.table.codes[:, j], one.size) for j, one in enumerate(problem.attributes)]
     )
     ordered = replace(problem, table=problem.table.merge(ranks, count))
     classes = _search(ordered, seconds=seconds, progress=progress) if count else ranks
-    return tighten(problem, classes[ranks], notes={"method": "local"})
+    return tighten_labels(problem, classes[ranks], notes={"method": "local"})
 
 
 def _search(
     problem: Problem, *, seconds: float | None, progress: Progress | None
 ) -> NDArray[np.int64]:
     deadline = None if seconds is None else time.monotonic() + seconds
-    space, referee = Space(problem), Referee(problem.table, problem.judge)
+    space, referee = Space(problem), CachedJudge(problem.table, problem.judge)
 
     def report(left: int) -> None:
         if progress is not None:
@@ -92,17 +89,17 @@ def _search(
         return deadline is not None and time.monotonic() >= deadline
 
     def improve(classes: NDArray[np.int64]) -> NDArray[np.int64]:
-        better = _refine(space, referee, classes, is_over=is_over)
+        better = _refine_classes(space, referee, classes, is_over=is_over)
         better = merge_rest(problem, space, referee, better)
         return hide_outliers(problem, space, referee, better)
 
     def cost(classes: NDArray[np.int64]) -> float:
-        return loss(problem, tighten(problem, classes))
+        return loss(problem, tighten_labels(problem, classes))
 
-    walk = make_walk(problem) if _fits(problem) else None
+    walk = make_walk(problem) if _fits_in_memory(problem) else None
     if walk is not None:
-        first = peel(problem, walk, report=report)
-        if len(problem.table) > MANY and referee.takes_all:
+        first = search_lattice(problem, walk, report=report)
+        if len(problem.table) > MONDRIAN_COMBINATIONS and referee.takes_all:
             # With many combinations nearly everybody has doubles, and few cuts are needed.
             first = min(first, partition_loosely(problem).classes, key=cost)
         classes = improve(first)
@@ -116,10 +113,10 @@ def _search(
         other = best_node(problem, walk, below=cost(classes))
         classes = classes if other is None else min(classes, improve(other), key=cost)
     classes = show_hidden(problem, space, referee, classes)
-    return _checked(problem, space, referee, classes)
+    return _check_labels(problem, space, referee, classes)
 
 
-def _fits(problem: Problem, rows: int | None = None) -> bool:
+def _fits_in_memory(problem: Problem, rows: int | None = None) -> bool:
     """Return whether a lattice can be walked with all of a table's combinations at hand."""
     nodes = prod(height + 1 for height in problem.heights)
     held = 2 * isqrt(nodes) * (len(problem.table) if rows is None else rows)
@@ -127,21 +124,21 @@ def _fits(problem: Problem, rows: int | None = None) -> bool:
 
 
 def _start(
-    problem: Problem, space: Space, referee: Referee, *, report: Callable[[int], None]
+    problem: Problem, space: Space, referee: CachedJudge, *, report: Callable[[int], None]
 ) -> NDArray[np.int64]:
     """Return classes where the lattice or the table is too large for one walk."""
-    if not _fits(problem, rows=1):
+    if not _fits_in_memory(problem, rows=1):
         if referee.k > MOST_K and holds_as_one(problem.judge, problem.table):
             return partition_loosely(problem).classes
-        return gather(space, referee, report=report)
+        return grow_classes(space, referee, report=report)
     nodes = prod(height + 1 for height in problem.heights)
     most = max(MOST_HELD // (2 * isqrt(nodes)), 1)
     classes, left = np.full(len(problem.table), SUPPRESSED, dtype=np.int64), len(problem.table)
-    for block in cut_into_blocks(space.places, space.spreads, most=most):
+    for block in cut_into_blocks(space.places, space.label_costs, most=most):
         chosen = np.zeros(len(problem.table), dtype=np.bool_)
         chosen[block] = True
         part = replace(problem, table=problem.table.take(chosen))
-        found = peel(part, make_walk(part))
+        found = search_lattice(part, make_walk(part))
         begin = int(classes.max()) + 1
         classes[chosen] = np.where(found == SUPPRESSED, SUPPRESSED, found + begin)
         left -= len(block)
@@ -149,9 +146,9 @@ def _start(
     return classes
 
 
-def _refine(
+def _refine_classes(
     space: Space,
-    referee: Referee,
+    referee: CachedJudge,
     classes: NDArray[np.int64],
     *,
     is_over: Callable[[], bool],
@@ -161,12 +158,12 @@ def _refine(
     if not len(kept):
         return classes
     numbers = classes.copy()
-    numbers[kept], count = number(classes[kept], int(classes.max()) + 1)
+    numbers[kept], count = renumber_keys(classes[kept], int(classes.max()) + 1)
     lows, _ = space.ends(numbers, count)
     loose = np.flatnonzero(classes == SUPPRESSED)
-    most = max(WORK // (len(classes) * len(space.sizes)), LEAST_BLOCK)
+    most = max(REFINEMENT_WORK // (len(classes) * len(space.sizes)), LEAST_BLOCK)
     items = np.concatenate([lows, space.places[loose]])
-    blocks = cut_into_blocks(items, space.spreads, most=most)
+    blocks = cut_into_blocks(items, space.label_costs, most=most)
     block_of = np.empty(len(items), dtype=np.int64)
     block_of[np.concatenate(blocks)] = np.repeat(np.arange(len(blocks)), list(map(len, blocks)))
     item_of = numbers.copy()
@@ -183,7 +180,7 @@ def _refine(
 
 def _refine_block(
     space: Space,
-    referee: Referee,
+    referee: CachedJudge,
     members: NDArray[np.int64],
     classes: NDArray[np.int64],
     *,
@@ -193,19 +190,19 @@ def _refine_block(
     if not kept.any():
         return classes, 0
     numbers = classes.copy()
-    numbers[kept], count = number(classes[kept], int(classes.max()) + 1)
-    board = Board(space, members, numbers, count)
+    numbers[kept], count = renumber_keys(classes[kept], int(classes.max()) + 1)
+    board = MoveCosts(space, members, numbers, count)
     refiner = Refiner(board, referee, is_over)
     refiner.place(np.flatnonzero(~kept).tolist())
-    sweeps = WORK // (len(members) * count * len(space.sizes))
+    sweeps = REFINEMENT_WORK // (len(members) * count * len(space.sizes))
     for _ in range(min(max(sweeps, 1), MOST_SWEEPS)):
         if not refiner.sweep() + refiner.exchange():
             break
     return board.classes, count
 
 
-def _checked(
-    problem: Problem, space: Space, referee: Referee, classes: NDArray[np.int64]
+def _check_labels(
+    problem: Problem, space: Space, referee: CachedJudge, classes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the classes after asking the judge about them as they are called.
 
@@ -213,7 +210,7 @@ def _checked(
     does not hold: it takes in others until it does.
     """
     while True:
-        recoding = tighten(problem, classes)
+        recoding = tighten_labels(problem, classes)
         kept = recoding.classes != SUPPRESSED
         table = problem.table if kept.all() else problem.table.take(kept)
         held = problem.judge.holds(table, recoding.classes[kept], len(recoding))

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from discreet.errors import WrongUsage
-from discreet.release.anonymize.reach import require_reachable
+from discreet.policy.model import ReleasePolicy
+from discreet.release.anonymize.metrics import Metric
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.reachability import require_reachable
+from discreet.release.anonymize.recoding import Recoding
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.policy.model import Release
-    from discreet.release.anonymize.metrics import Metric
-    from discreet.release.anonymize.problem import Problem
-    from discreet.release.anonymize.recoding import Recoding
-
-    Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 
 
-def solve(
+def solve_problem(
     problem: Problem,
-    release: Release,
+    release: ReleasePolicy,
     *,
     seconds: float | None = None,
     progress: Progress | None = None,
@@ -41,7 +37,7 @@ def solve(
             from discreet.release.anonymize.full_domain import search
 
             return search(
-                problem, metric=_metric(problem, release), seconds=seconds, progress=progress
+                problem, metric=_choose_metric(problem, release), seconds=seconds, progress=progress
             )
         case "mondrian":
             from discreet.release.anonymize.mondrian import partition_strictly
@@ -61,7 +57,7 @@ def solve(
             return recode_locally(problem, seconds=seconds, progress=progress)
 
 
-def _metric(problem: Problem, release: Release) -> Metric:
+def _choose_metric(problem: Problem, release: ReleasePolicy) -> Metric:
     from discreet.release.anonymize.metrics import METRICS, classification
 
     if release.utility != "classification":

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.release.anonymize.attribute_gauges import NonUniformEntropy, PerAttribute, PerRow
-from discreet.release.anonymize.class_gauges import Classification, ClassSize, Discernibility
+from discreet.release.anonymize.checks import NodeCheck
+from discreet.release.anonymize.class_gauges import (
+    ClassificationGauge,
+    ClassSizeGauge,
+    DiscernibilityGauge,
+)
+from discreet.release.anonymize.problem import Problem
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.checks import Check
-    from discreet.release.anonymize.problem import Problem
-
-    Parts = list[NDArray[np.float64]]  # for each attribute, one number per level
+Parts = list[NDArray[np.float64]]  # for each attribute, one number per level
 
 
 class Gauge(Protocol):
@@ -34,15 +34,15 @@ class Gauge(Protocol):
         """Return parts whose sum is at most the potential of a node."""
         ...
 
-    def potential(self, check: Check) -> float:
+    def potential(self, check: NodeCheck) -> float:
         """Return the potential of a node; no node has a lower score than a lower potential's."""
         ...
 
-    def below(self, check: Check) -> Parts | None:
+    def below(self, check: NodeCheck) -> Parts | None:
         """Return parts whose sums bound the potentials of all lower nodes; None: nothing new."""
         ...
 
-    def above(self, check: Check) -> float:
+    def above(self, check: NodeCheck) -> float:
         """Return a bound on the potentials of all higher nodes."""
         ...
 
@@ -59,22 +59,22 @@ class Metric:
     gauge: Callable[[Problem], Gauge]
 
 
-def _loss(problem: Problem, *, is_geometric: bool) -> Gauge:
+def _loss_gauge(problem: Problem, *, is_geometric: bool) -> Gauge:
     most = np.array([1.0 if attribute.leaf < 1 else 0.0 for attribute in problem.attributes])
     costs = [np.stack(attribute.losses) for attribute in problem.attributes]
     return PerRow(problem, costs, most, is_geometric=is_geometric)
 
 
-def _precision(problem: Problem) -> Gauge:
+def _precision_gauge(problem: Problem) -> Gauge:
     costs = [
-        np.repeat(_levels(attribute.height)[:, None], attribute.size, axis=1)
+        np.repeat(_level_shares(attribute.height)[:, None], attribute.size, axis=1)
         for attribute in problem.attributes
     ]
     most = np.array([1.0 if attribute.height else 0.0 for attribute in problem.attributes])
     return PerRow(problem, costs, most)
 
 
-def _height(problem: Problem) -> Gauge:
+def _height_gauge(problem: Problem) -> Gauge:
     base = [np.arange(height + 1, dtype=np.float64) for height in problem.heights]
     return PerAttribute(problem, base, weights=np.ones(len(base)))
 
@@ -85,19 +85,19 @@ def classification(target: int) -> Metric:
     `target` is the index of a sensitive column. Suppressed rows count as different (classification
     metric; Iyengar 2002).
     """
-    return Metric("classification", lambda problem: Classification(problem, target))
+    return Metric("classification", lambda problem: ClassificationGauge(problem, target))
 
 
-loss = Metric("loss", lambda problem: _loss(problem, is_geometric=False))
+loss = Metric("loss", lambda problem: _loss_gauge(problem, is_geometric=False))
 """The mean share of its domain that a cell's label covers (Iyengar 2002, as in ARX)."""
 
-geometric_loss = Metric("geometric-loss", lambda problem: _loss(problem, is_geometric=True))
+geometric_loss = Metric("geometric-loss", lambda problem: _loss_gauge(problem, is_geometric=True))
 """The same, with the geometric mean over attributes: the default of ARX."""
 
-precision = Metric("precision", _precision)
+precision = Metric("precision", _precision_gauge)
 """The mean height of a cell in its hierarchy; suppressed cells are at the top (Sweeney 2002)."""
 
-height = Metric("height", _height)
+height = Metric("height", _height_gauge)
 """The sum of the levels (Samarati 2001)."""
 
 entropy = Metric(
@@ -113,10 +113,10 @@ monotone_entropy = Metric(
 )
 """Bits lost on all attributes by generalization alone: suppression costs nothing."""
 
-discernibility = Metric("discernibility", Discernibility)
+discernibility = Metric("discernibility", DiscernibilityGauge)
 """For each row the rows it cannot be told from; all rows, if suppressed (Bayardo & Agrawal 2005)."""
 
-class_size = Metric("class-size", ClassSize)
+class_size = Metric("class-size", ClassSizeGauge)
 """The mean size of a class, suppressed rows being one (LeFevre et al. 2006, not divided by k)."""
 
 METRICS = {
@@ -134,5 +134,5 @@ METRICS = {
 }
 
 
-def _levels(height: int) -> NDArray[np.float64]:
+def _level_shares(height: int) -> NDArray[np.float64]:
     return np.arange(height + 1) / max(height, 1)

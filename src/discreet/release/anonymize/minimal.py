@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from discreet.errors import WrongUsage
-from discreet.release.anonymize.checks import Checker
+from discreet.release.anonymize.checks import Node, NodeChecker
 from discreet.release.anonymize.lattice import projections, size_of
-
-if TYPE_CHECKING:
-    from discreet.release.anonymize.checks import Node
-    from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.problem import Problem
 
 LARGEST_LATTICE = 1_000_000
 
@@ -32,22 +27,22 @@ def minimal_nodes(problem: Problem) -> list[Node]:
             f"The lattice has {size:,} nodes, and all minimal generalizations can be listed for up "
             f"to {LARGEST_LATTICE:,}. Leave out quasi-identifiers, or ask for the best node only."
         )
-    walk = _Walk(problem)
+    walk = _MinimalSearch(problem)
     for node in projections(problem.heights, 2):
         if not walk.is_known[node]:
             walk.check(node)
-    for node in _ascending(walk.is_known.shape):
+    for node in _nodes_by_height(walk.is_known.shape):
         if not walk.is_known[node]:
             walk.climb(node)
     return sorted(walk.minimal(), key=lambda node: (sum(node), node))
 
 
-class _Walk:
+class _MinimalSearch:
     """What is known of each node: that it fails, or that it holds or is above one that does."""
 
     def __init__(self, problem: Problem) -> None:
         shape = tuple(height + 1 for height in problem.heights)
-        self.checker = Checker(problem)
+        self.checker = NodeChecker(problem)
         self.heights = problem.heights
         self.is_known = np.zeros(shape, dtype=np.bool_)
         self.holding: list[Node] = []
@@ -77,7 +72,7 @@ class _Walk:
         if not self.is_monotone:
             self.check(node)
             return
-        path = self._path(node)
+        path = self._ascending_path(node)
         low, high = 0, len(path)
         while low < high:
             middle = (low + high) // 2
@@ -95,7 +90,7 @@ class _Walk:
             if not ((found <= node).all(axis=1) & (found != node).any(axis=1)).any()
         ]
 
-    def _path(self, node: Node) -> list[Node]:
+    def _ascending_path(self, node: Node) -> list[Node]:
         path = [node]
         while True:
             higher = (
@@ -109,7 +104,7 @@ class _Walk:
             path.append(following)
 
 
-def _ascending(shape: tuple[int, ...]) -> list[Node]:
+def _nodes_by_height(shape: tuple[int, ...]) -> list[Node]:
     levels = np.indices(shape).reshape(len(shape), -1)
     order = np.argsort(levels.sum(axis=0), kind="stable")
     return [tuple(int(level) for level in node) for node in levels[:, order].T]

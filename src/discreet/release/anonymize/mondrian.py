@@ -5,29 +5,24 @@ LeFevre, DeWitt & Ramakrishnan 2006, "Mondrian multidimensional k-anonymity".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import WrongUsage
-from discreet.release.anonymize.cuts import cut_between_values, cut_within_value
-from discreet.release.anonymize.frequencies import label, number
+from discreet.release.anonymize.cuts import Cut, cut_between_values, cut_within_value
+from discreet.release.anonymize.frequencies import label_rows, renumber_keys
 from discreet.release.anonymize.judge import holds_as_one
-from discreet.release.anonymize.parts import Parts, make_axis
-from discreet.release.anonymize.reach import require_reachable, unreachable
-from discreet.release.anonymize.recoding import tighten
+from discreet.release.anonymize.parts import Axis, Partition, make_axis
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.reachability import require_reachable, unreachable_error
+from discreet.release.anonymize.recoding import Recoding, tighten_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from discreet.measure.assess import Progress
-    from discreet.release.anonymize.cuts import Cut
-    from discreet.release.anonymize.parts import Axis
-    from discreet.release.anonymize.problem import Problem
-    from discreet.release.anonymize.recoding import Recoding
 
 
 def partition_strictly(problem: Problem, *, progress: Progress | None = None) -> Recoding:
@@ -41,7 +36,7 @@ def partition_strictly(problem: Problem, *, progress: Progress | None = None) ->
         WrongUsage: A criterion is about the population.
     """
     classes = divide(problem, [cut_between_values], progress=progress)
-    return tighten(problem, classes, notes={"method": "mondrian-strict"})
+    return tighten_labels(problem, classes, notes={"method": "mondrian-strict"})
 
 
 def partition_loosely(problem: Problem, *, progress: Progress | None = None) -> Recoding:
@@ -58,7 +53,7 @@ def partition_loosely(problem: Problem, *, progress: Progress | None = None) -> 
         WrongUsage: A criterion is about the population.
     """
     classes = divide(problem, [cut_between_values, cut_within_value], progress=progress)
-    return tighten(problem, classes, notes={"method": "mondrian-relaxed"})
+    return tighten_labels(problem, classes, notes={"method": "mondrian-relaxed"})
 
 
 def divide(
@@ -72,16 +67,16 @@ def divide(
     require_classes_suffice(problem)
     require_reachable(problem)
     if not holds_as_one(problem.judge, problem.table):
-        raise unreachable(problem)
+        raise unreachable_error(problem)
     axes = [make_axis(attribute) for attribute in problem.attributes]
     members = np.arange(len(problem.table))
     parts = _as_one(problem, axes)
     classes = np.zeros(len(members), dtype=np.int64)
     finished = 0
     while len(members):
-        sides, is_cut = _choose(problem, parts, axes, cuts)
+        sides, is_cut = _choose_cuts(problem, parts, axes, cuts)
         done = ~is_cut[parts.labels]
-        labels, count = number(parts.labels[done], parts.count)
+        labels, count = renumber_keys(parts.labels[done], parts.count)
         classes[members[done]] = finished + labels
         finished += count
         members = members[~done]
@@ -105,17 +100,17 @@ def require_classes_suffice(problem: Problem) -> None:
         )
 
 
-def _as_one(problem: Problem, axes: Sequence[Axis]) -> Parts:
+def _as_one(problem: Problem, axes: Sequence[Axis]) -> Partition:
     codes = problem.table.codes
-    ranks, _ = label([(codes[:, j], axis.attribute.size) for j, axis in enumerate(axes)])
+    ranks, _ = label_rows([(codes[:, j], axis.attribute.size) for j, axis in enumerate(axes)])
     places = np.stack([axis.places[codes[:, j]] for j, axis in enumerate(axes)])
     everyone = np.zeros(len(codes), dtype=np.int64)
     # Places stand for the codes from here on, and fewer columns are quicker to take from.
-    return Parts(replace(problem.table, codes=codes[:, :0]), places, ranks, everyone, 1)
+    return Partition(replace(problem.table, codes=codes[:, :0]), places, ranks, everyone, 1)
 
 
-def _choose(
-    problem: Problem, parts: Parts, axes: Sequence[Axis], cuts: Sequence[Cut]
+def _choose_cuts(
+    problem: Problem, parts: Partition, axes: Sequence[Axis], cuts: Sequence[Cut]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the side of each combination in its part's best cut, and which parts have any cut."""
     sides = np.zeros(len(parts.labels), dtype=np.int64)
@@ -132,7 +127,7 @@ def _choose(
                 continue
             some = on_axis.take(chosen)
             found, is_held = cut(problem.judge, some, axis)
-            gained = weight * (losses[chosen] * some.rows - _lost(some, axis, found))
+            gained = weight * (losses[chosen] * some.rows - _cut_losses(some, axis, found))
             better = is_held & (gained > gains[chosen])
             where = np.flatnonzero(chosen[parts.labels])[better[some.labels]]
             sides[where] = found[better[some.labels]]
@@ -140,7 +135,7 @@ def _choose(
     return sides, gains > 0
 
 
-def _lost(parts: Parts, axis: Axis, sides: NDArray[np.int64]) -> NDArray[np.float64]:
+def _cut_losses(parts: Partition, axis: Axis, sides: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return what the rows of each part lose on an axis when it is cut into `sides`."""
     pieces = parts.split(sides)
     _, losses = axis.label(*pieces.bounds)

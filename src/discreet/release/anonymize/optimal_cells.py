@@ -9,21 +9,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 from discreet.errors import WrongUsage
 from discreet.release.anonymize.cells import as_written, keep_or_hide
-from discreet.release.anonymize.frequencies import label
+from discreet.release.anonymize.frequencies import label_rows
 from discreet.release.anonymize.judge import holds_as_one
 from discreet.release.anonymize.mondrian import require_classes_suffice
-from discreet.release.anonymize.reach import require_reachable, unreachable
-from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, tighten
+from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.reachability import require_reachable, unreachable_error
+from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, tighten_labels
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from discreet.measure.assess import Progress
-    from discreet.release.anonymize.problem import Problem
 
 MOST_COMBINATIONS = 60
 MOST_ATTRIBUTES = 10
@@ -50,11 +49,11 @@ def suppress_cells_optimally(problem: Problem, *, progress: Progress | None = No
     _require_small(problem)
     # In the order of their codes, so that the order of rows cannot decide between equal optima.
     columns = [(problem.table.codes[:, j], a.size) for j, a in enumerate(problem.attributes)]
-    ranks, count = label(columns)
+    ranks, count = label_rows(columns)
     choices = keep_or_hide(replace(problem, table=problem.table.merge(ranks, count)))
     classes = _solve(choices, progress)[ranks] if count else ranks
     notes = {"method": "cells-optimal", "is_optimal": True}
-    return as_written(problem, tighten(keep_or_hide(problem), classes), notes=notes)
+    return as_written(problem, tighten_labels(keep_or_hide(problem), classes), notes=notes)
 
 
 def _require_small(problem: Problem) -> None:
@@ -98,7 +97,7 @@ class _Choices:
 def _solve(problem: Problem, progress: Progress | None) -> NDArray[np.int64]:
     """Return the best class of each combination, `SUPPRESSED` for none."""
     choices = _list_choices(problem)
-    constraints = _constraints(problem, choices)
+    constraints = _build_constraints(problem, choices)
     for done in range(_MOST_PROGRAMS):
         if progress is not None:
             progress("programs", done, done + 1)
@@ -127,11 +126,11 @@ def _list_choices(problem: Problem) -> _Choices:
     count = 0
     for node in range(2 ** len(weights)):
         hidden = (node >> np.arange(len(weights)) & 1).astype(np.bool_)
-        groups, found = label(
+        groups, found = label_rows(
             [(np.zeros(len(codes), dtype=np.int64), 1)]
             + [(codes[:, j], problem.attributes[j].size) for j in np.flatnonzero(~hidden)]
         )
-        useful = _enough(problem, groups, found)
+        useful = _meets_criteria(problem, groups, found)
         for j in np.flatnonzero(hidden):
             low, high = np.full(found, codes.max()), np.zeros(found, dtype=codes.dtype)
             np.minimum.at(low, groups, codes[:, j])
@@ -152,13 +151,13 @@ def _list_choices(problem: Problem) -> _Choices:
     return _Choices(members, np.concatenate([part[1] for part in parts]), costs, count)
 
 
-def _enough(problem: Problem, groups: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+def _meets_criteria(problem: Problem, groups: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
     if problem.judge.is_absorbing:  # what fails with all whom it fits fails with some of them
         return problem.judge.holds(problem.table, groups, count)
     return problem.table.sizes(groups, count) >= problem.judge.k
 
 
-def _constraints(problem: Problem, choices: _Choices) -> list[optimize.LinearConstraint]:
+def _build_constraints(problem: Problem, choices: _Choices) -> list[optimize.LinearConstraint]:
     """Return: one label for each; enough people for a label that is used; at most the limit hidden."""
     table = problem.table
     people = table.sizes(np.arange(len(table)), len(table))
@@ -218,7 +217,7 @@ def _solve_program(
         options={"mip_rel_gap": 0, "node_limit": _MOST_BRANCHES},
     )
     if solution.status == 2:  # infeasible
-        raise unreachable(problem)
+        raise unreachable_error(problem)
     if solution.status != 0:
         raise _too_large("the program for this one has too many branches")
     chosen = np.flatnonzero(solution.x[: len(choices.costs)] > 0.5)

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.release.anonymize.frequencies import number, total
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.attribute import Attribute
-    from discreet.release.anonymize.frequencies import Frequencies
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import Frequencies, renumber_keys, sum_by_label
 
 
 @dataclass(frozen=True)
@@ -26,7 +21,7 @@ class Axis:
     that are not missing; in a range, a missing value is last.
     """
 
-    attribute: Attribute
+    attribute: CodedAttribute
     places: NDArray[np.int64]
     starts: NDArray[np.int64]
     losses: NDArray[np.float64]
@@ -48,7 +43,7 @@ class Axis:
         return levels, self.losses[levels, lows]
 
 
-def make_axis(attribute: Attribute) -> Axis:
+def make_axis(attribute: CodedAttribute) -> Axis:
     """Return the axis of an attribute."""
     order = np.arange(attribute.size)
     if not attribute.is_range:
@@ -68,7 +63,7 @@ def make_axis(attribute: Attribute) -> Axis:
 
 
 @dataclass(frozen=True)
-class Parts:
+class Partition:
     """Combinations in parts: `labels` are from 0 to `count` - 1, and every part has some.
 
     `places` is where each combination is on one axis, or has a row for each axis. `ranks` order the
@@ -81,16 +76,16 @@ class Parts:
     labels: NDArray[np.int64]
     count: int
 
-    def along(self, axis: int) -> Parts:
+    def along(self, axis: int) -> Partition:
         """Return the parts with the places on one axis only."""
         return replace(self, places=self.places[axis])
 
-    def take(self, chosen: NDArray[np.bool_]) -> Parts:
+    def take(self, chosen: NDArray[np.bool_]) -> Partition:
         """Return the parts where `chosen` is true, renumbered in their order."""
         if chosen.all():
             return self
         members = chosen[self.labels]
-        return Parts(
+        return Partition(
             self.table.take(members),
             self.places[..., members],
             self.ranks[members],
@@ -98,10 +93,10 @@ class Parts:
             int(chosen.sum()),
         )
 
-    def split(self, sides: NDArray[np.int64]) -> Parts:
+    def split(self, sides: NDArray[np.int64]) -> Partition:
         """Return parts that are cut into the given sides, in the order of parts, then sides."""
         width = int(sides.max(initial=0)) + 1
-        labels, count = number(self.labels * width + sides, self.count * width)
+        labels, count = renumber_keys(self.labels * width + sides, self.count * width)
         return replace(self, labels=labels, count=count)
 
     def of_each(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -113,7 +108,7 @@ class Parts:
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """The number of rows of each part."""
-        return total(self.labels, self.table.rows, self.count)
+        return sum_by_label(self.labels, self.table.rows, self.count)
 
     @cached_property
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -124,11 +119,11 @@ class Parts:
         np.maximum.at(highs, self.labels, self.places)
         return lows, highs
 
-    def by_place(self, places: NDArray[np.int64]) -> Parts:
+    def by_place(self, places: NDArray[np.int64]) -> Partition:
         """Return each part split by other places, which are within its bounds, in their order."""
         lows, highs = self.bounds
         # Parts side by side, each as wide as it is: a short line even if the axis is long.
         ends = np.cumsum(highs - lows + 1)
         keys = (ends - highs - 1)[self.labels] + places
-        labels, count = number(keys, int(ends[-1]) if self.count else 0)
+        labels, count = renumber_keys(keys, int(ends[-1]) if self.count else 0)
         return replace(self, labels=labels, count=count)

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
 
+from discreet.engines.engine import ArrowTable, Table
 from discreet.errors import WrongUsage
+from discreet.measure.classes import Roles
 from discreet.measure.presence import bring_population
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.release.anonymize.problem import Population
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from numpy.typing import NDArray
-    from sqlglot import exp
-
-    from discreet.engines.engine import ArrowTable, Table
-    from discreet.measure.classes import Subject
-    from discreet.release.anonymize.read import Reading
+    from discreet.release.anonymize.read import EncodedProblem
 
 
-def read_population(subject: Subject, population: Table) -> ArrowTable:
+def read_population(subject: Roles, population: Table) -> ArrowTable:
     """Return the population's distinct combinations, `q0 … qn`, and the `people` who have them."""
     relation: exp.Table = bring_population(population, subject, subject.table.engine)
     names = [f"q{index}" for index in range(len(subject.quasi))]
@@ -46,7 +44,7 @@ def join_values(
     known = known.take(pc.array_sort_indices(known))
     if values.null_count or others.null_count:
         known = pa.concat_arrays([known, pa.nulls(1, known.type)])
-    return known, _codes(values, known), _codes(others, known)
+    return known, _find_codes(values, known), _find_codes(others, known)
 
 
 def code_population(found: ArrowTable, codes: Sequence[NDArray[np.int64]]) -> Population:
@@ -56,7 +54,7 @@ def code_population(found: ArrowTable, codes: Sequence[NDArray[np.int64]]) -> Po
 
 
 def generalized_population(
-    reading: Reading, node: Sequence[int], *, labeled: Collection[str]
+    reading: EncodedProblem, node: Sequence[int], *, labeled: Collection[str]
 ) -> ArrowTable:
     """Return the population, a row for each person, with the labels it has at a node.
 
@@ -80,7 +78,7 @@ def generalized_population(
     return pa.table(columns)
 
 
-def _range_labels(reading: Reading, j: int, level: int) -> ArrowArray:
+def _range_labels(reading: EncodedProblem, j: int, level: int) -> ArrowArray:
     from discreet.release.anonymize.recoding import spans_of
     from discreet.release.recode import span_texts
 
@@ -90,6 +88,6 @@ def _range_labels(reading: Reading, j: int, level: int) -> ArrowArray:
     return span_texts(reading.values[j], *spans_of(attribute, level))
 
 
-def _codes(values: ArrowArray, known: ArrowArray) -> NDArray[np.int64]:
+def _find_codes(values: ArrowArray, known: ArrowArray) -> NDArray[np.int64]:
     found = pc.index_in(values, value_set=known)
     return found.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.judge import Judge
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.attribute import Attribute
     from discreet.release.anonymize.frequencies import Frequencies
-    from discreet.release.anonymize.judge import Judge
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Problem:
     """
 
     table: Frequencies
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[CodedAttribute, ...]
     judge: Judge
     limit: int = 0
     population: Population | None = None

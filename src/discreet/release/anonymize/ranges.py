@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import UnknownColumn, WrongUsage, did_you_mean
-from discreet.release.anonymize.frequencies import label, total
+from discreet.release.anonymize.frequencies import label_rows, sum_by_label
+from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.recoding import Recoding
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.problem import Problem
 
 # Every pair of cuts is a cell of a table that is held in memory.
 MOST_VALUES = 4_000
@@ -35,11 +30,11 @@ def best_ranges(problem: Problem, attribute: str, *, ranges: int) -> Recoding:
         WrongUsage: The attribute is not ordered, has too few or too many values, or people have
             several rows.
     """
-    index = _index(problem, attribute, ranges)
+    index = _attribute_index(problem, attribute, ranges)
     chosen = problem.attributes[index]
     values = problem.table.codes[:, index].astype(np.int64)
     known = chosen.size - chosen.has_missing
-    others, count = label(
+    others, count = label_rows(
         [(np.zeros(len(values), dtype=np.int64), 1)]
         + [
             (problem.table.codes[:, j], other.size)
@@ -52,15 +47,15 @@ def best_ranges(problem: Problem, attribute: str, *, ranges: int) -> Recoding:
     low, high = 1, int(groups.rows.sum())
     while low < high:  # the greatest k that some cut reaches: 1 always is
         middle = (low + high + 1) // 2
-        if np.isfinite(_cheapest(groups, middle, ranges)[0]):
+        if np.isfinite(_cheapest_ranges(groups, middle, ranges)[0]):
             low = middle
         else:
             high = middle - 1
-    starts = _cheapest(groups, low, ranges)[1]
-    return _recode(problem, index, starts, others=others, count=count)
+    starts = _cheapest_ranges(groups, low, ranges)[1]
+    return _recode_ranges(problem, index, starts, others=others, count=count)
 
 
-def _index(problem: Problem, attribute: str, ranges: int) -> int:
+def _attribute_index(problem: Problem, attribute: str, ranges: int) -> int:
     names = [one.name for one in problem.attributes]
     if attribute not in names:
         raise UnknownColumn(
@@ -103,7 +98,7 @@ class _Groups:
         order = np.lexsort((values, owners))
         self.owners, self.values, self.rows = owners[order], values[order], rows[order]
         self.known = known
-        weights = total(self.values, self.rows, known)
+        weights = sum_by_label(self.values, self.rows, known)
         before = np.append(0, np.cumsum(weights))
         starts, ends = np.arange(known + 1)[:, None], np.arange(known + 1)
         widths = ends - starts - 1
@@ -129,7 +124,7 @@ class _Groups:
         return bad[: self.known + 1, : self.known + 1]
 
 
-def _cheapest(groups: _Groups, k: int, ranges: int) -> tuple[float, NDArray[np.int64]]:
+def _cheapest_ranges(groups: _Groups, k: int, ranges: int) -> tuple[float, NDArray[np.int64]]:
     """Return the least cost of a cut in which every group has no row or k, and its ranges' starts."""
     costs = np.where(groups.too_few(k), np.inf, groups.costs)
     best = costs[0]
@@ -144,7 +139,7 @@ def _cheapest(groups: _Groups, k: int, ranges: int) -> tuple[float, NDArray[np.i
     return float(best[-1]), np.array([0, *reversed(starts[1:])], dtype=np.int64)
 
 
-def _recode(
+def _recode_ranges(
     problem: Problem,
     index: int,
     starts: NDArray[np.int64],
@@ -161,10 +156,10 @@ def _recode(
     highs = lows.copy()
     lows[:, index] = bounds[place]
     highs[:, index] = np.append(bounds[1:], attribute.size)[place] - 1
-    classes, found = label([(others, count), (place, len(bounds))])
+    classes, found = label_rows([(others, count), (place, len(bounds))])
     members = np.empty(found, dtype=np.int64)
     members[classes] = np.arange(len(classes))
-    sizes = total(classes, problem.table.rows, found)
+    sizes = sum_by_label(classes, problem.table.rows, found)
     notes = {"method": "best-ranges", "k": int(sizes.min()), "ranges": len(starts)}
     levels = np.zeros((found, len(problem.attributes)), dtype=np.int64)
     return Recoding(classes, levels, lows[members], highs[members], notes)

@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from discreet.measure.encode import Listed
+from discreet.engines.engine import Engine, Table
+from discreet.measure.classes import Cells, Roles
+from discreet.measure.encode import Domain, ListedDomain
 from discreet.measure.sensitive import overall_of, require_defined
+from discreet.policy import model
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
-from discreet.policy.hierarchy import TOP, listed_domain, require_covers
-from discreet.release.anonymize.attribute import Attribute
-from discreet.release.anonymize.frequencies import Frequencies, Histogram, label, total
+from discreet.policy.hierarchy import TOP, Hierarchy, listed_domain, require_covers
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import Frequencies, Histogram, label_rows, sum_by_label
 from discreet.release.anonymize.judge import Judge
 from discreet.release.anonymize.population import code_population, join_values, read_population
-from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.problem import Population, Problem
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Engine, Table
-    from discreet.measure.classes import Cells, Subject
-    from discreet.measure.encode import Domain
-    from discreet.measure.subject import Bound
-    from discreet.policy import model
-    from discreet.policy.hierarchy import Hierarchy
-    from discreet.release.anonymize.problem import Population
+    from discreet.measure.roles import RoleBinding
 
 RANGE_BINS = 32  # the finest step between the values of a range attribute and its halves
 
 
 @dataclass(frozen=True)
-class Reading:
+class EncodedProblem:
     """A problem, and how its codes are written on the engine.
 
     `values[j]` are the values of attribute j in the order of its codes, a missing one last.
@@ -50,13 +45,13 @@ class Reading:
 
 def read_problem(
     cells: Cells,
-    bound: Bound,
+    bound: RoleBinding,
     criteria: Sequence[model.Criterion],
     *,
     suppress: float = 0.0,
     weights: Mapping[str, float] | None = None,
     population: Table | None = None,
-) -> Reading:
+) -> EncodedProblem:
     """Return the table of `cells` as a problem: meet `criteria`, suppressing at most a share.
 
     `population` is needed by k-map and δ-presence only.
@@ -71,12 +66,12 @@ def read_problem(
     for criterion in criteria:
         require_defined(criterion, dict(zip(names, overalls, strict=True)))
     fetched = _fetch(cells)
-    owners, count = _combine([fetched[name] for name in cells.packing.keys])
+    owners, count = _combine_keys([fetched[name] for name in cells.packing.keys])
     first = np.empty(count, dtype=np.int64)
     first[owners[::-1]] = np.arange(len(owners))[::-1]
     keys = np.stack([fetched[name][first] for name in cells.packing.keys], axis=1)
-    held, codes = _dense(cells.packing.decode(keys))
-    table = _frequencies(
+    held, codes = _renumber_codes(cells.packing.decode(keys))
+    table = _make_frequencies(
         fetched, owners, codes, len(names), has_units=bound.subject.unit is not None
     )
     values = [
@@ -91,18 +86,18 @@ def read_problem(
             domain,
             known,
             bound.policy.column(domain.column.name) if bound.policy else None,
-            rows=total(table.codes[:, j].astype(np.int64), table.rows, len(known)),
+            rows=sum_by_label(table.codes[:, j].astype(np.int64), table.rows, len(known)),
             weight=(weights or {}).get(domain.column.name, 1.0),
         )
         for j, (domain, known) in enumerate(zip(cells.packing.domains, values, strict=True))
     )
     judge = Judge(tuple(criteria), tuple(names), overalls, bound.subject.unit is not None)
     limit = int(suppress * int(table.rows.sum()) + 1e-9)
-    return Reading(Problem(table, attributes, judge, limit, people), cells, tuple(values))
+    return EncodedProblem(Problem(table, attributes, judge, limit, people), cells, tuple(values))
 
 
 def _with_population(
-    subject: Subject, population: Table, values: Sequence[ArrowArray], table: Frequencies
+    subject: Roles, population: Table, values: Sequence[ArrowArray], table: Frequencies
 ) -> tuple[list[ArrowArray], Frequencies, Population]:
     """Return the values of table and population together, the table on their codes, and the population."""
     found = read_population(subject, population)
@@ -122,23 +117,23 @@ def _with_population(
 def make_attribute(
     domain: Domain,
     values: ArrowArray,
-    column: model.Column | None,
+    column: model.ColumnPolicy | None,
     *,
     rows: NDArray[np.int64],
     weight: float = 1.0,
-) -> Attribute:
+) -> CodedAttribute:
     """Return a quasi-identifier's levels: its hierarchy's, halves of its order, or keep and hide."""
     hierarchy = column.hierarchy if column else None
     name = domain.column.name
     if hierarchy is not None:
         require_covers(hierarchy, values, column=name)
-        return _hierarchical(name, values, hierarchy, weight=weight)
+        return _hierarchical_attribute(name, values, hierarchy, weight=weight)
     if domain.column.kind.is_ordered:
-        return _range(name, values, rows=rows, weight=weight)
+        return _range_attribute(name, values, rows=rows, weight=weight)
     size = len(values)
     leaf = 1 / max(size, 1)
     labels = [text_of(values), pa.array([TOP], pa.string())]
-    return Attribute(
+    return CodedAttribute(
         name,
         groups=(np.arange(size), np.zeros(size, dtype=np.int64)),
         shares=(np.full(size, leaf), np.ones(1)),
@@ -149,9 +144,9 @@ def make_attribute(
     )
 
 
-def _hierarchical(
+def _hierarchical_attribute(
     name: str, values: ArrowArray, hierarchy: Hierarchy, *, weight: float
-) -> Attribute:
+) -> CodedAttribute:
     listed = listed_domain(hierarchy)
     domain = values.drop_null() if listed is None else listed
     groups: list[NDArray[np.int64]] = []
@@ -162,12 +157,12 @@ def _hierarchical(
         groups.append(encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
         labels.append(encoded.dictionary)
         of_domain = domain if listed is None else hierarchy.generalize(domain, level)
-        shares.append(_covered(encoded, of_domain, values, is_listed=listed is not None))
+        shares.append(_covered_shares(encoded, of_domain, values, is_listed=listed is not None))
     # Values are apart on level 0, whatever their texts.
     groups[0], labels[0] = np.arange(len(values)), text_of(values)
     size = _domain_size(domain, values)
     shares[0] = np.full(len(values), 1 / size)
-    return Attribute(
+    return CodedAttribute(
         name,
         groups=tuple(groups),
         shares=tuple(shares),
@@ -178,7 +173,7 @@ def _hierarchical(
     )
 
 
-def _covered(
+def _covered_shares(
     encoded: ArrowArray, domain: ArrowArray, values: ArrowArray, *, is_listed: bool
 ) -> NDArray[np.float64]:
     """Return the share of the domain that each label of a level covers.
@@ -204,7 +199,9 @@ def _domain_size(domain: ArrowArray, values: ArrowArray) -> int:
     return max(len(domain) + (values.null_count > 0), 1)
 
 
-def _range(name: str, values: ArrowArray, *, rows: NDArray[np.int64], weight: float) -> Attribute:
+def _range_attribute(
+    name: str, values: ArrowArray, *, rows: NDArray[np.int64], weight: float
+) -> CodedAttribute:
     """Return an ordered attribute whose levels are halves of halves with about as many rows each."""
     size = len(values)
     known = size - values.null_count
@@ -222,7 +219,7 @@ def _range(name: str, values: ArrowArray, *, rows: NDArray[np.int64], weight: fl
     levels.append(np.zeros(size, dtype=np.int64))
     leaf = 1 / max(size, 1)
     shares = [(np.bincount(level) * leaf).astype(np.float64) for level in levels[:-1]]
-    return Attribute(
+    return CodedAttribute(
         name,
         groups=tuple(levels),
         shares=(*shares, np.ones(1)),
@@ -236,7 +233,7 @@ def _range(name: str, values: ArrowArray, *, rows: NDArray[np.int64], weight: fl
 def values_of(engine: Engine, domain: Domain, codes: NDArray[np.int64]) -> ArrowArray:
     """Return the values behind ascending codes, NULL for the missing one."""
     missing = domain.cardinality - 1 if domain.has_missing else -1
-    if isinstance(domain, Listed):
+    if isinstance(domain, ListedDomain):
         return domain.all_values(engine).take(pa.array(codes, mask=codes == missing))
     return pa.array(codes + domain.low, mask=codes == missing)
 
@@ -261,16 +258,18 @@ def _fetch(cells: Cells) -> dict[str, NDArray[np.int64]]:
     return fetched
 
 
-def _combine(keys: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], int]:
+def _combine_keys(keys: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], int]:
     """Return the number of each cell's combination, in the order of the keys."""
     columns: list[tuple[NDArray[np.int64], int]] = []
     for key in keys:
         known, places = np.unique(key, return_inverse=True)
         columns.append((places, len(known)))
-    return label(columns)
+    return label_rows(columns)
 
 
-def _dense(coded: NDArray[np.int64]) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.int32]]:
+def _renumber_codes(
+    coded: NDArray[np.int64],
+) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.int32]]:
     """Return the codes that occur, by column, and all codes renumbered by them."""
     held: list[NDArray[np.int64]] = []
     codes = np.empty(coded.shape, dtype=np.int32)
@@ -280,7 +279,7 @@ def _dense(coded: NDArray[np.int64]) -> tuple[tuple[NDArray[np.int64], ...], NDA
     return tuple(held), codes
 
 
-def _frequencies(
+def _make_frequencies(
     fetched: Mapping[str, NDArray[np.int64]],
     owners: NDArray[np.int64],
     codes: NDArray[np.int32],
@@ -288,7 +287,7 @@ def _frequencies(
     *,
     has_units: bool,
 ) -> Frequencies:
-    rows = total(owners, fetched["rows"], len(codes))
+    rows = sum_by_label(owners, fetched["rows"], len(codes))
     units = fetched["unit"] if has_units else None
     # Every cell as an entry of its own: merging by the identity sorts and sums them.
     loose = Frequencies(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.release.anonymize.frequencies import label, number, total
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.attribute import Attribute
-    from discreet.release.anonymize.problem import Problem
+from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import label_rows, renumber_keys, sum_by_label
+from discreet.release.anonymize.problem import Problem
 
 SUPPRESSED = -1
 
@@ -43,7 +39,7 @@ class Recoding:
 
 def generalize(problem: Problem, node: Sequence[int]) -> tuple[NDArray[np.int64], int]:
     """Return the group of each combination when attribute j is on level `node[j]`, and the count."""
-    return label(
+    return label_rows(
         [
             (attribute.groups[level][problem.table.codes[:, j]], attribute.cardinalities[level])
             for j, (attribute, level) in enumerate(zip(problem.attributes, node, strict=True))
@@ -51,7 +47,7 @@ def generalize(problem: Problem, node: Sequence[int]) -> tuple[NDArray[np.int64]
     )
 
 
-def tighten(
+def tighten_labels(
     problem: Problem, classes: NDArray[np.int64], *, notes: Mapping[str, Any] | None = None
 ) -> Recoding:
     """Return the recoding in which each class is called by what its members have in common.
@@ -61,12 +57,12 @@ def tighten(
     that of rows shows.
     """
     kept = np.flatnonzero(classes != SUPPRESSED)
-    numbers, count = number(classes[kept], int(classes.max(initial=-1)) + 1)
+    numbers, count = renumber_keys(classes[kept], int(classes.max(initial=-1)) + 1)
     order = np.argsort(numbers, kind="stable")
     codes = problem.table.codes[kept[order]]
     first = np.searchsorted(numbers[order], np.arange(count))
     parts = [
-        _common(attribute, codes[:, j].astype(np.int64), first)
+        _common_label(attribute, codes[:, j].astype(np.int64), first)
         for j, attribute in enumerate(problem.attributes)
     ]
     levels, lows, highs = (
@@ -75,7 +71,7 @@ def tighten(
     )
     result = np.full(len(classes), SUPPRESSED, dtype=np.int64)
     result[kept] = numbers
-    return _canonical(problem, result, levels, lows, highs, notes or {})
+    return _canonical_recoding(problem, result, levels, lows, highs, notes or {})
 
 
 def at_node(
@@ -120,7 +116,7 @@ def class_losses(problem: Problem, recoding: Recoding) -> NDArray[np.float64]:
 def attribute_losses(problem: Problem, recoding: Recoding) -> NDArray[np.float64]:
     """Return the loss of each attribute: the mean over all rows; a suppressed row loses all of it."""
     kept = recoding.classes != SUPPRESSED
-    rows = total(recoding.classes[kept], problem.table.rows[kept], len(recoding))
+    rows = sum_by_label(recoding.classes[kept], problem.table.rows[kept], len(recoding))
     hidden = int(problem.table.rows[~kept].sum())
     lost = (class_losses(problem, recoding) * rows[:, None]).sum(axis=0)
     is_lossy = np.array([attribute.leaf < 1 for attribute in problem.attributes])
@@ -139,7 +135,7 @@ def suppressed_rows(problem: Problem, recoding: Recoding) -> int:
 
 
 def _label_losses(
-    attribute: Attribute,
+    attribute: CodedAttribute,
     levels: NDArray[np.int64],
     lows: NDArray[np.int64],
     highs: NDArray[np.int64],
@@ -154,8 +150,8 @@ def _label_losses(
     return attribute.loss_of(shares)
 
 
-def _common(
-    attribute: Attribute, codes: NDArray[np.int64], first: NDArray[np.int64]
+def _common_label(
+    attribute: CodedAttribute, codes: NDArray[np.int64], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return level, low and high of the label that runs of `codes`, beginning at `first`, share."""
     if attribute.is_range:
@@ -173,7 +169,7 @@ def _common(
     return levels, groups, groups.copy()
 
 
-def spans_of(attribute: Attribute, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def spans_of(attribute: CodedAttribute, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first and the last code of each group on a level of a range attribute."""
     codes = np.arange(attribute.size)
     low = np.full(attribute.cardinalities[level], attribute.size, dtype=np.int64)
@@ -183,7 +179,7 @@ def spans_of(attribute: Attribute, level: int) -> tuple[NDArray[np.int64], NDArr
     return low, high
 
 
-def _canonical(
+def _canonical_recoding(
     problem: Problem,
     classes: NDArray[np.int64],
     levels: NDArray[np.int64],
@@ -200,7 +196,7 @@ def _canonical(
             (lows[:, j], max(attribute.size, *attribute.cardinalities)),
             (highs[:, j], max(attribute.size, *attribute.cardinalities)),
         ]
-    labels, count = label(columns)
+    labels, count = label_rows(columns)
     chosen = np.empty(count, dtype=np.int64)
     chosen[labels[::-1]] = np.arange(len(labels))[::-1]
     renumbered = np.where(classes == SUPPRESSED, SUPPRESSED, labels[classes])

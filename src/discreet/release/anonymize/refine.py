@@ -7,18 +7,16 @@ which sensitive value anybody has (beyond the criteria's yes or no).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.release.anonymize.board import Board
-    from discreet.release.anonymize.referee import Referee
+    from discreet.release.anonymize.cached_judge import CachedJudge
+    from discreet.release.anonymize.move_costs import MoveCosts
 
 # Losses are kept in single precision: a smaller gain may be none.
 _LEAST_GAIN = 1e-4
@@ -41,8 +39,8 @@ class Refiner:
     infinite when too few rows would stay.
     """
 
-    board: Board
-    referee: Referee
+    costs: MoveCosts
+    judge: CachedJudge
     is_over: Callable[[], bool]
     is_open: NDArray[np.bool_] = field(init=False)
     is_stuck: NDArray[np.bool_] = field(init=False)
@@ -50,25 +48,25 @@ class Refiner:
     questions: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.is_open = np.ones(len(self.board.members), dtype=np.bool_)
+        self.is_open = np.ones(len(self.costs.members), dtype=np.bool_)
         self.is_stuck = self.is_open.copy()
-        self.leaving = np.full(len(self.board.places), np.inf)
-        self.questions = _QUESTIONS * len(self.board.places)
+        self.leaving = np.full(len(self.costs.places), np.inf)
+        self.questions = _QUESTIONS * len(self.costs.places)
 
     def sweep(self) -> int:
         """Look at each class that changed since it was looked at last; return the steps taken.
 
         The dearest come first, and those that lose nothing never.
         """
-        board, steps = self.board, 0
-        for own in self._agenda(self.is_open):
+        board, steps = self.costs, 0
+        for own in self._classes_to_improve(self.is_open):
             self.is_open[own] = False
-            while len(board.members[own]) > 1 and self._improve(own):
+            while len(board.members[own]) > 1 and self._improve_class(own):
                 steps += 1
         return steps
 
-    def _agenda(self, is_due: NDArray[np.bool_]) -> Iterator[int]:
-        losses = self.board.losses
+    def _classes_to_improve(self, is_due: NDArray[np.bool_]) -> Iterator[int]:
+        losses = self.costs.losses
         order = np.argsort(-losses, kind="stable")
         for own in order[is_due[order] & (losses[order] > 0)].tolist():
             if self.is_over() or self.questions < 0:
@@ -78,44 +76,44 @@ class Refiner:
     def place(self, leftovers: Sequence[int]) -> None:
         """Let combinations without a class join the one where each costs least, if one may."""
         for member in leftovers:
-            if not self.referee.takes_all and self.questions < 0:
+            if not self.judge.takes_all and self.questions < 0:
                 break
             target, _ = self.best_target(member, tries=_MANY_TRIES)
             if target >= 0:
-                self.board.join(member, target)
-                self._settle([target])
+                self.costs.join(member, target)
+                self._settle_moves([target])
 
-    def _improve(self, own: int) -> bool:
+    def _improve_class(self, own: int) -> bool:
         """Take one step that makes a class of at least two members cheaper."""
-        members = self.board.members[own]
+        members = self.costs.members[own]
         self._note_leaving(own)
         gains = np.maximum(-self.leaving[members], 0)
         offers: dict[int, tuple[int, float]] = {}
         for i in np.flatnonzero(gains > _LEAST_GAIN).tolist():
-            offers[i] = self._offer(members[i], own)
+            offers[i] = self._best_offer(members[i], own)
             gains[i] -= offers[i][1]
-        return self._dissolve(own, offers) or self._release(own, gains, offers)
+        return self._dissolve_class(own, offers) or self._release(own, gains, offers)
 
-    def _offer(self, member: int, own: int) -> tuple[int, float]:
-        joining = self.board.joining(member, own)
+    def _best_offer(self, member: int, own: int) -> tuple[int, float]:
+        joining = self.costs.joining(member, own)
         best = int(joining.argmin())
         return best, float(joining[best])
 
-    def _dissolve(self, own: int, offers: Mapping[int, tuple[int, float]]) -> bool:
+    def _dissolve_class(self, own: int, offers: Mapping[int, tuple[int, float]]) -> bool:
         """Let each member of a class join another if that costs less in all."""
-        board, members = self.board, self.board.members[own]
+        board, members = self.costs, self.costs.members[own]
         least = float(board.totals[own]) - _LEAST_GAIN
         costs = sum(cost for _, cost in offers.values())
         for i, member in enumerate(members):
             if costs >= least:
                 return False
             if i not in offers:
-                costs += self._offer(member, own)[1]
-        return costs < least and self._scatter(own, least)
+                costs += self._best_offer(member, own)[1]
+        return costs < least and self._scatter_members(own, least)
 
-    def _scatter(self, own: int, least: float) -> bool:
+    def _scatter_members(self, own: int, least: float) -> bool:
         """Move all members of a class, each to the best one after those before it have moved."""
-        board, costs = self.board, 0.0
+        board, costs = self.costs, 0.0
         before: dict[int, list[int]] = {}
         for member in board.members[own]:
             target, cost = self.best_target(member, own)
@@ -125,7 +123,7 @@ class Refiner:
             before.setdefault(target, board.members[target].copy())
             board.join(member, target)
         else:
-            self._settle(list(before))
+            self._settle_moves(list(before))
             board.set_members(own, [])
             return True
         for target, members in before.items():
@@ -136,7 +134,7 @@ class Refiner:
         self, own: int, gains: NDArray[np.float64], offers: Mapping[int, tuple[int, float]]
     ) -> bool:
         """Let the member go whose leaving gains most, if the others may stay a class."""
-        board, members = self.board, self.board.members[own]
+        board, members = self.costs, self.costs.members[own]
         best = int(gains.argmax())
         if gains[best] <= _LEAST_GAIN:
             return False
@@ -146,7 +144,7 @@ class Refiner:
             return False
         board.join(members[best], target)
         board.set_members(own, rest)
-        self._settle([target, own])
+        self._settle_moves([target, own])
         return True
 
     def exchange(self) -> int:
@@ -155,23 +153,23 @@ class Refiner:
         A member goes to the class where it costs least, and one of a class that can spare it comes
         instead, if all three lose less in sum. Returns the steps taken.
         """
-        board, steps = self.board, 0
-        for own in self._agenda(self.is_stuck):
+        board, steps = self.costs, 0
+        for own in self._classes_to_improve(self.is_stuck):
             self.is_stuck[own] = False
             while 1 < len(board.members[own]) <= _LARGE and self._exchange_one(own):
                 steps += 1
         return steps
 
     def _exchange_one(self, own: int) -> bool:
-        board, members = self.board, self.board.members[own]
+        board, members = self.costs, self.costs.members[own]
         weights = np.array([board.weights[member] for member in members])
         left = float(board.rows[own]) - weights
         gains = float(board.totals[own]) - board.without_each(own) * left
-        gains[left >= self.referee.k] = 0
+        gains[left >= self.judge.k] = 0
         best = int(gains.argmax())
         if gains[best] <= _LEAST_GAIN:
             return False
-        target, cost = self._offer(members[best], own)
+        target, cost = self._best_offer(members[best], own)
         gain = float(board.totals[own]) - cost
         if gains[best] - cost <= _LEAST_GAIN:
             return False
@@ -181,48 +179,48 @@ class Refiner:
         free = free[(classes != own) & (classes != target)]
         rows = left[best] + board.row_weights[free]
         costs = board.label_with(rest, free) * rows + self.leaving[free]
-        costs[rows < self.referee.k] = np.inf
+        costs[rows < self.judge.k] = np.inf
         if not len(free) or gain - costs.min() <= _LEAST_GAIN:
             return False
-        return self._swap(own, members[best], target, int(free[costs.argmin()]))
+        return self._swap_members(own, members[best], target, int(free[costs.argmin()]))
 
-    def _swap(self, own: int, member: int, target: int, other: int) -> bool:
-        board, source = self.board, int(self.board.classes[other])
+    def _swap_members(self, own: int, member: int, target: int, other: int) -> bool:
+        board, source = self.costs, int(self.costs.classes[other])
         kept = [*(one for one in board.members[own] if one != member), other]
         rest = [one for one in board.members[source] if one != other]
-        if not self.referee.is_simple:
+        if not self.judge.is_simple:
             groups = [kept, rest]
-            if not self.referee.takes_all:
+            if not self.judge.takes_all:
                 groups.append([*board.members[target], member])
             if not self.hold(groups).all():
                 return False
         board.join(member, target)
         board.set_members(own, kept)
         board.set_members(source, rest)
-        self._settle([own, target, source])
+        self._settle_moves([own, target, source])
         return True
 
     def _note_leaving(self, own: int) -> None:
-        board, members = self.board, self.board.members[own]
+        board, members = self.costs, self.costs.members[own]
         if len(members) < 2:
             self.leaving[members] = np.inf
             return
         left = board.rows[own] - board.row_weights[members]
         found = board.without_each(own) * left - board.totals[own]
-        self.leaving[members] = np.where(left >= self.referee.k, found, np.inf)
+        self.leaving[members] = np.where(left >= self.judge.k, found, np.inf)
 
-    def _settle(self, targets: list[int]) -> None:
-        self.board.settle(targets)
+    def _settle_moves(self, targets: list[int]) -> None:
+        self.costs.settle(targets)
         self.is_open[targets] = self.is_stuck[targets] = True
         for target in targets:
             self._note_leaving(target)
 
     def _may_change(self, rest: list[int], member: int, target: int) -> bool:
-        if self.referee.is_simple:
+        if self.judge.is_simple:
             return True
         groups = [rest]
-        if not self.referee.takes_all:
-            groups.append([*self.board.members[target], member])
+        if not self.judge.takes_all:
+            groups.append([*self.costs.members[target], member])
         return bool(self.hold(groups).all())
 
     def hold(self, groups: list[list[int]]) -> NDArray[np.bool_]:
@@ -233,14 +231,14 @@ class Refiner:
         self.questions -= _QUESTION + sum(map(len, groups))
         if self.questions < 0:
             return np.zeros(len(groups), dtype=np.bool_)
-        return self.referee.hold([self.board.table_members[group] for group in groups])
+        return self.judge.hold([self.costs.table_members[group] for group in groups])
 
     def best_target(
         self, member: int, own: int | None = None, *, tries: int = _TRIES
     ) -> tuple[int, float]:
         """Return the class that a combination joins at least cost, -1 for none, and the cost."""
-        joining = self.board.joining(member, own)
-        if self.referee.takes_all:
+        joining = self.costs.joining(member, own)
+        if self.judge.takes_all:
             best = int(joining.argmin())
             return (best, float(joining[best])) if joining[best] < np.inf else (-1, np.inf)
         tries = min(tries, len(joining))
@@ -249,6 +247,6 @@ class Refiner:
         nearest = nearest[joining[nearest] < np.inf].tolist()
         if not nearest:
             return -1, np.inf
-        held = self.hold([[*self.board.members[target], member] for target in nearest])
+        held = self.hold([[*self.costs.members[target], member] for target in nearest])
         first = int(held.argmax())
         return (nearest[first], float(joining[nearest[first]])) if held[first] else (-1, np.inf)

@@ -47,10 +47,10 @@ def cap_ages(values: ArrowArray) -> ArrowArray:
     ['30-39', '85+', '90+', None]
     """
     texts = pc.utf8_trim_whitespace(text_of(values))
-    age, _ = _numbers(texts, _NUMBER, "age")
-    low, high = _numbers(texts, _RANGE, "low", "high")
-    above, _ = _numbers(texts, _ABOVE, "low")
-    below, _ = _numbers(texts, _BELOW, "high")
+    age, _ = _extract_numbers(texts, _NUMBER, "age")
+    low, high = _extract_numbers(texts, _RANGE, "low", "high")
+    above, _ = _extract_numbers(texts, _ABOVE, "low")
+    below, _ = _extract_numbers(texts, _BELOW, "high")
     none = pa.scalar(None, pa.string())
     capped = pc.if_else(pc.greater_equal(age, _OLDEST), OVER_89, age.cast(pa.string()))
     opened = pc.binary_join_element_wise(low.cast(pa.string()), "+", "")
@@ -74,24 +74,24 @@ def keep_years(values: ArrowArray, *, as_of: int) -> ArrowArray:
     >>> keep_years(pa.array(["1950-03-01", "3/1/2020", "01.02.36", "1936-05-05"]), as_of=2026).to_pylist()
     ['1950', '2020', None, '90+']
     """
-    years = _years(values)
+    years = _extract_years(values)
     is_old = pc.less(years, earliest_year(as_of))
     # Years after the one the table is looked at from are plans or errors; they stay what they are.
     return pc.if_else(is_old, OVER_89, years.cast(pa.string()))
 
 
-def _years(values: ArrowArray) -> ArrowArray:
+def _extract_years(values: ArrowArray) -> ArrowArray:
     kind = values.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return pc.year(values).cast(pa.int64())
     texts = text_of(values)
     if is_text(kind):
         texts = pc.utf8_trim_whitespace(texts)
-    found = [_numbers(texts, pattern, "year")[0] for pattern in _YEARS]
+    found = [_extract_numbers(texts, pattern, "year")[0] for pattern in _YEARS]
     return pc.coalesce(*found)
 
 
-def _numbers(texts: ArrowArray, pattern: str, *names: str) -> tuple[ArrowArray, ArrowArray]:
+def _extract_numbers(texts: ArrowArray, pattern: str, *names: str) -> tuple[ArrowArray, ArrowArray]:
     """Return what the named groups of `pattern` hold as whole numbers, NULL where it does not fit."""
     fields = pc.extract_regex(texts, pattern)
     first, *rest = [pc.struct_field(fields, name).cast(pa.int64()) for name in names]

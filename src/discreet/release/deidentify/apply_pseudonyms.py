@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.engine import Table
 from discreet.errors import ConflictingRoles, WrongUsage
-from discreet.measure.describe import counted
+from discreet.measure.assess import Progress
+from discreet.measure.describe import format_count
 from discreet.measure.profile import guess_roles
-from discreet.measure.subject import require_column
-from discreet.policy.model import Role
-from discreet.release.deidentify.prepared import UNIT, Prepared, keep_rows
+from discreet.measure.roles import require_column
+from discreet.policy import model
+from discreet.policy.model import ColumnRole
+from discreet.release.deidentify.keys import SecretKey
+from discreet.release.deidentify.kinds import Pseudonym
+from discreet.release.deidentify.prepared_release import UNIT, PreparedRelease, keep_rows
 from discreet.release.deidentify.pseudonyms import pseudonymize
 from discreet.release.deidentify.record import ColumnRecord, Deidentified
 from discreet.release.deidentify.remaining import measure_remaining
-from discreet.release.deidentify.tokens import Tokens
+from discreet.release.deidentify.source import SourceTable
+from discreet.release.deidentify.tokens import TokenMapping
 from discreet.release.deidentify.unrecognized import names_people
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from discreet.engines.engine import Table
-    from discreet.measure.assess import Progress
-    from discreet.policy import model
-    from discreet.release.deidentify.keys import Key
-    from discreet.release.deidentify.kinds import Pseudonym
-    from discreet.release.deidentify.opening import Opened
 
 METHOD = "pseudonymize"
 
@@ -38,24 +34,24 @@ class PseudonymChoices:
     """What the custodian decides: the pseudonym of each column, and the key behind them."""
 
     columns: Mapping[str, Pseudonym]
-    key: Key | None = None
+    key: SecretKey | None = None
     unit: str | None = None
     keep: Collection[str] = ()
-    tokens: Tokens = field(default_factory=Tokens, repr=False)
+    tokens: TokenMapping = field(default_factory=TokenMapping, repr=False)
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ColumnDecision:
     """What becomes of one column, and why."""
 
     action: str
     reason: str
-    role: Role | None
+    role: ColumnRole | None
 
 
 def apply_pseudonyms(
-    source: Opened, choices: PseudonymChoices, *, progress: Progress
-) -> tuple[Prepared, Tokens]:
+    source: SourceTable, choices: PseudonymChoices, *, progress: Progress
+) -> tuple[PreparedRelease, TokenMapping]:
     """Return the table with pseudonyms, what was done, and the tokens drawn for it.
 
     Guarantee: no column that the policy (or, without one, its content) takes for an identifier
@@ -65,7 +61,7 @@ def apply_pseudonyms(
     table = source.table
     _check(table, choices)
     progress("columns", 0, 1)
-    parts = _parts(table, choices, source.policy)
+    parts = _decide_columns(table, choices, source.policy)
     gone = [name for name, part in parts.items() if part.action == "removed"]
     unit = choices.unit or (source.policy.unit if source.policy else None)
     made = pseudonymize(
@@ -81,7 +77,7 @@ def apply_pseudonyms(
     quasi = [
         name
         for name, part in parts.items()
-        if part.action == "kept" and part.role is Role.QUASI_IDENTIFIER
+        if part.action == "kept" and part.role is ColumnRole.QUASI_IDENTIFIER
     ]
     measured = measure_remaining(
         released,
@@ -94,9 +90,9 @@ def apply_pseudonyms(
     found = Deidentified(
         method=METHOD,
         source=table.label,
-        verdict=_verdict(parts),
+        verdict=_write_verdict(parts),
         rows=source.rows,
-        columns=_records(table, parts),
+        columns=_column_records(table, parts),
         classes=(),
         settings={**made.to_dict(), "kept_on_request": sorted(choices.keep)},
         remaining=remaining,
@@ -109,7 +105,7 @@ def apply_pseudonyms(
         ),
     )
     left = tuple(column.name for column in table.columns if column.name not in gone)
-    return Prepared(released.relation, left, found), made.tokens
+    return PreparedRelease(released.relation, left, found), made.tokens
 
 
 def _check(table: Table, choices: PseudonymChoices) -> None:
@@ -126,9 +122,11 @@ def _check(table: Table, choices: PseudonymChoices) -> None:
         )
 
 
-def _parts(table: Table, choices: PseudonymChoices, policy: model.Table | None) -> dict[str, _Part]:
+def _decide_columns(
+    table: Table, choices: PseudonymChoices, policy: model.TablePolicy | None
+) -> dict[str, _ColumnDecision]:
     guesses = {} if policy else guess_roles(table)
-    found: dict[str, _Part] = {}
+    found: dict[str, _ColumnDecision] = {}
     for column in table.columns:
         stated = policy.column(column.name) if policy else None
         role = stated.role if stated else None
@@ -136,22 +134,22 @@ def _parts(table: Table, choices: PseudonymChoices, policy: model.Table | None) 
         if guess := guesses.get(column.name):
             role, reason = guess.role, guess.reason
         if kind := choices.columns.get(column.name):
-            found[column.name] = _Part(kind.name, "as you asked", role)
+            found[column.name] = _ColumnDecision(kind.name, "as you asked", role)
         elif column.name in choices.keep:
-            found[column.name] = _Part("kept", "kept as it is on your word", role)
-        elif role in (None, Role.IDENTIFIER):
-            found[column.name] = _Part("removed", reason, role)
+            found[column.name] = _ColumnDecision("kept", "kept as it is on your word", role)
+        elif role in (None, ColumnRole.IDENTIFIER):
+            found[column.name] = _ColumnDecision("removed", reason, role)
         elif guess and guess.meaning is None and names_people(table, column):
             reason = "not recognized, but its values are identifiers"
-            found[column.name] = _Part("removed", reason, Role.IDENTIFIER)
+            found[column.name] = _ColumnDecision("removed", reason, ColumnRole.IDENTIFIER)
         else:
-            found[column.name] = _Part("kept", reason, role)
+            found[column.name] = _ColumnDecision("kept", reason, role)
     return found
 
 
-def _records(table: Table, parts: Mapping[str, _Part]) -> tuple[ColumnRecord, ...]:
+def _column_records(table: Table, parts: Mapping[str, _ColumnDecision]) -> tuple[ColumnRecord, ...]:
     counts = [
-        build.named(exp.Count(this=build.column(column.name)), f"c{index}")
+        build.alias_as(exp.Count(this=build.column(column.name)), f"c{index}")
         for index, column in enumerate(table.columns)
     ]
     row = table.engine.run(build.select(*counts, source=table.relation.copy())).to_pylist()[0]
@@ -170,8 +168,8 @@ def _records(table: Table, parts: Mapping[str, _Part]) -> tuple[ColumnRecord, ..
     )
 
 
-def _verdict(parts: Mapping[str, _Part]) -> str:
+def _write_verdict(parts: Mapping[str, _ColumnDecision]) -> str:
     actions = [part.action for part in parts.values()]
     removed, kept = actions.count("removed"), actions.count("kept")
-    columns = counted(len(actions) - removed - kept, "column has", "columns have")
+    columns = format_count(len(actions) - removed - kept, "column has", "columns have")
     return f"{columns} pseudonyms, {removed:,} removed and {kept:,} kept."

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from discreet.engines.engine import Column, Table
 from discreet.measure.values import counted_values
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.ages import cap_ages, earliest_year, keep_years
-from discreet.release.deidentify.text import Names, redact
+from discreet.release.deidentify.text import PersonNames, redact_texts
 from discreet.release.deidentify.treatments import Action, Treatment
 from discreet.release.deidentify.zip_areas import SmallAreas, shorten_zips
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.engines.engine import Column, Table
 
 # Dates, ages or ZIP codes that cannot be read for the most part are something else: they go.
 LEAST_READABLE = 0.5
@@ -29,16 +24,16 @@ _READ_AS = {Action.PREFIX: "ZIP codes", Action.AGE: "ages in years", Action.YEAR
 
 
 @dataclass(frozen=True)
-class Setting:
+class RecodingContext:
     """What recoding needs to know beside the values."""
 
     as_of: int
     small: SmallAreas
-    names: Names
+    names: PersonNames
 
 
 @dataclass(frozen=True)
-class Recoded:
+class RecodedColumn:
     """A column's treatment, its new values by its old ones, and the cells that this touches."""
 
     treatment: Treatment
@@ -54,7 +49,9 @@ class Recoded:
         return self.replacements.take(pc.index_in(values, value_set=self.values))
 
 
-def recode(table: Table, column: Column, treatment: Treatment, setting: Setting) -> Recoded:
+def recode_column(
+    table: Table, column: Column, treatment: Treatment, setting: RecodingContext
+) -> RecodedColumn:
     """Return how a column's values change; one that cannot be read for the most part is removed.
 
     Blank texts count as missing.
@@ -69,28 +66,30 @@ def recode(table: Table, column: Column, treatment: Treatment, setting: Setting)
     if cells and removed > (1 - LEAST_READABLE) * cells:
         reason = f"{removed:,} of {cells:,} values cannot be read as {_READ_AS[treatment.action]}"
         gone = replace(treatment, action=Action.REMOVE, reason=reason)
-        return Recoded(gone, cells, removed=cells)
+        return RecodedColumn(gone, cells, removed=cells)
     is_same = pc.fill_null(pc.equal(replacements, texts), False).to_numpy(zero_copy_only=False)
     changed = int(rows[told & ~is_same & ~is_gone].sum())
-    return Recoded(treatment, cells, changed, removed, found, values, replacements)
+    return RecodedColumn(treatment, cells, changed, removed, found, values, replacements)
 
 
-def leave_or_remove(treatment: Treatment, *, cells: int) -> Recoded:
+def leave_or_remove(treatment: Treatment, *, cells: int) -> RecodedColumn:
     """Return what happens to a column that stays or goes as a whole."""
-    return Recoded(treatment, cells, removed=cells if treatment.action is Action.REMOVE else 0)
+    return RecodedColumn(
+        treatment, cells, removed=cells if treatment.action is Action.REMOVE else 0
+    )
 
 
-def own_names(table: Table, columns: Collection[str]) -> Names:
+def own_names(table: Table, columns: Collection[str]) -> PersonNames:
     """Return the words of the names in the table's own columns of names."""
     found: list[str | None] = []
     for column in table.columns:
         if column.name in columns:
             found += text_of(counted_values(table, column)[0]).to_pylist()
-    return Names.of(found)
+    return PersonNames.of(found)
 
 
 def _replace(
-    values: ArrowArray, rows: NDArray[np.int64], action: Action, setting: Setting
+    values: ArrowArray, rows: NDArray[np.int64], action: Action, setting: RecodingContext
 ) -> tuple[ArrowArray, Mapping[str, int]]:
     if action is Action.PREFIX:
         return shorten_zips(values, small=setting.small.prefixes), {}
@@ -100,7 +99,7 @@ def _replace(
         return keep_years(values, as_of=setting.as_of), {}
     # Each text as often as it occurs, so that identifiers are counted in rows, not in values.
     every = pa.array(np.repeat(np.arange(len(rows)), rows))
-    cleaned = redact(
+    cleaned = redact_texts(
         text_of(values).take(every),
         names=setting.names,
         restricted_zips=setting.small.prefixes,

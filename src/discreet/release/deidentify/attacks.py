@@ -3,56 +3,59 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from discreet.measure.describe import counted, percent
+from discreet.measure.assessment import Assessment
+from discreet.measure.describe import format_count, format_percent
 from discreet.result import Result
-
-if TYPE_CHECKING:
-    from discreet.measure.assessment import Assessment
 
 
 @dataclass(frozen=True)
-class Attack(Result):
+class AttackAttempt(Result):
     """An attack by its name, and what came of it, or why it was not tried."""
 
     attack: str
     finding: str
 
 
-def attacks_tried(found: Assessment) -> tuple[Attack, ...]:
+def attacks_tried(found: Assessment) -> tuple[AttackAttempt, ...]:
     """Return the attacks whose success the measured classes tell exactly."""
-    return (*_linkage(found), *_homogeneity(found))
+    return (*_linkage_attempts(found), *_homogeneity_attempts(found))
 
 
-def attacks_not_tried(found: Assessment) -> tuple[Attack, ...]:
+def attacks_not_tried(found: Assessment) -> tuple[AttackAttempt, ...]:
     """Return the attacks that nothing here measures: an expert weighs them by judgment."""
-    missing: list[Attack] = []
+    missing: list[AttackAttempt] = []
     if found.presence is None:
         missing.append(
-            Attack("linkage with a named population", "no population was given: --against")
+            AttackAttempt("linkage with a named population", "no population was given: --against")
         )
     if not found.sensitive:
-        missing.append(Attack("homogeneity and skewness", "the policy names no sensitive column"))
+        missing.append(
+            AttackAttempt("homogeneity and skewness", "the policy names no sensitive column")
+        )
     return (
         *missing,
-        Attack("intersection with other releases", "other releases of these people are not known"),
-        Attack("background knowledge of sensitive columns", "outsiders are taken not to have any"),
-        Attack("minimality of the recoding", "how the table was made is not known here"),
-        Attack(
+        AttackAttempt(
+            "intersection with other releases", "other releases of these people are not known"
+        ),
+        AttackAttempt(
+            "background knowledge of sensitive columns", "outsiders are taken not to have any"
+        ),
+        AttackAttempt("minimality of the recoding", "how the table was made is not known here"),
+        AttackAttempt(
             "membership inference and reconstruction", "only rows were judged, no model of them"
         ),
-        Attack("style and content of free text", "texts were not read"),
+        AttackAttempt("style and content of free text", "texts were not read"),
     )
 
 
-def _linkage(found: Assessment) -> tuple[Attack, ...]:
+def _linkage_attempts(found: Assessment) -> tuple[AttackAttempt, ...]:
     risk = found.risk.prosecutor
-    average = "–" if risk.average is None else percent(risk.average)
+    average = "–" if risk.average is None else format_percent(risk.average)
     tried = [
-        Attack(
+        AttackAttempt(
             "linkage on all quasi-identifiers",
-            f"{counted(found.unique, 'person is', 'people are')} found with certainty; a match is "
+            f"{format_count(found.unique, 'person is', 'people are')} found with certainty; a match is "
             f"right with a chance of {average} on average",
         )
     ]
@@ -61,28 +64,28 @@ def _linkage(found: Assessment) -> tuple[Attack, ...]:
         sets = [entry for entry in searched.sets if entry.unique]
         worst = max((entry.unique for entry in sets), default=0)
         tried.append(
-            Attack(
+            AttackAttempt(
                 "linkage on fewer columns",
-                f"{counted(len(sets), 'set', 'sets')} of up to {searched.depth} columns single "
-                f"somebody out; the worst finds {counted(worst, 'person', 'people')}",
+                f"{format_count(len(sets), 'set', 'sets')} of up to {searched.depth} columns single "
+                f"somebody out; the worst finds {format_count(worst, 'person', 'people')}",
             )
         )
     if found.presence is not None:
         tried.append(
-            Attack(
+            AttackAttempt(
                 "linkage with the population given",
-                f"every class has at least {counted(found.presence.k_map, 'person', 'people')} of "
-                f"it; presence is certain up to {percent(min(found.presence.highest, 1.0))}",
+                f"every class has at least {format_count(found.presence.k_map, 'person', 'people')} of "
+                f"it; presence is certain up to {format_percent(min(found.presence.highest, 1.0))}",
             )
         )
     return tuple(tried)
 
 
-def _homogeneity(found: Assessment) -> tuple[Attack, ...]:
+def _homogeneity_attempts(found: Assessment) -> tuple[AttackAttempt, ...]:
     return tuple(
-        Attack(
+        AttackAttempt(
             f"homogeneity and skewness of '{name}'",
-            f"in the worst class {percent(column.alpha)} share one value "
+            f"in the worst class {format_percent(column.alpha)} share one value "
             f"(l = {column.l.distinct:,}), and the distance to the whole table is "
             f"{column.t.equal:.2f}",
         )

@@ -5,27 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import hmac
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import UnsuitableValues
-from discreet.measure.describe import counted
-from discreet.measure.encode import comparable
+from discreet.measure.describe import format_count
+from discreet.measure.encode import comparable_value
+from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.policy.hierarchies.values import text_of
-from discreet.release.replace import load_replacements
+from discreet.release.deidentify.keys import SecretKey
+from discreet.release.deidentify.kinds import DateShift
+from discreet.release.replace import Change, load_replacements
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.engines.engine import Column, Table
-    from discreet.policy.hierarchies.arrow import ArrowArray
-    from discreet.release.deidentify.keys import Key
-    from discreet.release.deidentify.kinds import DateShift
-    from discreet.release.replace import Change
 
 _ALIAS = "person"
 # "No end", "not yet": moved, these would show everyone's shift.
@@ -37,7 +31,7 @@ _ISO = (
 )
 
 
-def shifts_of(values: ArrowArray, *, shift: DateShift, key: Key) -> ArrowArray:
+def shifts_of(values: ArrowArray, *, shift: DateShift, key: SecretKey) -> ArrowArray:
     """Return how many days the dates of each person move: 1 to `days`, back or forth, never 0."""
     secret = key.derive(f"date-shift {shift.days}", shift.domain)
     found = [
@@ -71,22 +65,22 @@ def shift_dates(
     _refuse_unsuitable(table, columns, unit=unit, days=days)
     shifts = load_replacements(table.engine, table.relation, unit, change)
     by = build.column("replacement", of=_ALIAS)
-    moved = {column.name: _moved(column, by) for column in columns}
+    moved = {column.name: _shift_value(column, by) for column in columns}
     selected = [
-        build.named(moved[item.alias], item.alias) if item.alias in moved else item
+        build.alias_as(moved[item.alias], item.alias) if item.alias in moved else item
         for item in query.expressions
     ]
     joined = exp.Join(
         this=build.aliased_table(shifts, _ALIAS),
         side="LEFT",
-        on=exp.EQ(this=comparable(unit, of="t"), expression=build.column("value", of=_ALIAS)),
+        on=exp.EQ(this=comparable_value(unit, of="t"), expression=build.column("value", of=_ALIAS)),
     )
     return query.select(*selected, append=False).join(joined)
 
 
-def _moved(column: Column, days: exp.Expr) -> exp.Expr:
+def _shift_value(column: Column, days: exp.Expr) -> exp.Expr:
     value = build.column(column.name, of="t")
-    day = _day(column, of="t")
+    day = _day_of_value(column, of="t")
     if column.kind is Kind.TIMESTAMP:
         one_day = exp.Interval(this=build.text("1"), unit=exp.var("DAY"))
         later: exp.Expr = exp.Add(
@@ -100,7 +94,7 @@ def _moved(column: Column, days: exp.Expr) -> exp.Expr:
     return exp.case().when(_is_kept(day), value.copy()).else_(later)
 
 
-def _day(column: Column, *, of: str | None = None) -> exp.Expr:
+def _day_of_value(column: Column, *, of: str | None = None) -> exp.Expr:
     value = build.column(column.name, of=of)
     if column.kind is Kind.DATE:
         return value
@@ -111,10 +105,10 @@ def _day(column: Column, *, of: str | None = None) -> exp.Expr:
 
 
 def _is_kept(day: exp.Expr) -> exp.Expr:
-    return exp.In(this=day.copy(), expressions=[_date(kept) for kept in KEPT])
+    return exp.In(this=day.copy(), expressions=[_date_literal(kept) for kept in KEPT])
 
 
-def _date(day: dt.date) -> exp.Expr:
+def _date_literal(day: dt.date) -> exp.Expr:
     return exp.cast(build.text(day.isoformat()), "date")
 
 
@@ -125,10 +119,12 @@ def _refuse_unsuitable(table: Table, columns: Sequence[Column], *, unit: Column,
                 f"Column '{column.name}' holds no dates but {column.kind}s. Only dates, timestamps "
                 "and ISO texts (2024-02-29) can be shifted: remove it, or convert it first."
             )
-    checks = [check for column in columns for check in _checks(column, unit=unit, days=days)]
+    checks = [
+        check for column in columns for check in _refusal_conditions(column, unit=unit, days=days)
+    ]
     counts = [
-        build.named(
-            build.total(exp.case().when(is_wrong, build.number(1)).else_(build.number(0))),
+        build.alias_as(
+            build.sum_integers(exp.case().when(is_wrong, build.number(1)).else_(build.number(0))),
             f"c{index}",
         )
         for index, (is_wrong, _) in enumerate(checks)
@@ -136,13 +132,13 @@ def _refuse_unsuitable(table: Table, columns: Sequence[Column], *, unit: Column,
     found = table.engine.run(build.select(*counts, source=table.relation.copy())).to_pylist()[0]
     for index, (_, message) in enumerate(checks):
         if found[f"c{index}"]:
-            count = counted(found[f"c{index}"], "row has", "rows have")
+            count = format_count(found[f"c{index}"], "row has", "rows have")
             raise UnsuitableValues(f"{count} {message}")
 
 
-def _checks(column: Column, *, unit: Column, days: int) -> list[tuple[exp.Expr, str]]:
+def _refusal_conditions(column: Column, *, unit: Column, days: int) -> list[tuple[exp.Expr, str]]:
     """Return conditions that no row may meet, each with what to say about the rows that do."""
-    value, day = build.column(column.name), _day(column)
+    value, day = build.column(column.name), _day_of_value(column)
     known = exp.not_(build.is_null(value))
     found: list[tuple[exp.Expr, str]] = []
     if column.kind is Kind.TEXT:
@@ -156,8 +152,8 @@ def _checks(column: Column, *, unit: Column, days: int) -> list[tuple[exp.Expr, 
     # One day more than a shift, so that no date is moved onto one that stays as it is.
     room = dt.timedelta(days + 1)
     first, last = dt.date.min + room, dt.date.max - room
-    early = exp.LT(this=day.copy(), expression=_date(first))
-    late = exp.GT(this=day.copy(), expression=_date(last))
+    early = exp.LT(this=day.copy(), expression=_date_literal(first))
+    late = exp.GT(this=day.copy(), expression=_date_literal(last))
     message = (
         f"a date in column '{column.name}' that would leave the years 1 to 9999. Write "
         "9999-12-31 for 'no end', which stays as it is, or make such dates missing."

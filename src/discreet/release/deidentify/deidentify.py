@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from discreet.engines.engine import Table
+from sqlglot import exp
+
+from discreet.engines.engine import Engine, Table
 from discreet.errors import OutputRefused, WrongUsage
-from discreet.release.deidentify.apply_pseudonyms import apply_pseudonyms
-from discreet.release.deidentify.expert import determine
-from discreet.release.deidentify.gate import Made, pass_gate
-from discreet.release.deidentify.opening import Reading, opened
-from discreet.release.deidentify.prepared import UNIT
-from discreet.release.deidentify.record import record_path, write_record
+from discreet.measure.assess import Progress
+from discreet.policy.model import Policy
+from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices, apply_pseudonyms
+from discreet.release.deidentify.expert import Determination, ExpertChoices, determine
+from discreet.release.deidentify.gate import DeidentifiedRows, pass_gate
+from discreet.release.deidentify.prepared_release import UNIT, PreparedRelease
+from discreet.release.deidentify.record import (
+    Deidentified,
+    deidentification_record_path,
+    write_record,
+)
 from discreet.release.deidentify.safe_harbor import SafeHarborChoices, apply_safe_harbor
-from discreet.release.deidentify.tokens import open_tokens, seal_tokens
-from discreet.release.registry import registry_of_table
-from discreet.release.words import not_tried
-from discreet.release.write import parse_target, write_rows
+from discreet.release.deidentify.source import SourceOptions, SourceTable, open_source
+from discreet.release.deidentify.tokens import TokenMapping, open_tokens, seal_tokens
+from discreet.release.deidentify.zip_areas import SmallAreas
+from discreet.release.gate import GateResult
+from discreet.release.output.target import Target
+from discreet.release.registry import PendingRelease, Registry, registry_of_table
+from discreet.release.wording import not_tried
+from discreet.release.write import WrittenOutput, parse_target, write_rows
 from discreet.sql import build
-from discreet.writing import require_writable
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from sqlglot import exp
-
-    from discreet.engines.engine import Engine
-    from discreet.measure.assess import Progress
-    from discreet.policy.model import Policy
-    from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
-    from discreet.release.deidentify.expert import Determination, ExpertChoices
-    from discreet.release.deidentify.opening import Opened
-    from discreet.release.deidentify.prepared import Prepared
-    from discreet.release.deidentify.record import Deidentified
-    from discreet.release.deidentify.tokens import Tokens
-    from discreet.release.deidentify.zip_areas import SmallAreas
-    from discreet.release.gate import Passed
-    from discreet.release.output.target import Target
-    from discreet.release.registry import Publishing, Registry
-    from discreet.release.write import Written
+from discreet.writing import require_writable_path
 
 
 def safe_harbor(  # noqa: PLR0913 -- the flags of the command
@@ -57,7 +48,7 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
     accept_risk: str | None = None,
     registry: Registry | None = None,
     force: bool = False,
-    reading: Reading | None = None,
+    reading: SourceOptions | None = None,
     progress: Progress | None = None,
 ) -> Deidentified:
     """Write `source` without the 18 classes of identifiers of HIPAA's Safe Harbor.
@@ -88,11 +79,11 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
     target = prepare_target(output, force=force) if output is not None else None
     choices = SafeHarborChoices(as_of, dict(classes or {}), tuple(keep), unit, small)
     with (
-        opened(source, policy, reading or Reading()) as table,
-        _publishing(registry, table, target) as publishing,
+        open_source(source, policy, reading or SourceOptions()) as table,
+        _begin_publication(registry, table, target) as publishing,
     ):
-        prepared = apply_safe_harbor(table, choices, progress=progress or _silent)
-        prepared = _attacked(prepared, table, publishing, accepted=accept_risk)
+        prepared = apply_safe_harbor(table, choices, progress=progress or _ignore_progress)
+        prepared = _attack_prepared(prepared, table, publishing, accepted=accept_risk)
         if target is None:
             return prepared.found
         return write_prepared(prepared, table.table.engine, target, publishing, source=source)
@@ -108,7 +99,7 @@ def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
     accept_risk: str | None = None,
     registry: Registry | None = None,
     force: bool = False,
-    reading: Reading | None = None,
+    reading: SourceOptions | None = None,
     progress: Progress | None = None,
 ) -> Deidentified:
     """Write `source` with pseudonyms in the columns of `choices`, other identifiers dropped.
@@ -120,11 +111,11 @@ def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
     if mapping is not None:
         choices = replace(choices, tokens=_open_mapping(mapping, choices))
     with (
-        opened(source, policy, reading or Reading()) as table,
-        _publishing(registry, table, target) as publishing,
+        open_source(source, policy, reading or SourceOptions()) as table,
+        _begin_publication(registry, table, target) as publishing,
     ):
-        prepared, tokens = apply_pseudonyms(table, choices, progress=progress or _silent)
-        prepared = _attacked(
+        prepared, tokens = apply_pseudonyms(table, choices, progress=progress or _ignore_progress)
+        prepared = _attack_prepared(
             prepared, table, publishing, pseudonyms=choices.columns, accepted=accept_risk
         )
         if target is None:
@@ -134,10 +125,10 @@ def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
         return write_prepared(prepared, table.table.engine, target, publishing, source=source)
 
 
-def _open_mapping(mapping: Path, choices: PseudonymChoices) -> Tokens:
+def _open_mapping(mapping: Path, choices: PseudonymChoices) -> TokenMapping:
     if choices.key is None:
         raise WrongUsage("A sealed mapping needs a key. Name it with --key-file or --key-env.")
-    require_writable(mapping)
+    require_writable_path(mapping)
     return open_tokens(mapping, key=choices.key)
 
 
@@ -150,7 +141,7 @@ def determine_source(  # noqa: PLR0913 -- the flags of the command
     accept_risk: str | None = None,
     registry: Registry | None = None,
     force: bool = False,
-    reading: Reading | None = None,
+    reading: SourceOptions | None = None,
     progress: Progress | None = None,
 ) -> Determination:
     """Judge `source` by its measured risk; with `output`, without identifiers, and write it if it holds.
@@ -160,14 +151,17 @@ def determine_source(  # noqa: PLR0913 -- the flags of the command
     target = prepare_target(output, force=force) if output is not None else None
     choices = replace(choices, remove_identifiers=choices.remove_identifiers or target is not None)
     with (
-        opened(source, policy, reading or Reading()) as table,
-        _publishing(registry, table, target) as publishing,
+        open_source(source, policy, reading or SourceOptions()) as table,
+        _begin_publication(registry, table, target) as publishing,
     ):
-        found, judged = determine(table, choices, progress=progress or _silent)
+        found, judged = determine(table, choices, progress=progress or _ignore_progress)
         if target is None or not found.holds:
             return found
         passed = pass_gate(
-            Made(judged, found.quasi), table, accepted=accept_risk, earlier=publishing.earlier
+            DeidentifiedRows(judged, found.quasi),
+            table,
+            accepted=accept_risk,
+            earlier=publishing.earlier,
         )
         found = replace(
             found,
@@ -182,35 +176,37 @@ def determine_source(  # noqa: PLR0913 -- the flags of the command
         return found
 
 
-def _publishing(
-    registry: Registry | None, source: Opened, target: Target | None
-) -> AbstractContextManager[Publishing]:
+def _begin_publication(
+    registry: Registry | None, source: SourceTable, target: Target | None
+) -> AbstractContextManager[PendingRelease]:
     name = source.policy.name if source.policy else source.table.label
     known = registry_of_table(registry, name, source.policy)
-    return known.publishing(target.place if target is not None else None)
+    return known.begin_release(target.place if target is not None else None)
 
 
-def _write(engine: Engine, query: exp.Query, target: Target, publishing: Publishing) -> Written:
+def _write(
+    engine: Engine, query: exp.Query, target: Target, publishing: PendingRelease
+) -> WrittenOutput:
     publishing.remember(None, None)
     written = write_rows(engine, query, target)
     publishing.keep_rows(getattr(target, "path", None), written.sha256)
     return written
 
 
-def _attacked(
-    prepared: Prepared,
-    source: Opened,
-    publishing: Publishing,
+def _attack_prepared(
+    prepared: PreparedRelease,
+    source: SourceTable,
+    publishing: PendingRelease,
     *,
     pseudonyms: Collection[str] = (),
     accepted: str | None,
-) -> Prepared:
+) -> PreparedRelease:
     """Return what is ready to be written with what attacks on it found; a dry run only tells."""
     engine, left = source.table.engine, prepared.found.remaining
     columns = tuple(
         column for column in engine.columns(prepared.relation) if column.name in prepared.columns
     )
-    made = Made(
+    made = DeidentifiedRows(
         Table(engine, prepared.relation, columns, source.table.label),
         quasi=left.quasi if left else (),
         pseudonyms=tuple(pseudonyms),
@@ -224,7 +220,8 @@ def _attacked(
     )
     found = replace(
         prepared.found,
-        verdict=" ".join([prepared.found.verdict, *_worst(passed)]) + not_tried(passed.not_tried),
+        verdict=" ".join([prepared.found.verdict, *_worst_finding(passed)])
+        + not_tried(passed.not_tried),
         not_tried=passed.not_tried,
         findings=passed.findings,
         accepted_risk=passed.accepted,
@@ -233,29 +230,29 @@ def _attacked(
     return replace(prepared, found=found)
 
 
-def _worst(passed: Passed) -> list[str]:
+def _worst_finding(passed: GateResult) -> list[str]:
     """Return the worst finding in words: what was removed says nothing of who is found still."""
     return [found.verdict for found in passed.findings[:1] if found.advantage > 0]
 
 
-def _silent(*_: object) -> None:
+def _ignore_progress(*_: object) -> None:
     """Take note of no progress."""
 
 
 def prepare_target(output: str | Path, *, force: bool) -> Target:
     """Return where rows go, refused now if it cannot be written or its record would be replaced."""
     target = parse_target(output, force=force)
-    beside = record_path(target)
+    beside = deidentification_record_path(target)
     if beside is not None:
-        require_writable(beside, may_exist=force)
+        require_writable_path(beside, may_exist=force)
     return target
 
 
 def write_prepared(
-    prepared: Prepared,
+    prepared: PreparedRelease,
     engine: Engine,
     target: Target,
-    publishing: Publishing,
+    publishing: PendingRelease,
     *,
     source: object,
 ) -> Deidentified:

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sqlglot import exp
 
+from discreet.attack.finding import Finding
+from discreet.engines.engine import Table
 from discreet.engines.scratch import innermost
 from discreet.errors import WrongUsage
-from discreet.measure.assess import measure, open_population
-from discreet.measure.describe import counted, listed, percent
-from discreet.measure.subject import bind
-from discreet.policy.model import Role
-from discreet.release.deidentify.attacks import Attack, attacks_not_tried, attacks_tried
-from discreet.release.deidentify.prepared import UNIT, keep_rows
+from discreet.measure.assess import Progress, assess_binding, open_population
+from discreet.measure.assessment import Assessment, CriterionVerdict
+from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.measure.roles import RoleBinding, bind_roles
+from discreet.policy import model
+from discreet.policy.model import ColumnRole
+from discreet.release.deidentify.attacks import AttackAttempt, attacks_not_tried, attacks_tried
+from discreet.release.deidentify.prepared_release import UNIT, keep_rows
+from discreet.release.deidentify.source import SourceTable
 from discreet.release.replace import replace_values
+from discreet.release.write import WrittenOutput
 from discreet.result import Result
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.attack.finding import Finding
-    from discreet.engines.engine import Table
-    from discreet.measure.assess import Progress
-    from discreet.measure.assessment import Assessment, Verdict
-    from discreet.measure.subject import Bound
-    from discreet.policy import model
-    from discreet.release.deidentify.opening import Opened
-    from discreet.release.write import Written
 
 METHOD = "expert"
 Adversary = Literal["prosecutor", "journalist", "marketer"]
@@ -78,14 +74,14 @@ class Determination(Result):
     k: int | None
     unique: int
     risks: tuple[AdversaryRisk, ...]
-    attacks_tried: tuple[Attack, ...]
-    attacks_not_tried: tuple[Attack, ...]
-    criteria: tuple[Verdict, ...]
+    attacks_tried: tuple[AttackAttempt, ...]
+    attacks_not_tried: tuple[AttackAttempt, ...]
+    criteria: tuple[CriterionVerdict, ...]
     assumptions: tuple[str, ...]
     removed: tuple[str, ...]
     cautions: tuple[str, ...]
     expert: str | None = None
-    output: Written | None = None
+    output: WrittenOutput | None = None
     findings: tuple[Finding, ...] = ()
     accepted_risk: str | None = None
     _assessment: Assessment | None = field(default=None, repr=False)
@@ -97,22 +93,22 @@ class Determination(Result):
 
 
 def determine(
-    source: Opened, choices: ExpertChoices, *, progress: Progress
+    source: SourceTable, choices: ExpertChoices, *, progress: Progress
 ) -> tuple[Determination, Table]:
     """Return the determination on a table, and the rows it was made about.
 
     The residual risk is the worst prosecutor's or journalist's chance, or the marketer's expected
     share (El Emam 2013). A table that holds identifiers has the risk 1.
     """
-    policy = _checked(source, choices)
+    policy = _check_choices(source, choices)
     threshold = THRESHOLD if math.isclose(choices.threshold, _WRITTEN) else choices.threshold
-    held = _identifiers(source.table, policy)
+    held = _remaining_identifiers(source.table, policy)
     removed = _to_remove(source.table, policy) if choices.remove_identifiers else ()
-    table, bound = _bound(source, policy, removed)
+    table, bound = _bind_without(source, policy, removed)
     # Beside the table itself, where both can be joined.
     beside = replace(table, engine=innermost(table.engine))
     population = open_population(choices.against, beside) if choices.against is not None else None
-    found = measure(
+    found = assess_binding(
         bound,
         population=population,
         fraction=choices.fraction,
@@ -121,13 +117,13 @@ def determine(
         progress=progress,
     )
     left = tuple(name for name in held if name not in removed)
-    risks = _risks(found, threshold)
-    residual = 1.0 if left else _residual(risks, choices.adversary)
+    risks = _adversary_risks(found, threshold)
+    residual = 1.0 if left else _residual_risk(risks, choices.adversary)
     holds = residual <= threshold
     determination = Determination(
         method=METHOD,
         source=found.source,
-        verdict=_verdict(found, residual, threshold, left, choices.adversary),
+        verdict=_write_verdict(found, residual, threshold, left, choices.adversary),
         holds=holds,
         threshold=threshold,
         adversary=choices.adversary,
@@ -141,16 +137,16 @@ def determine(
         attacks_tried=attacks_tried(found),
         attacks_not_tried=attacks_not_tried(found),
         criteria=tuple(replace(verdict, worst=()) for verdict in found.criteria),
-        assumptions=_assumptions(found, choices),
+        assumptions=_list_assumptions(found, choices),
         removed=removed,
-        cautions=_cautions(found, policy, source.table),
+        cautions=_list_cautions(found, policy, source.table),
         expert=choices.expert,
         _assessment=found,
     )
     return determination, table
 
 
-def _checked(source: Opened, choices: ExpertChoices) -> model.Table:
+def _check_choices(source: SourceTable, choices: ExpertChoices) -> model.TablePolicy:
     if source.policy is None:
         raise WrongUsage(
             "An expert says what outsiders know: give a policy with --policy. Draft one with "
@@ -168,38 +164,40 @@ def _checked(source: Opened, choices: ExpertChoices) -> model.Table:
     return source.policy
 
 
-def _identifiers(table: Table, policy: model.Table) -> tuple[str, ...]:
+def _remaining_identifiers(table: Table, policy: model.TablePolicy) -> tuple[str, ...]:
     """Return the policy's identifiers that the table holds with any value in them."""
-    named = [name for name in policy.with_role(Role.IDENTIFIER) if table.column(name)]
+    named = [name for name in policy.with_role(ColumnRole.IDENTIFIER) if table.column(name)]
     if not named:
         return ()
     counts = [
-        build.named(exp.Count(this=build.column(name)), f"c{index}")
+        build.alias_as(exp.Count(this=build.column(name)), f"c{index}")
         for index, name in enumerate(named)
     ]
     row = table.engine.run(build.select(*counts, source=table.relation.copy())).to_pylist()[0]
     return tuple(name for index, name in enumerate(named) if row[f"c{index}"])
 
 
-def _to_remove(table: Table, policy: model.Table) -> tuple[str, ...]:
+def _to_remove(table: Table, policy: model.TablePolicy) -> tuple[str, ...]:
     """Return identifiers, and columns that the policy says nothing about: nobody has judged them."""
     return tuple(
         column.name
         for column in table.columns
-        if (stated := policy.column(column.name)) is None or stated.role is Role.IDENTIFIER
+        if (stated := policy.column(column.name)) is None or stated.role is ColumnRole.IDENTIFIER
     )
 
 
-def _bound(source: Opened, policy: model.Table, removed: tuple[str, ...]) -> tuple[Table, Bound]:
+def _bind_without(
+    source: SourceTable, policy: model.TablePolicy, removed: tuple[str, ...]
+) -> tuple[Table, RoleBinding]:
     unit = policy.unit if policy.unit and source.table.column(policy.unit) else None
     query = replace_values(source.table, {}, drop=removed)
     table = keep_rows(source.table, query, unit=unit)
     counted_by = replace(policy, unit=None)  # the unit's own name may be gone
-    bound = bind(table, policy=counted_by, path=source.path, unit=UNIT if unit else None)
+    bound = bind_roles(table, policy=counted_by, path=source.path, unit=UNIT if unit else None)
     return table, bound
 
 
-def _risks(found: Assessment, threshold: float) -> tuple[AdversaryRisk, ...]:
+def _adversary_risks(found: Assessment, threshold: float) -> tuple[AdversaryRisk, ...]:
     targeted = {"prosecutor": found.risk.prosecutor, "journalist": found.risk.journalist}
     marketer = found.risk.marketer.expected_share
     return (
@@ -213,38 +211,36 @@ def _risks(found: Assessment, threshold: float) -> tuple[AdversaryRisk, ...]:
     )
 
 
-def _residual(risks: tuple[AdversaryRisk, ...], adversary: str) -> float:
+def _residual_risk(risks: tuple[AdversaryRisk, ...], adversary: str) -> float:
     """Return the risk that counts; a table whose rows are all suppressed has none."""
     risk = next(risk for risk in risks if risk.adversary == adversary)
     return (risk.average if adversary == "marketer" else risk.worst) or 0.0
 
 
-def _verdict(
+def _write_verdict(
     found: Assessment, residual: float, threshold: float, left: tuple[str, ...], adversary: str
 ) -> str:
     if left:
-        names = listed([f"'{name}'" for name in left[:5]])
+        names = join_names([f"'{name}'" for name in left[:5]])
         return f"{found.source} holds identifiers ({names}): whoever reads it knows the people."
     side = "is not above" if residual <= threshold else "is above"
     return (
-        f"The residual risk of {found.source} is {percent(residual)} ({adversary}): it {side} the "
-        f"threshold of {percent(threshold)}."
+        f"The residual risk of {found.source} is {format_percent(residual)} ({adversary}): it {side} the "
+        f"threshold of {format_percent(threshold)}."
     )
 
 
-def _assumptions(found: Assessment, choices: ExpertChoices) -> tuple[str, ...]:
+def _list_assumptions(found: Assessment, choices: ExpertChoices) -> tuple[str, ...]:
     knows = {
         "prosecutor": "knows that a certain person is in the table",
         "journalist": "knows that a certain person is in the population, not whether in the table",
         "marketer": "wants as many people as possible, no matter whom",
     }
-    people = counted(found.people, "person", "people")
+    people = format_count(found.people, "person", "people")
     if choices.against is not None and found.presence is not None:
         sample = f"The {people} are a sample of the {found.presence.population:,} in the population given."
     elif choices.fraction is not None:
-        sample = (
-            f"The {people} are {percent(choices.fraction)} of the population they were drawn from."
-        )
+        sample = f"The {people} are {format_percent(choices.fraction)} of the population they were drawn from."
     else:
         sample = (
             "Nothing is known of a population: nobody outside the table hides the people in it."
@@ -256,7 +252,7 @@ def _assumptions(found: Assessment, choices: ExpertChoices) -> tuple[str, ...]:
             "penalty is counted."
         ),
         (
-            f"The adversary knows {listed(found.quasi)} of the people looked for, exactly, and none of the "
+            f"The adversary knows {join_names(found.quasi)} of the people looked for, exactly, and none of the "
             "other columns."
         ),
         sample,
@@ -269,7 +265,7 @@ def _assumptions(found: Assessment, choices: ExpertChoices) -> tuple[str, ...]:
     )
 
 
-def _cautions(found: Assessment, policy: model.Table, source: Table) -> tuple[str, ...]:
+def _list_cautions(found: Assessment, policy: model.TablePolicy, source: Table) -> tuple[str, ...]:
     told = list(found.cautions)
     if policy.unit and source.column(policy.unit) is None:
         told.append(

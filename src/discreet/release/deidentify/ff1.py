@@ -7,11 +7,13 @@ million values or more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import MissingExtra, WrongUsage
 
@@ -23,10 +25,6 @@ except ImportError as error:
     raise MissingExtra(what="Format-preserving encryption", extra="pseudonyms") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from discreet.measure.profile.forms import Numbers
 
 LEAST_DOMAIN = 1_000_000  # SP 800-38G Rev. 1 (draft), section 5.1
@@ -37,7 +35,7 @@ _FAST_HALF = 2**31
 
 
 @dataclass(frozen=True)
-class Domain:
+class NumeralDomain:
     """The whole numbers below radix^length, and a public tweak that varies their permutation."""
 
     radix: int
@@ -94,52 +92,54 @@ class FF1:
         # Single blocks of ECB are the bare cipher, which FF1 chains itself.
         self._encrypt_blocks = Cipher(AES(key), ECB()).encryptor().update  # noqa: S305
 
-    def encrypt(self, numbers: Numbers, domain: Domain) -> Numbers:
+    def encrypt(self, numbers: Numbers, domain: NumeralDomain) -> Numbers:
         """Return the permuted numbers, each of which must be in the domain."""
-        return self._permute(numbers, domain, range(ROUNDS), sign=1)
+        return self._permute_numbers(numbers, domain, range(ROUNDS), sign=1)
 
-    def decrypt(self, numbers: Numbers, domain: Domain) -> Numbers:
+    def decrypt(self, numbers: Numbers, domain: NumeralDomain) -> Numbers:
         """Return the numbers that `encrypt` permuted."""
-        return self._permute(numbers, domain, range(ROUNDS - 1, -1, -1), sign=-1)
+        return self._permute_numbers(numbers, domain, range(ROUNDS - 1, -1, -1), sign=-1)
 
-    def _permute(
-        self, numbers: Numbers, domain: Domain, rounds: Sequence[int], *, sign: int
+    def _permute_numbers(
+        self, numbers: Numbers, domain: NumeralDomain, rounds: Sequence[int], *, sign: int
     ) -> Numbers:
         """Run the rounds: encryption adds to the left half, decryption subtracts from the right."""
         is_fast = domain.sizes[1] < _FAST_HALF
         given = numbers.astype(np.int64 if is_fast else object)
-        to_bytes, to_numbers = (_bytes, _rests) if is_fast else (_large_bytes, _large_numbers)
+        to_bytes, to_numbers = (
+            (_number_bytes, _reduce_modulo) if is_fast else (_large_bytes, _large_numbers)
+        )
         seed = self._encrypt_blocks(domain.first_block())
         left, right = given // domain.sizes[1], given % domain.sizes[1]
         for index in rounds:
             moved, kept = (left, right) if sign > 0 else (right, left)
             size = domain.sizes[index % 2]
-            stream = self._stream(to_bytes(kept, domain.half_bytes), domain, seed, index)
+            stream = self._round_bytes(to_bytes(kept, domain.half_bytes), domain, seed, index)
             moved = (moved + sign * to_numbers(stream, size)) % size
             left, right = (kept, moved) if sign > 0 else (moved, kept)
         return left * domain.sizes[1] + right
 
-    def _stream(
-        self, halves: NDArray[np.uint8], domain: Domain, seed: bytes, index: int
+    def _round_bytes(
+        self, halves: NDArray[np.uint8], domain: NumeralDomain, seed: bytes, index: int
     ) -> NDArray[np.uint8]:
         """Return the random bytes of a round: one call of the cipher serves all values."""
         prefix = np.frombuffer(domain.prefix(index), dtype=np.uint8)
         padded = np.hstack((np.broadcast_to(prefix, (len(halves), len(prefix))), halves))
         state = np.frombuffer(seed, dtype=np.uint8).reshape(1, _BLOCK)
         for start in range(0, padded.shape[1], _BLOCK):
-            state = self._encrypted(state ^ padded[:, start : start + _BLOCK])
+            state = self._encrypt_rows(state ^ padded[:, start : start + _BLOCK])
         blocks = [state]
         for number in range(1, -(-domain.number_bytes // _BLOCK)):
             counter = np.frombuffer(number.to_bytes(_BLOCK, "big"), dtype=np.uint8)
-            blocks.append(self._encrypted(state ^ counter))
+            blocks.append(self._encrypt_rows(state ^ counter))
         return np.ascontiguousarray(np.hstack(blocks)[:, : domain.number_bytes])
 
-    def _encrypted(self, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def _encrypt_rows(self, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
         found = np.frombuffer(self._encrypt_blocks(blocks.tobytes()), dtype=np.uint8)
         return found.reshape(-1, _BLOCK)
 
 
-def _bytes(halves: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+def _number_bytes(halves: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
     return halves.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - width :]
 
 
@@ -148,7 +148,7 @@ def _large_bytes(halves: Numbers, width: int) -> NDArray[np.uint8]:
     return np.frombuffer(joined, dtype=np.uint8).reshape(-1, width)
 
 
-def _rests(stream: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
+def _reduce_modulo(stream: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
     """Return the number that each row writes, modulo `size`, word by word."""
     words = stream.view(">u4").astype(np.uint64)
     rest = np.zeros(len(stream), dtype=np.uint64)

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from discreet.attack.hashes.dictionary import Tools, attack_table
+from discreet.attack.finding import Finding
+from discreet.attack.hashes.dictionary import DictionaryOptions, attack_table
 from discreet.attack.linkage.link import link_people
 from discreet.attack.manifest import hierarchies_of, promised_k
 from discreet.engines.engine import Kind, Table
-from discreet.engines.scratch import Scratch
+from discreet.engines.scratch import ScratchEngine
 from discreet.policy import model
-from discreet.policy.attacking import DEFAULT, RELEASE_TOLERANCE
+from discreet.policy.attack_tolerance import DEFAULT, RELEASE_TOLERANCE
+from discreet.release.deidentify.source import SourceTable
 from discreet.release.gate import (
     Gate,
+    GateResult,
     KnownPeople,
-    Passed,
-    known_before,
-    put_together,
+    attack_jointly,
+    known_from_earlier,
     read_earlier,
-    sample,
+    sample_people,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.attack.finding import Finding
-    from discreet.release.deidentify.opening import Opened
-    from discreet.release.history import Earlier
-
+from discreet.release.history import EarlierRelease
 
 DEIDENTIFIED_TOLERANCE = {"dictionary": RELEASE_TOLERANCE["dictionary"]}
 
 
 @dataclass(frozen=True)
-class Made:
+class DeidentifiedRows:
     """Rows that are ready to be written: what outsiders may know of them, and which are pseudonyms."""
 
     table: Table
@@ -43,13 +38,13 @@ class Made:
 
 
 def pass_gate(
-    made: Made,
-    source: Opened,
+    made: DeidentifiedRows,
+    source: SourceTable,
     *,
     accepted: str | None,
     refuses: bool = True,
-    earlier: Sequence[Earlier] = (),
-) -> Passed:
+    earlier: Sequence[EarlierRelease] = (),
+) -> GateResult:
     """Attack what was made; return what was found.
 
     Linkage is tried by people who know the values as they are published; pseudonyms with what the
@@ -59,11 +54,14 @@ def pass_gate(
     Raises:
         RiskNotTolerated: An attack learns more than the policy tolerates, and nobody accepted it.
     """
-    asked = source.policy or model.Table(source.table.label, ())
-    with Scratch(made.table.engine) as scratch:
+    asked = source.policy or model.TablePolicy(source.table.label, ())
+    with ScratchEngine(made.table.engine) as scratch:
         release = replace(made.table, engine=scratch)
-        findings = [*_linked(release, made.quasi, asked), *_undone(release, made, source.table)]
-        together = _together(release, made, asked, earlier)
+        findings = [
+            *_attack_linkage(release, made.quasi, asked),
+            *_attack_pseudonyms(release, made, source.table),
+        ]
+        together = _attack_with_earlier(release, made, asked, earlier)
     gate = Gate(asked, accepted=accepted, refuses=refuses)
     # Safe Harbor and pseudonyms promise what they remove, not that nobody is found: what is not
     # stated is told and keeps nothing back, except a pseudonym that is undone.
@@ -77,34 +75,43 @@ def pass_gate(
     )
 
 
-def _together(release: Table, made: Made, asked: model.Table, earlier: Sequence[Earlier]) -> Passed:
+def _attack_with_earlier(
+    release: Table,
+    made: DeidentifiedRows,
+    asked: model.TablePolicy,
+    earlier: Sequence[EarlierRelease],
+) -> GateResult:
     quasi = [name for name in made.quasi if release.column(name) is not None]
     if not earlier:
-        return Passed()
+        return GateResult()
     before = read_earlier(earlier, engine=release.engine)
     others = [column.name for column in release.columns if column.name not in quasi]
-    sensitive = [name for name in asked.with_role(model.Role.SENSITIVE) if name in others]
+    sensitive = [name for name in asked.with_role(model.ColumnRole.SENSITIVE) if name in others]
     kept = [name for name in others if name not in sensitive]
-    people = sample(release, [*quasi, *others], engine=release.engine)
+    people = sample_people(release, [*quasi, *others], engine=release.engine)
     # People are known as they are in these rows: what is not published here is not known of them.
-    expected = known_before(before, [*quasi, *others], asked)
+    expected = known_from_earlier(before, [*quasi, *others], asked)
     more = [name for name in expected if name in others]
     hierarchies, k = hierarchies_of(asked), promised_k(asked)
     known = KnownPeople(people, quasi, sensitive, kept, hierarchies, k, more)
-    return put_together(known, release, before)
+    return attack_jointly(known, release, before)
 
 
-def _linked(release: Table, quasi: Sequence[str], asked: model.Table) -> list[Finding]:
+def _attack_linkage(
+    release: Table, quasi: Sequence[str], asked: model.TablePolicy
+) -> list[Finding]:
     known = [name for name in quasi if release.column(name) is not None]
     if not known:
         return []
-    told = [name for name in asked.with_role(model.Role.SENSITIVE) if release.column(name)]
-    people = sample(release, known, engine=release.engine)
+    told = [name for name in asked.with_role(model.ColumnRole.SENSITIVE) if release.column(name)]
+    people = sample_people(release, known, engine=release.engine)
     learned = [name for name in told if name not in known]
     return [link_people(release, people, on={name: name for name in known}, sensitive=learned)]
 
 
-def _undone(release: Table, made: Made, source: Table) -> tuple[Finding, ...]:
+def _attack_pseudonyms(
+    release: Table, made: DeidentifiedRows, source: Table
+) -> tuple[Finding, ...]:
     columns = tuple(
         column
         for column in release.columns
@@ -113,5 +120,5 @@ def _undone(release: Table, made: Made, source: Table) -> tuple[Finding, ...]:
     if not columns:
         return ()
     # Millions of texts of known forms would take minutes, and a keyed pseudonym is none of them.
-    tools = Tools(forms_limit=0)
+    tools = DictionaryOptions(forms_limit=0)
     return attack_table(replace(release, columns=columns), known=[source], tools=tools)

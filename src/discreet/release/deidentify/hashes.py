@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-from discreet.attack.hashes.hashes import count_guesses, duration
+from discreet.attack.hashes.hashes import count_guesses, word_duration
+from discreet.engines.engine import Column, Table
 from discreet.errors import UnkeyedHash
-
-if TYPE_CHECKING:
-    from discreet.engines.engine import Column, Table
 
 _COUNTABLE = 10**15
 
@@ -25,12 +23,12 @@ def refuse_unkeyed_hash(
         guesses = count_guesses(distinct_values(table.engine, table.relation, column))
     if guesses is not None and guesses < _COUNTABLE:
         price = (
-            f"{guesses:,} guesses undo all of {what}: {duration(guesses)} at a million a second, "
+            f"{guesses:,} guesses undo all of {what}: {word_duration(guesses)} at a million a second, "
             "which a laptop can do"
         )
     else:
         price = (
-            f"all 18,278,000 possible taxi medallions take {duration(18_278_000)} at a million a "
+            f"all 18,278,000 possible taxi medallions take {word_duration(18_278_000)} at a million a "
             "second, and lists of names, addresses and numbers are not much longer"
         )
     raise UnkeyedHash(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet.errors import InvalidKey
-from discreet.writing import write_private
+from discreet.writing import write_private_file
 
 VARIABLE = "DISCREET_KEY"
 LEAST_BYTES = 16  # 128 bits
@@ -29,7 +29,7 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
 
 
 @dataclass(frozen=True)
-class Key:
+class SecretKey:
     """A secret of 128 bits or more; neither its text nor its fingerprint gives it away."""
 
     secret: bytes = field(repr=False)
@@ -66,7 +66,7 @@ def hkdf(secret: bytes, *, info: bytes, length: int, salt: bytes = b"") -> bytes
     return found[:length]
 
 
-def read_key_file(path: str | Path) -> Key:
+def read_key_file(path: str | Path) -> SecretKey:
     """Return the key in a file, which must not be readable or writable by everyone."""
     path = Path(path)
     try:
@@ -86,10 +86,10 @@ def read_key_file(path: str | Path) -> Key:
         )
     if len(content) > _MOST_BYTES:
         raise InvalidKey(f"{path} is larger than {_MOST_BYTES} bytes: no key. {_EXPECTED}")
-    return Key(_decoded(content, where=f"The key file {path}"))
+    return SecretKey(_decode_key(content, where=f"The key file {path}"))
 
 
-def read_key_variable(name: str = VARIABLE) -> Key:
+def read_key_variable(name: str = VARIABLE) -> SecretKey:
     """Return the key in an environment variable, as hexadecimal or base64 text."""
     found = os.environ.get(name)
     if found is None:
@@ -97,20 +97,20 @@ def read_key_variable(name: str = VARIABLE) -> Key:
             f"The environment variable {name} is not set. Set it to a key in hexadecimal or "
             f"base64, or name a key file. {HOW_TO_MAKE_ONE}"
         )
-    return Key(_decoded(os.fsencode(found), where=f"The environment variable {name}"))
+    return SecretKey(_decode_key(os.fsencode(found), where=f"The environment variable {name}"))
 
 
-def new_key_file(path: str | Path) -> Key:
+def new_key_file(path: str | Path) -> SecretKey:
     """Write a new random key of 256 bits, readable by its owner only, and return it.
 
     A file that exists is never replaced: a lost key cannot be made again.
     """
-    key = Key(secrets.token_bytes(_NEW_BYTES))
-    write_private(Path(path), key.secret.hex().encode() + b"\n", may_exist=False)
+    key = SecretKey(secrets.token_bytes(_NEW_BYTES))
+    write_private_file(Path(path), key.secret.hex().encode() + b"\n", may_exist=False)
     return key
 
 
-def _decoded(content: bytes, *, where: str) -> bytes:
+def _decode_key(content: bytes, *, where: str) -> bytes:
     text = content.strip()
     if not text:
         raise InvalidKey(f"{where} is empty. {_EXPECTED} {HOW_TO_MAKE_ONE}")

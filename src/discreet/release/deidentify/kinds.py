@@ -17,7 +17,7 @@ def _require_bits(bits: int) -> None:
 
 
 @dataclass(frozen=True)
-class Keyed:
+class KeyedHash:
     """HMAC-SHA-256 of the value: the same everywhere, and nobody can undo it.
 
     Promise: without the key, it tells nothing but which cells are equal. With it, guesses can be
@@ -57,7 +57,7 @@ class FormatPreserving:
 
 
 @dataclass(frozen=True)
-class Token:
+class RandomToken:
     """A random text: nobody can undo it, unless the mapping was sealed for the holder of the key.
 
     Promise: it tells which cells are equal, and nothing else, whoever has the key.
@@ -88,9 +88,9 @@ class DateShift:
             raise WrongUsage(f"Dates are shifted by up to 1 to 36,500 days, not {self.days}.")
 
 
-Pseudonym: TypeAlias = Keyed | Reversible | FormatPreserving | Token | DateShift
+Pseudonym: TypeAlias = KeyedHash | Reversible | FormatPreserving | RandomToken | DateShift
 KINDS: dict[str, type[Pseudonym]] = {
-    kind.name: kind for kind in (Keyed, Reversible, FormatPreserving, Token, DateShift)
+    kind.name: kind for kind in (KeyedHash, Reversible, FormatPreserving, RandomToken, DateShift)
 }
 
 
@@ -98,7 +98,7 @@ def read_pseudonym(text: str) -> Pseudonym:
     """Return the pseudonym that `KIND` or `KIND:DOMAIN` names; a plain hash is refused.
 
     >>> read_pseudonym("keyed:patients")
-    Keyed(domain='patients', bits=128)
+    KeyedHash(domain='patients', bits=128)
     """
     name, _, domain = text.partition(":")
     if is_hash(name):

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from sqlglot import exp
 
+from discreet.engines.engine import Column, Table
 from discreet.errors import InvalidKey, UnknownColumn, UnsuitableValues, WrongUsage, did_you_mean
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.base32 import write_base32
 from discreet.release.deidentify.date_shifts import shift_dates, shifts_of
-from discreet.release.deidentify.keys import HOW_TO_MAKE_ONE
+from discreet.release.deidentify.keys import HOW_TO_MAKE_ONE, SecretKey
 from discreet.release.deidentify.kinds import (
     DateShift,
     FormatPreserving,
-    Keyed,
+    KeyedHash,
     Pseudonym,
+    RandomToken,
     Reversible,
-    Token,
     describe_pseudonym,
 )
-from discreet.release.deidentify.tokens import Tokens
+from discreet.release.deidentify.tokens import TokenMapping
 from discreet.release.replace import replace_values
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from sqlglot import exp
-
-    from discreet.engines.engine import Column, Table
-    from discreet.release.deidentify.keys import Key
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,7 @@ class Pseudonymized:
     columns: Mapping[str, Pseudonym]
     unit: str | None
     fingerprint: str | None
-    tokens: Tokens = field(repr=False)
+    tokens: TokenMapping = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a manifest tells: kinds, domains and which key, but no secret."""
@@ -59,9 +54,9 @@ def pseudonymize(
     table: Table,
     columns: Mapping[str, Pseudonym],
     *,
-    key: Key | None = None,
+    key: SecretKey | None = None,
     unit: str | None = None,
-    tokens: Tokens | None = None,
+    tokens: TokenMapping | None = None,
     drop: Collection[str] = (),
 ) -> Pseudonymized:
     """Return the query of `table` with pseudonyms in the named columns; missing stays missing.
@@ -79,15 +74,15 @@ def pseudonymize(
         drop: Columns to leave out.
     """
     for name in (*columns, *drop):
-        _column(table, name)
+        _require_column(table, name)
     _require_key(columns, key)
-    book = tokens or Tokens()
+    book = tokens or TokenMapping()
 
     def change(name: str, kind: Pseudonym) -> Callable[[ArrowArray], ArrowArray]:
         def changed(values: ArrowArray) -> ArrowArray:
             nonlocal book
-            if not isinstance(kind, Token):
-                return pseudonyms_of(values, kind, key=_given(key), column=name)
+            if not isinstance(kind, RandomToken):
+                return pseudonyms_of(values, kind, key=_require_given_key(key), column=name)
             texts = text_of(values).to_pylist()
             book = book.draw(texts, domain=kind.domain, bits=kind.bits)
             return pa.array([book.by_domain[kind.domain][text] for text in texts], pa.string())
@@ -101,10 +96,10 @@ def pseudonymize(
         query = shift_dates(
             query,
             table,
-            _dates(columns),
-            unit=_column(table, unit),
+            _date_columns(columns),
+            unit=_require_column(table, unit),
             days=shift.days,
-            change=lambda people: shifts_of(people, shift=shift, key=_given(key)),
+            change=lambda people: shifts_of(people, shift=shift, key=_require_given_key(key)),
         )
     return Pseudonymized(
         query=query,
@@ -119,9 +114,9 @@ def reidentify(
     table: Table,
     columns: Mapping[str, Pseudonym],
     *,
-    key: Key,
+    key: SecretKey,
     unit: str | None = None,
-    tokens: Tokens | None = None,
+    tokens: TokenMapping | None = None,
 ) -> exp.Select:
     """Return the query that undoes `pseudonymize` for the holder of the key.
 
@@ -130,8 +125,8 @@ def reidentify(
     pseudonym among `columns` unless the unit still has its own values.
     """
     for name in columns:
-        _column(table, name)
-    forever = [name for name, kind in columns.items() if isinstance(kind, Keyed)]
+        _require_column(table, name)
+    forever = [name for name, kind in columns.items() if isinstance(kind, KeyedHash)]
     if forever:
         raise WrongUsage(
             f"Column '{forever[0]}' has keyed pseudonyms, which nobody can undo. Leave it out, or "
@@ -151,11 +146,13 @@ def reidentify(
         originals = changes[unit](people) if unit in changes else people
         return pc.negate(shifts_of(originals, shift=shift, key=key))
 
-    person = _column(table, unit)
-    return shift_dates(query, table, _dates(columns), unit=person, days=0, change=back)
+    person = _require_column(table, unit)
+    return shift_dates(query, table, _date_columns(columns), unit=person, days=0, change=back)
 
 
-def pseudonyms_of(values: ArrowArray, kind: Pseudonym, *, key: Key, column: str) -> ArrowArray:
+def pseudonyms_of(
+    values: ArrowArray, kind: Pseudonym, *, key: SecretKey, column: str
+) -> ArrowArray:
     """Return the keyed, reversible or format-preserving pseudonym of each value, none missing."""
     if isinstance(kind, FormatPreserving):
         from discreet.release.deidentify.formats import encrypt_formats
@@ -166,13 +163,13 @@ def pseudonyms_of(values: ArrowArray, kind: Pseudonym, *, key: Key, column: str)
         from discreet.release.deidentify.siv import encrypt_texts
 
         return pa.array(encrypt_texts(texts, key=key, domain=kind.domain), pa.string())
-    if isinstance(kind, Keyed):
-        return _keyed(texts, kind, key=key, column=column)
+    if isinstance(kind, KeyedHash):
+        return _keyed_pseudonyms(texts, kind, key=key, column=column)
     raise WrongUsage(f"A {kind.name} is not made from the value alone. Use `pseudonymize`.")
 
 
 def originals_of(
-    values: ArrowArray, kind: Pseudonym, *, key: Key, tokens: Tokens | None, column: str
+    values: ArrowArray, kind: Pseudonym, *, key: SecretKey, tokens: TokenMapping | None, column: str
 ) -> ArrowArray:
     """Return the value behind each pseudonym; one that was not made so is refused."""
     if isinstance(kind, FormatPreserving):
@@ -185,7 +182,7 @@ def originals_of(
 
         found = decrypt_texts(texts, key=key, domain=kind.domain)
     else:
-        found = (tokens or Tokens()).lookup(texts, domain=kind.domain)
+        found = (tokens or TokenMapping()).lookup(texts, domain=kind.domain)
     unknown = sum(text is None for text in found)
     if unknown:
         raise UnsuitableValues(
@@ -195,7 +192,9 @@ def originals_of(
     return pa.array(found, pa.string())
 
 
-def _keyed(texts: Sequence[str], kind: Keyed, *, key: Key, column: str) -> ArrowArray:
+def _keyed_pseudonyms(
+    texts: Sequence[str], kind: KeyedHash, *, key: SecretKey, column: str
+) -> ArrowArray:
     secret = key.derive("keyed", kind.domain)
     size = kind.bits // 8
     digests = [hmac.digest(secret, text.encode(), hashlib.sha256)[:size] for text in texts]
@@ -207,7 +206,7 @@ def _keyed(texts: Sequence[str], kind: Keyed, *, key: Key, column: str) -> Arrow
     return found
 
 
-def _dates(columns: Mapping[str, Pseudonym]) -> list[str]:
+def _date_columns(columns: Mapping[str, Pseudonym]) -> list[str]:
     return [name for name, kind in columns.items() if isinstance(kind, DateShift)]
 
 
@@ -216,7 +215,7 @@ def _date_shift(columns: Mapping[str, Pseudonym], unit: str | None) -> DateShift
     shifts = {kind for kind in columns.values() if isinstance(kind, DateShift)}
     if shifts and unit is None:
         raise WrongUsage(
-            f"Column '{_dates(columns)[0]}' is shifted by person, but no column names the person. "
+            f"Column '{_date_columns(columns)[0]}' is shifted by person, but no column names the person. "
             "Give the unit with --unit."
         )
     if len(shifts) > 1:
@@ -227,7 +226,7 @@ def _date_shift(columns: Mapping[str, Pseudonym], unit: str | None) -> DateShift
     return next(iter(shifts), None)
 
 
-def _column(table: Table, name: str) -> Column:
+def _require_column(table: Table, name: str) -> Column:
     known = [column.name for column in table.columns]
     found = table.column(name)
     if found is None:
@@ -235,12 +234,12 @@ def _column(table: Table, name: str) -> Column:
     return found
 
 
-def _require_key(columns: Mapping[str, Pseudonym], key: Key | None) -> None:
-    if any(not isinstance(kind, Token) for kind in columns.values()):
-        _given(key)
+def _require_key(columns: Mapping[str, Pseudonym], key: SecretKey | None) -> None:
+    if any(not isinstance(kind, RandomToken) for kind in columns.values()):
+        _require_given_key(key)
 
 
-def _given(key: Key | None) -> Key:
+def _require_given_key(key: SecretKey | None) -> SecretKey:
     if key is None:
         raise InvalidKey(
             f"These pseudonyms need a key. Give it with --key-file or --key-env. {HOW_TO_MAKE_ONE}"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.attack.finding import Finding
 from discreet.result import Result
-from discreet.writing import write_whole
+from discreet.writing import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.attack.finding import Finding
     from discreet.release.output.target import Target
-    from discreet.release.registry import Record
-    from discreet.release.write import Written
+    from discreet.release.registry import RegistryRecord
+    from discreet.release.write import WrittenOutput
 
 ENDING = ".release.json"
 
@@ -49,7 +48,7 @@ class ClassRecord(Result):
 
 
 @dataclass(frozen=True)
-class Remaining(Result):
+class RemainingRisk(Result):
     """How far people still stand out on what is left, columns outsiders may know taken together."""
 
     quasi: tuple[str, ...]
@@ -70,10 +69,10 @@ class Deidentified(Result):
     columns: tuple[ColumnRecord, ...]
     classes: tuple[ClassRecord, ...]
     settings: Mapping[str, Any]
-    remaining: Remaining | None
+    remaining: RemainingRisk | None
     warnings: tuple[str, ...]
     cautions: tuple[str, ...]
-    output: Written | None = None
+    output: WrittenOutput | None = None
     findings: tuple[Finding, ...] = ()
     accepted_risk: str | None = None
     not_tried: tuple[str, ...] = ()
@@ -83,14 +82,14 @@ class Deidentified(Result):
         return next(column for column in self.columns if column.column == name)
 
 
-def record_path(target: Target) -> Path | None:
+def deidentification_record_path(target: Target) -> Path | None:
     """Return where the record of an output goes: beside a file or folder, nowhere for a table."""
     path = getattr(target, "path", None)
     return None if path is None else Path(f"{str(path).rstrip('/')}{ENDING}")
 
 
 def write_record(
-    found: Result, target: Target, *, source: object, record: Record | None = None
+    found: Result, target: Target, *, source: object, record: RegistryRecord | None = None
 ) -> Path | None:
     """Write beside the output what was done to it, and keep all numbers and digests in the registry.
 
@@ -106,15 +105,15 @@ def write_record(
             files={str(one): record.keyed_digest(one) for one in files},
             release=found.to_dict(),
         )
-    place = record_path(target)
+    place = deidentification_record_path(target)
     if place is None:
         return None
-    content = {"program": program, **public_value(found)}
-    write_whole(place, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    content = {"program": program, **public_record(found)}
+    write_atomically(place, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return place
 
 
-def public_value(found: Result) -> dict[str, Any]:
+def public_record(found: Result) -> dict[str, Any]:
     """Return what may go with the rows: what was done to each column, not how many cells it changed."""
     told = found.to_dict()
     hidden = ("findings", "cautions", "warnings", "verdict", "rows", "not_tried")

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
-from discreet.measure.assess import measure
-from discreet.measure.describe import listed, percent, unique_sentence
+from discreet.engines.engine import Table
+from discreet.measure.assess import Progress, assess_binding
+from discreet.measure.assessment import Assessment
+from discreet.measure.describe import format_percent, join_names, unique_sentence
 from discreet.measure.risk.sample import AT_RISK_ABOVE
-from discreet.measure.subject import bind
-from discreet.release.deidentify.record import Remaining
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from discreet.engines.engine import Table
-    from discreet.measure.assess import Progress
-    from discreet.measure.assessment import Assessment
+from discreet.measure.roles import bind_roles
+from discreet.release.deidentify.record import RemainingRisk
 
 _COLUMNS_NAMED = 5
 _SETS_NAMED = 3
@@ -30,32 +25,32 @@ def measure_remaining(
     unit: str | None,
     progress: Progress,
     unknown: Collection[str] = (),
-) -> tuple[Remaining, tuple[str, ...]] | None:
+) -> tuple[RemainingRisk, tuple[str, ...]] | None:
     """Return how people stand out on the columns that are left, and what to say of it.
 
     Columns that nobody outside can know, such as pseudonyms, are `unknown`: no warning names them.
     """
     if not quasi:
         return None
-    found = measure(
-        bind(table, quasi=quasi, sensitive=(), unit=unit),
+    found = assess_binding(
+        bind_roles(table, quasi=quasi, sensitive=(), unit=unit),
         population=None,
         fraction=None,
-        depth=_depth(len(quasi)),
+        depth=_search_depth(len(quasi)),
         threshold=AT_RISK_ABOVE,
         progress=progress,
     )
-    remaining = Remaining(
+    remaining = RemainingRisk(
         quasi=found.quasi,
         people=found.people,
         unique=found.unique,
         k=found.k,
         share_at_risk=found.risk.prosecutor.share_at_risk,
     )
-    return remaining, _warnings(found, unknown)
+    return remaining, _list_warnings(found, unknown)
 
 
-def _depth(columns: int) -> int:
+def _search_depth(columns: int) -> int:
     """Return how many columns are taken together: the deepest search of a few hundred sets."""
     depths = [
         depth
@@ -65,34 +60,34 @@ def _depth(columns: int) -> int:
     return max(depths, default=1)
 
 
-def _warnings(found: Assessment, unknown: Collection[str]) -> tuple[str, ...]:
+def _list_warnings(found: Assessment, unknown: Collection[str]) -> tuple[str, ...]:
     told: list[str] = []
     if found.unique:
         told.append(f"{unique_sentence(found)} Whoever knows these about somebody finds the row.")
     elif found.k is not None and found.k < 1 / AT_RISK_ABOVE:
         told.append(
-            f"The smallest group of people who look alike on {listed(found.quasi)} has {found.k:,}."
+            f"The smallest group of people who look alike on {join_names(found.quasi)} has {found.k:,}."
         )
     known = [column for column in found.columns if column.column not in unknown]
     alone = sorted(known, key=lambda column: -column.unique)[:_COLUMNS_NAMED]
     told += [
-        f"'{column.column}' by itself singles out {_people(column.unique)} "
-        f"({percent(column.unique / max(found.people, 1))})."
+        f"'{column.column}' by itself singles out {_people_text(column.unique)} "
+        f"({format_percent(column.unique / max(found.people, 1))})."
         for column in alone
         if column.unique
     ]
     sets = found.combinations.most_exposing if found.combinations else ()
     several = [entry for entry in sets if len(entry.columns) > 1 and entry.unique]
     told += [
-        f"{_quoted(entry.columns)} together single out {_people(entry.unique)}."
+        f"{_quote_names(entry.columns)} together single out {_people_text(entry.unique)}."
         for entry in several[:_SETS_NAMED]
     ]
     return tuple(told)
 
 
-def _quoted(names: Sequence[str]) -> str:
-    return listed([f"'{name}'" for name in names])
+def _quote_names(names: Sequence[str]) -> str:
+    return join_names([f"'{name}'" for name in names])
 
 
-def _people(count: int) -> str:
+def _people_text(count: int) -> str:
     return f"{count:,} {'person' if count == 1 else 'people'}"

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from discreet.measure.describe import counted, listed
-from discreet.measure.profile import guess_roles
+from discreet.engines.engine import Table
+from discreet.measure.assess import Progress
+from discreet.measure.describe import format_count, join_names
+from discreet.measure.profile import RoleGuess, guess_roles
 from discreet.measure.profile.identifiers import SAFE_HARBOR
-from discreet.policy.model import Role
+from discreet.policy.model import ColumnRole
 from discreet.release.deidentify.ages import OVER_89
 from discreet.release.deidentify.apply_treatments import (
-    Recoded,
-    Setting,
+    RecodedColumn,
+    RecodingContext,
     leave_or_remove,
     own_names,
-    recode,
+    recode_column,
 )
-from discreet.release.deidentify.prepared import UNIT, Prepared, keep_rows
+from discreet.release.deidentify.prepared_release import UNIT, PreparedRelease, keep_rows
 from discreet.release.deidentify.record import ClassRecord, ColumnRecord, Deidentified
 from discreet.release.deidentify.remaining import measure_remaining
-from discreet.release.deidentify.text import Names
+from discreet.release.deidentify.source import SourceTable
+from discreet.release.deidentify.text import PersonNames
 from discreet.release.deidentify.treatments import Action, Treatment, treat_columns
 from discreet.release.deidentify.zip_areas import SmallAreas, known_small_areas
 from discreet.release.replace import replace_values
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from discreet.engines.engine import Table
-    from discreet.measure.assess import Progress
-    from discreet.measure.profile import Guess
-    from discreet.release.deidentify.opening import Opened
 
 METHOD = "safe-harbor"
 _ACTUAL_KNOWLEDGE = (
@@ -52,8 +47,8 @@ class SafeHarborChoices:
 
 
 def apply_safe_harbor(
-    source: Opened, choices: SafeHarborChoices, *, progress: Progress
-) -> Prepared:
+    source: SourceTable, choices: SafeHarborChoices, *, progress: Progress
+) -> PreparedRelease:
     """Return the table without the identifiers of 45 CFR 164.514(b)(2)(i), and what was done.
 
     Guarantee: every column that is recognized as one of the classes A to R is removed, or recoded
@@ -67,15 +62,15 @@ def apply_safe_harbor(
     treatments = treat_columns(
         table, guesses, classes=choices.classes, keep=choices.keep, policy=source.policy
     )
-    setting = Setting(choices.as_of, small, _names(table, treatments, guesses))
-    recoded = _recode(table, treatments, guesses, setting, progress)
+    setting = RecodingContext(choices.as_of, small, _own_person_names(table, treatments, guesses))
+    recoded = _recode_columns(table, treatments, guesses, setting, progress)
     unit = choices.unit or (source.policy.unit if source.policy else None)
     gone = [item.treatment.column for item in recoded if item.treatment.action is Action.REMOVE]
     changes = {
         item.treatment.column: item.change for item in recoded if item.replacements is not None
     }
     released = keep_rows(table, replace_values(table, changes, drop=gone), unit=unit)
-    quasi = _quasi(recoded, guesses, source)
+    quasi = _remaining_quasi_identifiers(recoded, guesses, source)
     measured = measure_remaining(
         released, quasi=quasi, unit=UNIT if unit else None, progress=progress
     )
@@ -86,10 +81,10 @@ def apply_safe_harbor(
     found = Deidentified(
         method=METHOD,
         source=table.label,
-        verdict=_verdict(recoded),
+        verdict=_write_verdict(recoded),
         rows=source.rows,
         columns=columns,
-        classes=_classes(columns),
+        classes=_class_records(columns),
         settings={
             "as_of": choices.as_of,
             "small_areas": small.source,
@@ -99,18 +94,20 @@ def apply_safe_harbor(
         remaining=remaining,
         warnings=warnings,
         cautions=(
-            *_cautions(recoded, guesses, is_own_list=choices.small is not None),
+            *_list_cautions(recoded, guesses, is_own_list=choices.small is not None),
             *_cautions_of_time(recoded, as_of=choices.as_of),
         ),
     )
     left = tuple(column.name for column in table.columns if column.name not in gone)
-    return Prepared(released.relation, left, found)
+    return PreparedRelease(released.relation, left, found)
 
 
-def _names(table: Table, treatments: Sequence[Treatment], guesses: Mapping[str, Guess]) -> Names:
+def _own_person_names(
+    table: Table, treatments: Sequence[Treatment], guesses: Mapping[str, RoleGuess]
+) -> PersonNames:
     """Return the table's own names of people, if it has a text to look for them in."""
     if all(item.action is not Action.REDACT for item in treatments):
-        return Names()
+        return PersonNames()
     named = [
         item.column
         for item in treatments
@@ -119,26 +116,26 @@ def _names(table: Table, treatments: Sequence[Treatment], guesses: Mapping[str, 
     return own_names(table, named)
 
 
-def _recode(
+def _recode_columns(
     table: Table,
     treatments: Sequence[Treatment],
-    guesses: Mapping[str, Guess],
-    setting: Setting,
+    guesses: Mapping[str, RoleGuess],
+    setting: RecodingContext,
     progress: Progress,
-) -> list[Recoded]:
-    recoded: list[Recoded] = []
+) -> list[RecodedColumn]:
+    recoded: list[RecodedColumn] = []
     for column, treatment in zip(table.columns, treatments, strict=True):
         if treatment.action in (Action.KEEP, Action.REMOVE):
             counts = guesses[column.name].evidence
             recoded.append(leave_or_remove(treatment, cells=counts["rows"] - counts["missing"]))
         else:
-            recoded.append(recode(table, column, treatment, setting))
+            recoded.append(recode_column(table, column, treatment, setting))
         progress("columns", len(recoded), len(table.columns))
     return recoded
 
 
-def _quasi(
-    recoded: Sequence[Recoded], guesses: Mapping[str, Guess], source: Opened
+def _remaining_quasi_identifiers(
+    recoded: Sequence[RecodedColumn], guesses: Mapping[str, RoleGuess], source: SourceTable
 ) -> tuple[str, ...]:
     """Return the columns that are left and that outsiders may know; texts differ for everybody."""
     stated = {column.name: column.role for column in source.policy.columns} if source.policy else {}
@@ -150,12 +147,12 @@ def _quasi(
         or (
             item.treatment.action is Action.KEEP
             and stated.get(item.treatment.column, guesses[item.treatment.column].role)
-            is Role.QUASI_IDENTIFIER
+            is ColumnRole.QUASI_IDENTIFIER
         )
     )
 
 
-def _column_record(item: Recoded) -> ColumnRecord:
+def _column_record(item: RecodedColumn) -> ColumnRecord:
     treatment = item.treatment
     is_kept = treatment.action is Action.KEEP
     return ColumnRecord(
@@ -170,7 +167,7 @@ def _column_record(item: Recoded) -> ColumnRecord:
     )
 
 
-def _classes(columns: Sequence[ColumnRecord]) -> tuple[ClassRecord, ...]:
+def _class_records(columns: Sequence[ColumnRecord]) -> tuple[ClassRecord, ...]:
     """Return all 18 classes, also those that were not found: their absence is a finding."""
     return tuple(
         ClassRecord(
@@ -187,22 +184,22 @@ def _classes(columns: Sequence[ColumnRecord]) -> tuple[ClassRecord, ...]:
     )
 
 
-def _verdict(recoded: Sequence[Recoded]) -> str:
+def _write_verdict(recoded: Sequence[RecodedColumn]) -> str:
     def named(action: Action) -> int:
         return sum(item.treatment.action is action for item in recoded)
 
     coarse = sum(map(named, (Action.PREFIX, Action.YEAR, Action.AGE)))
     parts = [
-        f"{counted(named(Action.REMOVE), 'column', 'columns')} removed",
+        f"{format_count(named(Action.REMOVE), 'column', 'columns')} removed",
         f"{coarse:,} made coarser",
         f"{named(Action.REDACT):,} redacted",
         f"{named(Action.KEEP):,} kept",
     ]
-    return f"Safe Harbor: {listed(parts)}."
+    return f"Safe Harbor: {join_names(parts)}."
 
 
-def _cautions(
-    recoded: Sequence[Recoded], guesses: Mapping[str, Guess], *, is_own_list: bool
+def _list_cautions(
+    recoded: Sequence[RecodedColumn], guesses: Mapping[str, RoleGuess], *, is_own_list: bool
 ) -> tuple[str, ...]:
     kept = [
         f"'{item.treatment.column}' (class {letter})"
@@ -214,12 +211,12 @@ def _cautions(
     found: list[str] = []
     if kept:
         found.append(
-            f"{listed(kept)} stayed on your word. If that is what it looks like, the output is not "
+            f"{join_names(kept)} stayed on your word. If that is what it looks like, the output is not "
             "de-identified by Safe Harbor."
         )
     if texts:
         found.append(
-            f"What was recognized in {listed(texts)} is gone; what was not, is still there. Read "
+            f"What was recognized in {join_names(texts)} is gone; what was not, is still there. Read "
             "samples, or remove free text from what you publish."
         )
     if not is_own_list and any(item.treatment.action is Action.PREFIX for item in recoded):
@@ -230,21 +227,21 @@ def _cautions(
     return tuple(found)
 
 
-def _is_text(item: Recoded) -> bool:
+def _is_text(item: RecodedColumn) -> bool:
     return item.treatment.action is Action.REDACT
 
 
-def _cautions_of_time(recoded: Sequence[Recoded], *, as_of: int) -> tuple[str, ...]:
+def _cautions_of_time(recoded: Sequence[RecodedColumn], *, as_of: int) -> tuple[str, ...]:
     years = [item for item in recoded if item.treatment.action is Action.YEAR]
     later = [
         f"'{item.treatment.column}'"
         for item in years
-        if any(year != OVER_89 and int(year) > as_of for year in _distinct(item))
+        if any(year != OVER_89 and int(year) > as_of for year in _distinct_years(item))
     ]
     found: list[str] = []
     if later:
         found.append(
-            f"There are dates after {as_of}, the year to which ages are counted, in {listed(later)}. "
+            f"There are dates after {as_of}, the year to which ages are counted, in {join_names(later)}. "
             "Give the year of the release with --as-of."
         )
     if years and any(item.treatment.action is Action.AGE for item in recoded):
@@ -255,5 +252,5 @@ def _cautions_of_time(recoded: Sequence[Recoded], *, as_of: int) -> tuple[str, .
     return tuple(found)
 
 
-def _distinct(item: Recoded) -> list[str]:
+def _distinct_years(item: RecodedColumn) -> list[str]:
     return [year for year in item.replacements.unique().to_pylist() if year is not None]

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidKey, MissingExtra
 from discreet.release.deidentify.base32 import write_base32
-from discreet.writing import write_private
+from discreet.release.deidentify.keys import SecretKey
+from discreet.writing import write_private_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    from discreet.release.deidentify.keys import Key
 
 _HEADER = b"discreet tokens 1\n"
 _NONCE_BYTES = 12
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenMapping:
     """The token of each value, by domain. It undoes the pseudonyms: keep it sealed or drop it."""
 
     by_domain: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
-    def draw(self, texts: Sequence[str], *, domain: str, bits: int) -> Tokens:
+    def draw(self, texts: Sequence[str], *, domain: str, bits: int) -> TokenMapping:
         """Return these tokens and a new random one for each text that has none."""
         known = self.by_domain.get(domain, {})
         wanted = [text for text in texts if text not in known]
         drawn = dict(zip(wanted, _draw(len(wanted), bits, set(known.values())), strict=True))
-        return Tokens({**self.by_domain, domain: {**known, **drawn}})
+        return TokenMapping({**self.by_domain, domain: {**known, **drawn}})
 
     def lookup(self, texts: Sequence[str], *, domain: str) -> list[str | None]:
         """Return the text behind each token, None where there is none."""
@@ -42,26 +41,26 @@ class Tokens:
         return [behind.get(text) for text in texts]
 
 
-def seal_tokens(tokens: Tokens, path: str | Path, *, key: Key) -> None:
+def seal_tokens(tokens: TokenMapping, path: str | Path, *, key: SecretKey) -> None:
     """Write the tokens so that only the holder of the key can read them, whole or not at all.
 
     The file is encrypted with AES-256-GCM; its size tells about how many values there are.
     """
     nonce = secrets.token_bytes(_NONCE_BYTES)
     content = json.dumps(tokens.by_domain, ensure_ascii=False, separators=(",", ":"))
-    sealed = _cipher(key).encrypt(nonce, content.encode(), _HEADER)
-    write_private(Path(path), _HEADER + nonce + sealed, may_exist=True)
+    sealed = _mapping_cipher(key).encrypt(nonce, content.encode(), _HEADER)
+    write_private_file(Path(path), _HEADER + nonce + sealed, may_exist=True)
 
 
-def open_tokens(path: str | Path, *, key: Key) -> Tokens:
+def open_tokens(path: str | Path, *, key: SecretKey) -> TokenMapping:
     """Return the tokens of a sealed file, none when there is no such file yet."""
-    cipher = _cipher(key)
+    cipher = _mapping_cipher(key)
     from cryptography.exceptions import InvalidTag
 
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
-        return Tokens()
+        return TokenMapping()
     except OSError as error:
         raise InvalidKey(
             f"The sealed mapping {path} cannot be read: {error.strerror}. Name one that you may read."
@@ -76,10 +75,10 @@ def open_tokens(path: str | Path, *, key: Key) -> Tokens:
             f"The sealed mapping {path} cannot be opened: it was sealed with another key than "
             f"{key.fingerprint}, or it was changed. Use the key it was sealed with."
         ) from None
-    return Tokens(json.loads(opened))
+    return TokenMapping(json.loads(opened))
 
 
-def _cipher(key: Key) -> AESGCM:
+def _mapping_cipher(key: SecretKey) -> AESGCM:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as error:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import ConflictingRoles, WrongUsage
+from discreet.measure.profile import RoleGuess
 from discreet.measure.profile.identifiers import PATTERN, SAFE_HARBOR
-from discreet.measure.profile.vocabulary import recognize, words
-from discreet.measure.subject import require_column
-from discreet.policy.model import Role
-from discreet.release.deidentify.unrecognized import see_column
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from discreet.engines.engine import Column, Table
-    from discreet.measure.profile import Guess
-    from discreet.policy import model
+from discreet.measure.profile.vocabulary import recognize_concept, split_words
+from discreet.measure.roles import require_column
+from discreet.policy import model
+from discreet.policy.model import ColumnRole
+from discreet.release.deidentify.unrecognized import detect_column_class
 
 # A column nobody knows, on which one person in five is alone, is a code of its own: class R.
 UNIQUE_SHARE = 0.2
@@ -53,7 +48,7 @@ _NOTES = """
 
 
 def _any_word(name: str, known: str) -> bool:
-    return bool(set(words(name)) & set(known.split()))
+    return bool(set(split_words(name)) & set(known.split()))
 
 
 class Action(StrEnum):
@@ -86,11 +81,11 @@ class Treatment:
 
 def treat_columns(
     table: Table,
-    guesses: Mapping[str, Guess],
+    guesses: Mapping[str, RoleGuess],
     *,
     classes: Mapping[str, str] | None = None,
     keep: Collection[str] = (),
-    policy: model.Table | None = None,
+    policy: model.TablePolicy | None = None,
 ) -> tuple[Treatment, ...]:
     """Return the treatment of every column of `table`, in the table's order.
 
@@ -102,10 +97,10 @@ def treat_columns(
         keep: Columns that the custodian vouches for: they stay as they are.
         policy: What the policy says of the table; its identifiers go in any case.
     """
-    stated = _checked(table, classes or {}, keep)
+    stated = _check_choices(table, classes or {}, keep)
     roles = {column.name: column.role for column in policy.columns} if policy else {}
     found = [
-        _treat(guesses[column.name], stated.get(column.name), column.name in keep, roles)
+        _treat_column(guesses[column.name], stated.get(column.name), column.name in keep, roles)
         for column in table.columns
     ]
     return tuple(
@@ -114,7 +109,9 @@ def treat_columns(
     )
 
 
-def _checked(table: Table, classes: Mapping[str, str], keep: Collection[str]) -> dict[str, str]:
+def _check_choices(
+    table: Table, classes: Mapping[str, str], keep: Collection[str]
+) -> dict[str, str]:
     for name in (*classes, *keep):
         require_column(table, name)
     if both := sorted(set(classes) & set(keep)):
@@ -131,7 +128,9 @@ def _checked(table: Table, classes: Mapping[str, str], keep: Collection[str]) ->
     return found
 
 
-def _treat(guess: Guess, stated: str | None, keep: bool, roles: Mapping[str, Role]) -> Treatment:
+def _treat_column(
+    guess: RoleGuess, stated: str | None, keep: bool, roles: Mapping[str, ColumnRole]
+) -> Treatment:
     name, role = guess.column, roles.get(guess.column)
     if keep:
         return Treatment(name, Action.KEEP, guess.safe_harbor, "kept as it is on your word")
@@ -139,7 +138,7 @@ def _treat(guess: Guess, stated: str | None, keep: bool, roles: Mapping[str, Rol
         return Treatment(name, *_STATED[stated])
     if stated is not None:
         return _of_class(guess, stated)
-    if role is Role.IDENTIFIER:
+    if role is ColumnRole.IDENTIFIER:
         letter = guess.safe_harbor or "R"
         return Treatment(name, Action.REMOVE, letter, "an identifier by the policy")
     for rule in _RULES:
@@ -148,19 +147,21 @@ def _treat(guess: Guess, stated: str | None, keep: bool, roles: Mapping[str, Rol
     return _by_uniqueness(guess, role)
 
 
-def _of_class(guess: Guess, letter: str) -> Treatment:
+def _of_class(guess: RoleGuess, letter: str) -> Treatment:
     """Return what the rule does to a class the custodian named."""
     reason = f"class {letter}, as you said: {SAFE_HARBOR[letter]}"
     # Whole numbers may be days, months or districts: only what looks like it is coarsened.
     action = Action.REMOVE
-    if letter == "B" and (guess.meaning == "postcode" or _share(guess, "five digits") >= 0.5):
+    if letter == "B" and (
+        guess.meaning == "postcode" or _pattern_share(guess, "five digits") >= 0.5
+    ):
         action = Action.PREFIX
     elif letter == "C":
         action = Action.AGE if guess.meaning == "age" else Action.YEAR
     return Treatment(guess.column, action, letter, reason)
 
 
-def _by_kind(guess: Guess, role: Role | None) -> Treatment | None:
+def _by_kind(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     """What cannot be looked into, goes; so does the time of day."""
     del role
     kind = guess.evidence["kind"]
@@ -173,12 +174,12 @@ def _by_kind(guess: Guess, role: Role | None) -> Treatment | None:
     return None
 
 
-def _by_text(guess: Guess, role: Role | None) -> Treatment | None:
+def _by_text(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     """Sentences may name anybody: what names people is taken out of them."""
     del role
     if guess.evidence["kind"] is not Kind.TEXT or _names_an_identifier(guess):
         return None
-    share = _share(guess, "free text")
+    share = _pattern_share(guess, "free text")
     if share >= FREE_TEXT_SHARE:
         reason = f"free text: {share:.0%} of the values have six words or more"
         return Treatment(guess.column, Action.REDACT, None, reason)
@@ -187,34 +188,36 @@ def _by_text(guess: Guess, role: Role | None) -> Treatment | None:
     traces = [
         name
         for name in guess.evidence["patterns"]
-        if PATTERN[name].safe_harbor and 0 < _share(guess, name) < UNIQUE_SHARE
+        if PATTERN[name].safe_harbor and 0 < _pattern_share(guess, name) < UNIQUE_SHARE
     ]
-    if traces and (guess.role is not Role.IDENTIFIER or guess.meaning in traces):
+    if traces and (guess.role is not ColumnRole.IDENTIFIER or guess.meaning in traces):
         return Treatment(guess.column, Action.REDACT, None, f"some values hold: {traces[0]}")
     return None
 
 
-def _names_an_identifier(guess: Guess) -> bool:
+def _names_an_identifier(guess: RoleGuess) -> bool:
     """Whether the column's name says that it is an identifier, or its content and no sentences."""
-    concept = recognize(guess.column)
-    if concept is not None and concept.role is Role.IDENTIFIER:
-        return guess.role is Role.IDENTIFIER
-    is_sure = guess.role is Role.IDENTIFIER and guess.confidence == "high"
-    return is_sure and _share(guess, "free text") < FREE_TEXT_SHARE
+    concept = recognize_concept(guess.column)
+    if concept is not None and concept.role is ColumnRole.IDENTIFIER:
+        return guess.role is ColumnRole.IDENTIFIER
+    is_sure = guess.role is ColumnRole.IDENTIFIER and guess.confidence == "high"
+    return is_sure and _pattern_share(guess, "free text") < FREE_TEXT_SHARE
 
 
-def _by_identifier(guess: Guess, role: Role | None) -> Treatment | None:
-    if guess.role is not Role.IDENTIFIER:
+def _by_identifier(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
+    if guess.role is not ColumnRole.IDENTIFIER:
         return None
     if guess.meaning == "unique code" and guess.confidence != "high" and role is not None:
         return None  # a human has looked at it, and takes it for something else
     reason = guess.reason.partition("; ")[0]
-    named = recognize(guess.column)  # a fax number looks like any other
-    letter = named.safe_harbor if named and named.role is Role.IDENTIFIER else guess.safe_harbor
+    named = recognize_concept(guess.column)  # a fax number looks like any other
+    letter = (
+        named.safe_harbor if named and named.role is ColumnRole.IDENTIFIER else guess.safe_harbor
+    )
     return Treatment(guess.column, Action.REMOVE, letter or "R", reason)
 
 
-def _by_place(guess: Guess, role: Role | None) -> Treatment | None:
+def _by_place(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     del role
     if guess.meaning == "postcode":
         reason = "ZIP codes: the first three digits stay"
@@ -231,14 +234,14 @@ def _by_place(guess: Guess, role: Role | None) -> Treatment | None:
     return Treatment(guess.column, Action.REMOVE, "B", reason) if reason else None
 
 
-def _by_employer(guess: Guess, role: Role | None) -> Treatment | None:
+def _by_employer(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     del role
     if not _is_house(guess, _EMPLOYERS):
         return None
     return Treatment(guess.column, Action.REMOVE, "A", "names of employers are names as well")
 
 
-def _is_house(guess: Guess, known: str) -> bool:
+def _is_house(guess: RoleGuess, known: str) -> bool:
     return (
         guess.meaning == "employer, school or clinic"
         and guess.evidence["kind"] is Kind.TEXT
@@ -246,7 +249,7 @@ def _is_house(guess: Guess, known: str) -> bool:
     )
 
 
-def _by_time(guess: Guess, role: Role | None) -> Treatment | None:
+def _by_time(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     del role
     if guess.meaning == "age":
         if _any_word(guess.column, _TIMES):
@@ -267,24 +270,24 @@ def _by_time(guess: Guess, role: Role | None) -> Treatment | None:
     return Treatment(guess.column, Action.YEAR, "C", "dates: the year stays")
 
 
-def _is_duration(guess: Guess) -> bool:
+def _is_duration(guess: RoleGuess) -> bool:
     """Whether it counts `days` or `months`, in the plural; since birth they would tell the date."""
     name = guess.column.lower()
     is_number = guess.evidence["kind"] in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
     return is_number and bool(_DURATION.search(name)) and not _BIRTH.search(name)
 
 
-def _holds_days(guess: Guess) -> bool:
-    return _share(guess, "day") + _share(guess, "day in local order") >= 0.5
+def _holds_days(guess: RoleGuess) -> bool:
+    return _pattern_share(guess, "day") + _pattern_share(guess, "day in local order") >= 0.5
 
 
-def _by_uniqueness(guess: Guess, role: Role | None) -> Treatment:
+def _by_uniqueness(guess: RoleGuess, role: ColumnRole | None) -> Treatment:
     """What is left stays if it is known or if it sets few people apart; in doubt it goes."""
-    alone = guess.evidence["unique"] / _present(guess)
+    alone = guess.evidence["unique"] / _count_present(guess)
     is_known = guess.meaning not in (None, "unique code") or role is not None
     if alone >= UNIQUE_SHARE and not is_known:
         reason = (
-            f"not recognized, and {guess.evidence['unique']:,} of {_present(guess):,} values occur "
+            f"not recognized, and {guess.evidence['unique']:,} of {_count_present(guess):,} values occur "
             "once: taken for a code of its own"
         )
         return Treatment(guess.column, Action.REMOVE, "R", reason)
@@ -298,7 +301,7 @@ def _by_uniqueness(guess: Guess, role: Role | None) -> Treatment:
 
 def _by_values(table: Table, column: Column) -> Treatment | None:
     """What nobody knows is read: values that are identifiers tell the class of their column."""
-    seen = see_column(table, column)
+    seen = detect_column_class(table, column)
     if seen is None:
         return None
     reason = f"not recognized, but its values hold: {SAFE_HARBOR[seen.letter]}"
@@ -308,15 +311,15 @@ def _by_values(table: Table, column: Column) -> Treatment | None:
     return Treatment(column.name, action, seen.letter, reason)
 
 
-def _present(guess: Guess) -> int:
+def _count_present(guess: RoleGuess) -> int:
     return max(guess.evidence["rows"] - guess.evidence["missing"], 1)
 
 
-def _share(guess: Guess, pattern: str) -> float:
-    return guess.evidence["patterns"].get(pattern, 0) / _present(guess)
+def _pattern_share(guess: RoleGuess, pattern: str) -> float:
+    return guess.evidence["patterns"].get(pattern, 0) / _count_present(guess)
 
 
-_RULES: tuple[Callable[[Guess, Role | None], Treatment | None], ...] = (
+_RULES: tuple[Callable[[RoleGuess, ColumnRole | None], Treatment | None], ...] = (
     _by_kind,
     _by_text,
     _by_identifier,

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from discreet.engines.engine import Kind
-from discreet.measure.profile.person_names import fold
+from discreet.engines.engine import Column, Kind, Table
+from discreet.measure.profile.person_names import fold_accents
 from discreet.measure.values import counted_values
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.text import lexicon
-from discreet.release.deidentify.text.scan import scan
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.engines.engine import Column, Table
+from discreet.release.deidentify.text.scan import scan_text
 
 # More values than this tell nothing more about a column as a whole.
 MOST_READ = 1_000
@@ -38,47 +33,47 @@ _MEASURE = re.compile(r"[<>≤≥~]?[-+]?\d{0,6}(?:[.,]\d+)?(?:/\d{1,3})?%?")
 
 
 @dataclass(frozen=True)
-class Seen:
+class DetectedClass:
     """The class of most identifiers in a column's values, and whether they are all of a value."""
 
     letter: str
     is_whole: bool
 
 
-def see_column(table: Table, column: Column) -> Seen | None:
+def detect_column_class(table: Table, column: Column) -> DetectedClass | None:
     """Return the class that the values of a column tell, None if they tell none."""
     if column.kind not in (Kind.TEXT, Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
         return None
     values, rows = counted_values(table, column)
     counts = dict(zip(text_of(values).to_pylist(), rows.tolist(), strict=True))
-    return see_class(counts, is_number=column.kind is not Kind.TEXT)
+    return detect_class(counts, is_number=column.kind is not Kind.TEXT)
 
 
 def names_people(table: Table, column: Column) -> bool:
     """Return whether the values of a column are identifiers other than places and dates."""
-    seen = see_column(table, column)
+    seen = detect_column_class(table, column)
     return seen is not None and seen.is_whole and seen.letter not in ("B", "C")
 
 
-def see_class(counts: Mapping[str, int], *, is_number: bool) -> Seen | None:
+def detect_class(counts: Mapping[str, int], *, is_number: bool) -> DetectedClass | None:
     """Return the class that the values of a column tell, None if they tell none.
 
     `counts` has the rows of each distinct value. Long numbers and codes count only if a value has
     few enough rows to be of one person.
 
-    >>> see_class({"2020-07": 50, "2021-11": 40}, is_number=False)
-    Seen(letter='C', is_whole=True)
-    >>> see_class({"mild": 50, "severe": 40}, is_number=False) is None
+    >>> detect_class({"2020-07": 50, "2021-11": 40}, is_number=False)
+    DetectedClass(letter='C', is_whole=True)
+    >>> detect_class({"mild": 50, "severe": 40}, is_number=False) is None
     True
     """
     texts = sorted(text for text in counts if text.strip())
     read = texts[:: max(1, len(texts) // MOST_READ)]
     if read and all(_YEAR.fullmatch(text.strip()) for text in read):
-        return Seen("C", is_whole=True)
+        return DetectedClass("C", is_whole=True)
     rows = sum(counts[text] for text in read)
-    towns = [text for text in read if fold(text.strip()) in lexicon.cities()]
+    towns = [text for text in read if fold_accents(text.strip()) in lexicon.cities()]
     if len(towns) >= _LEAST_TOWNS and 2 * sum(counts[town] for town in towns) > rows:
-        return Seen("B", is_whole=True)
+        return DetectedClass("B", is_whole=True)
     may_be_codes = len(texts) >= _LEAST_CODES and sum(counts.values()) <= _ROWS_OF_ONE * len(texts)
     found: Counter[str] = Counter()
     whole = 0
@@ -93,7 +88,7 @@ def see_class(counts: Mapping[str, int], *, is_number: bool) -> Seen | None:
     # Some numbers are long by chance: most must be, and nothing can be taken out of one.
     if is_number and share < _LEAST_NUMBERS:
         return None
-    return Seen(letter, is_whole=share >= _LEAST_SHARE)
+    return DetectedClass(letter, is_whole=share >= _LEAST_SHARE)
 
 
 def _read(text: str, *, may_be_codes: bool, is_number: bool) -> tuple[set[str], int]:
@@ -102,7 +97,7 @@ def _read(text: str, *, may_be_codes: bool, is_number: bool) -> tuple[set[str], 
         return {"C"}, len(text)
     if _POINT.fullmatch(text):
         return {"B"}, len(text)
-    spans = scan(text)
+    spans = scan_text(text)
     if not may_be_codes and [span.kind for span in spans] == ["R"] and " " not in text:
         return set(), 0
     if spans:

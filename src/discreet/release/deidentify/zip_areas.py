@@ -6,16 +6,13 @@ import csv
 import re
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 
 from discreet.errors import SourceNotFound, UnreadableSource
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL = "000"
 """What stands for every area of 20,000 people or fewer."""

@@ -6,23 +6,22 @@ import hashlib
 import os
 import secrets
 import shutil
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import OutputRefused
 from discreet.sql import build
-from discreet.writing import require_writable
+from discreet.writing import require_writable_path
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-    from pathlib import Path
-
-    from discreet.release.output.target import FileTarget, FolderTarget, Form
+    from discreet.release.output.target import FileFormat, FileTarget, FolderTarget
 
 
-def copy_options(form: Form) -> Mapping[str, exp.Expr]:
+def copy_options(form: FileFormat) -> Mapping[str, exp.Expr]:
     """Return the options of DuckDB's COPY that write `form`."""
     compression = build.text(form.compression)
     if form.delimiter is None:
@@ -42,16 +41,16 @@ def copy_options(form: Form) -> Mapping[str, exp.Expr]:
 @contextmanager
 def whole_file(target: FileTarget) -> Generator[Path]:
     """Give a name to write to; what is there at the end replaces the target, or goes away."""
-    beside = _beside(target.path)
+    beside = _temporary_sibling(target.path)
     try:
-        with _told(target.place):
+        with _translate_os_errors(target.place):
             yield beside
-            _flush(beside)
-            require_writable(target.path, may_exist=target.force)
+            _flush_to_disk(beside)
+            require_writable_path(target.path, may_exist=target.force)
             if target.path.exists():
                 shutil.copymode(target.path, beside)  # who could not read the old one still cannot
             beside.replace(target.path)
-            _flush(target.path.parent)
+            _flush_to_disk(target.path.parent)
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
@@ -60,15 +59,15 @@ def whole_file(target: FileTarget) -> Generator[Path]:
 @contextmanager
 def whole_folder(target: FolderTarget) -> Generator[Path]:
     """Give an empty folder to write to; what is there at the end replaces the target."""
-    beside, old = _beside(target.path), _beside(target.path)
+    beside, old = _temporary_sibling(target.path), _temporary_sibling(target.path)
     try:
-        with _told(target.place):
+        with _translate_os_errors(target.place):
             beside.mkdir()
             yield beside
             for path in (*beside.iterdir(), beside):
-                _flush(path)
-            _swap(target, beside, old)
-            _flush(target.path.parent)
+                _flush_to_disk(path)
+            _replace_folder(target, beside, old)
+            _flush_to_disk(target.path.parent)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
@@ -112,7 +111,7 @@ def folder_digest(path: Path) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def _swap(target: FolderTarget, new: Path, old: Path) -> None:
+def _replace_folder(target: FolderTarget, new: Path, old: Path) -> None:
     if not target.path.exists():
         new.rename(target.path)
         return
@@ -126,12 +125,12 @@ def _swap(target: FolderTarget, new: Path, old: Path) -> None:
         raise
 
 
-def _beside(path: Path) -> Path:
+def _temporary_sibling(path: Path) -> Path:
     # In the same folder, so that moving it is one step that cannot fail half-way.
     return path.with_name(f".discreet-{secrets.token_hex(8)}.unfinished")
 
 
-def _flush(path: Path) -> None:
+def _flush_to_disk(path: Path) -> None:
     """Wait until the disk has it: a name must not be there before its content."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -141,7 +140,7 @@ def _flush(path: Path) -> None:
 
 
 @contextmanager
-def _told(place: str) -> Generator[None]:
+def _translate_os_errors(place: str) -> Generator[None]:
     try:
         yield
     except OSError as error:

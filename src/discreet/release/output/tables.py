@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.engine import Engine
 from discreet.engines.scratch import innermost
-from discreet.engines.transfer import reading
+from discreet.engines.transfer import open_reader
 from discreet.errors import OutputRefused, WrongUsage
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Engine
     from discreet.engines.postgres import PostgreSQL
     from discreet.engines.spark import Spark
     from discreet.release.output.target import PostgresTarget, SparkTarget
 
 
-def require_room(target: PostgresTarget) -> None:
+def require_creatable(target: PostgresTarget) -> None:
     """Refuse a table that exists, or a schema that is missing or closed to this user."""
     from discreet.engines.postgres import PostgreSQL
 
     server = PostgreSQL(target.url)
     try:
-        _require_room(server, target)
+        _require_creatable(server, target)
     finally:
         server.close()
 
@@ -37,10 +37,10 @@ def save_to_postgres(engine: Engine, query: exp.Query, target: PostgresTarget) -
     name = build.table(target.schema, target.table)
     server = PostgreSQL(target.url)
     try:
-        _require_room(server, target)
+        _require_creatable(server, target)
         if isinstance(home, PostgreSQL) and home.address == server.address:
             return home.save(query, name, replace=target.force)
-        with reading(engine, query) as reader:
+        with open_reader(engine, query) as reader:
             return server.save_rows(reader, name, replace=target.force)
     finally:
         server.close()
@@ -71,12 +71,12 @@ def spark_of(engine: Engine) -> Spark | None:
     return home if isinstance(home, Spark) else None
 
 
-def _require_room(server: PostgreSQL, target: PostgresTarget) -> None:
+def _require_creatable(server: PostgreSQL, target: PostgresTarget) -> None:
     may_create = exp.Anonymous(
         this="has_schema_privilege", expressions=[exp.column("nspname"), build.text("CREATE")]
     )
     rights = server.run(
-        build.select(build.named(may_create, "may"), source=exp.to_table("pg_namespace")).where(
+        build.select(build.alias_as(may_create, "may"), source=exp.to_table("pg_namespace")).where(
             exp.column("nspname").eq(build.text(target.schema))
         )
     ).to_pylist()

@@ -11,28 +11,28 @@ from urllib.parse import quote
 
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import OutputRefused, WrongUsage, did_you_mean
-from discreet.release.output.tables import require_room
-from discreet.writing import require_writable
+from discreet.release.output.tables import require_creatable
+from discreet.writing import require_writable_path
 
 _COMPRESSIONS = {"": "uncompressed", ".gz": "gzip", ".zst": "zstd"}
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclass(frozen=True)
-class Form:
+class FileFormat:
     """How a file is written: Parquet when it has no delimiter, else text with one."""
 
     delimiter: str | None
     compression: str
 
 
-FORMS = {
+FILE_FORMATS = {
     **{
-        ending + packed: Form(delimiter, compression)
+        ending + packed: FileFormat(delimiter, compression)
         for ending, delimiter in _DELIMITERS.items()
         for packed, compression in _COMPRESSIONS.items()
     },
-    ".parquet": Form(None, "zstd"),
+    ".parquet": FileFormat(None, "zstd"),
 }
 
 
@@ -41,7 +41,7 @@ class FileTarget:
     """One file."""
 
     path: Path
-    form: Form
+    form: FileFormat
     force: bool
 
     @property
@@ -123,28 +123,28 @@ def parse_target(text: str | Path, *, force: bool) -> Target:
     """
     name = str(text)
     if name.startswith(POSTGRES):
-        return _postgres(name, force=force)
+        return _parse_postgres(name, force=force)
     if name.startswith(SPARK):
-        return _spark(name, force=force)
+        return _parse_spark(name, force=force)
     if name.endswith(("/", os.sep)):
-        return _folder(Path(name), force=force)
-    return _file(Path(name), force=force)
+        return _parse_folder(Path(name), force=force)
+    return _parse_file(Path(name), force=force)
 
 
-def _file(path: Path, *, force: bool) -> FileTarget:
-    form = _form(path)
-    require_writable(path, may_exist=force)
+def _parse_file(path: Path, *, force: bool) -> FileTarget:
+    form = _find_format(path)
+    require_writable_path(path, may_exist=force)
     if path.exists() and not path.is_file():
         raise OutputRefused(f"{path} is not a plain file. Choose another place.")
     return FileTarget(path, form, force)
 
 
-def _form(path: Path) -> Form:
+def _find_format(path: Path) -> FileFormat:
     name = path.name.lower()
-    found = next((form for ending, form in FORMS.items() if name.endswith(ending)), None)
+    found = next((form for ending, form in FILE_FORMATS.items() if name.endswith(ending)), None)
     if found is not None:
         return found
-    endings = [ending for ending in FORMS if ending.count(".") == 1]
+    endings = [ending for ending in FILE_FORMATS if ending.count(".") == 1]
     if not path.suffix:
         raise OutputRefused(
             f"{path} has no ending that says how to write it.{did_you_mean('', endings)}"
@@ -155,17 +155,17 @@ def _form(path: Path) -> Form:
     )
 
 
-def _folder(path: Path, *, force: bool) -> FolderTarget:
+def _parse_folder(path: Path, *, force: bool) -> FolderTarget:
     if path.suffix.lower() != ".parquet":
         raise OutputRefused(
             f"A folder is written as Parquet files only: call it {path.name}.parquet/, or leave out "
             "the slash at the end to write one file."
         )
     if path.is_dir():
-        require_writable(path.parent / f"{path.name}.new")
+        require_writable_path(path.parent / f"{path.name}.new")
         _require_replaceable(path, force=force)
         return FolderTarget(path, force)
-    require_writable(path)
+    require_writable_path(path)
     if path.exists():
         raise OutputRefused(f"{path} is a file. Leave out the slash at the end to replace it.")
     return FolderTarget(path, force)
@@ -188,17 +188,17 @@ def _is_part(path: Path) -> bool:
     )
 
 
-def _postgres(text: str, *, force: bool) -> PostgresTarget:
+def _parse_postgres(text: str, *, force: bool) -> PostgresTarget:
     url, name = take_parameter(text, "table")
     if not name:
         raise WrongUsage("Say which table to write: postgresql://user@host/database?table=NAME.")
     schema, dot, table = name.rpartition(".")
     target = PostgresTarget(url, schema if dot else "public", table, force)
-    require_room(target)
+    require_creatable(target)
     return target
 
 
-def _spark(text: str, *, force: bool) -> SparkTarget:
+def _parse_spark(text: str, *, force: bool) -> SparkTarget:
     name, _ = take_parameter(text.removeprefix(SPARK), "master")  # the source says which cluster
     if not name or "/" in name:
         raise WrongUsage(

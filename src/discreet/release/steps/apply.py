@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import Bug, InvalidStep, UnknownColumn, WrongUsage, did_you_mean
+from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.policy.model import (
+    AddNoise,
     BottomCode,
     Clip,
     Microaggregate,
-    Noise,
     Pram,
     RankSwap,
-    Round,
+    RoundNumbers,
+    Step,
     SuppressCells,
     Swap,
     TopCode,
@@ -26,28 +29,19 @@ from discreet.policy.model import (
 )
 from discreet.policy.write import step_value
 from discreet.release.steps.chance import secret_generator
-from discreet.release.steps.coding import Coding, coded, decimal_types
-from discreet.release.steps.columns import Perturbation, perturb
+from discreet.release.steps.coding import Coding, code_value, decimal_types
+from discreet.release.steps.columns import Perturbation, perturb_columns
 from discreet.release.steps.rows import number_rows
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
-
-    from discreet.engines.engine import Column, Table
-    from discreet.policy.hierarchies.arrow import ArrowArray
-    from discreet.policy.model import Step
-
-_CODINGS = (Clip, TopCode, BottomCode, Round)
-_NUMERIC = (*_CODINGS, Microaggregate, Noise)
-_RANDOM = (Pram, Swap, RankSwap, Noise)
+_CODINGS = (Clip, TopCode, BottomCode, RoundNumbers)
+_NUMERIC = (*_CODINGS, Microaggregate, AddNoise)
+_RANDOM = (Pram, Swap, RankSwap, AddNoise)
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
 
 @dataclass(frozen=True)
-class Done:
+class StepRecord:
     """A step that was done: what a manifest tells of it."""
 
     step: Step
@@ -59,11 +53,11 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Stepped:
+class SteppedTable:
     """A table after its steps, and what was done."""
 
     table: Table
-    done: tuple[Done, ...]
+    done: tuple[StepRecord, ...]
 
 
 def needs_chance(steps: Sequence[Step]) -> bool:
@@ -83,7 +77,7 @@ def apply_steps(
 
 def perform_steps(
     table: Table, steps: Sequence[Step], *, generator: np.random.Generator | None
-) -> Stepped:
+) -> SteppedTable:
     """Do `steps` in their order and return the new table with what was done.
 
     Coding and rounding run on the engine, at any size. The other steps bring the columns they name
@@ -99,22 +93,22 @@ def perform_steps(
         _check(step, table)
     if generator is None and needs_chance(steps):
         raise WrongUsage("A step draws random numbers. Give it a generator.")
-    current, done = table, list[Done]()
+    current, done = table, list[StepRecord]()
     for is_coding, group in groupby(steps, key=lambda step: isinstance(step, _CODINGS)):
         run = list(group)
         previous = current
         if is_coding:
-            current = _code(current, [step for step in run if isinstance(step, _CODINGS)])
-            done += [Done(step, {}) for step in run]
+            current = _apply_codings(current, [step for step in run if isinstance(step, _CODINGS)])
+            done += [StepRecord(step, {}) for step in run]
         else:
-            current, found = _perturb(current, run, generator or secret_generator(None))
+            current, found = _apply_perturbations(current, run, generator or secret_generator(None))
             done += found
         if previous is not table:
             table.engine.drop(previous.relation)
-    return Stepped(current, tuple(done))
+    return SteppedTable(current, tuple(done))
 
 
-def columns_of(step: Step) -> tuple[str, ...]:
+def step_columns(step: Step) -> tuple[str, ...]:
     """Return the columns that `step` names, those it reads as well as those it changes."""
     if isinstance(step, Swap):
         return (*step.columns, *step.match)
@@ -127,24 +121,24 @@ def _check(step: Step, table: Table) -> None:
     name = step_name(step)
     if isinstance(step, SuppressCells):
         raise Bug(f"The step {name} is no matter of single columns.")
-    for column_name in columns_of(step):
+    for column_name in step_columns(step):
         column = table.column(column_name)
         if column is None:
             near = did_you_mean(column_name, [column.name for column in table.columns])
             raise UnknownColumn(
                 f"The step {name} names column '{column_name}', which is not in {table.label}.{near}"
             )
-        needed = _misfit(step, column)
+        needed = _describe_misfit(step, column)
         if needed:
             raise InvalidStep(
                 f"The step {name} needs {needed}, but column '{column.name}' of {table.label} holds "
                 f"{column.kind.value} values. Name another column, or convert it first."
             )
         if isinstance(step, _CODINGS):
-            coded(step, column)  # refuses numbers that the column cannot hold
+            code_value(step, column)  # refuses numbers that the column cannot hold
 
 
-def _misfit(step: Step, column: Column) -> str | None:
+def _describe_misfit(step: Step, column: Column) -> str | None:
     """Return in words what `step` needs and `column` has not."""
     if isinstance(step, _NUMERIC) and column.kind not in _NUMBERS:
         return "numbers"
@@ -155,11 +149,11 @@ def _misfit(step: Step, column: Column) -> str | None:
     return None
 
 
-def _code(table: Table, steps: Sequence[Coding]) -> Table:
+def _apply_codings(table: Table, steps: Sequence[Coding]) -> Table:
     source = table.relation.copy()
     for step in steps:
         wanted = [
-            build.named(coded(step, column), column.name)
+            build.alias_as(code_value(step, column), column.name)
             if column.name == step.column
             else build.column(column.name)
             for column in table.columns
@@ -168,7 +162,7 @@ def _code(table: Table, steps: Sequence[Coding]) -> Table:
         source = build.subquery(build.select(*wanted, source=source), "t")
     types = decimal_types(table, steps)
     wanted = [
-        build.named(exp.cast(build.column(column.name), types[column.name]), column.name)
+        build.alias_as(exp.cast(build.column(column.name), types[column.name]), column.name)
         if column.name in types
         else build.column(column.name)
         for column in table.columns
@@ -177,10 +171,10 @@ def _code(table: Table, steps: Sequence[Coding]) -> Table:
     return replace(table, relation=relation, columns=table.engine.columns(relation))
 
 
-def _perturb(
+def _apply_perturbations(
     table: Table, steps: Sequence[Step], generator: np.random.Generator
-) -> tuple[Table, list[Done]]:
-    needed = list(dict.fromkeys(name for step in steps for name in columns_of(step)))
+) -> tuple[Table, list[StepRecord]]:
+    needed = list(dict.fromkeys(name for step in steps for name in step_columns(step)))
     numbered = number_rows(table)
     try:
         found = numbered.read(needed)
@@ -189,14 +183,14 @@ def _perturb(
         }
         del found
         changed: dict[str, ArrowArray] = {}
-        done: list[Done] = []
+        done: list[StepRecord] = []
         for step in steps:
             if not isinstance(step, Perturbation):
                 raise Bug(f"The step {step_name(step)} is no perturbation.")
-            result, details = perturb(step, columns, generator=generator)
+            result, details = perturb_columns(step, columns, generator=generator)
             columns |= result
             changed |= result
-            done.append(Done(step, details))
+            done.append(StepRecord(step, details))
         relation = numbered.write(changed)
     finally:
         table.engine.drop(numbered.relation)

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidStep
 from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
-from discreet.policy.model import Microaggregate, Noise, Pram, RankSwap, Swap
+from discreet.policy.model import AddNoise, Microaggregate, Pram, RankSwap, Swap
 from discreet.release.steps import microaggregation
 from discreet.release.steps.pram import invariant_matrix, replace_codes
 from discreet.release.steps.swapping import swap_ranks, swap_within
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+# What has changed, by column, and what a manifest should tell of it.
+Changed: TypeAlias = tuple[dict[str, ArrowArray], dict[str, object]]
 
-    from numpy.typing import NDArray
-
-    # What has changed, by column, and what a manifest should tell of it.
-    Changed: TypeAlias = tuple[dict[str, ArrowArray], dict[str, object]]
-
-Perturbation: TypeAlias = Microaggregate | Pram | Swap | RankSwap | Noise
+Perturbation: TypeAlias = Microaggregate | Pram | Swap | RankSwap | AddNoise
 
 # The matrix grows with the square of the values, and says nothing when most of them are rare.
 MOST_VALUES = 1_000
 
 
-def perturb(
+def perturb_columns(
     step: Perturbation, columns: Mapping[str, ArrowArray], *, generator: np.random.Generator
 ) -> Changed:
     """Return the columns that `step` changes, each row in its place.
@@ -39,22 +36,22 @@ def perturb(
     """
     match step:
         case Microaggregate():
-            return _microaggregate(step, columns)
+            return _apply_microaggregation(step, columns)
         case Pram():
-            return _pram(step, columns, generator=generator)
+            return _apply_pram(step, columns, generator=generator)
         case Swap():
-            return _swap(step, columns, generator=generator)
+            return _apply_swap(step, columns, generator=generator)
         case RankSwap():
-            return _rank_swap(step, columns, generator=generator)
-        case Noise():
-            return _noise(step, columns, generator=generator)
+            return _apply_rank_swap(step, columns, generator=generator)
+        case AddNoise():
+            return _apply_noise(step, columns, generator=generator)
 
 
-def _microaggregate(step: Microaggregate, columns: Mapping[str, ArrowArray]) -> Changed:
-    numbers = np.column_stack([_reals(columns[name]) for name in step.columns])
+def _apply_microaggregation(step: Microaggregate, columns: Mapping[str, ArrowArray]) -> Changed:
+    numbers = np.column_stack([_to_doubles(columns[name]) for name in step.columns])
     if np.isinf(numbers).any():
         raise InvalidStep(
-            f"Infinite numbers in {_listed(step.columns)} have no mean. Clip the column first."
+            f"Infinite numbers in {_quote_names(step.columns)} have no mean. Clip the column first."
         )
 
     def univariate(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
@@ -70,7 +67,7 @@ def _microaggregate(step: Microaggregate, columns: Mapping[str, ArrowArray]) -> 
     return result, {"emptied_rows": emptied}
 
 
-def _pram(
+def _apply_pram(
     step: Pram, columns: Mapping[str, ArrowArray], *, generator: np.random.Generator
 ) -> Changed:
     column = columns[step.column]
@@ -96,7 +93,7 @@ def _pram(
     return {step.column: result}, details
 
 
-def _swap(
+def _apply_swap(
     step: Swap, columns: Mapping[str, ArrowArray], *, generator: np.random.Generator
 ) -> Changed:
     strata = np.zeros(len(columns[step.columns[0]]), dtype=np.int64)
@@ -109,7 +106,7 @@ def _swap(
     return result, {"swapped_rows": int(np.sum(source != np.arange(len(source))))}
 
 
-def _rank_swap(
+def _apply_rank_swap(
     step: RankSwap, columns: Mapping[str, ArrowArray], *, generator: np.random.Generator
 ) -> Changed:
     column = columns[step.column]
@@ -124,33 +121,33 @@ def _rank_swap(
     return {step.column: column.take(pa.array(source))}, {"swapped_rows": swapped}
 
 
-def _noise(
-    step: Noise, columns: Mapping[str, ArrowArray], *, generator: np.random.Generator
+def _apply_noise(
+    step: AddNoise, columns: Mapping[str, ArrowArray], *, generator: np.random.Generator
 ) -> Changed:
     column = columns[step.column]
-    numbers = _reals(column)
+    numbers = _to_doubles(column)
     finite = np.isfinite(numbers)
     largest = float(np.abs(numbers[finite]).max(initial=0)) or 1.0
     # In units of the largest number, as squares of huge ones would overflow.
     deviation = float((numbers[finite] / largest).std()) * largest if finite.any() else 0.0
     numbers[finite] += generator.normal(0, step.scale * deviation, int(finite.sum()))
     # The deviation is of the data, and would tell of its outliers: the manifest does not get it.
-    return {step.column: _typed(numbers, column)}, {}
+    return {step.column: _restore_type(numbers, column)}, {}
 
 
 def _is_present(column: ArrowArray) -> NDArray[np.bool_]:
     """Return which values are neither missing nor NaN."""
     if pa.types.is_floating(column.type):
-        return ~np.isnan(_reals(column))
+        return ~np.isnan(_to_doubles(column))
     return np.asarray(pc.is_valid(column))
 
 
-def _reals(column: ArrowArray) -> NDArray[np.float64]:
+def _to_doubles(column: ArrowArray) -> NDArray[np.float64]:
     """Return a copy of numbers as doubles, a missing one as NaN."""
     return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
-def _typed(numbers: NDArray[np.float64], column: ArrowArray) -> ArrowArray:
+def _restore_type(numbers: NDArray[np.float64], column: ArrowArray) -> ArrowArray:
     """Return `numbers` in the type of `column`, rounded where that has no room for more digits."""
     mask = np.asarray(pc.is_null(column))
     kind = column.type
@@ -167,5 +164,5 @@ def _typed(numbers: NDArray[np.float64], column: ArrowArray) -> ArrowArray:
     return pa.array(numbers, mask=mask).cast(kind)
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _quote_names(names: tuple[str, ...]) -> str:
     return ", ".join(f"'{name}'" for name in names)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Groups = NDArray[np.int64]  # the group of each row, from 0
-    Reals = NDArray[np.float64]
+Groups = NDArray[np.int64]  # the group of each row, from 0
+Reals = NDArray[np.float64]
 
 # MDAV takes time in the square of the rows; beyond this many they are cut into blocks first.
 ROWS_PER_BLOCK = 5_000
@@ -30,14 +26,14 @@ def mdav(points: Reals, k: int) -> Groups:
     scaled = (points - points.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
     groups = np.empty(len(points), dtype=np.int64)
     count = 0
-    for block in _blocks(scaled, most=max(ROWS_PER_BLOCK, 4 * k)):
+    for block in _split_blocks(scaled, most=max(ROWS_PER_BLOCK, 4 * k)):
         for members in _mdav_block(np.ascontiguousarray(scaled[block].T), k):
             groups[block[members]] = count
             count += 1
     return groups
 
 
-def _blocks(points: Reals, *, most: int) -> list[NDArray[np.intp]]:
+def _split_blocks(points: Reals, *, most: int) -> list[NDArray[np.intp]]:
     """Return the rows in blocks of at most `most` and at least half as many, near ones together."""
     waiting, done = [np.arange(len(points))], list[np.ndarray]()
     while waiting:
@@ -60,7 +56,7 @@ def _mdav_block(points: Reals, k: int) -> list[NDArray[np.intp]]:
     def release_nearest(seed: Reals) -> Reals:
         """Move the k points nearest to `seed` into a group, and return the distances of the others."""
         nonlocal points, left
-        distances = _distances(points, seed)
+        distances = _squared_distances(points, seed)
         nearest = np.argpartition(distances, k - 1)[:k]
         groups.append(left[nearest])
         others = np.ones(len(left), dtype=np.bool_)
@@ -69,17 +65,17 @@ def _mdav_block(points: Reals, k: int) -> list[NDArray[np.intp]]:
         return distances[others]
 
     while len(left) >= 3 * k:
-        farthest = int(np.argmax(_distances(points, points.mean(axis=1))))
+        farthest = int(np.argmax(_squared_distances(points, points.mean(axis=1))))
         distances = release_nearest(points[:, farthest])
         release_nearest(points[:, int(np.argmax(distances))])
     if len(left) >= 2 * k:
-        farthest = int(np.argmax(_distances(points, points.mean(axis=1))))
+        farthest = int(np.argmax(_squared_distances(points, points.mean(axis=1))))
         release_nearest(points[:, farthest])
     groups.append(left)
     return groups
 
 
-def _distances(points: Reals, seed: Reals) -> Reals:
+def _squared_distances(points: Reals, seed: Reals) -> Reals:
     """Return the squared distance of each point from `seed`."""
     gaps = points - seed[:, None]
     return np.einsum("ij,ij->j", gaps, gaps)

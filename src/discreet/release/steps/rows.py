@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.measure.encode import comparable
+from discreet.engines.engine import ArrowTable, Table
+from discreet.measure.encode import comparable_value
+from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.engines.engine import ArrowTable, Table
-    from discreet.policy.hierarchies.arrow import ArrowArray
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedTable:
     """A table whose rows are numbered in the order of all of their values.
 
     Rows with the same number on two engines, or after a shuffle of the source, are alike in every
@@ -35,7 +31,7 @@ class Numbered:
     def read(self, columns: Sequence[str]) -> ArrowTable:
         """Return some columns in the order of the numbers, all rows in memory."""
         query = build.select(*(build.column(name) for name in columns), source=self.relation)
-        return self.table.engine.run(build.ordered(query, [build.column(self.number)]))
+        return self.table.engine.run(build.order_nulls_last(query, [build.column(self.number)]))
 
     def write(self, changed: Mapping[str, ArrowArray]) -> exp.Table:
         """Keep the table with some columns changed, in the old order of columns."""
@@ -52,7 +48,7 @@ class Numbered:
             ).to_reader()
         )
         wanted = [
-            build.named(
+            build.alias_as(
                 build.column(names[column.name], of="new")
                 if column.name in names
                 else build.column(column.name, of="old"),
@@ -75,15 +71,15 @@ class Numbered:
             engine.drop(loaded)
 
 
-def number_rows(table: Table) -> Numbered:
+def number_rows(table: Table) -> NumberedTable:
     """Return `table` with its rows numbered from 1; drop its relation when it was read."""
     number = "number"
     while table.column(number) is not None:
         number += "_"
-    order = [exp.Ordered(this=comparable(c), nulls_first=False) for c in table.columns]
+    order = [exp.Ordered(this=comparable_value(c), nulls_first=False) for c in table.columns]
     position = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
     wanted = [build.column(column.name) for column in table.columns]
     query = build.select(
-        *wanted, build.named(exp.cast(position, "bigint"), number), source=table.relation.copy()
+        *wanted, build.alias_as(exp.cast(position, "bigint"), number), source=table.relation.copy()
     )
-    return Numbered(table, table.engine.keep(query), number)
+    return NumberedTable(table, table.engine.keep(query), number)

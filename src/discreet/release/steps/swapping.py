@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Rows = NDArray[np.intp]
+Rows = NDArray[np.intp]
 
 
 def swap_within(strata: NDArray[np.int64], *, share: float, generator: np.random.Generator) -> Rows:
@@ -18,9 +14,9 @@ def swap_within(strata: NDArray[np.int64], *, share: float, generator: np.random
     Rows of one stratum are paired at random, and of all pairs so many are taken, at random, that the
     share `share` of the rows has a partner, or as many as have one (Dalenius & Reiss 1982).
     """
-    pairs = _pairs(strata, generator=generator)
+    pairs = _random_pairs(strata, generator=generator)
     wanted = min(len(pairs), int(share * len(strata) / 2 + 0.5))
-    return _exchanged(generator.permutation(pairs, axis=0)[:wanted], rows=len(strata))
+    return _exchange_pairs(generator.permutation(pairs, axis=0)[:wanted], rows=len(strata))
 
 
 def swap_ranks(order: Rows, *, window: float, generator: np.random.Generator) -> Rows:
@@ -31,13 +27,13 @@ def swap_ranks(order: Rows, *, window: float, generator: np.random.Generator) ->
     """
     width = max(1, int(window * len(order))) + 1
     runs = (np.arange(len(order)) + generator.integers(width)) // width
-    pairs = _pairs(runs, generator=generator)
+    pairs = _random_pairs(runs, generator=generator)
     source = np.empty(len(order), dtype=np.intp)
-    source[order] = order[_exchanged(pairs, rows=len(order))]
+    source[order] = order[_exchange_pairs(pairs, rows=len(order))]
     return source
 
 
-def _pairs(strata: NDArray[np.int64], *, generator: np.random.Generator) -> Rows:
+def _random_pairs(strata: NDArray[np.int64], *, generator: np.random.Generator) -> Rows:
     """Return disjoint random pairs of positions that have the same stratum, as many as possible."""
     shuffled = generator.permutation(len(strata))
     order = shuffled[np.argsort(strata[shuffled], kind="stable")]
@@ -49,7 +45,7 @@ def _pairs(strata: NDArray[np.int64], *, generator: np.random.Generator) -> Rows
     return np.column_stack([order[first], order[first + 1]])
 
 
-def _exchanged(pairs: Rows, *, rows: int) -> Rows:
+def _exchange_pairs(pairs: Rows, *, rows: int) -> Rows:
     source = np.arange(rows)
     source[pairs[:, 0]] = pairs[:, 1]
     source[pairs[:, 1]] = pairs[:, 0]

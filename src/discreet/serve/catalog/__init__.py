@@ -1,5 +1,5 @@
 """What clients ask about the server itself: pg_catalog and information_schema, by what a user may see."""
 
-from discreet.serve.catalog.catalog import Catalog
+from discreet.serve.catalog.catalog import SystemCatalog
 
-__all__ = ["Catalog"]
+__all__ = ["SystemCatalog"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,7 @@ from discreet.serve.catalog.sources import type_of
 from discreet.serve.catalog.store import stored_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.serve.catalog.session import Session
+    from discreet.serve.catalog.session import CatalogSession
 
 # Functions that have nothing to tell here, by DuckDB's type of their answer.
 _NOTHING: Mapping[str, str] = {
@@ -64,62 +63,66 @@ _ALWAYS: Mapping[str, bool] = {
 }
 
 
-def text(value: str) -> exp.Expr:
+def string_literal(value: str) -> exp.Expr:
     """Return a text as a tree."""
     return exp.Literal.string(value)
 
 
-def number(value: int) -> exp.Expr:
+def number_literal(value: int) -> exp.Expr:
     """Return a number as a tree."""
     return exp.Literal.number(value)
 
 
-def cast(node: exp.Expr, kind: str) -> exp.Expr:
+def cast_to(node: exp.Expr, kind: str) -> exp.Expr:
     """Return an expression with a type of DuckDB's."""
     return exp.Cast(this=node, to=exp.DataType.build(kind, dialect="duckdb"))
 
 
-def call(name: str, *arguments: exp.Expr) -> exp.Expr:
+def call_function(name: str, *arguments: exp.Expr) -> exp.Expr:
     """Return a call of one of DuckDB's functions, or of ours inside it."""
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
-def count(array: exp.Expr) -> exp.Expr:
+def array_length(array: exp.Expr) -> exp.Expr:
     """Return how many elements an array has."""
-    return cast(call("len", array), "INTEGER")
+    return cast_to(call_function("len", array), "INTEGER")
 
 
 def subscripts(array: exp.Expr) -> exp.Expr:
     """Return the subscripts of an array: from 1, but those of vectors from 0."""
     first = int(not _is_vector(array))
-    last = count(array.copy()) if first else exp.Sub(this=count(array.copy()), expression=number(1))
-    return series(number(first), last)
+    last = (
+        array_length(array.copy())
+        if first
+        else exp.Sub(this=array_length(array.copy()), expression=number_literal(1))
+    )
+    return generate_series(number_literal(first), last)
 
 
-def series(*bounds: exp.Expr) -> exp.Expr:
+def generate_series(*bounds: exp.Expr) -> exp.Expr:
     """Return an array of numbers."""
-    return cast(call("generate_series", *bounds), "INTEGER[]")
+    return cast_to(call_function("generate_series", *bounds), "INTEGER[]")
 
 
 def _is_vector(array: exp.Expr) -> bool:
     return type_of(array) in ("int2vector", "oidvector")
 
 
-def _upper(array: exp.Expr) -> exp.Expr:
-    size = exp.Nullif(this=count(array), expression=number(0))
-    return exp.Sub(this=size, expression=number(1)) if _is_vector(array) else size
+def _upper_bound(array: exp.Expr) -> exp.Expr:
+    size = exp.Nullif(this=array_length(array), expression=number_literal(0))
+    return exp.Sub(this=size, expression=number_literal(1)) if _is_vector(array) else size
 
 
 def as_texts(array: exp.Expr) -> exp.Expr:
     """Return an array of texts."""
-    return cast(array, "VARCHAR[]")
+    return cast_to(array, "VARCHAR[]")
 
 
 @dataclass
-class Calls:
+class CallRewriter:
     """Rewrites calls, and remembers which of our functions they need."""
 
-    session: Session
+    session: CatalogSession
     needed: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
 
     def own(self, name: str, *arguments: exp.Expr) -> exp.Expr:
@@ -127,11 +130,11 @@ class Calls:
         function = FUNCTIONS[name, len(arguments)]
         self.needed.add((name, len(arguments)))
         given = [
-            cast(each, kind) for each, kind in zip(arguments, function.parameters, strict=True)
+            cast_to(each, kind) for each, kind in zip(arguments, function.parameters, strict=True)
         ]
         if function.path:
-            given.append(text(written_path(self.session.path)))
-        return call(stored_name(name, len(arguments)), *given)
+            given.append(string_literal(written_path(self.session.path)))
+        return call_function(stored_name(name, len(arguments)), *given)
 
     def rewrite(self, name: str, arguments: list[exp.Expr]) -> exp.Expr:
         """Return what a call means here.
@@ -140,9 +143,9 @@ class Calls:
             StatementFailed: 42883, there is no such function for so many arguments.
         """
         if name in TABLES:
-            return call(name, *arguments)
+            return call_function(name, *arguments)
         if name in _NOTHING:
-            return cast(exp.null(), _NOTHING[name])
+            return cast_to(exp.null(), _NOTHING[name])
         if name in _ALWAYS:
             return exp.Boolean(this=_ALWAYS[name])
         short = _SHORTENED.get(name)
@@ -163,31 +166,31 @@ class Calls:
         """Return current_schemas()."""
         everything = bool(given) and given[0].sql().upper() == "TRUE"
         path = self.session.full_path if everything else self.session.path
-        return as_texts(exp.Array(expressions=[text(schema) for schema in path]))
+        return as_texts(exp.Array(expressions=[string_literal(schema) for schema in path]))
 
     def schema(self) -> exp.Expr:
         """Return current_schema()."""
         path = self.session.path
-        return text(path[0]) if path else cast(exp.null(), "VARCHAR")
+        return string_literal(path[0]) if path else cast_to(exp.null(), "VARCHAR")
 
     def setting(self, name: exp.Expr, optional: exp.Expr | None = None) -> exp.Expr:
         """Return current_setting()."""
         while isinstance(name, (exp.Cast, exp.Paren)):
             name = name.this
         if isinstance(name, exp.Null):
-            return cast(exp.null(), "VARCHAR")
+            return cast_to(exp.null(), "VARCHAR")
         if not isinstance(name, exp.Literal):
             return self._any_setting(name)
         is_optional = optional is not None and optional.sql().upper() == "TRUE"
         found = self.session.setting(name.name, optional=is_optional)
-        return cast(exp.null(), "VARCHAR") if found is None else text(found)
+        return cast_to(exp.null(), "VARCHAR") if found is None else string_literal(found)
 
     def _any_setting(self, name: exp.Expr) -> exp.Expr:
         known = self.session.all_settings()
-        names = exp.Array(expressions=[text(each.lower()) for each in known])
-        values = exp.Array(expressions=[text(each) for each in known.values()])
-        place = call("list_position", names, call("lower", name))
-        return call("list_extract", values, place)
+        names = exp.Array(expressions=[string_literal(each.lower()) for each in known])
+        values = exp.Array(expressions=[string_literal(each) for each in known.values()])
+        place = call_function("list_position", names, call_function("lower", name))
+        return call_function("list_extract", values, place)
 
     def configure(self, name: exp.Expr, value: exp.Expr, _: exp.Expr) -> exp.Expr:
         """Return set_config() of what changes nothing here; a query cannot change a session.
@@ -196,7 +199,7 @@ class Calls:
             StatementFailed: 0A000, that is what SET is for.
         """
         if name.name.lower() in _IDLE:
-            return cast(value, "VARCHAR")
+            return cast_to(value, "VARCHAR")
         raise StatementFailed("0A000", "set_config is not supported", hint="Use SET.")
 
 
@@ -220,8 +223,8 @@ def no_function(name: str) -> StatementFailed:
     return StatementFailed("42883", f"function {name} does not exist")
 
 
-def _expand(_: Calls, array: exp.Expr) -> exp.Expr:
-    return call("unnest", call("pgm_expandarray", array))
+def _expand_array(_: CallRewriter, array: exp.Expr) -> exp.Expr:
+    return call_function("unnest", call_function("pgm_expandarray", array))
 
 
 # Settings that drivers turn off while they ask the catalog.
@@ -232,40 +235,40 @@ _SHORTENED: Mapping[str, int] = {
     "pg_get_triggerdef": 1,
 }
 _OTHERS: Mapping[str, Callable[..., exp.Expr | None]] = {
-    "version": lambda calls: text(calls.session.version),
-    "current_database": lambda calls: text(calls.session.database),
-    "current_catalog": lambda calls: text(calls.session.database),
-    "current_user": lambda calls: text(calls.session.subject.role),
-    "current_role": lambda calls: text(calls.session.subject.role),
-    "user": lambda calls: text(calls.session.subject.role),
-    "session_user": lambda calls: text(calls.session.subject.user),
-    "system_user": lambda calls: text(calls.session.subject.user),
-    "getpgusername": lambda calls: text(calls.session.subject.role),
-    "current_schema": Calls.schema,
-    "current_schemas": Calls.schemas,
-    "current_setting": Calls.setting,
-    "set_config": Calls.configure,
-    "pg_backend_pid": lambda calls: number(calls.session.process),
-    "pg_my_temp_schema": lambda _: cast(number(0), "UINTEGER"),
-    "pg_client_encoding": lambda _: text("UTF8"),
-    "getdatabaseencoding": lambda _: text("UTF8"),
-    "pg_char_to_encoding": lambda _, __: number(6),
+    "version": lambda calls: string_literal(calls.session.version),
+    "current_database": lambda calls: string_literal(calls.session.database),
+    "current_catalog": lambda calls: string_literal(calls.session.database),
+    "current_user": lambda calls: string_literal(calls.session.subject.role),
+    "current_role": lambda calls: string_literal(calls.session.subject.role),
+    "user": lambda calls: string_literal(calls.session.subject.role),
+    "session_user": lambda calls: string_literal(calls.session.subject.user),
+    "system_user": lambda calls: string_literal(calls.session.subject.user),
+    "getpgusername": lambda calls: string_literal(calls.session.subject.role),
+    "current_schema": CallRewriter.schema,
+    "current_schemas": CallRewriter.schemas,
+    "current_setting": CallRewriter.setting,
+    "set_config": CallRewriter.configure,
+    "pg_backend_pid": lambda calls: number_literal(calls.session.process),
+    "pg_my_temp_schema": lambda _: cast_to(number_literal(0), "UINTEGER"),
+    "pg_client_encoding": lambda _: string_literal("UTF8"),
+    "getdatabaseencoding": lambda _: string_literal("UTF8"),
+    "pg_char_to_encoding": lambda _, __: number_literal(6),
     "pg_postmaster_start_time": lambda _: exp.CurrentTimestamp(),
     "pg_conf_load_time": lambda _: exp.CurrentTimestamp(),
     "now": lambda _: exp.CurrentTimestamp(),
-    "age": lambda _, __: number(0),
+    "age": lambda _, __: number_literal(0),
     "pg_get_constraintdef": lambda calls, oid: calls.own("pg_get_constraintdef", oid, exp.false()),
-    "pg_get_expr": lambda _, tree, __, ___=None: cast(tree, "VARCHAR"),
-    "array_upper": lambda _, array, __: _upper(array),
-    "array_lower": lambda _, array, __: number(int(not _is_vector(array))),
-    "cardinality": lambda _, array: count(array),
-    "array_remove": lambda _, array, value: call("pgm_array_remove", array, value),
-    "array_to_string": lambda _, array, separator: call(
+    "pg_get_expr": lambda _, tree, __, ___=None: cast_to(tree, "VARCHAR"),
+    "array_upper": lambda _, array, __: _upper_bound(array),
+    "array_lower": lambda _, array, __: number_literal(int(not _is_vector(array))),
+    "cardinality": lambda _, array: array_length(array),
+    "array_remove": lambda _, array, value: call_function("pgm_array_remove", array, value),
+    "array_to_string": lambda _, array, separator: call_function(
         "array_to_string", as_texts(array), separator
     ),
-    "generate_subscripts": lambda _, array, __: call("unnest", subscripts(array)),
-    "_pg_expandarray": _expand,
-    "json_build_object": lambda _, *pairs: call("json_object", *pairs),
-    "every": lambda _, condition: call("bool_and", condition),
+    "generate_subscripts": lambda _, array, __: call_function("unnest", subscripts(array)),
+    "_pg_expandarray": _expand_array,
+    "json_build_object": lambda _, *pairs: call_function("json_object", *pairs),
+    "every": lambda _, condition: call_function("bool_and", condition),
     "all": lambda _, array: exp.Anonymous(this="all", expressions=[array]),
 }

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-from discreet.serve.catalog.calls import as_texts, call, cast, number, text
-from discreet.serve.catalog.lookups import require
+from discreet.serve.catalog.calls import (
+    as_texts,
+    call_function,
+    cast_to,
+    number_literal,
+    string_literal,
+)
+from discreet.serve.catalog.lookups import require_registered_oid
 from discreet.serve.catalog.sources import type_of
 from discreet.serve.catalog.standard import NUMBERED, REGISTERED, types
-from discreet.serve.catalog.written import array_items, is_array, type_name
+from discreet.serve.catalog.syntax import array_items, is_array, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.serve.catalog.calls import Calls
-    from discreet.serve.catalog.snapshot import Snapshot
+    from discreet.serve.catalog.calls import CallRewriter
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
 
 _TEXTS = frozenset(
     {"text", "varchar", "bpchar", "name", "char", "cstring", "unknown", "pg_node_tree", "aclitem"}
@@ -63,29 +68,29 @@ def duck_type(name: str) -> str:
 
 
 @dataclass
-class Casts:
+class CastRewriter:
     """Rewrites casts; what of it is shown as a name is found before anything is rewritten."""
 
-    snapshot: Snapshot
-    calls: Calls
+    snapshot: CatalogSnapshot
+    calls: CallRewriter
     _shown: set[int] = field(default_factory=set[int])
 
     def find_shown(self, tree: exp.Query) -> None:
         """Remember which numbers of things are read as names: in the result, and as texts."""
-        for select in _branches(tree):
+        for select in _select_branches(tree):
             for each in select.expressions:
-                self._mark(each.unalias())
+                self._mark_shown(each.unalias())
         for node in tree.find_all(exp.Cast):
             if type_name(node.to) in _TEXTS:
-                self._mark(node.this)
+                self._mark_shown(node.this)
         for node in tree.find_all(exp.DPipe):
-            self._mark(node.this)
-            self._mark(node.expression)
+            self._mark_shown(node.this)
+            self._mark_shown(node.expression)
         # Of a cast, what is cast.
         self._kinds = {id(node): type_of(node) for node in tree.find_all(exp.Column, exp.Anonymous)}
         self._kinds |= {id(node): type_of(node.this) for node in tree.find_all(exp.Cast)}
 
-    def _mark(self, node: exp.Expr) -> None:
+    def _mark_shown(self, node: exp.Expr) -> None:
         while isinstance(node, exp.Paren):
             node = node.this
         if isinstance(node, (exp.Column, exp.Cast, exp.Anonymous)) and type_of(node) in REGISTERED:
@@ -105,44 +110,44 @@ class Casts:
         """Return a cast to a type that DuckDB has."""
         kind = type_name(node.to)
         if kind in REGISTERED:
-            return self._registered(node, kind)
-        literal = _literal(node.this)
+            return self._cast_registered(node, kind)
+        literal = _literal_text(node.this)
         if literal is not None and (is_array(kind) or kind in ("int2vector", "oidvector")):
             return array_of(literal, kind)
         source = self._kinds.get(id(node))
         if kind in _TEXTS and source is not None and _is_list(source):
             return _list_text(node.this, source)
         if kind == "char" or (kind == "bpchar" and not node.to.expressions):
-            return call("left", cast(node.this, "VARCHAR"), number(1))
+            return call_function("left", cast_to(node.this, "VARCHAR"), number_literal(1))
         if kind == "numeric":
-            return cast(node.this, _numeric(node.to))
-        return cast(node.this, duck_type(kind))
+            return cast_to(node.this, _decimal_type(node.to))
+        return cast_to(node.this, duck_type(kind))
 
-    def _registered(self, node: exp.Cast, kind: str) -> exp.Expr:
-        literal = _literal(node.this)
+    def _cast_registered(self, node: exp.Cast, kind: str) -> exp.Expr:
+        literal = _literal_text(node.this)
         if literal is not None:
-            oid = require(self.snapshot, kind, literal, self.calls.session.path)
-            found = cast(number(oid), "UINTEGER")
+            oid = require_registered_oid(self.snapshot, kind, literal, self.calls.session.path)
+            found = cast_to(number_literal(oid), "UINTEGER")
         elif self._kinds.get(id(node)) in NUMBERED:
-            found = cast(node.this, "UINTEGER")
+            found = cast_to(node.this, "UINTEGER")
         else:
             found = self.calls.own(f"_read_{kind}", node.this)
         return self.calls.own(f"_show_{kind}", found) if id(node) in self._shown else found
 
 
-def _branches(tree: exp.Query) -> list[exp.Select]:
+def _select_branches(tree: exp.Query) -> list[exp.Select]:
     match tree:
         case exp.Select():
             return [tree]
         case exp.SetOperation():
-            return [*_branches(tree.left), *_branches(tree.right)]
+            return [*_select_branches(tree.left), *_select_branches(tree.right)]
         case exp.Subquery() if isinstance(tree.this, exp.Query):
-            return _branches(tree.this)
+            return _select_branches(tree.this)
         case _:
             return []
 
 
-def _literal(node: exp.Expr) -> str | None:
+def _literal_text(node: exp.Expr) -> str | None:
     """Return a text that is written out, also when it says that it is one."""
     while isinstance(node, exp.Paren) or (
         isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal)
@@ -158,8 +163,8 @@ def _is_list(kind: str) -> bool:
 
 def _list_text(node: exp.Expr, kind: str) -> exp.Expr:
     if not is_array(kind):
-        return call("array_to_string", as_texts(node), text(" "))
-    return call("pgm_array_text", as_texts(node))
+        return call_function("array_to_string", as_texts(node), string_literal(" "))
+    return call_function("pgm_array_text", as_texts(node))
 
 
 def array_of(literal: str, kind: str) -> exp.Expr:
@@ -167,10 +172,10 @@ def array_of(literal: str, kind: str) -> exp.Expr:
     items = array_items(literal) if is_array(kind) else list(literal.split())
     if items is None:
         raise StatementFailed("22P02", "malformed array literal")
-    cells = [exp.null() if item is None else text(item) for item in items]
-    return cast(exp.Array(expressions=cells), duck_type(kind))
+    cells = [exp.null() if item is None else string_literal(item) for item in items]
+    return cast_to(exp.Array(expressions=cells), duck_type(kind))
 
 
-def _numeric(to: exp.Expr) -> str:
+def _decimal_type(to: exp.Expr) -> str:
     digits = [each.name for each in to.expressions]
     return f"DECIMAL({', '.join(digits)})" if digits else _KEPT["numeric"]

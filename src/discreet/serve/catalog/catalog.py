@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.databases.bounded import bounded
-from discreet.serve.catalog.answers import arranged, fields_of
-from discreet.serve.catalog.parameters import bound, parameter_types
-from discreet.serve.catalog.questions import is_about_catalog
-from discreet.serve.catalog.session import Session
+from sqlglot import exp
+
+from discreet.engines.databases.database import ResultField
+from discreet.engines.databases.result_limits import fetch_bounded
+from discreet.engines.engine import ArrowTable
+from discreet.guard.access.authority import Authority, Subject
+from discreet.serve.catalog.catalog_queries import is_about_catalog
+from discreet.serve.catalog.parameters import bind_catalog_query, catalog_parameter_types
+from discreet.serve.catalog.results import arrange_result, fields_of
+from discreet.serve.catalog.session import CatalogSession
 from discreet.serve.catalog.standard import SCHEMAS
 from discreet.serve.catalog.store import store_for
-from discreet.serve.catalog.translate import Translated, translate
+from discreet.serve.catalog.translate import TranslatedQuery, translate_catalog_query
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-
-    from sqlglot import exp
-
-    from discreet.engines.databases.database import Field
-    from discreet.engines.engine import ArrowTable
-    from discreet.guard.access.authority import Authority, Subject
-    from discreet.serve.catalog.store import Store
+    from discreet.serve.catalog.store import CatalogStore
 
 _BYTES = 64 << 20  # of a result: nobody has that many tables
 
 
-class Catalog:
+class SystemCatalog:
     """pg_catalog and information_schema for one subject, filled only with what they may know of.
 
     Nothing is built before the first question. Sessions of one role share what is built.
@@ -57,7 +56,7 @@ class Catalog:
 
     def parameters(self, query: exp.Query, declared: Sequence[str | None] = ()) -> tuple[str, ...]:
         """Return the types of a query's parameters, as far as declared, else by where they stand."""
-        return parameter_types(query, declared)
+        return catalog_parameter_types(query, declared)
 
     def bind(
         self, query: exp.Query, types: Sequence[str], values: Sequence[object] | None = None
@@ -67,16 +66,16 @@ class Catalog:
         Raises:
             StatementFailed: There are too few values, or one is nothing that is asked for.
         """
-        return bound(query, types, [None] * len(types) if values is None else values)
+        return bind_catalog_query(query, types, [None] * len(types) if values is None else values)
 
-    def describe(self, query: exp.Query) -> tuple[Field, ...]:
+    def describe(self, query: exp.Query) -> tuple[ResultField, ...]:
         """Return the columns of a result; nothing is executed.
 
         Raises:
             StatementFailed: The query names what is not there, or is not supported.
         """
-        store, translated = self._translated(query)
-        with self._cursor(store) as cursor:
+        store, translated = self._translate_query(query)
+        with self._tracked_cursor(store) as cursor:
             return fields_of(cursor, translated)
 
     def run(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
@@ -86,12 +85,12 @@ class Catalog:
             StatementFailed: The query names what is not there, is not supported, or has more rows
                 than `limit`.
         """
-        store, translated = self._translated(query)
-        with self._cursor(store) as cursor:
+        store, translated = self._translate_query(query)
+        with self._tracked_cursor(store) as cursor:
             fields = fields_of(cursor, translated)
             result = cursor.execute(translated.sql)
-            table = bounded(result, limit=limit, most=_BYTES, length=len(translated.sql))
-            return arranged(table, fields, translated)
+            table = fetch_bounded(result, limit=limit, most=_BYTES, length=len(translated.sql))
+            return arrange_result(table, fields, translated)
 
     def interrupt(self) -> None:
         """Make what runs now fail with 57014; may be called from another thread."""
@@ -99,21 +98,21 @@ class Catalog:
             for cursor in self._running:
                 cursor.interrupt()
 
-    def _translated(self, query: exp.Query) -> tuple[Store, Translated]:
+    def _translate_query(self, query: exp.Query) -> tuple[CatalogStore, TranslatedQuery]:
         store = store_for(self._authority, self._subject.role, self._database)
-        session = Session(
+        session = CatalogSession(
             self._subject,
             self._database,
             self._version,
             self._settings,
             frozenset({*SCHEMAS, *store.snapshot.visible.schemas}),
         )
-        translated = translate(query, store.snapshot, session)
+        translated = translate_catalog_query(query, store.snapshot, session)
         store.prepare(translated.relations, translated.functions)
         return store, translated
 
     @contextmanager
-    def _cursor(self, store: Store) -> Generator[Any]:
+    def _tracked_cursor(self, store: CatalogStore) -> Generator[Any]:
         cursor = store.cursor()
         with self._lock:
             self._running.append(cursor)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from discreet.guard.rewrite.scope import folded
+from discreet.guard.access.authority import ForeignKey, Name, Relation
+from discreet.guard.rewrite.scope import fold_identifier
 from discreet.serve.catalog.standard import reserved_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from discreet.guard.access.authority import ForeignKey, Name, Relation
 
 _LONGEST = 63
 
@@ -45,17 +42,21 @@ class Constraint:
                 return f"UNIQUE ({_list(self.columns)})"
             case "f":
                 schema, name = self.target or ("", "")
-                target = f"{quoted(schema)}.{quoted(name)}" if qualified else quoted(name)
+                target = (
+                    f"{quote_identifier(schema)}.{quote_identifier(name)}"
+                    if qualified
+                    else quote_identifier(name)
+                )
                 keys = _list(self.target_columns)
                 return f"FOREIGN KEY ({_list(self.columns)}) REFERENCES {target}({keys})"
             case "c":
                 return f"CHECK ({self.condition})" if pretty else f"CHECK (({self.condition}))"
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """Return a name as it must be written in SQL.
 
-    >>> quoted("age"), quoted("Age"), quoted("order")
+    >>> quote_identifier("age"), quote_identifier("Age"), quote_identifier("order")
     ('age', '"Age"', '"order"')
     """
     plain = name.isascii() and name.replace("$", "_").isidentifier() and name == name.lower()
@@ -65,21 +66,21 @@ def quoted(name: str) -> str:
 
 
 def _list(names: tuple[str, ...]) -> str:
-    return ", ".join(map(quoted, names))
+    return ", ".join(map(quote_identifier, names))
 
 
 def constraints_of(relation: Relation, known: Mapping[Name, set[str]]) -> tuple[Constraint, ...]:
     """Return the constraints of a relation whose columns, and those of their targets, are all known."""
     taken: set[str] = set()
     found: list[Constraint] = []
-    for one in _all(relation):
+    for one in _unnumbered_constraints(relation):
         if not set(one.columns) <= known.get(relation.key, set()):
             continue
         if one.target and not set(one.target_columns) <= known.get(one.target, set()):
             continue
         if one.target and one.target not in known:
             continue
-        name = _free(one.name, taken)
+        name = _unused_name(one.name, taken)
         taken.add(name)
         found.append(
             Constraint(one.kind, name, one.columns, one.target, one.target_columns, one.condition)
@@ -87,20 +88,20 @@ def constraints_of(relation: Relation, known: Mapping[Name, set[str]]) -> tuple[
     return tuple(found)
 
 
-def _all(relation: Relation) -> Iterator[Constraint]:
+def _unnumbered_constraints(relation: Relation) -> Iterator[Constraint]:
     if relation.primary_key:
-        yield Constraint("p", _named(relation.name, (), "pkey"), relation.primary_key)
+        yield Constraint("p", _default_name(relation.name, (), "pkey"), relation.primary_key)
     for unique in relation.uniques:
-        yield Constraint("u", _named(relation.name, unique, "key"), unique)
+        yield Constraint("u", _default_name(relation.name, unique, "key"), unique)
     for key in relation.foreign_keys:
-        name = key.name or _named(relation.name, key.columns, "fkey")
+        name = key.name or _default_name(relation.name, key.columns, "fkey")
         yield Constraint("f", name, key.columns, key.target, _target_columns(key))
     for check in relation.checks:
-        columns = _mentioned(check.condition, relation)
+        columns = _condition_columns(check.condition, relation)
         if columns is None:  # a condition that cannot be read is nobody's to see
             continue
         one = columns if len(columns) == 1 else ()
-        name = check.name or _named(relation.name, one, "check")
+        name = check.name or _default_name(relation.name, one, "check")
         yield Constraint("c", name, columns, condition=check.condition)
 
 
@@ -108,25 +109,25 @@ def _target_columns(key: ForeignKey) -> tuple[str, ...]:
     return key.target_columns or key.columns
 
 
-def _mentioned(condition: str, relation: Relation) -> tuple[str, ...] | None:
+def _condition_columns(condition: str, relation: Relation) -> tuple[str, ...] | None:
     import sqlglot
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-    from discreet.guard.statements.dialect import Served
+    from discreet.guard.statements.dialect import ClientPostgres
 
     try:
-        tree = sqlglot.parse_one(condition, dialect=Served)
+        tree = sqlglot.parse_one(condition, dialect=ClientPostgres)
     except (SqlglotError, RecursionError):
         return None
     # Every word counts, also one that names the whole row.
-    words = {folded(node) for node in tree.find_all(exp.Identifier)}
+    words = {fold_identifier(node) for node in tree.find_all(exp.Identifier)}
     if relation.name in words:
         return tuple(column.name for column in relation.columns)
     return tuple(column.name for column in relation.columns if column.name in words)
 
 
-def _named(relation: str, columns: tuple[str, ...], ending: str) -> str:
+def _default_name(relation: str, columns: tuple[str, ...], ending: str) -> str:
     middle = "_".join(columns)
     room = _LONGEST - len(ending) - 1
     if not middle:
@@ -139,7 +140,7 @@ def _named(relation: str, columns: tuple[str, ...], ending: str) -> str:
     return f"{first}_{second}_{ending}"
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _unused_name(name: str, taken: set[str]) -> str:
     candidate, number = name, 0
     while candidate in taken:
         number += 1

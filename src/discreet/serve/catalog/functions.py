@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.serve.catalog import privileges
-from discreet.serve.catalog.constraints import quoted
+from discreet.serve.catalog.constraints import quote_identifier
 from discreet.serve.catalog.definitions import index_definition, trigger_definition
-from discreet.serve.catalog.kinds import shown
-from discreet.serve.catalog.lookups import SHOWN, Path, find_class, look_up, require
+from discreet.serve.catalog.lookups import (
+    SHOWN,
+    Path,
+    find_class_oid,
+    find_registered_oid,
+    require_registered_oid,
+)
 from discreet.serve.catalog.standard import types_by_oid
+from discreet.serve.catalog.type_names import format_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.serve.catalog.snapshot import Snapshot
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
 
 Implementation: TypeAlias = Callable[..., object]
 
@@ -24,7 +28,7 @@ OID, TEXT, INT, BOOL, LONG = "UINTEGER", "VARCHAR", "INTEGER", "BOOLEAN", "BIGIN
 
 
 @dataclass(frozen=True)
-class Function:
+class CatalogFunction:
     """A function for one number of arguments; all of DuckDB's types.
 
     With `path`, the schemas that names are looked up in are one argument more, as text. NULL for an
@@ -33,7 +37,7 @@ class Function:
 
     parameters: tuple[str, ...]
     returns: str
-    make: Callable[[Snapshot], Implementation]
+    make: Callable[[CatalogSnapshot], Implementation]
     path: bool = False
     nulls: bool = False
 
@@ -48,11 +52,11 @@ def read_path(text: str) -> Path:
     return tuple(text.split("\0")) if text else ()
 
 
-def _userbyid(snapshot: Snapshot) -> Implementation:
+def _user_by_id(snapshot: CatalogSnapshot) -> Implementation:
     return lambda oid: snapshot.role_names.get(oid, f"unknown (OID={oid})")
 
 
-def _constraintdef(snapshot: Snapshot) -> Implementation:
+def _constraint_definition(snapshot: CatalogSnapshot) -> Implementation:
     def define(oid: int, pretty: bool, path: str) -> str | None:
         found = snapshot.constraints.get(oid)
         if found is None:
@@ -60,14 +64,15 @@ def _constraintdef(snapshot: Snapshot) -> Implementation:
         _, constraint = found
         target = constraint.target
         qualified = target is not None and (
-            find_class(snapshot, quoted(target[1]), read_path(path)) != snapshot.relation(target)
+            find_class_oid(snapshot, quote_identifier(target[1]), read_path(path))
+            != snapshot.relation(target)
         )
         return constraint.definition(qualified=qualified, pretty=pretty)
 
     return define
 
 
-def _indexdef(snapshot: Snapshot) -> Implementation:
+def _define_index(snapshot: CatalogSnapshot) -> Implementation:
     def define(oid: int) -> str | None:
         found = snapshot.indexes.get(oid)
         return index_definition(*found) if found else None
@@ -75,7 +80,7 @@ def _indexdef(snapshot: Snapshot) -> Implementation:
     return define
 
 
-def _indexdef_column(snapshot: Snapshot) -> Implementation:
+def _define_index_column(snapshot: CatalogSnapshot) -> Implementation:
     def define(oid: int, number: int, _: bool) -> str | None:
         found = snapshot.indexes.get(oid)
         if found is None:
@@ -84,14 +89,14 @@ def _indexdef_column(snapshot: Snapshot) -> Implementation:
         if number == 0:
             return index_definition(seen, constraint)
         inside = 1 <= number <= len(constraint.columns)
-        return quoted(constraint.columns[number - 1]) if inside else ""
+        return quote_identifier(constraint.columns[number - 1]) if inside else ""
 
     return define
 
 
-def _viewdef(snapshot: Snapshot) -> Implementation:
+def _view_definition(snapshot: CatalogSnapshot) -> Implementation:
     def define(view: str, path: str) -> str | None:
-        oid = require(snapshot, "regclass", view, read_path(path))
+        oid = require_registered_oid(snapshot, "regclass", view, read_path(path))
         seen = snapshot.seen.get(oid)
         if seen is None or not seen.is_owner or seen.relation.query is None:
             return None
@@ -100,7 +105,7 @@ def _viewdef(snapshot: Snapshot) -> Implementation:
     return define
 
 
-def _triggerdef(snapshot: Snapshot) -> Implementation:
+def _define_trigger(snapshot: CatalogSnapshot) -> Implementation:
     found = {
         snapshot.attached("trigger", seen, trigger.name): (seen, trigger)
         for seen in snapshot.seen.values()
@@ -110,60 +115,66 @@ def _triggerdef(snapshot: Snapshot) -> Implementation:
     return lambda oid: trigger_definition(*found[oid]) if oid in found else None
 
 
-def _table_is_visible(snapshot: Snapshot) -> Implementation:
+def _table_is_visible(snapshot: CatalogSnapshot) -> Implementation:
     def is_visible(oid: int, path: str) -> bool | None:
         key = snapshot.class_names.get(oid)
-        return None if key is None else find_class(snapshot, quoted(key[1]), read_path(path)) == oid
+        return (
+            None
+            if key is None
+            else find_class_oid(snapshot, quote_identifier(key[1]), read_path(path)) == oid
+        )
 
     return is_visible
 
 
-def _type_is_visible(_: Snapshot) -> Implementation:
+def _type_is_visible(_: CatalogSnapshot) -> Implementation:
     return lambda oid: True if oid in types_by_oid() else None
 
 
-def _show(kind: str) -> Function:
-    def make(snapshot: Snapshot) -> Implementation:
+def _show_function(kind: str) -> CatalogFunction:
+    def make(snapshot: CatalogSnapshot) -> Implementation:
         return lambda oid, path: SHOWN[kind](snapshot, oid, read_path(path))
 
-    return Function((OID,), TEXT, make, path=True)
+    return CatalogFunction((OID,), TEXT, make, path=True)
 
 
-def _read(kind: str) -> Function:
-    def make(snapshot: Snapshot) -> Implementation:
-        return lambda text, path: require(snapshot, kind, text, read_path(path))
+def _read(kind: str) -> CatalogFunction:
+    def make(snapshot: CatalogSnapshot) -> Implementation:
+        return lambda text, path: require_registered_oid(snapshot, kind, text, read_path(path))
 
-    return Function((TEXT,), OID, make, path=True)
+    return CatalogFunction((TEXT,), OID, make, path=True)
 
 
-def _try_read(kind: str) -> Function:
-    def make(snapshot: Snapshot) -> Implementation:
+def _try_read(kind: str) -> CatalogFunction:
+    def make(snapshot: CatalogSnapshot) -> Implementation:
         return lambda text, path: (
-            None if text.isdecimal() else look_up(snapshot, kind, text, read_path(path))
+            None if text.isdecimal() else find_registered_oid(snapshot, kind, text, read_path(path))
         )
 
-    return Function((TEXT,), OID, make, path=True)
+    return CatalogFunction((TEXT,), OID, make, path=True)
 
 
-def _privilege(check: Callable[..., object], names: int) -> tuple[Function, Function]:
+def _privilege_functions(
+    check: Callable[..., object], names: int
+) -> tuple[CatalogFunction, CatalogFunction]:
     """Return a function about the current role, and one about a role that is given first."""
 
-    def own(snapshot: Snapshot) -> Implementation:
+    def own(snapshot: CatalogSnapshot) -> Implementation:
         role = snapshot.visible.role
         return lambda *given: check(snapshot, role, *given[:-1], read_path(given[-1]))
 
-    def other(snapshot: Snapshot) -> Implementation:
+    def other(snapshot: CatalogSnapshot) -> Implementation:
         return lambda role, *given: check(
             snapshot, privileges.role_named(snapshot, role), *given[:-1], read_path(given[-1])
         )
 
     return (
-        Function((TEXT,) * (names + 1), BOOL, own, path=True),
-        Function((TEXT,) * (names + 2), BOOL, other, path=True),
+        CatalogFunction((TEXT,) * (names + 1), BOOL, own, path=True),
+        CatalogFunction((TEXT,) * (names + 2), BOOL, other, path=True),
     )
 
 
-def _has_role(snapshot: Snapshot) -> Implementation:
+def _has_role(snapshot: CatalogSnapshot) -> Implementation:
     return lambda user, role, asked: privileges.in_role(
         snapshot,
         privileges.role_named(snapshot, user),
@@ -172,7 +183,7 @@ def _has_role(snapshot: Snapshot) -> Implementation:
     )
 
 
-def _has_role_self(snapshot: Snapshot) -> Implementation:
+def _has_role_self(snapshot: CatalogSnapshot) -> Implementation:
     return lambda role, asked: privileges.in_role(
         snapshot, snapshot.visible.role, privileges.role_named(snapshot, role), asked
     )
@@ -195,7 +206,7 @@ def _format(pattern: str, *given: object) -> str:
             case "s":
                 out.append(str(next(rest, "") or ""))
             case "I":
-                out.append(quoted(str(next(rest, "") or "")))
+                out.append(quote_identifier(str(next(rest, "") or "")))
             case "L":
                 out.append(_quote_literal(str(next(rest, "") or "")))
             case _:
@@ -213,36 +224,42 @@ def _size_pretty(size: int) -> str:
     return f"{size} TB"
 
 
-def _encoding(number: int) -> str:
+def _encoding_name(number: int) -> str:
     return {0: "SQL_ASCII", 6: "UTF8", 8: "LATIN1"}.get(number, "")
 
 
-def _fixed(call: Implementation) -> Callable[[Snapshot], Implementation]:
+def _ignore_snapshot(call: Implementation) -> Callable[[CatalogSnapshot], Implementation]:
     return lambda _: call
 
 
-def _table() -> dict[tuple[str, int], Function]:
-    found: dict[tuple[str, int], Function] = {
-        ("format_type", 2): Function((OID, INT), TEXT, _fixed(shown), nulls=True),
-        ("pg_get_userbyid", 1): Function((OID,), TEXT, _userbyid),
-        ("pg_get_constraintdef", 2): Function((OID, BOOL), TEXT, _constraintdef, path=True),
-        ("pg_get_indexdef", 1): Function((OID,), TEXT, _indexdef),
-        ("pg_get_indexdef", 3): Function((OID, INT, BOOL), TEXT, _indexdef_column),
-        ("pg_get_viewdef", 1): Function((TEXT,), TEXT, _viewdef, path=True),
-        ("pg_get_triggerdef", 1): Function((OID,), TEXT, _triggerdef),
-        ("pg_table_is_visible", 1): Function((OID,), BOOL, _table_is_visible, path=True),
-        ("pg_type_is_visible", 1): Function((OID,), BOOL, _type_is_visible),
-        ("pg_has_role", 2): Function((TEXT, TEXT), BOOL, _has_role_self),
-        ("pg_has_role", 3): Function((TEXT, TEXT, TEXT), BOOL, _has_role),
-        ("quote_ident", 1): Function((TEXT,), TEXT, _fixed(quoted)),
-        ("quote_literal", 1): Function((TEXT,), TEXT, _fixed(_quote_literal)),
-        ("pg_size_pretty", 1): Function((LONG,), TEXT, _fixed(_size_pretty)),
-        ("pg_encoding_to_char", 1): Function((INT,), TEXT, _fixed(_encoding)),
+def _function_table() -> dict[tuple[str, int], CatalogFunction]:
+    found: dict[tuple[str, int], CatalogFunction] = {
+        ("format_type", 2): CatalogFunction(
+            (OID, INT), TEXT, _ignore_snapshot(format_type), nulls=True
+        ),
+        ("pg_get_userbyid", 1): CatalogFunction((OID,), TEXT, _user_by_id),
+        ("pg_get_constraintdef", 2): CatalogFunction(
+            (OID, BOOL), TEXT, _constraint_definition, path=True
+        ),
+        ("pg_get_indexdef", 1): CatalogFunction((OID,), TEXT, _define_index),
+        ("pg_get_indexdef", 3): CatalogFunction((OID, INT, BOOL), TEXT, _define_index_column),
+        ("pg_get_viewdef", 1): CatalogFunction((TEXT,), TEXT, _view_definition, path=True),
+        ("pg_get_triggerdef", 1): CatalogFunction((OID,), TEXT, _define_trigger),
+        ("pg_table_is_visible", 1): CatalogFunction((OID,), BOOL, _table_is_visible, path=True),
+        ("pg_type_is_visible", 1): CatalogFunction((OID,), BOOL, _type_is_visible),
+        ("pg_has_role", 2): CatalogFunction((TEXT, TEXT), BOOL, _has_role_self),
+        ("pg_has_role", 3): CatalogFunction((TEXT, TEXT, TEXT), BOOL, _has_role),
+        ("quote_ident", 1): CatalogFunction((TEXT,), TEXT, _ignore_snapshot(quote_identifier)),
+        ("quote_literal", 1): CatalogFunction((TEXT,), TEXT, _ignore_snapshot(_quote_literal)),
+        ("pg_size_pretty", 1): CatalogFunction((LONG,), TEXT, _ignore_snapshot(_size_pretty)),
+        ("pg_encoding_to_char", 1): CatalogFunction((INT,), TEXT, _ignore_snapshot(_encoding_name)),
     }
     for count in range(1, 6):
-        found["format", count] = Function((TEXT,) * count, TEXT, _fixed(_format), nulls=True)
+        found["format", count] = CatalogFunction(
+            (TEXT,) * count, TEXT, _ignore_snapshot(_format), nulls=True
+        )
     for kind in SHOWN:
-        found[f"_show_{kind}", 1] = _show(kind)
+        found[f"_show_{kind}", 1] = _show_function(kind)
         found[f"_read_{kind}", 1] = _read(kind)
         found[f"to_{kind}", 1] = _try_read(kind)
     for name, check, names in (
@@ -252,9 +269,9 @@ def _table() -> dict[tuple[str, int], Function]:
         ("has_schema_privilege", privileges.on_schema, 1),
         ("has_database_privilege", privileges.on_database, 1),
     ):
-        own, other = _privilege(check, names)
+        own, other = _privilege_functions(check, names)
         found[name, names + 1], found[name, names + 2] = own, other
     return found
 
 
-FUNCTIONS: Mapping[tuple[str, int], Function] = _table()
+FUNCTIONS: Mapping[tuple[str, int], CatalogFunction] = _function_table()

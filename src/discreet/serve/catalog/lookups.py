@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
-from discreet.serve.catalog.constraints import quoted
-from discreet.serve.catalog.kinds import known_kind, shown
+from discreet.serve.catalog.constraints import quote_identifier
 from discreet.serve.catalog.standard import SYSTEM, function_rows, types_by_oid
+from discreet.serve.catalog.type_names import format_type, parse_known_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.serve.catalog.snapshot import Snapshot
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
 
 Path = tuple[str, ...]  # of schemas
 
@@ -38,7 +37,7 @@ def split_name(text: str) -> tuple[str, ...] | None:
     return tuple(parts) if parts and not text.rstrip().endswith(".") else None
 
 
-def find_class(snapshot: Snapshot, text: str, path: Path) -> int | None:
+def find_class_oid(snapshot: CatalogSnapshot, text: str, path: Path) -> int | None:
     """Return the number of a relation or index by name."""
     match split_name(text):
         case (name,):
@@ -50,13 +49,13 @@ def find_class(snapshot: Snapshot, text: str, path: Path) -> int | None:
             return None
 
 
-def find_type(_: Snapshot, text: str, __: Path) -> int | None:
+def find_type_oid(_: CatalogSnapshot, text: str, __: Path) -> int | None:
     """Return the number of a type by name."""
-    known = known_kind(text)
+    known = parse_known_type(text)
     return known.oid if known else None
 
 
-def find_schema(snapshot: Snapshot, text: str, _: Path) -> int | None:
+def find_schema_oid(snapshot: CatalogSnapshot, text: str, _: Path) -> int | None:
     """Return the number of a schema by name."""
     match split_name(text):
         case (name,):
@@ -66,7 +65,7 @@ def find_schema(snapshot: Snapshot, text: str, _: Path) -> int | None:
             return None
 
 
-def find_role(snapshot: Snapshot, text: str, _: Path) -> int | None:
+def find_role_oid(snapshot: CatalogSnapshot, text: str, _: Path) -> int | None:
     """Return the number of a role by name."""
     match split_name(text):
         case (name,) if name in snapshot.visible.authority.roles:
@@ -75,7 +74,7 @@ def find_role(snapshot: Snapshot, text: str, _: Path) -> int | None:
             return None
 
 
-def find_function(_: Snapshot, text: str, __: Path) -> int | None:
+def find_function_oid(_: CatalogSnapshot, text: str, __: Path) -> int | None:
     """Return the number of a function by name."""
     parts = split_name(text.partition("(")[0])
     wanted = parts[-1] if parts else None
@@ -83,53 +82,57 @@ def find_function(_: Snapshot, text: str, __: Path) -> int | None:
     return next((int(str(oid)) for oid in found), None)
 
 
-def show_class(snapshot: Snapshot, oid: int, path: Path) -> str:
+def show_class(snapshot: CatalogSnapshot, oid: int, path: Path) -> str:
     """Return the name of a relation, with its schema where that is needed to find it."""
     key = snapshot.class_names.get(oid)
     if key is None:
         return "-" if oid == 0 else str(oid)
     schema, name = key
-    plain = quoted(name)
-    return plain if find_class(snapshot, plain, path) == oid else f"{quoted(schema)}.{plain}"
+    plain = quote_identifier(name)
+    return (
+        plain
+        if find_class_oid(snapshot, plain, path) == oid
+        else f"{quote_identifier(schema)}.{plain}"
+    )
 
 
-def show_type(_: Snapshot, oid: int, __: Path) -> str:
+def show_type(_: CatalogSnapshot, oid: int, __: Path) -> str:
     """Return the name of a type."""
     known = oid == 0 or oid in types_by_oid()
-    return shown(oid, None) or "-" if known else str(oid)
+    return format_type(oid, None) or "-" if known else str(oid)
 
 
-def show_schema(snapshot: Snapshot, oid: int, _: Path) -> str:
+def show_schema(snapshot: CatalogSnapshot, oid: int, _: Path) -> str:
     """Return the name of a schema."""
     name = snapshot.schema_names.get(oid)
-    return quoted(name) if name is not None else _unknown(oid)
+    return quote_identifier(name) if name is not None else _unknown_name(oid)
 
 
-def show_role(snapshot: Snapshot, oid: int, _: Path) -> str:
+def show_role(snapshot: CatalogSnapshot, oid: int, _: Path) -> str:
     """Return the name of a role."""
     name = snapshot.role_names.get(oid)
-    return quoted(name) if name is not None else _unknown(oid)
+    return quote_identifier(name) if name is not None else _unknown_name(oid)
 
 
-def show_function(_: Snapshot, oid: int, __: Path) -> str:
+def show_function(_: CatalogSnapshot, oid: int, __: Path) -> str:
     """Return the name of a function."""
     found = (str(row["proname"]) for row in function_rows() if row["oid"] == oid)
-    return next(found, _unknown(oid))
+    return next(found, _unknown_name(oid))
 
 
-def _unknown(oid: int) -> str:
+def _unknown_name(oid: int) -> str:
     return "-" if oid == 0 else str(oid)
 
 
-_FINDERS: Mapping[str, tuple[Callable[[Snapshot, str, Path], int | None], str, str]] = {
-    "regclass": (find_class, "42P01", "relation"),
-    "regtype": (find_type, "42704", "type"),
-    "regnamespace": (find_schema, "3F000", "schema"),
-    "regrole": (find_role, "42704", "role"),
-    "regproc": (find_function, "42883", "function"),
-    "regprocedure": (find_function, "42883", "function"),
+_FINDERS: Mapping[str, tuple[Callable[[CatalogSnapshot, str, Path], int | None], str, str]] = {
+    "regclass": (find_class_oid, "42P01", "relation"),
+    "regtype": (find_type_oid, "42704", "type"),
+    "regnamespace": (find_schema_oid, "3F000", "schema"),
+    "regrole": (find_role_oid, "42704", "role"),
+    "regproc": (find_function_oid, "42883", "function"),
+    "regprocedure": (find_function_oid, "42883", "function"),
 }
-SHOWN: Mapping[str, Callable[[Snapshot, int, Path], str]] = {
+SHOWN: Mapping[str, Callable[[CatalogSnapshot, int, Path], str]] = {
     "regclass": show_class,
     "regtype": show_type,
     "regnamespace": show_schema,
@@ -139,7 +142,7 @@ SHOWN: Mapping[str, Callable[[Snapshot, int, Path], str]] = {
 }
 
 
-def look_up(snapshot: Snapshot, kind: str, text: str, path: Path) -> int | None:
+def find_registered_oid(snapshot: CatalogSnapshot, kind: str, text: str, path: Path) -> int | None:
     """Return the number that a text of such a type means: a number or a name; None for no such name."""
     text = text.strip()
     if text == "-":
@@ -149,13 +152,13 @@ def look_up(snapshot: Snapshot, kind: str, text: str, path: Path) -> int | None:
     return _FINDERS[kind][0](snapshot, text, path)
 
 
-def require(snapshot: Snapshot, kind: str, text: str, path: Path) -> int:
+def require_registered_oid(snapshot: CatalogSnapshot, kind: str, text: str, path: Path) -> int:
     """Return the number that a text of such a type means.
 
     Raises:
         StatementFailed: There is no such thing, or none that the role may know of.
     """
-    found = look_up(snapshot, kind, text, path)
+    found = find_registered_oid(snapshot, kind, text, path)
     if found is None:
         _, sqlstate, what = _FINDERS[kind]
         raise StatementFailed(sqlstate, f'{what} "{text.strip()}" does not exist')

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from sqlglot import exp
 
-from discreet.serve.catalog.written import type_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from discreet.serve.catalog.syntax import type_name
 
 _UNNAMED = "?column?"
 # Functions that sqlglot reads as something of its own name.
@@ -41,10 +38,10 @@ def output_name(node: exp.Expr) -> str:
     >>> [output_name(each) for each in tree.expressions]
     ['?column?', 'text', 'count', 'relname', 'x', 'int4']
     """
-    return _named(node)[0]
+    return _name_expression(node)[0]
 
 
-def _named(node: exp.Expr) -> tuple[str, bool]:
+def _name_expression(node: exp.Expr) -> tuple[str, bool]:
     """Return a name, and whether it is better than that of a cast or CASE around it."""
     match node:
         case exp.Alias():
@@ -53,23 +50,23 @@ def _named(node: exp.Expr) -> tuple[str, bool]:
             return node.name if isinstance(node, exp.Column) else node.name.lower(), True
         case exp.Dot():
             last = node.expression
-            return (last.name, True) if isinstance(last, exp.Identifier) else _named(last)
+            return (last.name, True) if isinstance(last, exp.Identifier) else _name_expression(last)
         case exp.Cast():
-            return _around(node.this, type_name(node.to))
+            return _name_wrapper(node.this, type_name(node.to))
         case exp.Case():
-            return _around(node.args.get("default"), "case")
+            return _name_wrapper(node.args.get("default"), "case")
         case exp.Subquery():
             query = node.unnest()
             first = query.selects if isinstance(query, exp.Query) else ()
-            return _named(first[0]) if first else (_UNNAMED, False)
+            return _name_expression(first[0]) if first else (_UNNAMED, False)
         case exp.Paren() | exp.Bracket() | exp.Collate() | exp.Filter() | exp.Window():
-            return _named(node.this)
+            return _name_expression(node.this)
         case _:
             return _name_of_class(node)
 
 
-def _around(inner: exp.Expr | None, name: str) -> tuple[str, bool]:
-    found, is_better = _named(inner) if inner is not None else (name, False)
+def _name_wrapper(inner: exp.Expr | None, name: str) -> tuple[str, bool]:
+    found, is_better = _name_expression(inner) if inner is not None else (name, False)
     return (found, True) if is_better else (name, False)
 
 

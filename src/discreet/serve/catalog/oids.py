@@ -10,7 +10,7 @@ _SPACE = 2**31 - FIRST
 
 
 @dataclass
-class Oids:
+class OidAllocator:
     """Hands out the OIDs of one catalog: from a hash of the name, so that no count shows through."""
 
     _given: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
@@ -19,16 +19,16 @@ class Oids:
     def of(self, kind: str, *names: str) -> int:
         """Return the OID of a thing.
 
-        >>> Oids().of("relation", "public", "t") == Oids().of("relation", "public", "t") >= FIRST
+        >>> OidAllocator().of("relation", "public", "t") == OidAllocator().of("relation", "public", "t") >= FIRST
         True
         """
         key = (kind, *names)
         if key not in self._given:
-            self._given[key] = self._free(key)
+            self._given[key] = self._unused_oid(key)
             self._taken.add(self._given[key])
         return self._given[key]
 
-    def _free(self, key: tuple[str, ...]) -> int:
+    def _unused_oid(self, key: tuple[str, ...]) -> int:
         # A length before each part: ("a", "bc") and ("ab", "c") are different things.
         text = "".join(f"{len(part)}:{part}" for part in key)
         digest = sha256(text.encode()).digest()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, time
 from decimal import Decimal
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from sqlglot import exp
@@ -12,28 +12,27 @@ from sqlglot import exp
 from discreet.errors import StatementFailed
 from discreet.serve.catalog.sources import type_of
 from discreet.serve.catalog.standard import REGISTERED, types
-from discreet.serve.catalog.written import folded, is_array, type_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from discreet.serve.catalog.syntax import fold_identifiers, is_array, type_name
 
 _MOST = 65535
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
-def parameter_types(query: exp.Query, declared: Sequence[str | None] = ()) -> tuple[str, ...]:
+def catalog_parameter_types(
+    query: exp.Query, declared: Sequence[str | None] = ()
+) -> tuple[str, ...]:
     """Return the types of `$1`, `$2` …: as declared, as cast, as compared, or texts.
 
     >>> import sqlglot
     >>> text = "SELECT $1::oid FROM pg_class WHERE oid = ANY($2) AND relname = $3 LIMIT $4"
-    >>> parameter_types(sqlglot.parse_one(text, dialect="postgres"))
+    >>> catalog_parameter_types(sqlglot.parse_one(text, dialect="postgres"))
     ('oid', 'oid[]', 'name', 'int8')
 
     Raises:
         StatementFailed: 42P02, a number is too large.
     """
     found = dict(enumerate(declared, start=1))
-    for node in folded(query).find_all(exp.Parameter):
+    for node in fold_identifiers(query).find_all(exp.Parameter):
         place = int(node.name) if node.name.isdecimal() else 0
         if not 1 <= place <= _MOST:
             raise StatementFailed("42P02", "there is no such parameter")
@@ -48,29 +47,31 @@ def _by_place(node: exp.Expr) -> str | None:
     if isinstance(parent, (exp.Limit, exp.Offset)):
         return "int8"
     if isinstance(parent, exp.Cast):
-        return _told(type_name(parent.to))
+        return _client_type(type_name(parent.to))
     if isinstance(parent, exp.Any) and isinstance(parent.parent, _COMPARED):
-        kind = _told(type_of(parent.parent.this))
+        kind = _client_type(type_of(parent.parent.this))
         return f"{kind}[]" if kind else None
     if isinstance(parent, exp.In):
-        return _told(type_of(parent.this))
+        return _client_type(type_of(parent.this))
     if isinstance(parent, _COMPARED):
         other = parent.expression if node is parent.this else parent.this
-        return _told(type_of(other))
+        return _client_type(type_of(other))
     return None
 
 
-def _told(kind: str | None) -> str | None:
+def _client_type(kind: str | None) -> str | None:
     """Return a type as clients are told of it: things that have numbers are given by name."""
     if kind is None or kind not in types():
         return None
     if is_array(kind):
-        element = _told(kind[1:])
+        element = _client_type(kind[1:])
         return f"{element}[]" if element else None
     return "text" if kind in REGISTERED or kind in ("int2vector", "oidvector") else kind
 
 
-def bound(query: exp.Query, kinds: Sequence[str], values: Sequence[object]) -> exp.Query:
+def bind_catalog_query(
+    query: exp.Query, kinds: Sequence[str], values: Sequence[object]
+) -> exp.Query:
     """Return a query with a typed literal in the place of every parameter.
 
     Raises:
@@ -81,17 +82,17 @@ def bound(query: exp.Query, kinds: Sequence[str], values: Sequence[object]) -> e
         place = int(node.name) if node.name.isdecimal() else 0
         if not 1 <= place <= min(len(values), len(kinds)):
             raise StatementFailed("08P01", f"bind message supplies {len(values)} parameters")
-        node.replace(_literal(values[place - 1], kinds[place - 1]))
+        node.replace(_typed_literal(values[place - 1], kinds[place - 1]))
     return tree
 
 
-def _literal(value: object, kind: str) -> exp.Expr:
+def _typed_literal(value: object, kind: str) -> exp.Expr:
     if isinstance(value, (list, tuple)):
         element = kind.removesuffix("[]")
-        cells = [_literal(each, element) for each in value]
-        return exp.Cast(this=exp.Array(expressions=cells), to=_type(kind))
+        cells = [_typed_literal(each, element) for each in value]
+        return exp.Cast(this=exp.Array(expressions=cells), to=_data_type(kind))
     if value is None:
-        return exp.Cast(this=exp.null(), to=_type(kind))
+        return exp.Cast(this=exp.null(), to=_data_type(kind))
     if isinstance(value, bool):
         return exp.Boolean(this=value)
     if not isinstance(value, (str, int, float, Decimal, UUID, date, time)):
@@ -99,13 +100,13 @@ def _literal(value: object, kind: str) -> exp.Expr:
     text = str(value)
     if "\0" in text:
         raise StatementFailed("22021", "a text cannot hold a zero byte")
-    return exp.Cast(this=exp.Literal.string(text), to=_type(kind))
+    return exp.Cast(this=exp.Literal.string(text), to=_data_type(kind))
 
 
-def _type(kind: str) -> exp.DataType:
+def _data_type(kind: str) -> exp.DataType:
     if kind.endswith("[]"):
         return exp.DataType(
-            this=exp.DType.ARRAY, expressions=[_type(kind.removesuffix("[]"))], nested=True
+            this=exp.DType.ARRAY, expressions=[_data_type(kind.removesuffix("[]"))], nested=True
         )
     # Quoted, `char` is PostgreSQL's type of one byte, and not a text of one letter.
     name = exp.to_identifier(kind, quoted=kind == "char")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.acl import may_grant
-from discreet.guard.access.authority import PUBLIC, Privilege
+from discreet.guard.access.authority import PUBLIC, Privilege, Relation
 from discreet.guard.access.decide import (
     any_column_privilege,
     can_set,
@@ -18,21 +19,18 @@ from discreet.guard.access.decide import (
     relation_acl,
     schema_privilege,
 )
-from discreet.serve.catalog.lookups import Path, look_up, require
+from discreet.serve.catalog.lookups import Path, find_registered_oid, require_registered_oid
 from discreet.serve.catalog.standard import SCHEMAS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from discreet.guard.access.authority import Relation
-    from discreet.serve.catalog.snapshot import Snapshot
-    from discreet.serve.catalog.visible import Seen
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
+    from discreet.serve.catalog.visibility import VisibleRelation
 
 _OPTION = " WITH GRANT OPTION"
 _OTHER = {"MAINTAIN", "RULE"}  # PostgreSQL's, which nobody has here
 
 
-def _asked(text: str, known: set[str]) -> Iterator[tuple[str, bool]]:
+def _parse_privileges(text: str, known: set[str]) -> Iterator[tuple[str, bool]]:
     for word in text.upper().split(","):
         plain = " ".join(word.split())
         name = plain.removesuffix(_OPTION)
@@ -41,7 +39,7 @@ def _asked(text: str, known: set[str]) -> Iterator[tuple[str, bool]]:
         yield name, plain != name
 
 
-def role_named(snapshot: Snapshot, text: str) -> str:
+def role_named(snapshot: CatalogSnapshot, text: str) -> str:
     """Return the role that a name or number means; everybody for `public`."""
     if text == "public":
         return PUBLIC
@@ -54,7 +52,9 @@ def role_named(snapshot: Snapshot, text: str) -> str:
     return name
 
 
-def _has(snapshot: Snapshot, role: str, relation: Relation, name: str, *, option: bool) -> bool:
+def _has_privilege(
+    snapshot: CatalogSnapshot, role: str, relation: Relation, name: str, *, option: bool
+) -> bool:
     if name in _OTHER:
         return False
     privilege = Privilege(name)
@@ -69,7 +69,7 @@ def _has(snapshot: Snapshot, role: str, relation: Relation, name: str, *, option
     return privilege_on(authority, role, relation, privilege).allowed
 
 
-def _of_system(snapshot: Snapshot, role: str, name: str) -> bool:
+def _of_system(snapshot: CatalogSnapshot, role: str, name: str) -> bool:
     return name == "SELECT" or is_superuser(snapshot.visible.authority, role)
 
 
@@ -77,16 +77,16 @@ _TABLE = {privilege.value for privilege in Privilege} - {"USAGE", "CREATE"} | _O
 
 
 def _on_relation(
-    snapshot: Snapshot,
+    snapshot: CatalogSnapshot,
     role: str,
     table: str,
     asked: str,
     path: Path,
-    check: Callable[[Seen, str, bool], bool],
+    check: Callable[[VisibleRelation, str, bool], bool],
 ) -> bool | None:
     """Answer by `check` about a relation of users; None for a number that means nothing."""
-    oid = require(snapshot, "regclass", table, path)
-    wanted = list(_asked(asked, _TABLE))
+    oid = require_registered_oid(snapshot, "regclass", table, path)
+    wanted = list(_parse_privileges(asked, _TABLE))
     seen = snapshot.seen.get(oid)
     if seen is not None:
         return any(check(seen, name, option) for name, option in wanted)
@@ -95,7 +95,9 @@ def _on_relation(
     return any(_of_system(snapshot, role, name) for name, _ in wanted)
 
 
-def on_table(snapshot: Snapshot, role: str, table: str, asked: str, path: Path) -> bool | None:
+def on_table(
+    snapshot: CatalogSnapshot, role: str, table: str, asked: str, path: Path
+) -> bool | None:
     """Answer has_table_privilege."""
     return _on_relation(
         snapshot,
@@ -103,16 +105,20 @@ def on_table(snapshot: Snapshot, role: str, table: str, asked: str, path: Path) 
         table,
         asked,
         path,
-        lambda seen, name, option: _has(snapshot, role, seen.relation, name, option=option),
+        lambda seen, name, option: _has_privilege(
+            snapshot, role, seen.relation, name, option=option
+        ),
     )
 
 
-def on_any_column(snapshot: Snapshot, role: str, table: str, asked: str, path: Path) -> bool | None:
+def on_any_column(
+    snapshot: CatalogSnapshot, role: str, table: str, asked: str, path: Path
+) -> bool | None:
     """Answer has_any_column_privilege."""
 
-    def check(seen: Seen, name: str, option: bool) -> bool:
+    def check(seen: VisibleRelation, name: str, option: bool) -> bool:
         if option or role == PUBLIC or name in _OTHER:
-            return _has(snapshot, role, seen.relation, name, option=option)
+            return _has_privilege(snapshot, role, seen.relation, name, option=option)
         authority = snapshot.visible.authority
         return any_column_privilege(authority, role, seen.relation, Privilege(name)).allowed
 
@@ -120,46 +126,50 @@ def on_any_column(snapshot: Snapshot, role: str, table: str, asked: str, path: P
 
 
 def on_column(
-    snapshot: Snapshot, role: str, table: str, column: str, asked: str, path: Path
+    snapshot: CatalogSnapshot, role: str, table: str, column: str, asked: str, path: Path
 ) -> bool | None:
     """Answer has_column_privilege, for a column by name or number."""
 
-    def check(seen: Seen, name: str, option: bool) -> bool:
+    def check(seen: VisibleRelation, name: str, option: bool) -> bool:
         known = {str(seen.number(each.name)): each.name for each in seen.columns}
         found = known.get(column, column)
         if found not in known.values():
             text = f'column "{column}" of relation "{seen.relation.name}" does not exist'
             raise StatementFailed("42703", text)
         if option or role == PUBLIC or name in _OTHER:
-            return _has(snapshot, role, seen.relation, name, option=option)
+            return _has_privilege(snapshot, role, seen.relation, name, option=option)
         authority = snapshot.visible.authority
         return privilege_on(authority, role, seen.relation, Privilege(name), found).allowed
 
     return _on_relation(snapshot, role, table, asked, path, check)
 
 
-def on_schema(snapshot: Snapshot, role: str, schema: str, asked: str, path: Path) -> bool | None:
+def on_schema(
+    snapshot: CatalogSnapshot, role: str, schema: str, asked: str, path: Path
+) -> bool | None:
     """Answer has_schema_privilege."""
-    oid = look_up(snapshot, "regnamespace", schema, path)
+    oid = find_registered_oid(snapshot, "regnamespace", schema, path)
     if oid is None:
         raise StatementFailed("3F000", f'schema "{schema}" does not exist')
     name = snapshot.schema_names.get(oid)
     if name is None:
         return None
-    wanted = [word for word, _ in _asked(asked, {"USAGE", "CREATE"})]
+    wanted = [word for word, _ in _parse_privileges(asked, {"USAGE", "CREATE"})]
     authority = snapshot.visible.authority
     if name in SCHEMAS:
         return "USAGE" in wanted or is_superuser(authority, role)
     return any(schema_privilege(authority, role, name, Privilege(word)) for word in wanted)
 
 
-def on_database(snapshot: Snapshot, role: str, _: str, asked: str, __: Path) -> bool:
+def on_database(snapshot: CatalogSnapshot, role: str, _: str, asked: str, __: Path) -> bool:
     """Answer has_database_privilege: everybody who is here may be here."""
-    wanted = {word for word, _ in _asked(asked, {"CONNECT", "CREATE", "TEMP", "TEMPORARY"})}
+    wanted = {
+        word for word, _ in _parse_privileges(asked, {"CONNECT", "CREATE", "TEMP", "TEMPORARY"})
+    }
     return "CONNECT" in wanted or is_superuser(snapshot.visible.authority, role)
 
 
-def in_role(snapshot: Snapshot, user: str, role: str, asked: str) -> bool:
+def in_role(snapshot: CatalogSnapshot, user: str, role: str, asked: str) -> bool:
     """Answer pg_has_role."""
     authority = snapshot.visible.authority
     for word in asked.upper().split(","):

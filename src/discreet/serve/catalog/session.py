@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import DEFAULT_SCHEMA
+from discreet.guard.access.authority import DEFAULT_SCHEMA, Subject
 from discreet.serve.catalog.lookups import Path, split_name
 from discreet.serve.catalog.standard import SYSTEM
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.guard.access.authority import Subject
 
 # Settings that clients read, and that mean nothing here.
 _FIXED: Mapping[str, str] = {
@@ -41,7 +36,7 @@ _FIXED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Session:
+class CatalogSession:
     """A session, as far as the catalog tells of it."""
 
     subject: Subject

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.guard.access.authority import DEFAULT_SCHEMA
-from discreet.serve.catalog.oids import Oids
+from discreet.guard.access.authority import DEFAULT_SCHEMA, Name
+from discreet.serve.catalog.oids import OidAllocator
 from discreet.serve.catalog.standard import SCHEMAS, system_relations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.guard.access.authority import Name
     from discreet.serve.catalog.constraints import Constraint
-    from discreet.serve.catalog.visible import Seen, Visible
+    from discreet.serve.catalog.visibility import RoleVisibility, VisibleRelation
 
 FIRST_ROLE = 10  # the number of the first superuser in every PostgreSQL
 DATABASE = 5
@@ -23,12 +21,12 @@ _PUBLIC_SCHEMA = 2200
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class CatalogSnapshot:
     """What rows and functions of the catalog are made from."""
 
-    visible: Visible
+    visible: RoleVisibility
     database: str
-    oids: Oids = field(default_factory=Oids)
+    oids: OidAllocator = field(default_factory=OidAllocator)
 
     def __post_init__(self) -> None:
         # In a fixed order, so that two names with one hash always get the same two numbers.
@@ -60,15 +58,15 @@ class Snapshot:
         known = system_relations().get(key)
         return known.oid if known else self.oids.of("relation", *key)
 
-    def constraint(self, seen: Seen, constraint: Constraint) -> int:
+    def constraint(self, seen: VisibleRelation, constraint: Constraint) -> int:
         """Return the number of a constraint."""
         return self.oids.of("constraint", *seen.key, constraint.name)
 
-    def index(self, seen: Seen, constraint: Constraint) -> int:
+    def index(self, seen: VisibleRelation, constraint: Constraint) -> int:
         """Return the number of the index of a key; 0 for other constraints."""
         return self.oids.of("index", *seen.key, constraint.name) if constraint.is_index else 0
 
-    def attached(self, kind: str, seen: Seen, name: str) -> int:
+    def attached(self, kind: str, seen: VisibleRelation, name: str) -> int:
         """Return the number of a default, policy or trigger of a relation."""
         return self.oids.of(kind, *seen.key, name)
 
@@ -83,12 +81,12 @@ class Snapshot:
         return {self.role(name): name for name in self.visible.authority.roles}
 
     @cached_property
-    def seen(self) -> Mapping[int, Seen]:
+    def seen(self) -> Mapping[int, VisibleRelation]:
         """Return the relations of users by number."""
         return {self.relation(seen.key): seen for seen in self.visible.relations.values()}
 
     @cached_property
-    def indexes(self) -> Mapping[int, tuple[Seen, Constraint]]:
+    def indexes(self) -> Mapping[int, tuple[VisibleRelation, Constraint]]:
         """Return the indexes by number."""
         return {
             self.index(seen, constraint): (seen, constraint)
@@ -98,7 +96,7 @@ class Snapshot:
         }
 
     @cached_property
-    def constraints(self) -> Mapping[int, tuple[Seen, Constraint]]:
+    def constraints(self) -> Mapping[int, tuple[VisibleRelation, Constraint]]:
         """Return the constraints by number."""
         return {
             self.constraint(seen, constraint): (seen, constraint)

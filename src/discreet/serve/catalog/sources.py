@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from discreet.serve.catalog.names import output_name
-from discreet.serve.catalog.rows.produce import DENIED, columns_of
+from discreet.serve.catalog.rows.produce import DENIED, catalog_columns
 from discreet.serve.catalog.standard import INFORMATION, REGISTERED, SYSTEM
-from discreet.serve.catalog.written import is_array, type_name
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+from discreet.serve.catalog.syntax import is_array, type_name
 
 # Columns by name; the type is pg_type's name, or None where only DuckDB knows.
 Output: TypeAlias = list[tuple[str, str | None]]
@@ -40,7 +38,7 @@ def relation_key(table: exp.Table) -> tuple[str, str] | None:
     if not isinstance(table.this, exp.Identifier):
         return None
     schema = table.db or SYSTEM
-    known = columns_of((schema, table.name)) is not None
+    known = catalog_columns((schema, table.name)) is not None
     if schema in (SYSTEM, INFORMATION) and (table.db or known or table.name in DENIED):
         return schema, table.name
     return None
@@ -56,7 +54,7 @@ def common_table(table: exp.Table) -> exp.CTE | None:
             inside = node
         with_ = node.args.get("with_")
         if isinstance(with_, exp.With):
-            known = _known(with_, inside)
+            known = _visible_ctes(with_, inside)
             for cte in known:
                 if cte.alias == table.name:
                     return cte
@@ -64,7 +62,7 @@ def common_table(table: exp.Table) -> exp.CTE | None:
     return None
 
 
-def _known(with_: exp.With, inside: exp.CTE | None) -> list[exp.CTE]:
+def _visible_ctes(with_: exp.With, inside: exp.CTE | None) -> list[exp.CTE]:
     """Return what a query inside one of the WITH queries may name: those before it, or all of them."""
     ctes = list(with_.expressions)
     place = next((at for at, cte in enumerate(ctes) if cte is inside), None)
@@ -83,7 +81,7 @@ def _is_circular(table: exp.Table, cte: exp.CTE) -> bool:
     return False
 
 
-def _renamed(columns: Output, alias: exp.Expr | None) -> Output:
+def _rename_columns(columns: Output, alias: exp.Expr | None) -> Output:
     names = [each.name for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
     if not names:
         return columns
@@ -94,11 +92,11 @@ def _renamed(columns: Output, alias: exp.Expr | None) -> Output:
 
 
 @cache
-def _kept(key: tuple[str, str]) -> Output:
-    return [(each.name, each.type) for each in columns_of(key) or ()]
+def _catalog_output(key: tuple[str, str]) -> Output:
+    return [(each.name, each.type) for each in catalog_columns(key) or ()]
 
 
-def _columns(source: exp.Expr) -> Output:
+def _source_columns(source: exp.Expr) -> Output:
     alias = source.args.get("alias")
     match source:
         case exp.Table():
@@ -106,13 +104,15 @@ def _columns(source: exp.Expr) -> Output:
             if cte is not None and _is_circular(source, cte):
                 return []
             if cte is not None:
-                return _renamed(_renamed(output(cte.this), cte.args.get("alias")), alias)
+                return _rename_columns(
+                    _rename_columns(output(cte.this), cte.args.get("alias")), alias
+                )
             key = relation_key(source)
-            return _renamed(_kept(key) if key else [], alias)
+            return _rename_columns(_catalog_output(key) if key else [], alias)
         case exp.Subquery() if isinstance(source.this, exp.Query):
-            return _renamed(output(source.this), alias)
+            return _rename_columns(output(source.this), alias)
         case exp.Lateral() if isinstance(source.this, exp.Subquery):
-            return _renamed(output(source.this.unnest()), alias)
+            return _rename_columns(output(source.this.unnest()), alias)
         case _:
             return []
 
@@ -129,38 +129,38 @@ def sources(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
 
 
 @contextmanager
-def remembering() -> Generator[dict[int, tuple[exp.Expr, Output]]]:
+def cache_outputs() -> Generator[dict[int, tuple[exp.Expr, Output]]]:
     """Remember the columns of queries for as long as one of them is looked at.
 
     Otherwise a query over a query over a query, each with many columns, would be asked for them
     again and again, and one that names itself for ever.
     """
     found: dict[int, tuple[exp.Expr, Output]] = {}
-    before = _remembered.set(found)
+    before = _output_cache.set(found)
     try:
         yield found
     finally:
-        _remembered.reset(before)
+        _output_cache.reset(before)
 
 
-_remembered: ContextVar[dict[int, tuple[exp.Expr, Output]] | None] = ContextVar(
+_output_cache: ContextVar[dict[int, tuple[exp.Expr, Output]] | None] = ContextVar(
     "remembered", default=None
 )
 
 
 def output(query: exp.Expr) -> Output:
     """Return the columns of a query."""
-    known = _remembered.get()
+    known = _output_cache.get()
     if known is None:
-        with remembering():
+        with cache_outputs():
             return output(query)
     if id(query) not in known:
         known[id(query)] = (query, [])  # what a query that names itself sees of itself
-        known[id(query)] = (query, _output(query))
+        known[id(query)] = (query, _query_output(query))
     return known[id(query)][1]
 
 
-def _output(query: exp.Expr) -> Output:
+def _query_output(query: exp.Expr) -> Output:
     match query:
         case exp.SetOperation():
             return output(query.left)
@@ -172,19 +172,19 @@ def _output(query: exp.Expr) -> Output:
         case exp.Select():
             found: Output = []
             for each in query.expressions:
-                found += _projected(each, query)
+                found += _projection_output(each, query)
             return found
         case _:
             return []
 
 
-def _projected(node: exp.Expr, select: exp.Select) -> Output:
+def _projection_output(node: exp.Expr, select: exp.Select) -> Output:
     if isinstance(node, exp.Star):
-        return [column for _, source in sources(select) for column in _columns(source)]
+        return [column for _, source in sources(select) for column in _source_columns(source)]
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
         for name, source in sources(select):
             if name == node.table:
-                return _columns(source)
+                return _source_columns(source)
     return [(output_name(node), type_of(node, select))]
 
 
@@ -195,7 +195,7 @@ def _column_type(column: exp.Column, select: exp.Select | None) -> str | None:
             # A query inside FROM or WITH is no source of its own columns.
             meant = common_table(source) if isinstance(source, exp.Table) else None
             if column.table in ("", name) and not _is_inside(around, meant or source):
-                kind = dict(_columns(source)).get(column.name)
+                kind = dict(_source_columns(source)).get(column.name)
                 if kind is not None:
                     return kind
         around, select = select, select.find_ancestor(exp.Select)
@@ -234,12 +234,12 @@ def type_of(node: exp.Expr, select: exp.Select | None = None) -> str | None:
             columns = output(node.this)
             return columns[0][1] if columns else None
         case exp.Bracket():
-            return _element(type_of(node.this, select) or "")
+            return _element_type(type_of(node.this, select) or "")
         case _:
             return None
 
 
-def _element(kind: str) -> str | None:
+def _element_type(kind: str) -> str | None:
     found = {"int2vector": "int2", "oidvector": "oid"}.get(kind)
     return found or (kind.removeprefix("_") if is_array(kind) else None)
 

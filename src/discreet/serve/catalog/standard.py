@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import TypeAlias
 
 Row: TypeAlias = dict[str, object]
 
@@ -33,7 +31,7 @@ _DOMAINS = {
 
 
 @dataclass(frozen=True)
-class Attribute:
+class CatalogColumn:
     """A column of a catalog relation; `type` is a name in pg_type."""
 
     name: str
@@ -49,15 +47,15 @@ class SystemRelation:
     name: str
     kind: str  # as in pg_class.relkind
     oid: int
-    columns: tuple[Attribute, ...]
+    columns: tuple[CatalogColumn, ...]
 
-    def column(self, name: str) -> Attribute | None:
+    def column(self, name: str) -> CatalogColumn | None:
         """Return the column called `name`, or None."""
         return next((column for column in self.columns if column.name == name), None)
 
 
 @dataclass(frozen=True)
-class Type:
+class CatalogType:
     """A row of pg_type, as far as others ask for it."""
 
     oid: int
@@ -77,11 +75,13 @@ def _read(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
-def _attributes(text: str) -> tuple[Attribute, ...]:
+def _parse_columns(text: str) -> tuple[CatalogColumn, ...]:
     words = text.split(" ")
     pairs = zip(words[::2], words[1::2], strict=True)
     return tuple(
-        Attribute(name, _DOMAINS.get(bare := type_.removesuffix("!"), bare), type_.endswith("!"))
+        CatalogColumn(
+            name, _DOMAINS.get(bare := type_.removesuffix("!"), bare), type_.endswith("!")
+        )
         for name, type_ in pairs
     )
 
@@ -99,7 +99,7 @@ def system_relations() -> Mapping[tuple[str, str], SystemRelation]:
             row["relation"],
             row["kind"],
             int(row["oid"]),
-            _attributes(row["columns"]),
+            _parse_columns(row["columns"]),
         )
         for row in _read("relations")
     }
@@ -108,13 +108,13 @@ def system_relations() -> Mapping[tuple[str, str], SystemRelation]:
 @cache
 def type_rows() -> tuple[Row, ...]:
     """Return the rows of pg_type."""
-    return tuple(_typed(row, relation="pg_type") for row in _read("types"))
+    return tuple(_parse_row(row, relation="pg_type") for row in _read("types"))
 
 
 @cache
 def function_rows() -> tuple[Row, ...]:
     """Return the rows of pg_proc: the functions that types have."""
-    rows = [_typed(row, relation="pg_proc") for row in _read("functions")]
+    rows = [_parse_row(row, relation="pg_proc") for row in _read("functions")]
     common: Row = {
         "pronamespace": 11,
         "proowner": 10,
@@ -132,19 +132,19 @@ def operator_class_rows() -> tuple[Row, ...]:
     """Return the rows of pg_opclass: how B-trees order the types."""
     common: Row = {"opcnamespace": 11, "opcowner": 10}
     return tuple(
-        {**common, **_typed(row, relation="pg_opclass")} for row in _read("operator_classes")
+        {**common, **_parse_row(row, relation="pg_opclass")} for row in _read("operator_classes")
     )
 
 
 @cache
-def types() -> Mapping[str, Type]:
+def types() -> Mapping[str, CatalogType]:
     """Return the types by the name that pg_type has.
 
     >>> types()["int4"].oid, types()["_int4"].element
     (23, 23)
     """
     return {
-        row["typname"]: Type(
+        row["typname"]: CatalogType(
             int(row["oid"]),
             row["typname"],
             int(row["typarray"]),
@@ -161,7 +161,7 @@ def types() -> Mapping[str, Type]:
 
 
 @cache
-def types_by_oid() -> Mapping[int, Type]:
+def types_by_oid() -> Mapping[int, CatalogType]:
     """Return the types by OID."""
     return {each.oid: each for each in types().values()}
 
@@ -178,12 +178,12 @@ def reserved_words() -> frozenset[str]:
     return frozenset(row["word"] for row in keyword_rows() if row["catcode"] != "U")
 
 
-def _typed(row: dict[str, str], *, relation: str) -> Row:
+def _parse_row(row: dict[str, str], *, relation: str) -> Row:
     kinds = {each.name: each.type for each in system_relations()[SYSTEM, relation].columns}
-    return {name: _value(text, kinds[name]) for name, text in row.items()}
+    return {name: _parse_value(text, kinds[name]) for name, text in row.items()}
 
 
-def _value(text: str, kind: str) -> object:
+def _parse_value(text: str, kind: str) -> object:
     match kind:
         case "bool":
             return text == "t"

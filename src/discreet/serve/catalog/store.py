@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any
@@ -14,23 +15,21 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Authority
 from discreet.serve.catalog.functions import FUNCTIONS
-from discreet.serve.catalog.rows.produce import columns_of, rows_of
-from discreet.serve.catalog.snapshot import Snapshot
+from discreet.serve.catalog.rows.produce import catalog_columns, catalog_rows
+from discreet.serve.catalog.snapshot import CatalogSnapshot
 from discreet.serve.catalog.standard import INFORMATION, NUMBERED, SYSTEM, types
-from discreet.serve.catalog.visible import Visible
+from discreet.serve.catalog.visibility import RoleVisibility
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
-
     import duckdb
 
-    from discreet.guard.access.authority import Authority
-    from discreet.serve.catalog.functions import Function
+    from discreet.serve.catalog.functions import CatalogFunction
 
 # DuckDB has schemas of PostgreSQL's names itself, and lets nobody write there.
 PLACES = {SYSTEM: "pgc", INFORMATION: "isc"}
-KEPT = 32
+STORES_CACHED = 32
 _PLACE_OF_SEARCH = "VARCHAR"
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
@@ -51,13 +50,13 @@ _MACROS = (
 )
 
 
-class Store:
+class CatalogStore:
     """The catalog of one role at one version of the authority."""
 
     def __init__(self, authority: Authority, role: str, database: str) -> None:
         import duckdb
 
-        self.snapshot = Snapshot(Visible(authority, role), database)
+        self.snapshot = CatalogSnapshot(RoleVisibility(authority, role), database)
         self._lock = Lock()
         self._relations: set[tuple[str, str]] = set()
         self._functions: set[tuple[str, int]] = set()
@@ -75,10 +74,10 @@ class Store:
         """Put in what a query needs and is not there yet."""
         with self._lock:
             for key in set(relations) - self._relations:
-                self._fill(key)
+                self._fill_relation(key)
                 self._relations.add(key)
             for name, count in set(functions) - self._functions:
-                self._define(name, count, FUNCTIONS[name, count])
+                self._define_function(name, count, FUNCTIONS[name, count])
                 self._functions.add((name, count))
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
@@ -96,19 +95,21 @@ class Store:
             yield
         except duckdb.Error as error:
             mine = self._failed.error
-            raise mine if mine is not None else _told(error) from None
+            raise mine if mine is not None else _translate_duckdb_error(error) from None
         finally:
             self._failed.error = None
 
-    def _fill(self, key: tuple[str, str]) -> None:
+    def _fill_relation(self, key: tuple[str, str]) -> None:
         import pyarrow as pa
 
         schema, name = key
-        columns = columns_of(key) or ()
-        rows = rows_of(self.snapshot, key)
+        columns = catalog_columns(key) or ()
+        rows = catalog_rows(self.snapshot, key)
         table = pa.table(
             {
-                column.name: pa.array([row[column.name] for row in rows], arrow_type(column.type))
+                column.name: pa.array(
+                    [row[column.name] for row in rows], catalog_arrow_type(column.type)
+                )
                 for column in columns
             }
         )
@@ -120,7 +121,7 @@ class Store:
         self._connection.execute(made.sql(dialect="duckdb"))
         self._connection.unregister("incoming")
 
-    def _define(self, name: str, count: int, function: Function) -> None:
+    def _define_function(self, name: str, count: int, function: CatalogFunction) -> None:
         call = function.make(self.snapshot)
         extra = (_PLACE_OF_SEARCH,) if function.path else ()
 
@@ -156,13 +157,13 @@ def stored_name(name: str, count: int) -> str:
     return f"pgf_{name}_{count}"
 
 
-def arrow_type(name: str) -> Any:
+def catalog_arrow_type(name: str) -> Any:
     """Return how a column of the catalog is kept."""
     import pyarrow as pa
 
     known = types().get(name)
     if known is not None and known.category == "A" and name not in ("int2vector", "oidvector"):
-        return pa.list_(arrow_type(name.removeprefix("_")))
+        return pa.list_(catalog_arrow_type(name.removeprefix("_")))
     kept = {
         "bool": pa.bool_(),
         "int2": pa.int16(),
@@ -180,7 +181,7 @@ def arrow_type(name: str) -> Any:
     return pa.uint32() if name in NUMBERED else pa.string()
 
 
-def _told(error: duckdb.Error) -> StatementFailed:
+def _translate_duckdb_error(error: duckdb.Error) -> StatementFailed:
     """Return a failure of DuckDB without its words: they name what is inside."""
     import duckdb
 
@@ -200,11 +201,11 @@ def _told(error: duckdb.Error) -> StatementFailed:
 
 UNSUPPORTED = "this query on the system catalog is not supported"
 
-_stores: OrderedDict[tuple[int, str, str, int], Store] = OrderedDict()
+_stores: OrderedDict[tuple[int, str, str, int], CatalogStore] = OrderedDict()
 _stores_lock = Lock()
 
 
-def store_for(authority: Authority, role: str, database: str) -> Store:
+def store_for(authority: Authority, role: str, database: str) -> CatalogStore:
     """Return the store of a role, which sessions share.
 
     Versions alone do not tell authorities apart: what a transaction has changed and not committed
@@ -217,9 +218,9 @@ def store_for(authority: Authority, role: str, database: str) -> Store:
             if same and (held is authority or held == authority):
                 _stores.move_to_end(key)
                 return store
-        store = Store(authority, role, database)
+        store = CatalogStore(authority, role, database)
         # The store holds the authority, so that its id is nobody else's as long as the key lives.
         _stores[authority.version, role, database, id(authority)] = store
-        while len(_stores) > KEPT:
+        while len(_stores) > STORES_CACHED:
             _stores.popitem(last=False)
         return store

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.serve.catalog.calls import call, cast, count, no_function, number, series, text
+from discreet.serve.catalog.calls import (
+    array_length,
+    call_function,
+    cast_to,
+    generate_series,
+    no_function,
+    number_literal,
+    string_literal,
+)
 from discreet.serve.catalog.casts import duck_type
-from discreet.serve.catalog.rows.produce import KEYWORDS, columns_of
+from discreet.serve.catalog.rows.produce import KEYWORDS, catalog_columns
 from discreet.serve.catalog.standard import SYSTEM
 from discreet.serve.catalog.store import PLACES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from discreet.serve.catalog.calls import Calls
+    from discreet.serve.catalog.calls import CallRewriter
 
 _RELATIONS = {
     "pg_get_keywords": KEYWORDS,
@@ -31,7 +38,7 @@ _EMPTY: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def _aliased(select: exp.Select, source: exp.Expr, names: Iterable[str]) -> exp.Expr:
+def _alias_subquery(select: exp.Select, source: exp.Expr, names: Iterable[str]) -> exp.Expr:
     """Return a query in place of a source; columns that nobody renamed keep their names."""
     given = source.args.get("alias")
     alias = given.copy() if isinstance(given, exp.TableAlias) else exp.TableAlias()
@@ -49,7 +56,9 @@ def _select(columns: Iterable[tuple[str, exp.Expr]]) -> exp.Select:
     return exp.Select(expressions=named)
 
 
-def function_table(source: exp.Expr, calls: Calls, relations: set[tuple[str, str]]) -> exp.Expr:
+def function_table(
+    source: exp.Expr, calls: CallRewriter, relations: set[tuple[str, str]]
+) -> exp.Expr:
     """Return a call that stands where a table does.
 
     Raises:
@@ -62,21 +71,21 @@ def function_table(source: exp.Expr, calls: Calls, relations: set[tuple[str, str
     if isinstance(offset, exp.Identifier):
         source.args["alias"].append("columns", offset.copy())
     if isinstance(call_, exp.Unnest):
-        return _unnested(list(call_.expressions), source, with_numbers=with_numbers)
+        return _unnest_arrays(list(call_.expressions), source, with_numbers=with_numbers)
     function = source.this
     if isinstance(function, exp.Explode):
-        return _unnested([function.this], source, with_numbers=with_numbers)
+        return _unnest_arrays([function.this], source, with_numbers=with_numbers)
     name = function.name.lower() if isinstance(function, exp.Anonymous) else ""
     if name in _RELATIONS and _RELATIONS[name] != "pg_settings":
-        return _stored(_RELATIONS[name], source, relations)
+        return _stored_table(_RELATIONS[name], source, relations)
     if name in _RELATIONS:
         return settings_table(source, calls.session.all_settings())
     if name in _EMPTY:
         columns = list(_EMPTY[name])
         if with_numbers:
             columns.append(("ordinality", "BIGINT"))
-        empty = _select((each, cast(exp.null(), kind)) for each, kind in columns)
-        return _aliased(empty.where("FALSE"), source, [each for each, _ in columns])
+        empty = _select((each, cast_to(exp.null(), kind)) for each, kind in columns)
+        return _alias_subquery(empty.where("FALSE"), source, [each for each, _ in columns])
     return _set(function, source, with_numbers=with_numbers)
 
 
@@ -87,31 +96,33 @@ def _set(function: exp.Expr, source: exp.Expr, *, with_numbers: bool) -> exp.Exp
     inner = function.expressions[0]
     expands = isinstance(inner, exp.Anonymous) and inner.name == "pgm_expandarray"
     if expands:
-        rows = exp.Select(expressions=[exp.alias_(call("unnest", inner.copy()), "_row")])
+        rows = exp.Select(expressions=[exp.alias_(call_function("unnest", inner.copy()), "_row")])
         whole = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("_rows")))
         fields = [exp.column(name, "_row") for name in ("x", "n")]
-        return _aliased(exp.select(*fields).from_(whole), source, ["x", "n"])
+        return _alias_subquery(exp.select(*fields).from_(whole), source, ["x", "n"])
     name = "generate_series" if isinstance(inner, exp.Cast) else "unnest"
-    return _unnested([inner], source, with_numbers=with_numbers, name=name)
+    return _unnest_arrays([inner], source, with_numbers=with_numbers, name=name)
 
 
-def _unnested(
+def _unnest_arrays(
     arrays: list[exp.Expr], source: exp.Expr, *, with_numbers: bool, name: str = "unnest"
 ) -> exp.Expr:
     columns = [
         (name if not place else f"{name}_{place}", array) for place, array in enumerate(arrays)
     ]
-    made = [(each, call("unnest", array.copy())) for each, array in columns]
+    made = [(each, call_function("unnest", array.copy())) for each, array in columns]
     if with_numbers:
-        numbers = cast(series(number(1), count(arrays[0].copy())), "BIGINT[]")
-        made.append(("ordinality", call("unnest", numbers)))
+        numbers = cast_to(
+            generate_series(number_literal(1), array_length(arrays[0].copy())), "BIGINT[]"
+        )
+        made.append(("ordinality", call_function("unnest", numbers)))
     given = source.args.get("alias")
     if with_numbers and isinstance(given, exp.TableAlias) and not given.columns:
         given.set("columns", [exp.to_identifier(given.name), exp.to_identifier("ordinality")])
-    return _aliased(_select(made), source, [each for each, _ in made])
+    return _alias_subquery(_select(made), source, [each for each, _ in made])
 
 
-def _stored(name: str, source: exp.Expr, relations: set[tuple[str, str]]) -> exp.Expr:
+def _stored_table(name: str, source: exp.Expr, relations: set[tuple[str, str]]) -> exp.Expr:
     relations.add((SYSTEM, name))
     alias = source.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name.strip("()")))
     return exp.Table(
@@ -121,9 +132,10 @@ def _stored(name: str, source: exp.Expr, relations: set[tuple[str, str]]) -> exp
 
 def settings_table(source: exp.Expr, settings: Mapping[str, str]) -> exp.Expr:
     """Return the settings of the session where pg_settings was named."""
-    columns = columns_of((SYSTEM, "pg_settings")) or ()
+    columns = catalog_columns((SYSTEM, "pg_settings")) or ()
     rows = [
-        exp.Tuple(expressions=[text(name), text(value)]) for name, value in sorted(settings.items())
+        exp.Tuple(expressions=[string_literal(name), string_literal(value)])
+        for name, value in sorted(settings.items())
     ]
     names = [exp.to_identifier(each) for each in ("name", "setting")]
     values = exp.Values(
@@ -134,15 +146,15 @@ def settings_table(source: exp.Expr, settings: Mapping[str, str]) -> exp.Expr:
         "setting": exp.column("setting"),
         "reset_val": exp.column("setting"),
         "boot_val": exp.column("setting"),
-        "context": text("user"),
-        "vartype": text("string"),
-        "source": text("default"),
-        "category": text("discreet"),
-        "short_desc": text(""),
+        "context": string_literal("user"),
+        "vartype": string_literal("string"),
+        "source": string_literal("default"),
+        "category": string_literal("discreet"),
+        "short_desc": string_literal(""),
         "pending_restart": exp.false(),
     }
     select = _select(
-        (each.name, filled.get(each.name, cast(exp.null(), duck_type(each.type))))
+        (each.name, filled.get(each.name, cast_to(exp.null(), duck_type(each.type))))
         for each in columns
     ).from_(values)
     given = source.args.get("alias")

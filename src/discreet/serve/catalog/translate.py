@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,37 +13,35 @@ from discreet.errors import AccessDenied, StatementFailed
 from discreet.serve.catalog.allowed import CALLS, PARTS, PLAIN
 from discreet.serve.catalog.calls import (
     TABLES,
-    Calls,
-    call,
-    cast,
+    CallRewriter,
+    call_function,
+    cast_to,
+    generate_series,
     is_catalog_function,
     no_function,
-    number,
-    series,
-    text,
+    number_literal,
+    string_literal,
 )
-from discreet.serve.catalog.casts import Casts, array_of
+from discreet.serve.catalog.casts import CastRewriter, array_of
 from discreet.serve.catalog.names import output_name
-from discreet.serve.catalog.rows.produce import DENIED, columns_of
+from discreet.serve.catalog.rows.produce import DENIED, catalog_columns
 from discreet.serve.catalog.sources import (
     Output,
+    cache_outputs,
     common_table,
     output,
     relation_key,
-    remembering,
     source_of,
     type_of,
 )
 from discreet.serve.catalog.standard import INFORMATION, REGISTERED, SYSTEM, system_relations
 from discreet.serve.catalog.store import PLACES, UNSUPPORTED
+from discreet.serve.catalog.syntax import fold_identifiers, is_array
 from discreet.serve.catalog.tables import function_table, settings_table
-from discreet.serve.catalog.written import folded, is_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.serve.catalog.session import Session
-    from discreet.serve.catalog.snapshot import Snapshot
+    from discreet.serve.catalog.session import CatalogSession
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
 
 _SOURCES = (exp.Table, exp.Unnest, exp.Lateral)
 # Words that are functions without parentheses.
@@ -83,7 +82,7 @@ CLASSES = frozenset({*_BY_CLASS, exp.CurrentSchemas})
 
 
 @dataclass
-class Translated:
+class TranslatedQuery:
     """A query for DuckDB, what it needs there, and the types that only we know."""
 
     sql: str
@@ -94,16 +93,16 @@ class Translated:
 
 @dataclass
 class _Translation:
-    snapshot: Snapshot
-    session: Session
+    snapshot: CatalogSnapshot
+    session: CatalogSession
     relations: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def __post_init__(self) -> None:
-        self.calls = Calls(self.session)
-        self.casts = Casts(self.snapshot, self.calls)
+        self.calls = CallRewriter(self.session)
+        self.casts = CastRewriter(self.snapshot, self.calls)
 
-    def run(self, query: exp.Query) -> Translated:
-        tree = _without_prefixes(folded(query))
+    def run(self, query: exp.Query) -> TranslatedQuery:
+        tree = _without_prefixes(fold_identifiers(query))
         _check(tree)
         columns = output(tree)
         _name_columns(tree)
@@ -112,11 +111,11 @@ class _Translation:
         # last, since they say what columns are.
         for node in reversed(list(tree.walk(bfs=True))):
             if not isinstance(node, _SOURCES):
-                _put(node, self._rewrite)
+                _replace_node(node, self._rewrite)
         for node in reversed(list(tree.find_all(*_SOURCES))):
-            _put(node, self._rewrite)
+            _replace_node(node, self._rewrite)
         sql = tree.sql(dialect="duckdb", identify=True, comments=False, copy=False)
-        return Translated(sql, columns, self.relations, self.calls.needed)
+        return TranslatedQuery(sql, columns, self.relations, self.calls.needed)
 
     def _rewrite(self, node: exp.Expr) -> exp.Expr:
         handler = _HANDLERS.get(type(node))
@@ -132,7 +131,7 @@ class _Translation:
         if common_table(node) is not None:
             return node
         key = relation_key(node)
-        if key is None or columns_of(key) is None:
+        if key is None or catalog_columns(key) is None:
             written = f"{node.db}.{node.name}" if node.db else node.name
             raise StatementFailed("42P01", f'relation "{written}" does not exist')
         schema, name = key
@@ -166,7 +165,7 @@ class _Translation:
         known = system_relations().get(key) if key else None
         if known is None:
             return node
-        return cast(number(known.oid if node.name == "tableoid" else 1), "UINTEGER")
+        return cast_to(number_literal(known.oid if node.name == "tableoid" else 1), "UINTEGER")
 
     def function(self, node: exp.Anonymous) -> exp.Expr:
         """Return a call by name."""
@@ -175,13 +174,13 @@ class _Translation:
             return node
         if name in TABLES and not isinstance(node.parent, (exp.Table, exp.Lateral)):
             # Sets that are empty here.
-            return call("unnest", cast(exp.Array(expressions=[]), "UINTEGER[]"))
+            return call_function("unnest", cast_to(exp.Array(expressions=[]), "UINTEGER[]"))
         return self.casts.shown(node, self.calls.rewrite(name, list(node.expressions)))
 
     def bracket(self, node: exp.Bracket) -> exp.Expr:
         """Return an element; vectors are counted from 0."""
         if type_of(node.this) in ("int2vector", "oidvector") and len(node.expressions) == 1:
-            place = exp.Add(this=node.expressions[0], expression=number(1))
+            place = exp.Add(this=node.expressions[0], expression=number_literal(1))
             node.set("expressions", [exp.Paren(this=place)])
         return node
 
@@ -191,11 +190,11 @@ class _Translation:
             for each in node.expressions:
                 inner = each.unalias()
                 if isinstance(inner, exp.Null):
-                    inner.replace(cast(exp.null(), "VARCHAR"))
+                    inner.replace(cast_to(exp.null(), "VARCHAR"))
         return node
 
 
-def _put(node: exp.Expr, rewrite: Callable[[exp.Expr], exp.Expr]) -> None:
+def _replace_node(node: exp.Expr, rewrite: Callable[[exp.Expr], exp.Expr]) -> None:
     """Put what a part is rewritten to in its place, which it may be a part of itself."""
     parent, key, index = node.parent, node.arg_key, node.index
     new = rewrite(node)
@@ -246,15 +245,15 @@ def _is_named(node: exp.Expr) -> bool:
     return isinstance(node, (exp.Alias, exp.Column, exp.Star))
 
 
-def _like(_: _Translation, node: exp.Like | exp.ILike) -> exp.Expr:
+def _translate_like(_: _Translation, node: exp.Like | exp.ILike) -> exp.Expr:
     pattern = node.expression
     escaped = isinstance(node.parent, exp.Escape)
     if isinstance(pattern, exp.Literal) and "\\" in pattern.name and not escaped:
-        return exp.Escape(this=node, expression=text("\\"))
+        return exp.Escape(this=node, expression=string_literal("\\"))
     return node
 
 
-def _operator(_: _Translation, node: exp.Operator) -> exp.Expr:
+def _translate_operator(_: _Translation, node: exp.Operator) -> exp.Expr:
     word = str(node.args["operator"]).removeprefix("pg_catalog.")
     build = _OPERATORS.get(word)
     if build is None:
@@ -262,7 +261,7 @@ def _operator(_: _Translation, node: exp.Operator) -> exp.Expr:
     return exp.Paren(this=build(this=node.this, expression=node.expression))
 
 
-def _equal(_: _Translation, node: exp.EQ | exp.NEQ) -> exp.Expr:
+def _translate_equality(_: _Translation, node: exp.EQ | exp.NEQ) -> exp.Expr:
     """Return a comparison in which `'{1,2}'` beside an array is one, too."""
     kind = type_of(node.this) or ""
     right = node.expression
@@ -271,49 +270,49 @@ def _equal(_: _Translation, node: exp.EQ | exp.NEQ) -> exp.Expr:
     return node
 
 
-def _not_equal(translation: _Translation, node: exp.NEQ) -> exp.Expr:
+def _translate_inequality(translation: _Translation, node: exp.NEQ) -> exp.Expr:
     right = node.expression
     if isinstance(right, exp.Anonymous) and right.name.lower() == "all":
         found = exp.Any(this=exp.Paren(this=right.expressions[0]))
         return exp.Not(this=exp.Paren(this=exp.EQ(this=node.this, expression=found)))
-    return _equal(translation, node)
+    return _translate_equality(translation, node)
 
 
-def _concatenated(_: _Translation, node: exp.DPipe) -> exp.Expr:
+def _translate_concatenation(_: _Translation, node: exp.DPipe) -> exp.Expr:
     sides = (node.this, node.expression)
     if any(isinstance(side, exp.Array) or is_array(type_of(side) or "") for side in sides):
         # Of two arrays, one that is NULL is as if it were empty.
-        return call("list_concat", *sides)
+        return call_function("list_concat", *sides)
     return node
 
 
-def _divided(_: _Translation, node: exp.Div) -> exp.Expr:
+def _translate_division(_: _Translation, node: exp.Div) -> exp.Expr:
     whole = ("int2", "int4", "int8")
     if type_of(node.this) in whole and type_of(node.expression) in whole:
         return exp.IntDiv(this=node.this, expression=node.expression)
     return node
 
 
-def _series(_: _Translation, node: exp.ExplodingGenerateSeries) -> exp.Expr:
+def _translate_series(_: _Translation, node: exp.ExplodingGenerateSeries) -> exp.Expr:
     bounds = [node.args[name] for name in ("start", "end", "step") if node.args.get(name)]
-    return call("unnest", series(*bounds))
+    return call_function("unnest", generate_series(*bounds))
 
 
 def _named_call(name: str) -> Callable[[_Translation, exp.Expr], exp.Expr]:
     return lambda translation, node: translation.calls.rewrite(
-        name, [each for each in (node.this, *_rest(node)) if isinstance(each, exp.Expr)]
+        name, [each for each in (node.this, *_other_arguments(node)) if isinstance(each, exp.Expr)]
     )
 
 
-def _rest(node: exp.Expr) -> list[exp.Expr]:
+def _other_arguments(node: exp.Expr) -> list[exp.Expr]:
     return [
         value for key, value in node.args.items() if key != "this" and isinstance(value, exp.Expr)
     ]
 
 
-def _size(translation: _Translation, node: exp.Expr) -> exp.Expr:
+def _translate_cardinality(translation: _Translation, node: exp.Expr) -> exp.Expr:
     return exp.Nullif(
-        this=translation.calls.rewrite("cardinality", [node.this]), expression=number(0)
+        this=translation.calls.rewrite("cardinality", [node.this]), expression=number_literal(0)
     )
 
 
@@ -330,36 +329,38 @@ _HANDLERS: Mapping[type[exp.Expr], Callable[..., exp.Expr]] = {
     exp.Bracket: _Translation.bracket,
     exp.Select: _Translation.select,
     exp.Cast: lambda translation, node: translation.casts.cast(node),
-    exp.Like: _like,
-    exp.ILike: _like,
-    exp.Operator: _operator,
-    exp.EQ: _equal,
-    exp.NEQ: _not_equal,
-    exp.DPipe: _concatenated,
-    exp.Div: _divided,
-    exp.ExplodingGenerateSeries: _series,
+    exp.Like: _translate_like,
+    exp.ILike: _translate_like,
+    exp.Operator: _translate_operator,
+    exp.EQ: _translate_equality,
+    exp.NEQ: _translate_inequality,
+    exp.DPipe: _translate_concatenation,
+    exp.Div: _translate_division,
+    exp.ExplodingGenerateSeries: _translate_series,
     exp.Collate: lambda _, node: node.this,
-    exp.ByteString: lambda _, node: text(node.name),
+    exp.ByteString: lambda _, node: string_literal(node.name),
     exp.ArrayToString: _named_call("array_to_string"),
     exp.ArrayRemove: _named_call("array_remove"),
     exp.Format: lambda translation, node: translation.calls.rewrite(
         "format", [node.this, *node.expressions]
     ),
-    exp.ArraySize: _size,
+    exp.ArraySize: _translate_cardinality,
     exp.CurrentSchemas: _named_call("current_schemas"),
     exp.Unnest: _function_table,
     exp.Lateral: _function_table,
 }
 
 
-def translate(query: exp.Query, snapshot: Snapshot, session: Session) -> Translated:
+def translate_catalog_query(
+    query: exp.Query, snapshot: CatalogSnapshot, session: CatalogSession
+) -> TranslatedQuery:
     """Return a query on the catalog as DuckDB answers it.
 
     Raises:
         StatementFailed: It names what is not there, or has parts that are not supported.
     """
     try:
-        with remembering():
+        with cache_outputs():
             return _Translation(snapshot, session).run(query)
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError, SqlglotError):
         # A tree of a shape that nobody thought of: not supported is all that there is to say.

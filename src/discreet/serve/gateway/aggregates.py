@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.guard.rewrite.scope import folded
+from discreet.guard.access.authority import Relation
+from discreet.guard.rewrite.scope import fold_identifier
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from discreet.guard.access.authority import Relation
 
 ROWS = "*"  # in the place of a column: what is summed is how many rows each person has
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
@@ -30,7 +26,7 @@ _CONDITIONS = (
 
 
 @dataclass(frozen=True)
-class Shape:
+class AggregateQuery:
     """SELECT count, sum or avg of `columns` FROM `table` WHERE `condition`."""
 
     table: exp.Table
@@ -41,36 +37,36 @@ class Shape:
     def named(self) -> set[str]:
         """Return the columns that it is about."""
         found = self.condition.find_all(exp.Column) if self.condition is not None else ()
-        return {*self.columns, *(_name(column) for column in found)}
+        return {*self.columns, *(_column_name(column) for column in found)}
 
 
-def read_shape(tree: exp.Query) -> Shape | None:
+def read_aggregate_query(tree: exp.Query) -> AggregateQuery | None:
     """Return what a question asks, or None if it is not one that a control can judge.
 
     >>> from sqlglot import parse_one
-    >>> read_shape(parse_one("SELECT sum(pay) FROM staff WHERE age < 30")).columns
+    >>> read_aggregate_query(parse_one("SELECT sum(pay) FROM staff WHERE age < 30")).columns
     ('pay',)
-    >>> read_shape(parse_one("SELECT max(pay) FROM staff")) is None
+    >>> read_aggregate_query(parse_one("SELECT max(pay) FROM staff")) is None
     True
     """
-    if not isinstance(tree, exp.Select) or _used(tree) - {"expressions", "from_", "where"}:
+    if not isinstance(tree, exp.Select) or _set_arguments(tree) - {"expressions", "from_", "where"}:
         return None
     source = tree.args.get("from_")
     table = source.this if source is not None else None
-    if not isinstance(table, exp.Table) or _used(table) - {"this", "db", "alias"}:
+    if not isinstance(table, exp.Table) or _set_arguments(table) - {"this", "db", "alias"}:
         return None
     if table.alias_column_names:
         return None
-    aggregates = [_aggregated(item.unalias()) for item in tree.expressions]
+    aggregates = [_aggregated_column(item.unalias()) for item in tree.expressions]
     where = tree.args.get("where")
     condition = where.this if where is not None else None
     if None in aggregates or not _is_plain(condition):
         return None
     columns = dict.fromkeys(name for name in aggregates if name not in (None, ROWS))
-    return Shape(table, tuple(filter(None, columns)), ROWS in aggregates, condition)
+    return AggregateQuery(table, tuple(filter(None, columns)), ROWS in aggregates, condition)
 
 
-def people_query(shape: Shape, unit: Sequence[str]) -> exp.Select:
+def people_query(shape: AggregateQuery, unit: Sequence[str]) -> exp.Select:
     """Return a query with a row for each person: `unit`, how many rows, how many meet the condition.
 
     Then for each column how many of the rows have a value, and how many of those that meet it.
@@ -80,34 +76,38 @@ def people_query(shape: Shape, unit: Sequence[str]) -> exp.Select:
     numbers = [
         exp.Count(this=each)
         for value in counted
-        for each in (value.copy(), _met(shape.condition, value))
+        for each in (value.copy(), _where_met(shape.condition, value))
     ]
-    items = [build.named(tree.copy(), f"c{place}") for place, tree in enumerate([*keys, *numbers])]
+    items = [
+        build.alias_as(tree.copy(), f"c{place}") for place, tree in enumerate([*keys, *numbers])
+    ]
     return build.select(*items, source=shape.table.copy()).group_by(*keys)
 
 
-def constants_query(shape: Shape, relation: Relation) -> exp.Select | None:
+def constants_query(shape: AggregateQuery, relation: Relation) -> exp.Select | None:
     """Return a query of all values of a condition as what they are compared with, without any row.
 
     It fails if one of them is no such value: so that no error depends on which rows there are.
     """
     if shape.condition is None:
         return None
-    casts = list(_constants(shape.condition, relation))
+    casts = list(_comparison_constants(shape.condition, relation))
     return exp.select(*casts) if casts else None
 
 
-def _met(condition: exp.Expr | None, value: exp.Expr) -> exp.Expr:
+def _where_met(condition: exp.Expr | None, value: exp.Expr) -> exp.Expr:
     if condition is None:
         return value.copy()
     return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
 
 
-def _constants(condition: exp.Expr, relation: Relation) -> Iterator[exp.Expr]:
+def _comparison_constants(condition: exp.Expr, relation: Relation) -> Iterator[exp.Expr]:
     yield from (cast.copy() for cast in condition.find_all(exp.Cast))
     for node in condition.find_all(*_COMPARED, exp.NullSafeEQ, exp.NullSafeNEQ):
         sides = [part.unnest() for part in node.iter_expressions()]
-        columns = [relation.column(_name(one)) for one in sides if isinstance(one, exp.Column)]
+        columns = [
+            relation.column(_column_name(one)) for one in sides if isinstance(one, exp.Column)
+        ]
         for column in columns:
             if column is not None:
                 kind = exp.DataType.build(column.type, dialect="postgres")
@@ -115,23 +115,26 @@ def _constants(condition: exp.Expr, relation: Relation) -> Iterator[exp.Expr]:
                 yield from (exp.Cast(this=text.copy(), to=kind.copy()) for text in texts)
 
 
-def _used(tree: exp.Expr) -> set[str]:
+def _set_arguments(tree: exp.Expr) -> set[str]:
     return {name for name, value in tree.args.items() if value}
 
 
-def _name(column: exp.Column) -> str:
-    return folded(column.this)
+def _column_name(column: exp.Column) -> str:
+    return fold_identifier(column.this)
 
 
-def _aggregated(tree: exp.Expr) -> str | None:
+def _aggregated_column(tree: exp.Expr) -> str | None:
     """Return the column that is counted, summed or averaged, `ROWS` for count(*), else None."""
     if isinstance(tree, exp.Count) and isinstance(tree.this, exp.Star):
-        return None if tree.expressions or _used(tree.this) else ROWS
-    if type(tree) not in (exp.Count, exp.Sum, exp.Avg) or _used(tree) - {"this", "big_int"}:
+        return None if tree.expressions or _set_arguments(tree.this) else ROWS
+    if type(tree) not in (exp.Count, exp.Sum, exp.Avg) or _set_arguments(tree) - {
+        "this",
+        "big_int",
+    }:
         return None
     column = tree.this
     is_column = isinstance(column, exp.Column) and not isinstance(column.this, exp.Star)
-    return _name(column) if is_column else None
+    return _column_name(column) if is_column else None
 
 
 def _is_plain(condition: exp.Expr | None) -> bool:
@@ -151,5 +154,5 @@ def _is_safe(node: exp.Expr) -> bool:
         pattern = pattern.this if isinstance(pattern, exp.Cast) else pattern
         return isinstance(pattern, _VALUES) and "\\" not in pattern.name
     if isinstance(node, exp.In):
-        return not _used(node) - {"this", "expressions"}
+        return not _set_arguments(node) - {"this", "expressions"}
     return True

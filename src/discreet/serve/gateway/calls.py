@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,37 +12,34 @@ from sqlglot import exp
 from discreet.engines.databases.duckdb import ServedDuckDB
 from discreet.errors import AccessDenied, Bug, OutputRefused, StatementFailed
 from discreet.serve.backup import write_backup
-from discreet.serve.session import Outcome
+from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.plans import CallPlan
+from discreet.serve.session import Outcome, PreparedStatement
 from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.serve.gateway.note import Note
-    from discreet.serve.gateway.plans import Call
     from discreet.serve.gateway.session import GatewaySession
-    from discreet.serve.session import Prepared
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-def call(
+def run_call(
     session: GatewaySession,
-    prepared: Prepared,
-    plan: Call,
+    prepared: PreparedStatement,
+    plan: CallPlan,
     values: Sequence[object],
-    note: Note,
+    note: AuditDraft,
 ) -> Outcome:
     """Carry out a call and return its one value."""
-    arguments = [_value(argument, values) for argument in plan.arguments]
+    arguments = [_argument_value(argument, values) for argument in plan.arguments]
     if plan.name == "discreet_unlock":
-        told = _unlock(session, plan, arguments, note)
+        told = _unlock_column(session, plan, arguments, note)
     elif plan.name == "discreet_lock":
         note.kind = "key"
         session.keys.close()
         told = "locked"
     elif plan.name == "discreet_backup":
-        told = _backup(session, arguments, note)
+        told = _make_backup(session, arguments, note)
     else:
         raise Bug(f"Nobody carries out {plan.name}.")
     table = pa.table({"told": pa.array([told], pa.string())})
@@ -49,7 +47,9 @@ def call(
     return Outcome("SELECT 1", prepared.fields, table)
 
 
-def _unlock(session: GatewaySession, plan: Call, arguments: Sequence[object], note: Note) -> str:
+def _unlock_column(
+    session: GatewaySession, plan: CallPlan, arguments: Sequence[object], note: AuditDraft
+) -> str:
     """Take a key into the session's memory, for one encrypted column."""
     note.kind = "key"
     if len(arguments) != 2:
@@ -62,14 +62,14 @@ def _unlock(session: GatewaySession, plan: Call, arguments: Sequence[object], no
             "a key is taken as a parameter only",
             hint="In the text it would be logged. Use SELECT discreet_unlock('employee.sin', $1).",
         )
-    if not (session.visitor.is_encrypted or session.visitor.is_local):
+    if not (session.client.is_encrypted or session.client.is_local):
         raise StatementFailed("42501", "a key is taken over TLS only")
     place, key = arguments
-    session.house.vault.unlock(session, str(place), key, note)
+    session.server.vault.unlock(session, str(place), key, note)
     return "unlocked"
 
 
-def _backup(session: GatewaySession, arguments: Sequence[object], note: Note) -> str:
+def _make_backup(session: GatewaySession, arguments: Sequence[object], note: AuditDraft) -> str:
     """Copy everything into a file in the server's folder `backups`, while others go on."""
     note.kind = "backup"
     role = session.authority.roles.get(session.role)
@@ -81,9 +81,9 @@ def _backup(session: GatewaySession, arguments: Sequence[object], note: Note) ->
             "discreet_backup takes the name of a file",
             hint="Letters, digits, '.', '-' and '_', such as 'clinic-2026-05-04.backup'.",
         )
-    if session.work.connection.in_transaction:
+    if session.transaction.connection.in_transaction:
         raise StatementFailed("25001", "discreet_backup cannot run inside a transaction block")
-    house = session.house
+    house = session.server
     if not isinstance(house.database, ServedDuckDB):
         raise StatementFailed(
             "0A000",
@@ -100,11 +100,11 @@ def _backup(session: GatewaySession, arguments: Sequence[object], note: Note) ->
     except OutputRefused:
         raise StatementFailed("58030", "the backup could not be written") from None
     # What the journal cannot take did not happen.
-    session.work.if_undone(lambda: target.unlink(missing_ok=True))
+    session.transaction.after_rollback(lambda: target.unlink(missing_ok=True))
     return f"backups/{target.name}"
 
 
-def _value(argument: exp.Expr, values: Sequence[object]) -> object:
+def _argument_value(argument: exp.Expr, values: Sequence[object]) -> object:
     inner = argument.unnest()
     while isinstance(inner, exp.Cast):
         inner = inner.this

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,20 +11,17 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-from discreet.guard.integrity.create import column_type
+from discreet.guard.access.authority import Relation, RelationColumn
+from discreet.guard.integrity.create import engine_column_type
 from discreet.guard.rewrite.kinds import kind_named
-from discreet.guard.vault.columns import Place
-from discreet.guard.vault.session_keys import locked
+from discreet.guard.vault.columns import ColumnLocation
+from discreet.guard.vault.functions import EncryptionFunctions, Slot
+from discreet.guard.vault.open_key import OpenKey
+from discreet.guard.vault.session_keys import UnlockedKeys, locked_key_failure
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-
-    from discreet.guard.access.authority import Column, Relation
-    from discreet.guard.vault.functions import Functions, Slot
-    from discreet.guard.vault.opened import OpenKey
-    from discreet.guard.vault.session_keys import Unlocked
-    from discreet.serve.gateway.apart import Apart
+    from discreet.serve.gateway.out_of_engine import OutOfEngine
 
 INDEX = "__index"  # behind a column's name: that of its blind index
 DIALECT = "duckdb"  # where cells are opened
@@ -49,22 +47,22 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
-class Ciphers:
+class SessionCiphers:
     """The encrypted columns of one session, each under a key that may be locked."""
 
-    def __init__(self, keys: Unlocked, functions: Functions) -> None:
+    def __init__(self, keys: UnlockedKeys, functions: EncryptionFunctions) -> None:
         self._keys, self._functions = keys, functions
         self._slots: dict[object, Slot] = {}
-        self._apart: Apart | None = None
+        self._apart: OutOfEngine | None = None
         self.used: set[str] = set()  # keys, by the statement that runs
 
     @property
-    def apart(self) -> Apart:
+    def out_of_engine(self) -> OutOfEngine:
         """Where cells are opened that the database cannot open."""
-        from discreet.serve.gateway.apart import Apart
+        from discreet.serve.gateway.out_of_engine import OutOfEngine
 
         if self._apart is None:
-            self._apart = Apart(self._functions)
+            self._apart = OutOfEngine(self._functions)
         return self._apart
 
     def interrupt(self) -> None:
@@ -72,20 +70,22 @@ class Ciphers:
         if self._apart is not None:
             self._apart.interrupt()
 
-    def opened(self, relation: Relation, column: Column, *, of: str | None = None) -> exp.Expr:
+    def decrypt(
+        self, relation: Relation, column: RelationColumn, *, of: str | None = None
+    ) -> exp.Expr:
         """Return the value of an encrypted column of the row called `of`."""
-        slot = self._slot(relation, column, column.key)
+        slot = self._cipher_slot(relation, column, column.key)
         rows = [build.column(name, of=of) for name in relation.primary_key]
         cell = build.column(column.name, of=of), build.column(column.name + INDEX, of=of)
         if column.type == "bytea":
             return self._call(self._functions.open_bytes, slot, *cell, *rows)
         text = self._call(self._functions.open_text, slot, *cell, *rows)
-        return exp.Cast(this=text, to=column_type(column, DIALECT))
+        return exp.Cast(this=text, to=engine_column_type(column, DIALECT))
 
-    def sealed(
+    def encrypt(
         self,
         relation: Relation,
-        column: Column,
+        column: RelationColumn,
         value: exp.Expr,
         rows: Sequence[exp.Expr],
         *,
@@ -97,27 +97,29 @@ class Ciphers:
             StatementFailed: 42501, the column is locked.
         """
         self.require_open(relation, column, key=key)
-        slot = self._slot(relation, column, key or column.key)
-        typed: exp.Expr = exp.Cast(this=exp.Paren(this=value), to=column_type(column, DIALECT))
+        slot = self._cipher_slot(relation, column, key or column.key)
+        typed: exp.Expr = exp.Cast(
+            this=exp.Paren(this=value), to=engine_column_type(column, DIALECT)
+        )
         if kind_named(column.type) in _AS_TEXT:
             typed = exp.cast(typed, "text")
         cell = self._call(self._functions.lock, slot, typed, *rows)
         return cell, self._call(self._functions.index, slot, typed.copy())
 
     def require_open(
-        self, relation: Relation, column: Column, *, key: str | None = None
+        self, relation: Relation, column: RelationColumn, *, key: str | None = None
     ) -> OpenKey:
         """Return the key of a column.
 
         Raises:
             StatementFailed: 42501, it is locked; 22000, it was destroyed.
         """
-        opened = self._slot(relation, column, key or column.key).opened
+        opened = self._cipher_slot(relation, column, key or column.key).opened
         self.used.add(opened.id)
         return opened
 
     @contextmanager
-    def told(self) -> Generator[None]:
+    def explain_refusals(self) -> Generator[None]:
         """Say why a cell was refused in the place of the engine's error."""
         self.used.clear()
         for slot in self._slots.values():
@@ -140,22 +142,22 @@ class Ciphers:
         if self._apart is not None:
             self._apart.close()
 
-    def _slot(self, relation: Relation, column: Column, key_id: str | None) -> Slot:
-        key = self._key(key_id or "")
+    def _cipher_slot(self, relation: Relation, column: RelationColumn, key_id: str | None) -> Slot:
+        key = self._session_key(key_id or "")
         state = str(key) if isinstance(key, StatementFailed) else key.handle
         mark = (relation.key, column.name, column.type, key_id, state)
         if mark not in self._slots:
             self._slots[mark] = self._functions.add(
                 key,
-                place=Place(".".join(relation.key), column.name),
-                kind=kind_of(column),
-                longest=_longest(column),
+                place=ColumnLocation(".".join(relation.key), column.name),
+                kind=encrypted_value_type(column),
+                longest=_length_limit(column),
             )
         return self._slots[mark]
 
-    def _key(self, key_id: str) -> OpenKey | StatementFailed:
+    def _session_key(self, key_id: str) -> OpenKey | StatementFailed:
         try:
-            return self._keys.get(key_id) or locked(key_id)
+            return self._keys.get(key_id) or locked_key_failure(key_id)
         except StatementFailed as failure:
             return failure
 
@@ -168,9 +170,9 @@ def has_cells(relation: Relation) -> bool:
     return any(column.key is not None for column in relation.columns)
 
 
-def stored(relation: Relation) -> Relation:
+def stored_relation(relation: Relation) -> Relation:
     """Return a relation as the engine stores it: cells and blind indexes are bytes."""
-    columns: list[Column] = []
+    columns: list[RelationColumn] = []
     for column in relation.columns:
         if column.key is None:
             columns.append(column)
@@ -181,7 +183,7 @@ def stored(relation: Relation) -> Relation:
     return replace(relation, columns=tuple(columns))
 
 
-def kind_of(column: Column) -> Any:
+def encrypted_value_type(column: RelationColumn) -> Any:
     """Return the Arrow type of an encrypted column's values.
 
     Raises:
@@ -189,7 +191,7 @@ def kind_of(column: Column) -> Any:
     """
     kind = kind_named(column.type)
     if kind == "numeric":
-        size = column_type(column, DIALECT).expressions
+        size = engine_column_type(column, DIALECT).expressions
         numbers = [int(item.name) for item in size]
         return pa.decimal128(numbers[0], numbers[1] if len(numbers) > 1 else 0)
     if kind is None or kind not in _KINDS:
@@ -197,6 +199,6 @@ def kind_of(column: Column) -> Any:
     return _KINDS[kind]
 
 
-def _longest(column: Column) -> int | None:
+def _length_limit(column: RelationColumn) -> int | None:
     kind = exp.DataType.build(column.type, dialect="postgres")
     return int(kind.expressions[0].name) if kind.this in _LETTERS and kind.expressions else None

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed, WrongUsage
+from discreet.guard.access.authority import Authority
 from discreet.guard.access.names import role_name
 from discreet.guard.identity import accounts, passwords, scram
 from discreet.guard.statements import rights
+from discreet.guard.statements.statement import Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.guard.access.authority import Authority
-    from discreet.guard.statements.statement import Statement
     from discreet.serve.gateway.session import GatewaySession
 
 
-def check(statement: Statement) -> None:
+def check_password(statement: Statement) -> None:
     """Refuse a password that could not be kept."""
     if not isinstance(statement, (rights.CreateRole, rights.AlterRole)):
         return
@@ -32,18 +31,18 @@ def check(statement: Statement) -> None:
         raise StatementFailed("22023", str(error)) from None
 
 
-def keep(session: GatewaySession, statement: Statement, before: Authority) -> None:
+def schedule_credentials(session: GatewaySession, statement: Statement, before: Authority) -> None:
     """Store or forget credentials once the transaction is kept.
 
     They are kept under what no other role ever is, so a crash in between leaves them to nobody.
     """
-    documents, now = session.house.vault.documents, session.house.clock()
+    documents, now = session.server.vault.documents, session.server.clock()
 
     def later(act: Callable[[str], None], authority: Authority, names: tuple[str, ...]) -> None:
         for written in names:
             holder = authority.identity_of(role_name(session.subject, written))
             if holder is not None:
-                session.work.after_commit(partial(act, holder))
+                session.transaction.after_commit(partial(act, holder))
 
     def set_password(password: str) -> Callable[[str], None]:
         return lambda holder: accounts.set_password(documents, holder, password, now=now)

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from discreet.engines.databases.database import ResultField
+from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
-from discreet.serve.gateway.note import Note
-from discreet.serve.gateway.preparing import still_permitted
-from discreet.serve.session import Outcome
-
-if TYPE_CHECKING:
-    from discreet.engines.databases.database import Field
-    from discreet.engines.engine import ArrowTable
-    from discreet.guard.statements.statement import CloseCursor, Fetch
-    from discreet.serve.gateway.session import GatewaySession
-    from discreet.serve.session import Prepared
+from discreet.guard.statements.statement import CloseCursor, Fetch
+from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.preparation import require_still_permitted
+from discreet.serve.gateway.session import GatewaySession
+from discreet.serve.session import Outcome, PreparedStatement
 
 
 @dataclass
-class Cursor:
+class SessionCursor:
     """A result, the query that it came from, and how far it was read."""
 
-    prepared: Prepared
-    fields: tuple[Field, ...]
+    prepared: PreparedStatement
+    fields: tuple[ResultField, ...]
     table: ArrowTable
     hold: bool = False
     place: int = 0
 
 
-def keep(
-    cursors: dict[str, Cursor], name: str, cursor: Cursor, *, most: int, most_bytes: int
+def add_cursor(
+    cursors: dict[str, SessionCursor],
+    name: str,
+    cursor: SessionCursor,
+    *,
+    most: int,
+    most_bytes: int,
 ) -> None:
     """Add a cursor; all of a session's together hold no more than one result may have."""
     held = sum(each.table.num_rows + 1 for each in cursors.values())
@@ -41,7 +42,7 @@ def keep(
     cursors[name] = cursor
 
 
-def fetch(session: GatewaySession, statement: Fetch) -> Outcome:
+def fetch_cursor(session: GatewaySession, statement: Fetch) -> Outcome:
     """Return the next rows of a cursor, as long as its query is permitted as it was.
 
     PostgreSQL hands out what a cursor holds whatever was revoked since. Here a REVOKE counts for open
@@ -51,7 +52,7 @@ def fetch(session: GatewaySession, statement: Fetch) -> Outcome:
     if cursor is None:
         raise StatementFailed("34000", f'cursor "{statement.name}" does not exist')
     try:
-        cursor.prepared = still_permitted(session, cursor.prepared, Note())
+        cursor.prepared = require_still_permitted(session, cursor.prepared, AuditDraft())
     except StatementFailed:
         del session.cursors[statement.name]
         raise
@@ -67,7 +68,7 @@ def fetch(session: GatewaySession, statement: Fetch) -> Outcome:
     return Outcome(f"FETCH {count}", cursor.fields, part)
 
 
-def close(cursors: dict[str, Cursor], statement: CloseCursor) -> Outcome:
+def close_cursor(cursors: dict[str, SessionCursor], statement: CloseCursor) -> Outcome:
     """Forget a cursor, or all of them."""
     if statement.name is None:
         cursors.clear()

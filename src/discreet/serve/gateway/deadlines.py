@@ -7,13 +7,10 @@ import itertools
 import logging
 import threading
 import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-_AGAIN = 0.5  # seconds until what does not end is told so again
+_RETRY_SECONDS = 0.5  # seconds until what does not end is told so again
 
 _log = logging.getLogger("discreet.serve")
 
@@ -31,7 +28,7 @@ class Deadlines:
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._is_open = True
-        self._thread = threading.Thread(target=self._watch, name="deadlines", daemon=True)
+        self._thread = threading.Thread(target=self._run_actions, name="deadlines", daemon=True)
         self._thread.start()
 
     @contextmanager
@@ -62,14 +59,16 @@ class Deadlines:
             self._changed.notify_all()
         self._thread.join(timeout=5)
 
-    def _watch(self) -> None:
-        while (action := self._next()) is not None:
-            _act(action)  # without the lock: ending one may take seconds, and nobody else waits
+    def _run_actions(self) -> None:
+        while (action := self._next_action()) is not None:
+            _run_action(
+                action
+            )  # without the lock: ending one may take seconds, and nobody else waits
             with self._changed:
                 self._acting = None
                 self._changed.notify_all()
 
-    def _next(self) -> Callable[[], None] | None:
+    def _next_action(self) -> Callable[[], None] | None:
         """Wait for the next action that is due; None at the end."""
         with self._changed:
             while self._is_open:
@@ -78,7 +77,7 @@ class Deadlines:
                     number = heapq.heappop(self._waiting)[1]
                     action = self._actions.get(number)
                     if action is not None:
-                        heapq.heappush(self._waiting, (now + _AGAIN, number))
+                        heapq.heappush(self._waiting, (now + _RETRY_SECONDS, number))
                         self._acting = number
                         return action
                 self._changed.wait(self._waiting[0][0] - now if self._waiting else None)
@@ -88,7 +87,7 @@ class Deadlines:
         return until <= now or number not in self._actions
 
 
-def _act(action: Callable[[], None]) -> None:
+def _run_action(action: Callable[[], None]) -> None:
     """Do it; one that fails must not leave all others without an end."""
     try:
         action()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,12 +12,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from discreet.serve.gateway.server import Server
 
-    from discreet.serve.gateway.house import House
-
-WITHIN = 2.0  # seconds: who does not answer by then is down
-FRESH = 1.0  # seconds for which a look counts, so that looking costs nothing
+PROBE_TIMEOUT = 2.0  # seconds: who does not answer by then is down
+HEALTH_TTL = 1.0  # seconds for which a look counts, so that looking costs nothing
 
 
 @dataclass(frozen=True)
@@ -27,15 +26,15 @@ class Health:
     unwitnessed: int
 
     @property
-    def is_well(self) -> bool:
+    def is_healthy(self) -> bool:
         """Whether every part can be reached."""
         return all(self.parts.values())
 
 
-class Pulse:
+class HealthMonitor:
     """Looks at the parts of a house, each in a thread of its own, at most one at a time."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: Server) -> None:
         self._house = house
         self._looks: dict[str, Callable[[], object]] = {
             "control": house.control.authority,
@@ -48,20 +47,20 @@ class Pulse:
         self._known: Health | None = None
         self._looked = 0.0
 
-    def look(self) -> Health:
+    def check(self) -> Health:
         """Return what works; a part that does not answer soon does not."""
         with self._lock:
-            if self._known is None or time.monotonic() - self._looked > FRESH:
-                self._known = Health(self._parts(), self._house.journal.unwitnessed)
+            if self._known is None or time.monotonic() - self._looked > HEALTH_TTL:
+                self._known = Health(self._probe_parts(), self._house.journal.unwitnessed)
                 self._looked = time.monotonic()
             return self._known
 
-    def _parts(self) -> dict[str, bool]:
+    def _probe_parts(self) -> dict[str, bool]:
         for name, look in self._looks.items():
             running = self._probes.get(name)
             if running is None or running.has_ended:
                 self._probes[name] = _Probe(look)
-        until = time.monotonic() + WITHIN
+        until = time.monotonic() + PROBE_TIMEOUT
         return {name: self._probes[name].wait(until) for name in self._looks}
 
     def _ask_database(self) -> None:

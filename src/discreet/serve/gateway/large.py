@@ -5,28 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from discreet.errors import AccessDenied
-from discreet.guard.access.authority import TABLE_PRIVILEGES
+from discreet.guard.access.authority import TABLE_PRIVILEGES, Relation
 from discreet.guard.access.decide import any_privilege
-from discreet.guard.access.names import WORDS
-from discreet.guard.rewrite.named import relations_named
-from discreet.guard.rewrite.reading import Reading
-from discreet.serve.gateway.turns import LARGE
+from discreet.guard.access.names import KIND_NAMES
+from discreet.guard.rewrite.analysis import StatementAnalysis
+from discreet.guard.rewrite.named_relations import relations_named
+from discreet.guard.statements.limits import StatementBounds
+from discreet.serve.gateway.parse_queue import LARGE
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
-    from discreet.guard.access.authority import Relation
-    from discreet.guard.statements.limits import Bounds
     from discreet.serve.gateway.session import GatewaySession
 
 _TOKENS = 2_000  # of a statement whose sender has no right to any relation
 _VALUES = 2_000
 
 
-def bounds_for(session: GatewaySession, text: str) -> Bounds:
+def bounds_for(session: GatewaySession, text: str) -> StatementBounds:
     """Return how much of a text is read: little if its sender has no right to any relation."""
-    bounds = session.house.bounds
+    bounds = session.server.bounds
     if len(text) < LARGE:
         return bounds
     if any(_has_right(session, one) for one in session.authority.relations.values()):
@@ -45,11 +44,11 @@ def require_rights(session: GatewaySession, text: str, tree: exp.Expr) -> None:
     """
     if len(text) < LARGE:
         return
-    reading = Reading(session.authority, session.subject, session.role, "duckdb")
+    reading = StatementAnalysis(session.authority, session.subject, session.role, "duckdb")
     for relation in relations_named(reading, tree):
         if not _has_right(session, relation):
             raise AccessDenied(
-                f"permission denied for {WORDS[relation.kind]} {relation.name}",
+                f"permission denied for {KIND_NAMES[relation.kind]} {relation.name}",
                 reason=f"{session.role} has no right to {relation.name}",
             )
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.guard.access.authority import Authority, Relation
+from discreet.serve.session import PreparedStatement
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from discreet.guard.access.authority import Authority, Relation
     from discreet.guard.rewrite.permitted import PermittedQuery, PermittedWrite
-    from discreet.serve.session import Prepared
 
 
 @dataclass(frozen=True)
-class Basis:
+class DecisionBasis:
     """What a decision rests on; when any of it changes, the decision is made again."""
 
     authority: Authority
@@ -23,47 +24,47 @@ class Basis:
     keys: frozenset[str]
     row_security: str = "on"
 
-    def is_still(self, other: Basis) -> bool:
+    def is_unchanged(self, other: DecisionBasis) -> bool:
         """Whether nothing changed: the authority is the very same value."""
-        return self.authority is other.authority and self._session == other._session
+        return self.authority is other.authority and self._session_state == other._session_state
 
     @property
-    def _session(self) -> tuple[object, ...]:
+    def _session_state(self) -> tuple[object, ...]:
         return self.role, self.clearance, self.keys, self.row_security
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowsPlan:
     """A query that sees exactly what its sender may see."""
 
-    basis: Basis
+    basis: DecisionBasis
     permitted: PermittedQuery
-    is_apart: bool = False  # from the database, in memory of the gateway
+    is_out_of_engine: bool = False  # from the database, in memory of the gateway
 
 
 @dataclass(frozen=True)
-class System:
+class CatalogPlan:
     """A query about the server itself."""
 
-    basis: Basis
+    basis: DecisionBasis
     tree: exp.Query
     parameters: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Private:
+class PrivatePlan:
     """A question that is answered under differential privacy."""
 
-    basis: Basis
+    basis: DecisionBasis
     tree: exp.Query
     parameters: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Controlled:
+class ControlledPlan:
     """A question that is answered exactly, if the controls of its table allow it."""
 
-    basis: Basis
+    basis: DecisionBasis
     tree: exp.Query
     parameters: tuple[str, ...]
     relation: Relation
@@ -71,15 +72,15 @@ class Controlled:
 
 
 @dataclass(frozen=True)
-class Change:
+class WritePlan:
     """A write that touches only what its sender may write."""
 
-    basis: Basis
+    basis: DecisionBasis
     permitted: PermittedWrite
 
 
 @dataclass(frozen=True)
-class Call:
+class CallPlan:
     """One of discreet's own functions, such as `discreet_unlock`."""
 
     name: str
@@ -88,8 +89,8 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Inner:
+class InnerPlan:
     """The plan of the statement inside another one: of COPY, DECLARE, EXPLAIN or EXECUTE."""
 
-    prepared: Prepared
+    prepared: PreparedStatement
     values: tuple[object, ...] = ()

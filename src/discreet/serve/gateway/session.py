@@ -4,54 +4,54 @@ from __future__ import annotations
 
 import secrets
 import time
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
+from discreet.engines.databases.database import DatabaseConnection
 from discreet.errors import AccessDenied, Bug, DiscreetError, StatementFailed
-from discreet.guard.access.authority import Subject
-from discreet.guard.control.versions import Change
-from discreet.guard.statements.parse import parse
+from discreet.guard.access.authority import Authority, Name, Subject
+from discreet.guard.control.versions import VersionChange
+from discreet.guard.identity.authenticator import ClientInfo
+from discreet.guard.rewrite.permitted import TouchedRelation
+from discreet.guard.statements import statement as kinds
+from discreet.guard.statements.parse import parse_statements
+from discreet.guard.statements.statement import Statement
+from discreet.serve.gateway.audit_draft import AuditDraft
 from discreet.serve.gateway.large import bounds_for
-from discreet.serve.gateway.note import Note
-from discreet.serve.gateway.standing import HEALING, require_standing
-from discreet.serve.gateway.turns import LARGE
-from discreet.serve.gateway.variables import REPORTED, Variables, startup_settings
-from discreet.serve.gateway.work import Work
+from discreet.serve.gateway.parse_queue import LARGE
+from discreet.serve.gateway.session_identity import RECOVERY_STATEMENTS, require_valid_identity
+from discreet.serve.gateway.transaction import SessionTransaction
+from discreet.serve.gateway.variables import REPORTED, SessionVariables, startup_settings
+from discreet.serve.session import Outcome, PreparedStatement, TransactionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from discreet.engines.databases.database import Connection
-    from discreet.guard.access.authority import Authority, Name
-    from discreet.guard.identity.door import Visitor
-    from discreet.guard.rewrite.permitted import Touched
-    from discreet.guard.statements import statement as kinds
-    from discreet.guard.statements.statement import Statement
-    from discreet.serve.gateway.cursors import Cursor
-    from discreet.serve.gateway.house import House
-    from discreet.serve.session import Outcome, Prepared, Transaction
+    from discreet.serve.gateway.cursors import SessionCursor
+    from discreet.serve.gateway.server import Server
 
 _RETRIED = ("40001", "40P01")
 _ATTEMPTS = 8  # before the last one of a statement that others were faster than
-_MOMENT = 0.001  # seconds in which nobody can have heard that rights were changed
+DECISION_TTL = 0.001  # seconds in which nobody can have heard that rights were changed
 
 
 class GatewaySession:
     """Implements `discreet.serve.session.Session` over one house."""
 
     def __init__(
-        self, house: House, visitor: Visitor, parameters: Mapping[str, str], method: str
+        self, house: Server, visitor: ClientInfo, parameters: Mapping[str, str], method: str
     ) -> None:
-        self.house, self.visitor, self.method = house, visitor, method
+        self.server, self.client, self.method = house, visitor, method
         self.id = secrets.token_hex(8)
-        self.variables = Variables(defaults=house.defaults)
-        self.work = Work(
-            house.database.connect(), house.control.authority, self._changing, self._remember
+        self.variables = SessionVariables(defaults=house.defaults)
+        self.transaction = SessionTransaction(
+            house.database.connect(),
+            house.control.authority,
+            self._commit_authority,
+            self._save_settings,
         )
         self._identity = visitor.identity or self.authority.identity_of(visitor.user)
-        self.become(visitor.user)
-        self.cursors: dict[str, Cursor] = {}
+        self.set_role(visitor.user)
+        self.cursors: dict[str, SessionCursor] = {}
         self.statements: dict[str, kinds.Prepare] = {}
         self.keys = house.unlocked()
         self.ciphers = house.vault.ciphers(self.keys)
@@ -60,15 +60,15 @@ class GatewaySession:
         self._subject: Subject | None = None
         self._looked = 0.0
         self._read = 0.0  # seconds that reading the statement took, or waiting for that
-        self._latest: Prepared | None = None
+        self._latest: PreparedStatement | None = None
         self.definitions: list[str] = []  # of this transaction, with passwords left out
         try:
             self._start(parameters)
         except BaseException:
-            self.work.close()
+            self.transaction.close()
             raise
 
-    def become(self, role: str) -> None:
+    def set_role(self, role: str) -> None:
         """Act as a role from now on: as the one that has this name, and no later one."""
         self.role, self._acting = role, self.authority.identity_of(role)
 
@@ -78,18 +78,18 @@ class GatewaySession:
             self.variables.set(name, value)
         wanted = self.variables.get("discreet.clearance")
         if wanted:
-            with self._told("SET discreet.clearance", Note()):
-                self.house.require_clearance(self, wanted)
+            with self._record_failures("SET discreet.clearance", AuditDraft()):
+                self.server.require_clearance(self, wanted)
 
     @property
     def user(self) -> str:
         """Who logged in."""
-        return self.visitor.user
+        return self.client.user
 
     @property
-    def transaction(self) -> Transaction:
+    def transaction_status(self) -> TransactionStatus:
         """What ReadyForQuery says."""
-        return self.work.transaction
+        return self.transaction.status
 
     @property
     def reported(self) -> Mapping[str, str]:
@@ -110,7 +110,7 @@ class GatewaySession:
     @property
     def authority(self) -> Authority:
         """The rights as this session sees them now."""
-        return self.work.authority
+        return self.transaction.authority
 
     @property
     def clearance(self) -> str | None:
@@ -119,7 +119,7 @@ class GatewaySession:
         own = role.clearance if role is not None else None
         wanted = self.variables.get("discreet.clearance")
         # Looked at each time: the user's own clearance may be lower by now.
-        if own is None or not wanted or not self.house.is_cleared(self.authority, own, wanted):
+        if own is None or not wanted or not self.server.is_cleared(self.authority, own, wanted):
             return own
         return wanted
 
@@ -127,116 +127,120 @@ class GatewaySession:
     def subject(self) -> Subject:
         """Who sends statements, as decisions see them; all of one statement happens at one time."""
         if self._subject is None:
-            now = self.house.clock().replace(tzinfo=None).isoformat(sep=" ")
+            now = self.server.clock().replace(tzinfo=None).isoformat(sep=" ")
             settings = {**self.variables.all(), "discreet.now": now}
             self._subject = Subject(self.user, self.role, self.clearance, settings)
         return self._subject
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """See rights, role and settings as they are now."""
         self._subject = None
         self._looked = time.monotonic()
-        self.work.look()
+        self.transaction.refresh()
 
-    def _look_again(self, prepared: Prepared) -> None:
+    def _refresh_if_stale(self, prepared: PreparedStatement) -> None:
         """Look, unless the statement was decided this very moment and runs for the first time."""
-        is_decided = self._latest is prepared and time.monotonic() - self._looked < _MOMENT
+        is_decided = self._latest is prepared and time.monotonic() - self._looked < DECISION_TTL
         self._latest = None
         if not is_decided:
-            self.look()
+            self.refresh()
 
     def split(self, text: str) -> Sequence[Statement]:
         """Return the statements of a text."""
-        note = Note()
+        note = AuditDraft()
         self._read, self._is_canceled = 0.0, False
-        with self._told(text, note), self._reading(text):
+        with self._record_failures(text, note), self._limit_parsing(text):
             bounds = bounds_for(self, text)
-            return parse(text, lenient=self.variables.is_lenient, bounds=bounds)
+            return parse_statements(text, lenient=self.variables.is_lenient, bounds=bounds)
 
-    def prepare(self, statement: Statement, declared: Sequence[str | None] = ()) -> Prepared:
+    def prepare(
+        self, statement: Statement, declared: Sequence[str | None] = ()
+    ) -> PreparedStatement:
         """Return what a statement takes and returns; nothing is executed or charged."""
-        from discreet.serve.gateway.preparing import prepare
+        from discreet.serve.gateway.preparation import prepare_statement
 
-        note = Note()
-        with self._told(statement.text, note), self._reading(statement.text):
-            self.look()
-            self._require_welcome(statement)
-            self._latest = prepare(self, statement, declared, note)
+        note = AuditDraft()
+        with self._record_failures(statement.text, note), self._limit_parsing(statement.text):
+            self.refresh()
+            self._require_runnable(statement)
+            self._latest = prepare_statement(self, statement, declared, note)
             return self._latest
 
     @contextmanager
-    def _reading(self, text: str) -> Generator[None]:
+    def _limit_parsing(self, text: str) -> Generator[None]:
         """Count the time that a statement is read in its limit; a large one waits for its turn."""
-        started, left = time.monotonic(), self._seconds - self._read
+        started, left = time.monotonic(), self._statement_seconds - self._read
         try:
             if len(text) < LARGE:
                 yield
             else:
-                turns = self.house.turns
-                with turns.turn(self.user, seconds=left, check=self.require_going):
+                turns = self.server.parse_queue
+                with turns.turn(self.user, seconds=left, check=self.require_not_canceled):
                     yield
         finally:
             self._read += time.monotonic() - started
-        if self._read > self._seconds:
+        if self._read > self._statement_seconds:
             raise StatementFailed("57014", "canceling statement due to statement timeout")
 
-    def run(self, prepared: Prepared, values: Sequence[object] = ()) -> Outcome:
+    def run(self, prepared: PreparedStatement, values: Sequence[object] = ()) -> Outcome:
         """Run a prepared statement; what was decided is recorded before this returns.
 
         A statement that is a transaction of its own is run again when another one was first.
         """
-        owns = self.work.is_idle
-        until = time.monotonic() + self._seconds
+        owns = self.transaction.is_idle
+        until = time.monotonic() + self._statement_seconds
         for attempt in range(_ATTEMPTS if owns else 0):
             try:
                 return self._run_once(prepared, values, owns=True)
             except StatementFailed as error:
                 is_late = self._is_canceled or time.monotonic() > until
-                if error.sqlstate not in _RETRIED or is_late or not self.work.is_idle:
+                if error.sqlstate not in _RETRIED or is_late or not self.transaction.is_idle:
                     raise
             time.sleep(secrets.randbelow(4 << attempt) / 1000)
         return self._run_once(prepared, values, owns=owns)
 
-    def check(self, prepared: Prepared) -> None:
+    def check(self, prepared: PreparedStatement) -> None:
         """Refuse to hand out more rows of a statement that has run, if it is no longer permitted."""
-        from discreet.serve.gateway.preparing import still_permitted
+        from discreet.serve.gateway.preparation import require_still_permitted
 
-        note = Note()
-        with self._told(prepared.statement.text, note):
-            self.look()
-            self._require_welcome(prepared.statement)
-            still_permitted(self, prepared, note)
+        note = AuditDraft()
+        with self._record_failures(prepared.statement.text, note):
+            self.refresh()
+            self._require_runnable(prepared.statement)
+            require_still_permitted(self, prepared, note)
 
-    def _run_once(self, prepared: Prepared, values: Sequence[object], *, owns: bool) -> Outcome:
-        note = Note()
+    def _run_once(
+        self, prepared: PreparedStatement, values: Sequence[object], *, owns: bool
+    ) -> Outcome:
+        note = AuditDraft()
         if owns:
-            self.work.start_block()
+            self.transaction.start_block()
         try:
-            with self._told(prepared.statement.text, note, values=values):
-                self._look_again(prepared)
-                self._require_welcome(prepared.statement)
+            with self._record_failures(prepared.statement.text, note, values=values):
+                self._refresh_if_stale(prepared)
+                self._require_runnable(prepared.statement)
                 self.keys.refresh()
                 return self._run(prepared, values, note, owns=owns)
         except BaseException:
-            if owns and not self.work.is_idle:
-                self.work.finish_block(failed=True)
+            if owns and not self.transaction.is_idle:
+                self.transaction.finish_block(failed=True)
             else:
-                self.work.fail()
-            if self.work.is_idle:
+                self.transaction.fail()
+            if self.transaction.is_idle:
                 self.end_transaction()
             raise
 
     def _run(
-        self, prepared: Prepared, values: Sequence[object], note: Note, *, owns: bool
+        self, prepared: PreparedStatement, values: Sequence[object], note: AuditDraft, *, owns: bool
     ) -> Outcome:
-        from discreet.serve.gateway.running import run
+        from discreet.serve.gateway.execution import run_statement
 
         self._is_canceled = self._is_late = self._is_starved = False
         self._is_running = True
         try:
-            left, self._read = max(self._seconds - self._read, 0.001), 0.0
-            with self.house.deadlines.limit(left, self._end), self.ciphers.told():
-                outcome = run(self, prepared, values, note)
+            left, self._read = max(self._statement_seconds - self._read, 0.001), 0.0
+            with self.server.deadlines.limit(left, self._end_late), self.ciphers.explain_refusals():
+                outcome = run_statement(self, prepared, values, note)
         except StatementFailed as error:
             if self._is_starved and error.sqlstate == "57014":
                 raise StatementFailed(
@@ -252,28 +256,28 @@ class GatewaySession:
         if self.ciphers.used and note.reason is None:
             note.reason = f"key {', '.join(sorted(self.ciphers.used))}"
         self._record(prepared.statement.text, note, "allowed", values=values)
-        note.is_told = False  # if the commit fails, that is told, too
-        if owns and not self.work.is_idle:
-            self.work.finish_block(failed=False)
-            if self.work.is_idle:
+        note.is_recorded = False  # if the commit fails, that is told, too
+        if owns and not self.transaction.is_idle:
+            self.transaction.finish_block(failed=False)
+            if self.transaction.is_idle:
                 self.end_transaction()
         return outcome
 
     @property
-    def _seconds(self) -> float:
+    def _statement_seconds(self) -> float:
         """How long a statement may take."""
-        most = self.house.settings.limits.statement_seconds
+        most = self.server.settings.limits.statement_seconds
         return min(self.variables.timeout or most, most)
 
     def start_block(self) -> None:
         """Open an implicit transaction, unless one is open."""
-        self.work.start_block()
+        self.transaction.start_block()
 
     def finish_block(self, *, failed: bool = False) -> None:
         """Commit the implicit transaction, or undo it."""
-        with self._told("COMMIT", Note()):
-            self.work.finish_block(failed=failed)
-        if self.work.is_idle:
+        with self._record_failures("COMMIT", AuditDraft()):
+            self.transaction.finish_block(failed=failed)
+        if self.transaction.is_idle:
             self.end_transaction()
 
     def end_transaction(self) -> None:
@@ -286,7 +290,7 @@ class GatewaySession:
     def cancel(self) -> None:
         """Stop what runs now, from another thread."""
         self._is_canceled = True
-        self.work.connection.interrupt()
+        self.transaction.connection.interrupt()
         self.ciphers.interrupt()
         stop = self._stop
         if stop is not None:
@@ -301,44 +305,44 @@ class GatewaySession:
         finally:
             self._stop = None
 
-    def _end(self) -> None:
+    def _end_late(self) -> None:
         """Stop what has taken too long."""
         self._is_late = True
         self.cancel()
 
-    def starve(self) -> None:
+    def abort_for_memory(self) -> None:
         """Stop what runs now, if anything does, since there is no memory left for it."""
         if self._is_running:
             self._is_starved = True
             self.cancel()
 
-    def require_going(self) -> None:
+    def require_not_canceled(self) -> None:
         """Refuse to go on with a statement that was canceled."""
         if self._is_canceled:
             raise StatementFailed("57014", "canceling statement due to user request")
 
-    def require_same(self, reads: Iterable[Touched], *others: Name) -> None:
+    def require_same(self, reads: Iterable[TouchedRelation], *others: Name) -> None:
         """Refuse to look at what the user, or whose view it is, got a right to since it began."""
         touched = list(reads)
         names = [*(one.relation for one in touched), *others]
-        self.work.require_same(names, {self.user, *(one.as_role for one in touched)})
+        self.transaction.require_same(names, {self.user, *(one.as_role for one in touched)})
 
     def close(self) -> None:
         """End the session."""
         try:
-            self.work.close()
+            self.transaction.close()
         finally:
             self.ciphers.close()
             self.keys.close()
-            self.house.left(self)
+            self.server.unregister(self)
 
-    def _require_welcome(self, statement: Statement) -> None:
+    def _require_runnable(self, statement: Statement) -> None:
         """Refuse who was dropped or locked out since login, and statements after a failure."""
-        require_standing(self.authority, statement, self, (self._identity, self._acting))
-        if not isinstance(statement, HEALING):
-            self.work.require_usable()
+        require_valid_identity(self.authority, statement, self, (self._identity, self._acting))
+        if not isinstance(statement, RECOVERY_STATEMENTS):
+            self.transaction.require_usable()
 
-    def _remember(self) -> Callable[[], None]:
+    def _save_settings(self) -> Callable[[], None]:
         """Return what makes role and settings what they are now: for a transaction that is undone."""
         role, acting, settings = self.role, self._acting, self.variables.remembered()
 
@@ -348,23 +352,23 @@ class GatewaySession:
 
         return restore
 
-    def _changing(
-        self, base: int, authority: Authority, written: Connection | None
+    def _commit_authority(
+        self, base: int, authority: Authority, written: DatabaseConnection | None
     ) -> AbstractContextManager[object]:
         """Return what holds the authority still while the engine commits, and then keeps the new one."""
         said, self.definitions = "; ".join(self.definitions), []
-        change = Change(base, authority, self.user, said, self.house.clock())
+        change = VersionChange(base, authority, self.user, said, self.server.clock())
         if written is not None:
-            self.house.pending.note(written, change)
-        return self.house.control.changing(
+            self.server.pending.note(written, change)
+        return self.server.control.changing(
             base, authority, by=change.by, statement=said, at=change.at, token=change.token
         )
 
     @contextmanager
-    def _told(
+    def _record_failures(
         self,
         text: str,
-        note: Note,
+        note: AuditDraft,
         *,
         values: Sequence[object] = (),
     ) -> Generator[None]:
@@ -383,16 +387,16 @@ class GatewaySession:
             raise
         except Exception as error:  # noqa: BLE001 -- its words may quote data
             kind = type(error).__name__
-            self.house.log_bug(error)
+            self.server.log_bug(error)
             note.sqlstate, note.reason = "XX000", f"internal error ({kind})"
             self._record(text, note, "failed", values=values)
             raise Bug(f"internal error ({kind})") from None
 
     def _record(
-        self, text: str, note: Note, decision: str, *, values: Sequence[object] = ()
+        self, text: str, note: AuditDraft, decision: str, *, values: Sequence[object] = ()
     ) -> None:
-        if note.is_told:
+        if note.is_recorded:
             return
-        note.is_told = True
+        note.is_recorded = True
         note.milliseconds = (time.monotonic() - note.started) * 1000
-        self.house.record(self, text, note, decision, values)
+        self.server.record(self, text, note, decision, values)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
-from discreet.answer.cutting import CUT_SHARE
+from discreet.answer.cut_rows import CUT_SHARE
 from discreet.errors import StatementFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 # Names as PostgreSQL writes them, and what they are before anybody sets them.
 DEFAULTS: Mapping[str, str] = {
@@ -82,13 +79,13 @@ _DISTANCE = re.compile(r"(?:GMT|UTC)([+-])(\d{1,2})(?::?00)?", re.ASCII | re.IGN
 _DURATION = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*(us|ms|s|min|h|d)?", re.ASCII)
 _UNITS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000, "ms": 1}  # in milliseconds
 _LONGEST = 2**31 - 1  # milliseconds
-_SAID = 100  # letters of a value that are said again
+_MOST_QUOTED = 100  # letters of a value that are said again
 _ON = {"on", "true", "yes", "1"}
 _OFF = {"off", "false", "no", "0"}
 
 
 @dataclass
-class Variables:
+class SessionVariables:
     """The settings of one session; `local` ones end with the transaction."""
 
     defaults: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -101,7 +98,7 @@ class Variables:
         Raises:
             StatementFailed: 42704, there is no such setting.
         """
-        spelled = _spelled(name)
+        spelled = _canonical_name(name)
         if spelled in _OF_TRANSACTION and spelled not in self._local:
             spelled = f"default_{spelled}"
         for place in (self._local, self._values, self.defaults, DEFAULTS):
@@ -111,7 +108,7 @@ class Variables:
 
     def set(self, name: str, value: str | None, *, local: bool = False) -> None:
         """Set a setting; None is its default."""
-        spelled = _spelled(name)
+        spelled = _canonical_name(name)
         if spelled in _FIXED:
             raise StatementFailed("55P02", f'parameter "{spelled}" cannot be changed')
         is_transaction = spelled in _OF_TRANSACTION
@@ -165,12 +162,14 @@ class Variables:
     @property
     def timeout(self) -> float | None:
         """How many seconds a statement of this session may take; None when it does not say."""
-        return (_milliseconds(self.get("statement_timeout")) or 0) / 1000 or None
+        return (_parse_milliseconds(self.get("statement_timeout")) or 0) / 1000 or None
 
     @property
     def idle_in_transaction(self) -> float | None:
         """For how many seconds it may be idle in a transaction; None when it does not say."""
-        return (_milliseconds(self.get("idle_in_transaction_session_timeout")) or 0) / 1000 or None
+        return (
+            _parse_milliseconds(self.get("idle_in_transaction_session_timeout")) or 0
+        ) / 1000 or None
 
     @property
     def is_lenient(self) -> bool:
@@ -196,7 +195,7 @@ def startup_settings(parameters: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _spelled(name: str) -> str:
+def _canonical_name(name: str) -> str:
     lowered = name.lower()
     if lowered in _SPELLED:
         return _SPELLED[lowered]
@@ -205,40 +204,40 @@ def _spelled(name: str) -> str:
     raise StatementFailed("42704", f'unrecognized configuration parameter "{name}"')
 
 
-def _refused(name: str, value: str) -> StatementFailed:
+def _invalid_value(name: str, value: str) -> StatementFailed:
     return StatementFailed("22023", f'invalid value for parameter "{name}": "{value}"')
 
 
-def _switch(name: str, value: str) -> str:
+def _check_switch(name: str, value: str) -> str:
     lowered = value.lower()
     if lowered not in _ON | _OFF:
-        raise _refused(name, value)
+        raise _invalid_value(name, value)
     return "on" if lowered in _ON else "off"
 
 
-def _amount(name: str, value: str) -> str:
+def _check_amount(name: str, value: str) -> str:
     try:
         number = Decimal(value)
     except InvalidOperation:
-        raise _refused(name, value) from None
+        raise _invalid_value(name, value) from None
     if not number.is_finite() or number < 0:
-        raise _refused(name, value)
+        raise _invalid_value(name, value)
     return value
 
 
-def _share(name: str, value: str) -> str:
-    if not 0 < Decimal(_amount(name, value)) < 1:
-        raise _refused(name, value)
+def _check_share(name: str, value: str) -> str:
+    if not 0 < Decimal(_check_amount(name, value)) < 1:
+        raise _invalid_value(name, value)
     return value
 
 
-def _part(name: str, value: str) -> str:
-    if Decimal(_amount(name, value)) >= 1:
-        raise _refused(name, value)
+def _check_proper_share(name: str, value: str) -> str:
+    if Decimal(_check_amount(name, value)) >= 1:
+        raise _invalid_value(name, value)
     return value
 
 
-def _milliseconds(text: str) -> int | None:
+def _parse_milliseconds(text: str) -> int | None:
     found = _DURATION.fullmatch(text.strip().lower())
     if found is None:
         return None
@@ -246,27 +245,27 @@ def _milliseconds(text: str) -> int | None:
     return int((Decimal(found[1]) * factor).to_integral_value())
 
 
-def _duration(name: str, value: str) -> str:
+def _check_duration(name: str, value: str) -> str:
     """Return how PostgreSQL shows a time: as a whole number of the largest unit."""
-    milliseconds = _milliseconds(value)
+    milliseconds = _parse_milliseconds(value)
     if milliseconds is None or milliseconds > _LONGEST:
-        raise _refused(name, value)
+        raise _invalid_value(name, value)
     if not milliseconds:
         return "0"
     unit = next(unit for unit, factor in _UNITS.items() if milliseconds % factor == 0)
     return f"{milliseconds // _UNITS[unit]}{unit}"
 
 
-def _one_of(*words: str) -> Callable[[str, str], str]:
+def _check_one_of(*words: str) -> Callable[[str, str], str]:
     def check(name: str, value: str) -> str:
         if value.lower() not in words:
-            raise _refused(name, value)
+            raise _invalid_value(name, value)
         return value.lower()
 
     return check
 
 
-def _only(*words: str) -> Callable[[str, str], str]:
+def _check_fixed(*words: str) -> Callable[[str, str], str]:
     """Clients read answers by what they were told: nothing is told that is not done."""
 
     def check(name: str, value: str) -> str:
@@ -277,48 +276,48 @@ def _only(*words: str) -> Callable[[str, str], str]:
     return check
 
 
-def _zone(name: str, value: str) -> str:
+def _check_time_zone(name: str, value: str) -> str:
     if value.lower() in ("default", "local"):
         return DEFAULTS[name]
     # JDBC says so where the machine has a distance and no place; the sign is POSIX's.
     distance = _DISTANCE.fullmatch(value)
     wanted = f"etc/gmt{distance[1]}{int(distance[2])}" if distance else value.lower()
-    found = _zones().get(wanted)
+    found = _time_zones().get(wanted)
     if found is None:
-        raise _refused(name, value if len(value) <= _SAID else "…")
+        raise _invalid_value(name, value if len(value) <= _MOST_QUOTED else "…")
     return found
 
 
 @cache
-def _zones() -> dict[str, str]:
+def _time_zones() -> dict[str, str]:
     return {zone.lower(): zone for zone in available_timezones()}
 
 
-def _unicode(name: str, value: str) -> str:
+def _check_encoding(name: str, value: str) -> str:
     if value.replace("-", "").replace("_", "").lower() not in ("utf8", "unicode"):
         raise StatementFailed("22023", f"{name} must be UTF8")
     return "UTF8"
 
 
 _CHECKS: Mapping[str, Callable[[str, str], str]] = {
-    "bytea_output": _only("hex"),
-    "client_encoding": _unicode,
-    "DateStyle": _only("iso", "mdy", "default"),
-    "discreet.confidence": _share,
-    "discreet.cut_share": _part,
-    "discreet.delta": _amount,
-    "discreet.epsilon": _amount,
-    "discreet.lenient": _switch,
-    "discreet.noise": _one_of("", "laplace", "gaussian"),
-    "default_transaction_deferrable": _switch,
-    "default_transaction_read_only": _switch,
-    "idle_in_transaction_session_timeout": _duration,
-    "IntervalStyle": _only("postgres", "default"),
-    "lock_timeout": _duration,
-    "row_security": _switch,
-    "standard_conforming_strings": _only("on", "true", "yes", "1"),
-    "statement_timeout": _duration,
-    "TimeZone": _zone,
-    "transaction_deferrable": _switch,
-    "transaction_read_only": _switch,
+    "bytea_output": _check_fixed("hex"),
+    "client_encoding": _check_encoding,
+    "DateStyle": _check_fixed("iso", "mdy", "default"),
+    "discreet.confidence": _check_share,
+    "discreet.cut_share": _check_proper_share,
+    "discreet.delta": _check_amount,
+    "discreet.epsilon": _check_amount,
+    "discreet.lenient": _check_switch,
+    "discreet.noise": _check_one_of("", "laplace", "gaussian"),
+    "default_transaction_deferrable": _check_switch,
+    "default_transaction_read_only": _check_switch,
+    "idle_in_transaction_session_timeout": _check_duration,
+    "IntervalStyle": _check_fixed("postgres", "default"),
+    "lock_timeout": _check_duration,
+    "row_security": _check_switch,
+    "standard_conforming_strings": _check_fixed("on", "true", "yes", "1"),
+    "statement_timeout": _check_duration,
+    "TimeZone": _check_time_zone,
+    "transaction_deferrable": _check_switch,
+    "transaction_read_only": _check_switch,
 }

@@ -3,46 +3,45 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
+from discreet.engines.databases.database import Database
 from discreet.engines.databases.duckdb import ServedDuckDB
 from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Relation, Subject
+from discreet.guard.control import ControlStore
+from discreet.guard.rewrite.permitted import Source
 from discreet.guard.vault.authentication import open_control
-from discreet.guard.vault.functions import Functions
-from discreet.guard.vault.keys import KIND, Act, get_key
+from discreet.guard.vault.functions import EncryptionFunctions
+from discreet.guard.vault.keys import KIND, KeyAction, get_key
 from discreet.guard.vault.secrets import FILE_KEY, database_key
-from discreet.guard.vault.session_keys import Unlocked
+from discreet.guard.vault.session_keys import UnlockedKeys
 from discreet.guard.vault.wrapping import read_wrapping_key
-from discreet.serve.gateway.apart import blind
-from discreet.serve.gateway.ciphers import Ciphers, has_cells
+from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.ciphers import SessionCiphers, has_cells
+from discreet.serve.gateway.out_of_engine import without_encrypted_values
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from datetime import datetime
-    from pathlib import Path
-
-    from sqlglot import exp
-
-    from discreet.engines.databases.database import Database
-    from discreet.guard.access.authority import Relation, Subject
-    from discreet.guard.control import Control
-    from discreet.guard.rewrite.permitted import Source
-    from discreet.serve.gateway.note import Note
     from discreet.serve.gateway.session import GatewaySession
 
 _log = logging.getLogger("discreet.serve")
 
 
-class Vault:
+class SessionVault:
     """What the server's key locks; without a key file nothing is sealed at rest."""
 
-    def __init__(self, control: Control, key_file: Path | None, *, at: datetime) -> None:
+    def __init__(self, control: ControlStore, key_file: Path | None, *, at: datetime) -> None:
         self._server = None if key_file is None else read_wrapping_key(key_file)
-        self._act = Act("server", at)
+        self._act = KeyAction("server", at)
         self._plain = control
         self.documents, self.seal = open_control(control, self._server, act=self._act)
-        self._functions = Functions()
-        self._has_functions = self.is_apart = False
+        self._functions = EncryptionFunctions()
+        self._has_functions = self.is_out_of_engine = False
 
     def file_key(self, path: Path) -> bytes | None:
         """Return the key of the database file, None if it is not encrypted."""
@@ -64,15 +63,15 @@ class Vault:
             self._functions.register(database.add_function)
             self._has_functions = True
         else:
-            self.is_apart = database.is_writable
+            self.is_out_of_engine = database.is_writable
 
-    def unlocked(self) -> Unlocked:
+    def unlocked(self) -> UnlockedKeys:
         """Return the keys of a new session: none, but for those in the server's custody."""
-        return Unlocked(self._plain, self._server)
+        return UnlockedKeys(self._plain, self._server)
 
-    def ciphers(self, keys: Unlocked) -> Ciphers:
+    def ciphers(self, keys: UnlockedKeys) -> SessionCiphers:
         """Return the encrypted columns of a new session."""
-        return Ciphers(keys, self._functions)
+        return SessionCiphers(keys, self._functions)
 
     def has_key(self, key_id: str) -> bool:
         """Whether there is a key that was not destroyed."""
@@ -83,10 +82,10 @@ class Vault:
 
     def require_cells(self, session: GatewaySession) -> None:
         """Refuse encrypted columns where nothing can be written."""
-        if not self._has_functions and not self.is_apart:
-            name = session.house.database.name
+        if not self._has_functions and not self.is_out_of_engine:
+            name = session.server.database.name
             raise StatementFailed("0A000", f"columns are not encrypted in {name}")
-        database = session.house.database
+        database = session.server.database
         if isinstance(database, ServedDuckDB) and not database.seals_spill:
             raise StatementFailed(
                 "55000",
@@ -94,7 +93,7 @@ class Vault:
                 hint="Restart it: with keys, it encrypts what it spills.",
             )
 
-    def unlock(self, session: GatewaySession, name: str, secret: object, note: Note) -> None:
+    def unlock(self, session: GatewaySession, name: str, secret: object, note: AuditDraft) -> None:
         """Take a client's key into its session's memory."""
         key_id = _key_of(session, name)
         # What is no key's name may be the key itself, given in the wrong place.
@@ -112,21 +111,21 @@ class Vault:
         columns = [
             build.column(column.name)
             if column.key is None
-            else build.named(session.ciphers.opened(relation, column), column.name)
+            else build.alias_as(session.ciphers.decrypt(relation, column), column.name)
             for column in relation.columns
         ]
         return build.select(*columns, source=build.table(*relation.physical))
 
-    def plainly(self, session: GatewaySession) -> Source:
+    def undecrypted_source(self, session: GatewaySession) -> Source:
         """Return how relations are read by statements of which it is not known what they use."""
-        house = session.house
+        house = session.server
         read = house.source(session)
-        if not self.is_apart:
+        if not self.is_out_of_engine:
             return read
 
         def seen(relation: Relation, subject: Subject) -> exp.Query:
             if has_cells(relation) and not relation.multilevel:
-                return blind(relation, house.database.dialect)
+                return without_encrypted_values(relation, house.database.dialect)
             return read(relation, subject)
 
         return seen

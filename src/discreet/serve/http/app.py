@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError, StatementFailed
+from discreet.guard.identity.rule_authenticator import RuleAuthenticator
 from discreet.serve.http import bodies, routes
-from discreet.serve.http.entering import Desk
-from discreet.serve.http.patience import LARGEST, Bounded
-from discreet.serve.http.throttle import Throttle
+from discreet.serve.http.authentication import AppState
+from discreet.serve.http.rate_limits import RateLimiter
+from discreet.serve.http.timeouts import MOST_BODY_BYTES, BodyLimiter
 from discreet.serve.pg.failures import as_statement_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from fastapi import Request, Response
-
-    from discreet.guard.identity.doorkeeper import Doorkeeper
-    from discreet.serve.gateway.house import House
+    from discreet.serve.gateway.server import Server
 
 # By SQLSTATE or its class; everything else is a wrong statement.
 _STATUS = {
@@ -39,7 +36,7 @@ _STATUS = {
 _STATES = {401: "28000", 404: "02000", 405: "0A000", 408: "57014", 413: "54000", 429: "53400"}
 
 
-def make_app(house: House, keeper: Doorkeeper, *, is_encrypted: bool) -> FastAPI:
+def make_app(house: Server, keeper: RuleAuthenticator, *, is_encrypted: bool) -> FastAPI:
     """Return the application; it listens to nothing by itself."""
     app = FastAPI(
         title="discreet",
@@ -49,46 +46,48 @@ def make_app(house: House, keeper: Doorkeeper, *, is_encrypted: bool) -> FastAPI
         redoc_url=None,
     )
     rate = house.settings.limits.requests_per_minute
-    app.state.desk = Desk(house, keeper, is_encrypted, Throttle(rate), Throttle(rate))
+    app.state.desk = AppState(house, keeper, is_encrypted, RateLimiter(rate), RateLimiter(rate))
     app.include_router(routes.router)
-    app.middleware("http")(_bounded)
-    app.add_middleware(Bounded, fault=_told)
-    app.exception_handler(DiscreetError)(_failed)
-    app.exception_handler(HTTPException)(_refused)
-    app.exception_handler(RequestValidationError)(_unread)
-    app.exception_handler(Exception)(_unforeseen)
+    app.middleware("http")(_limit_body)
+    app.add_middleware(BodyLimiter, fault=_message_response)
+    app.exception_handler(DiscreetError)(_handle_known_error)
+    app.exception_handler(HTTPException)(_handle_http_error)
+    app.exception_handler(RequestValidationError)(_handle_invalid_body)
+    app.exception_handler(Exception)(_handle_unexpected)
     return app
 
 
-async def _bounded(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+async def _limit_body(
+    request: Request, go_on: Callable[[Request], Awaitable[Response]]
+) -> Response:
     length = request.headers.get("content-length", "0")
     # A body without a length is read before anybody is asked who they are, and may never end.
     is_endless = "transfer-encoding" in request.headers
-    if is_endless or not length.isdecimal() or int(length[:20]) > LARGEST:
-        return _fault(413, StatementFailed("54000", "the request is too large"))
+    if is_endless or not length.isdecimal() or int(length[:20]) > MOST_BODY_BYTES:
+        return _error_response(413, StatementFailed("54000", "the request is too large"))
     response = await go_on(request)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
 
 
-async def _failed(_: Request, error: DiscreetError) -> Response:
+async def _handle_known_error(_: Request, error: DiscreetError) -> Response:
     known = as_statement_failed(error)
-    return _fault(_status(known), known)
+    return _error_response(_status_code(known), known)
 
 
-async def _refused(request: Request, error: HTTPException) -> Response:
+async def _handle_http_error(request: Request, error: HTTPException) -> Response:
     headers = dict(error.headers or {})
     if error.status_code == 405:
-        headers["Allow"] = ", ".join(_methods(request))
-    return _told(error.status_code, str(error.detail), headers)
+        headers["Allow"] = ", ".join(_allowed_methods(request))
+    return _message_response(error.status_code, str(error.detail), headers)
 
 
-def _told(status: int, words: str, headers: Any = None) -> JSONResponse:
-    return _fault(status, StatementFailed(_STATES.get(status, "22023"), words), headers)
+def _message_response(status: int, words: str, headers: Any = None) -> JSONResponse:
+    return _error_response(status, StatementFailed(_STATES.get(status, "22023"), words), headers)
 
 
-def _methods(request: Request) -> list[str]:
+def _allowed_methods(request: Request) -> list[str]:
     """Return what can be done at a place: by all of its routes, not by the first one only."""
     schema: dict[str, Any] = request.app.openapi()["paths"]
     parts = request.url.path.split("/")
@@ -104,25 +103,27 @@ def _methods(request: Request) -> list[str]:
     )
 
 
-async def _unread(_: Request, error: RequestValidationError) -> Response:
+async def _handle_invalid_body(_: Request, error: RequestValidationError) -> Response:
     """Tell where a body is wrong, and nothing of what is there."""
     places = sorted({".".join(str(part) for part in fault["loc"]) for fault in error.errors()})
-    return _fault(422, StatementFailed("22023", "the request is wrong", detail=", ".join(places)))
+    return _error_response(
+        422, StatementFailed("22023", "the request is wrong", detail=", ".join(places))
+    )
 
 
-async def _unforeseen(_: Request, error: Exception) -> Response:
-    return _fault(500, as_statement_failed(error))
+async def _handle_unexpected(_: Request, error: Exception) -> Response:
+    return _error_response(500, as_statement_failed(error))
 
 
-def _status(error: StatementFailed) -> int:
+def _status_code(error: StatementFailed) -> int:
     for beginning in (error.sqlstate, error.sqlstate[:2]):
         if beginning in _STATUS:
             return _STATUS[beginning]
     return 400
 
 
-def _fault(status: int, error: StatementFailed, headers: Any = None) -> JSONResponse:
-    body = bodies.Fault(
+def _error_response(status: int, error: StatementFailed, headers: Any = None) -> JSONResponse:
+    body = bodies.ErrorResponse(
         sqlstate=error.sqlstate, message=str(error), detail=error.detail, hint=error.hint
     )
     extra = dict(headers or {})

@@ -13,7 +13,7 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Question(_Body):
+class QueryRequest(_Body):
     """SQL, as over the PostgreSQL protocol; several statements are one transaction."""
 
     statement: str = Field(
@@ -29,14 +29,14 @@ class Question(_Body):
     role: str | None = Field(default=None, max_length=63, description="Act as this role.")
 
 
-class Column(_Body):
+class ResultColumn(_Body):
     """A column of a result."""
 
     name: str
     type: str
 
 
-class Notice(_Body):
+class ResultNotice(_Body):
     """A message beside the result, such as its price."""
 
     severity: Literal["NOTICE", "WARNING", "INFO"]
@@ -45,16 +45,16 @@ class Notice(_Body):
     hint: str | None = None
 
 
-class Reply(_Body):
+class QueryResponse(_Body):
     """What the last statement gave."""
 
     tag: str
-    columns: list[Column] = []
+    columns: list[ResultColumn] = []
     rows: list[list[Any]] = []
-    notices: list[Notice] = []
+    notices: list[ResultNotice] = []
 
 
-class Fault(_Body):
+class ErrorResponse(_Body):
     """Why not: PostgreSQL's SQLSTATE, and words."""
 
     sqlstate: str
@@ -63,14 +63,14 @@ class Fault(_Body):
     hint: str | None = None
 
 
-class TokenWish(_Body):
+class TokenRequest(_Body):
     """A token to be made for whoever asks."""
 
     label: str = Field(default="", max_length=200)
     days: int = Field(default=90, ge=1, le=3650)
 
 
-class MadeToken(_Body):
+class CreatedToken(_Body):
     """A new token: it is shown this once."""
 
     id: str
@@ -78,7 +78,7 @@ class MadeToken(_Body):
     expires: str
 
 
-class KnownToken(_Body):
+class TokenInfo(_Body):
     """What is known of a token."""
 
     id: str
@@ -88,7 +88,7 @@ class KnownToken(_Body):
     last_used: str | None
 
 
-class Health(_Body):
+class HealthResponse(_Body):
     """Whether the server works."""
 
     status: Literal["ok", "failing"]
@@ -96,7 +96,7 @@ class Health(_Body):
     unwitnessed: int
 
 
-class Checkpoint(_Body):
+class CheckpointResponse(_Body):
     """The journal's latest signed checkpoint, to be kept elsewhere."""
 
     text: str

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from discreet.errors import StatementFailed
 from discreet.guard.identity import tokens
-from discreet.result import plain
+from discreet.guard.identity.authenticator import ClientInfo
+from discreet.result import to_plain_data
 from discreet.serve.http import bodies
-from discreet.serve.http.entering import Entered, Superuser, desk_of
-
-if TYPE_CHECKING:
-    from discreet.guard.identity.door import Visitor
-    from discreet.serve.session import Outcome, Session
+from discreet.serve.http.authentication import AuthenticatedClient, SuperuserClient, app_state
+from discreet.serve.session import Outcome, Session
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
-    code: {"model": bodies.Fault, "description": words}
+    code: {"model": bodies.ErrorResponse, "description": words}
     for code, words in {
         400: "The statement is wrong",
         401: "Who are you?",
@@ -50,77 +48,83 @@ router = APIRouter()
 
 
 @router.post("/v1/query", responses=_FAULTS, summary="Run SQL")
-def query(request: Request, body: bodies.Question, visitor: Entered) -> bodies.Reply:
+def run_query(
+    request: Request, body: bodies.QueryRequest, visitor: AuthenticatedClient
+) -> bodies.QueryResponse:
     """Run statements as one transaction; the answer is the last one's."""
-    session = desk_of(request).house.open(visitor, body.settings, "http")
+    session = app_state(request).server.open_session(visitor, body.settings, "http")
     try:
-        return _reply(*_run(session, body))
+        return _query_response(*_run(session, body))
     finally:
         session.close()
 
 
 @router.get("/v1/tokens", responses=_FAULTS, summary="Your tokens")
-def list_tokens(request: Request, visitor: Entered) -> list[bodies.KnownToken]:
+def list_own_tokens(request: Request, visitor: AuthenticatedClient) -> list[bodies.TokenInfo]:
     """List your tokens, without the secrets."""
-    control = desk_of(request).house.vault.documents
-    return [_known(token) for token in tokens.list_tokens(control, _holder(visitor))]
+    control = app_state(request).server.vault.documents
+    return [_token_info(token) for token in tokens.list_api_tokens(control, _token_holder(visitor))]
 
 
 @router.post("/v1/tokens", responses=_FAULTS, status_code=201, summary="Make a token")
-def make_token(request: Request, wish: bodies.TokenWish, visitor: Entered) -> bodies.MadeToken:
+def create_own_token(
+    request: Request, wish: bodies.TokenRequest, visitor: AuthenticatedClient
+) -> bodies.CreatedToken:
     """Make a token for yourself; it is shown this once."""
-    house = desk_of(request).house
+    house = app_state(request).server
     now = house.clock()
     expires = now + timedelta(days=wish.days)
     text, made = tokens.create_token(
         house.vault.documents,
-        _holder(visitor),
+        _token_holder(visitor),
         now=now,
         expires=expires,
         label=wish.label,
         tell=lambda token: house.record_act(visitor, f"make {token}"),
     )
-    return bodies.MadeToken(id=made.id, token=text, expires=expires.isoformat())
+    return bodies.CreatedToken(id=made.id, token=text, expires=expires.isoformat())
 
 
 @router.delete("/v1/tokens/{identifier}", responses=_FAULTS, status_code=204, summary="End a token")
-def end_token(
+def revoke_own_token(
     request: Request,
     identifier: Annotated[str, Path(pattern="^[0-9a-f]{16}$")],
-    visitor: Entered,
+    visitor: AuthenticatedClient,
 ) -> None:
     """Make a token of yours worthless."""
-    house = desk_of(request).house
+    house = app_state(request).server
     control = house.vault.documents
-    if identifier not in {token.id for token in tokens.list_tokens(control, _holder(visitor))}:
+    if identifier not in {
+        token.id for token in tokens.list_api_tokens(control, _token_holder(visitor))
+    }:
         raise HTTPException(404, "there is no such token of yours")
     house.record_act(visitor, f"revoke token {identifier}")
     tokens.revoke_token(control, identifier)
 
 
 @router.get("/v1/checkpoint", responses=_FAULTS, summary="The journal's latest checkpoint")
-def checkpoint(request: Request, visitor: Superuser) -> bodies.Checkpoint:
+def checkpoint(request: Request, visitor: SuperuserClient) -> bodies.CheckpointResponse:
     """Return a signed line that proves, kept elsewhere, that the journal was not rewritten."""
     del visitor
-    journal = desk_of(request).house.journal
+    journal = app_state(request).server.journal
     journal.checkpoint()
     known = journal.checkpoints()
     if not known:
         raise HTTPException(404, "there is no checkpoint yet")
-    return bodies.Checkpoint(text=known[-1].note)
+    return bodies.CheckpointResponse(text=known[-1].note)
 
 
-@router.get("/healthz", responses={503: {"model": bodies.Health}}, summary="Does it work?")
-def health(request: Request) -> bodies.Health:
+@router.get("/healthz", responses={503: {"model": bodies.HealthResponse}}, summary="Does it work?")
+def health(request: Request) -> bodies.HealthResponse:
     """Tell whether stores and database can be reached, and how many checkpoints no witness has."""
-    house = desk_of(request).house
-    found = house.pulse.look()
-    told = bodies.Health(
-        status="ok" if found.is_well else "failing",
+    house = app_state(request).server
+    found = house.health_monitor.check()
+    told = bodies.HealthResponse(
+        status="ok" if found.is_healthy else "failing",
         parts={name: "ok" if is_well else "failing" for name, is_well in found.parts.items()},
         unwitnessed=found.unwitnessed,
     )
-    if found.is_well:
+    if found.is_healthy:
         return told
     return JSONResponse(told.model_dump(), 503)  # pyright: ignore[reportReturnType]
 
@@ -131,10 +135,10 @@ def health(request: Request) -> bodies.Health:
     response_class=PlainTextResponse,
     summary="Numbers for Prometheus",
 )
-def metrics(request: Request, visitor: Superuser) -> str:
+def metrics(request: Request, visitor: SuperuserClient) -> str:
     """Return how many sessions there are, and what was decided."""
     del visitor
-    house = desk_of(request).house
+    house = app_state(request).server
     lines = ["# TYPE discreet_sessions gauge", f"discreet_sessions {house.sessions}"]
     lines.append("# TYPE discreet_unwitnessed_checkpoints gauge")
     lines.append(f"discreet_unwitnessed_checkpoints {house.journal.unwitnessed}")
@@ -145,7 +149,7 @@ def metrics(request: Request, visitor: Superuser) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _run(session: Session, body: bodies.Question) -> tuple[Outcome, list[Any]]:
+def _run(session: Session, body: bodies.QueryRequest) -> tuple[Outcome, list[Any]]:
     """Run all statements as one transaction and return what the last one gave, and all notices."""
     from discreet.guard.statements.statement import SetRole
 
@@ -184,14 +188,16 @@ def _require_small(outcome: Outcome) -> None:
         )
 
 
-def _reply(outcome: Outcome, notices: list[Any]) -> bodies.Reply:
-    columns = [bodies.Column(name=field.name, type=field.type) for field in outcome.fields or ()]
+def _query_response(outcome: Outcome, notices: list[Any]) -> bodies.QueryResponse:
+    columns = [
+        bodies.ResultColumn(name=field.name, type=field.type) for field in outcome.fields or ()
+    ]
     rows: list[list[Any]] = []
     if outcome.table is not None:
-        values = [plain(column.to_pylist()) for column in outcome.table.columns]
+        values = [to_plain_data(column.to_pylist()) for column in outcome.table.columns]
         rows = [list(row) for row in zip(*values, strict=True)]
     told = [
-        bodies.Notice(
+        bodies.ResultNotice(
             severity=notice.severity,
             message=notice.message,
             detail=notice.detail,
@@ -199,16 +205,16 @@ def _reply(outcome: Outcome, notices: list[Any]) -> bodies.Reply:
         )
         for notice in notices
     ]
-    return bodies.Reply(tag=outcome.tag, columns=columns, rows=rows, notices=told)
+    return bodies.QueryResponse(tag=outcome.tag, columns=columns, rows=rows, notices=told)
 
 
-def _holder(visitor: Visitor) -> str:
+def _token_holder(visitor: ClientInfo) -> str:
     """Return whose the tokens of a visitor are."""
     return visitor.identity or visitor.user
 
 
-def _known(token: tokens.Token) -> bodies.KnownToken:
-    return bodies.KnownToken(
+def _token_info(token: tokens.ApiToken) -> bodies.TokenInfo:
+    return bodies.TokenInfo(
         id=token.id,
         label=token.label,
         made=token.made.isoformat(),

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 
-class Cancels:
+class CancelRegistry:
     """The running connections by number. Used by the event loop only."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[bytes, Callable[[], None]]] = {}
 
-    def enter(self, cancel: Callable[[], None]) -> tuple[int, bytes]:
+    def register(self, cancel: Callable[[], None]) -> tuple[int, bytes]:
         """Return a new number and secret; `cancel` is called for whoever shows both."""
         process = secrets.randbelow(2**31 - 1) + 1
         while process in self._known:
@@ -25,7 +22,7 @@ class Cancels:
         self._known[process] = secret, cancel
         return process, secret
 
-    def leave(self, process: int) -> None:
+    def unregister(self, process: int) -> None:
         """Forget a connection."""
         self._known.pop(process, None)
 

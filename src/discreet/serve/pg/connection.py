@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, StatementFailed
-from discreet.guard.identity.door import Visitor
+from discreet.guard.identity.authenticator import ClientInfo
 from discreet.serve.pg import messages
-from discreet.serve.pg.authenticate import authenticate
-from discreet.serve.pg.conversation import Conversation, log_failure
+from discreet.serve.pg.authenticate import authenticate_client
 from discreet.serve.pg.failures import error_response
-from discreet.serve.pg.startup import CancelRequest, read_startup
-from discreet.serve.pg.wire import Gone, Idle, Wire
+from discreet.serve.pg.message_handler import MessageHandler, log_failure
+from discreet.serve.pg.messages import Frame
+from discreet.serve.pg.startup import CancelRequest, Startup, read_startup
+from discreet.serve.pg.wire import ClientGone, ClientIdle, Wire
+from discreet.serve.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from discreet.serve.pg.messages import Frame
-    from discreet.serve.pg.server import House
-    from discreet.serve.pg.startup import Startup
-    from discreet.serve.session import Session
+    from discreet.serve.pg.server import PgServerState
 
 PART = 64 * 1024  # bytes of an answer that go out together
 SHUTDOWN = StatementFailed("57P01", "terminating connection due to administrator command")
 
 
-class Connection:
+class ClientConnection:
     """A client, served until it leaves. Its session's calls run in a worker, one at a time."""
 
-    def __init__(self, wire: Wire, house: House) -> None:
+    def __init__(self, wire: Wire, house: PgServerState) -> None:
         self._wire, self._house, self._limits = wire, house, house.limits
         self._session: Session | None = None
         self.is_busy = False
@@ -39,7 +37,7 @@ class Connection:
         """Serve the client; nothing it does can raise here."""
         try:
             await self._serve()
-        except (Gone, ConnectionError):
+        except (ClientGone, ConnectionError):
             pass
         except TimeoutError:
             self._refuse(StatementFailed("08P01", "terminating connection due to timeout"))
@@ -48,12 +46,12 @@ class Connection:
                 log_failure(error)
             self._refuse(error)
         finally:
-            await self._leave()
+            await self._close_session()
 
     def _refuse(self, error: BaseException) -> None:
         self._wire.write(error_response(error, severity="FATAL"))
 
-    async def _leave(self) -> None:
+    async def _close_session(self) -> None:
         session, self._session = self._session, None
         if session is not None:
             try:
@@ -73,18 +71,18 @@ class Connection:
             if isinstance(asked, CancelRequest):
                 self._house.cancels.request(asked.process, asked.secret)
                 return
-            newcomer = self._visitor(asked)
+            newcomer = self._client_info(asked)
             visitor = await self._house.in_thread(lambda: self._house.door.recognize(newcomer))
-            method = await authenticate(
+            method = await authenticate_client(
                 self._wire, visitor, self._house.door, self._house.in_thread
             )
-        with self._house.seat(self._wire, visitor.user):
+        with self._house.register_client(self._wire, visitor.user):
             self.is_welcome = True
-            await self._welcome(visitor, asked, method)
+            await self._open_session(visitor, asked, method)
 
-    def _visitor(self, startup: Startup) -> Visitor:
+    def _client_info(self, startup: Startup) -> ClientInfo:
         wire, tls = self._wire, self._house.tls
-        return Visitor(
+        return ClientInfo(
             user=startup.user,
             address=wire.address,
             database=startup.database,
@@ -94,27 +92,27 @@ class Connection:
             binding=tls.binding if tls is not None and wire.is_encrypted else None,
         )
 
-    async def _welcome(self, visitor: Visitor, startup: Startup, method: str) -> None:
+    async def _open_session(self, visitor: ClientInfo, startup: Startup, method: str) -> None:
         house = self._house
         self._wire.write(messages.authentication(0))
         session = await house.in_thread(
             lambda: house.open_session(visitor, startup.parameters, method)
         )
         self._session = session
-        conversation = Conversation(session, self._limits)
-        process, secret = house.cancels.enter(self.cancel)
+        conversation = MessageHandler(session, self._limits)
+        process, secret = house.cancels.register(self.cancel)
         self._wire.on_lost = self.cancel
         try:
-            greeting = await house.in_thread(conversation.greet)
+            greeting = await house.in_thread(conversation.initial_messages)
             key = messages.backend_key(process, secret)
-            self._wire.write(greeting + key + messages.ready(session.transaction))
+            self._wire.write(greeting + key + messages.ready(session.transaction_status))
             while not conversation.has_ended:
-                await self._answer(conversation, await self._next(conversation))
+                await self._send_answers(conversation, await self._next_frames(conversation))
         finally:
-            house.cancels.leave(process)
+            house.cancels.unregister(process)
             self._wire.on_lost = None
 
-    async def _next(self, conversation: Conversation) -> Sequence[Frame]:
+    async def _next_frames(self, conversation: MessageHandler) -> Sequence[Frame]:
         """Return the messages that the client sends next, within its time."""
         limits = self._limits
         idle, sqlstate, where = limits.idle_timeout, "57P05", "idle-session"
@@ -126,12 +124,12 @@ class Connection:
             return await self._wire.frames(
                 limit=limits.max_message, idle=idle, within=limits.message_timeout
             )
-        except Idle:
+        except ClientIdle:
             raise StatementFailed(
                 sqlstate, f"terminating connection due to {where} timeout"
             ) from None
 
-    async def _answer(self, conversation: Conversation, frames: Sequence[Frame]) -> None:
+    async def _send_answers(self, conversation: MessageHandler, frames: Sequence[Frame]) -> None:
         """Send what the messages are answered, no faster than the client reads."""
         if any(frame.kind == b"X" for frame in frames):
             # Whoever says goodbye at once still gets done what was asked before.

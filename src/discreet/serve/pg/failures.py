@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet import errors
-from discreet.serve.pg.messages import message, told
-
-if TYPE_CHECKING:
-    from discreet.serve.session import Notice
+from discreet.serve.pg.messages import encode_fields, message
+from discreet.serve.session import Notice
 
 # The first entry that an error is an instance of counts. The texts of these errors are made to be
 # shown; whatever is not in this table has no text outside.
@@ -61,7 +57,7 @@ def error_response(error: BaseException, *, severity: str = "ERROR") -> bytes:
     failure = as_statement_failed(error)
     return message(
         b"E",
-        told(
+        encode_fields(
             {
                 "S": severity,
                 "V": severity,
@@ -78,7 +74,7 @@ def notice_response(notice: Notice) -> bytes:
     """Return NoticeResponse."""
     return message(
         b"N",
-        told(
+        encode_fields(
             {
                 "S": notice.severity,
                 "V": notice.severity,

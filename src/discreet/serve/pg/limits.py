@@ -10,7 +10,7 @@ SMALL_BYTES = 10_000  # of messages that carry a name at most
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProtocolLimits:
     """The bounds of a server; times are seconds, None is no bound."""
 
     max_connections: int = 100

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+from discreet.engines.databases.database import ResultField
 from discreet.errors import StatementFailed
 from discreet.serve.pg.types import modifier, type_named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from discreet.engines.databases.database import Field
 
 PROTOCOL_3_0 = 3 << 16
 CANCEL_REQUEST = 1234 << 16 | 5678
@@ -92,7 +89,7 @@ def utf8(data: bytes) -> str:
     return text
 
 
-def cstring(text: str) -> bytes:
+def encode_cstring(text: str) -> bytes:
     """Return text as the protocol ends it; what UTF-8 or a zero byte would break is left out."""
     return text.replace("\0", "").encode("utf-8", "replace") + b"\0"
 
@@ -122,7 +119,7 @@ def ready(transaction: str) -> bytes:
 
 def complete(tag: str) -> bytes:
     """Return CommandComplete."""
-    return message(b"C", cstring(tag))
+    return message(b"C", encode_cstring(tag))
 
 
 def authentication(kind: int, payload: bytes = b"") -> bytes:
@@ -132,7 +129,7 @@ def authentication(kind: int, payload: bytes = b"") -> bytes:
 
 def parameter_status(name: str, value: str) -> bytes:
     """Return ParameterStatus."""
-    return message(b"S", cstring(name) + cstring(value))
+    return message(b"S", encode_cstring(name) + encode_cstring(value))
 
 
 def backend_key(process: int, secret: bytes) -> bytes:
@@ -142,22 +139,22 @@ def backend_key(process: int, secret: bytes) -> bytes:
 
 def negotiate(options: Sequence[str]) -> bytes:
     """Return NegotiateProtocolVersion: 3.0, and these options are not known."""
-    names = b"".join(cstring(option) for option in options)
+    names = b"".join(encode_cstring(option) for option in options)
     return message(b"v", _UINT32.pack(PROTOCOL_3_0) + _UINT32.pack(len(options)) + names)
 
 
-def told(fields: Mapping[str, str | None]) -> bytes:
+def encode_fields(fields: Mapping[str, str | None]) -> bytes:
     """Return the fields of an error or notice, by their letters, without those that are None."""
     given = [(letter, text) for letter, text in fields.items() if text is not None]
-    return b"".join(letter.encode("ascii") + cstring(text) for letter, text in given) + b"\0"
+    return b"".join(letter.encode("ascii") + encode_cstring(text) for letter, text in given) + b"\0"
 
 
-def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
+def row_description(fields: Sequence[ResultField], formats: Sequence[int]) -> bytes:
     """Return RowDescription; `formats` has one entry per column, 0 for text and 1 for binary."""
     parts = [_UINT16.pack(len(fields))]
     for field, form in zip(fields, formats, strict=True):
         kind = type_named(field.type)
-        parts.append(cstring(field.name))
+        parts.append(encode_cstring(field.name))
         parts.append(
             _COLUMN.pack(field.table, field.place, kind.oid, kind.size, modifier(field), form)
         )

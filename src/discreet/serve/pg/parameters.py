@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from discreet.errors import StatementFailed
@@ -14,9 +14,6 @@ from discreet.guard.rewrite.literals import plain_interval, read_bytes
 from discreet.serve.pg import temporal
 from discreet.serve.pg.messages import Body, utf8
 from discreet.serve.pg.types import INTEGERS, element_of, type_named
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?\s*", re.ASCII)
@@ -28,15 +25,15 @@ _MALFORMED = "incorrect binary data format in bind parameter"
 _TEMPORAL = ("date", "time", "timestamp", "timestamptz")
 
 
-def decode(data: bytes | None, name: str, *, binary: bool, zone: tzinfo = UTC) -> object:
+def decode_parameter(data: bytes | None, name: str, *, binary: bool, zone: tzinfo = UTC) -> object:
     r"""Return a parameter as a Python value.
 
     Dates and times that Python has no value for, and intervals, are texts as PostgreSQL writes
     them; arrays are lists.
 
-    >>> decode(b"42", "int4", binary=False), decode(b"t", "bool", binary=False)
+    >>> decode_parameter(b"42", "int4", binary=False), decode_parameter(b"t", "bool", binary=False)
     (42, True)
-    >>> decode(b"\x00\x00\x00\x2a", "int4", binary=True), decode(None, "text", binary=True)
+    >>> decode_parameter(b"\x00\x00\x00\x2a", "int4", binary=True), decode_parameter(None, "text", binary=True)
     (42, None)
 
     Raises:
@@ -50,7 +47,7 @@ def decode(data: bytes | None, name: str, *, binary: bool, zone: tzinfo = UTC) -
     return _from_text(utf8(data), name, zone)
 
 
-def _wrong(name: str) -> StatementFailed:
+def _invalid_input(name: str) -> StatementFailed:
     sqlstate = "22007" if name in (*_TEMPORAL, "interval") else "22P02"
     return StatementFailed(sqlstate, f"invalid input syntax for type {type_named(name).words}")
 
@@ -63,32 +60,32 @@ def _from_text(text: str, name: str, zone: tzinfo) -> object:
     if name.endswith("[]"):
         return _array_from_text(text, element_of(name), zone)
     if name in INTEGERS:
-        return _integer(text, name)
+        return _parse_integer(text, name)
     if name in _TEMPORAL:
-        return _moment(text, name, zone)
+        return _parse_temporal(text, name, zone)
     reader = _TEXT_READERS.get(name)
     if reader is None:
         return text
     try:
         return reader(text)
     except (ValueError, InvalidOperation):
-        raise _wrong(name) from None
+        raise _invalid_input(name) from None
 
 
-def _integer(text: str, name: str) -> int:
+def _parse_integer(text: str, name: str) -> int:
     if not _INTEGER.fullmatch(text):
-        raise _wrong(name)
-    return _within(int(text), name)
+        raise _invalid_input(name)
+    return _require_range(int(text), name)
 
 
-def _within(value: int, name: str) -> int:
+def _require_range(value: int, name: str) -> int:
     low, high = INTEGERS[name]
     if not low <= value <= high:
         raise _too_large(name)
     return value
 
 
-def _moment(text: str, name: str, zone: tzinfo) -> object:
+def _parse_temporal(text: str, name: str, zone: tzinfo) -> object:
     try:
         if name == "time":
             return temporal.read_time(text)
@@ -96,10 +93,10 @@ def _moment(text: str, name: str, zone: tzinfo) -> object:
             return temporal.read_date(text)
         return temporal.read_timestamp(text, zone=zone if name == "timestamptz" else None)
     except (ValueError, OverflowError):
-        raise _wrong(name) from None
+        raise _invalid_input(name) from None
 
 
-def _boolean(text: str) -> bool:
+def _parse_boolean(text: str) -> bool:
     word = text.strip().lower()
     # `o` alone could be on or off.
     fits = [value for value, words in _WORDS.items() if any(w.startswith(word) for w in words)]
@@ -108,7 +105,7 @@ def _boolean(text: str) -> bool:
     return fits[0]
 
 
-def _float(text: str) -> float:
+def _parse_float(text: str) -> float:
     if _SPECIAL.fullmatch(text):
         return float(text)
     if not _NUMBER.fullmatch(text):
@@ -119,7 +116,7 @@ def _float(text: str) -> float:
     return value
 
 
-def _numeric(text: str) -> Decimal:
+def _parse_numeric(text: str) -> Decimal:
     if _SPECIAL.fullmatch(text):
         return Decimal(text.strip())
     if len(text) > _DIGITS_BEFORE + _DIGITS_AFTER or not _NUMBER.fullmatch(text):
@@ -134,10 +131,10 @@ def _numeric(text: str) -> Decimal:
 
 
 _TEXT_READERS: dict[str, Callable[[str], object]] = {
-    "bool": _boolean,
-    "float4": _float,
-    "float8": _float,
-    "numeric": _numeric,
+    "bool": _parse_boolean,
+    "float4": _parse_float,
+    "float8": _parse_float,
+    "numeric": _parse_numeric,
     "bytea": read_bytes,
     "interval": plain_interval,
     "uuid": UUID,
@@ -260,7 +257,7 @@ _ITEM = re.compile(
 )
 
 
-def _items(text: str) -> Iterator[str | None]:
+def _array_items(text: str) -> Iterator[str | None]:
     inner = text.strip()
     if not (inner.startswith("{") and inner.endswith("}")):
         raise StatementFailed("22P02", "malformed array literal")
@@ -286,4 +283,6 @@ def _items(text: str) -> Iterator[str | None]:
 
 def _array_from_text(text: str, element: str, zone: tzinfo) -> list[object]:
     """Return an array of one dimension, as in `{1,NULL,"a b"}`."""
-    return [None if item is None else _from_text(item, element, zone) for item in _items(text)]
+    return [
+        None if item is None else _from_text(item, element, zone) for item in _array_items(text)
+    ]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from discreet.engines.databases.database import ResultField
+from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.engines.databases.database import Field
-    from discreet.engines.engine import ArrowTable
-    from discreet.serve.session import Outcome, Prepared
+from discreet.serve.session import Outcome, PreparedStatement
 
 _COUNT = re.compile(r"^(SELECT|FETCH) \d+$")
 _DEALLOCATE = re.compile(
@@ -30,7 +26,7 @@ class Portal:
     `formats` are as the client asked: none for text, one for all columns, or one for each.
     """
 
-    prepared: Prepared | None  # None for an empty text
+    prepared: PreparedStatement | None  # None for an empty text
     values: Sequence[object] = ()
     formats: Sequence[int] = ()
     outcome: Outcome | None = None
@@ -70,10 +66,10 @@ class Portal:
         return _COUNT.sub(rf"\1 {rows}", tag) if has_rows else tag
 
 
-def spread(formats: Sequence[int], columns: int, what: str) -> list[int]:
+def expand_formats(formats: Sequence[int], columns: int, what: str) -> list[int]:
     """Return one format code per column or parameter.
 
-    >>> spread([], 2, "result"), spread([1], 2, "result"), spread([0, 1], 2, "result")
+    >>> expand_formats([], 2, "result"), expand_formats([1], 2, "result"), expand_formats([0, 1], 2, "result")
     ([0, 0], [1, 1], [0, 1])
     """
     if any(form not in (0, 1) for form in formats):
@@ -87,10 +83,10 @@ def spread(formats: Sequence[int], columns: int, what: str) -> list[int]:
     return list(formats)
 
 
-def deallocated(text: str) -> str | None:
+def find_deallocated(text: str) -> str | None:
     """Return which prepared statement a text lets go: its name, `*` for all, None for none.
 
-    >>> deallocated("DEALLOCATE ALL"), deallocated('deallocate prepare "S_1"'), deallocated("UNLISTEN *")
+    >>> find_deallocated("DEALLOCATE ALL"), find_deallocated('deallocate prepare "S_1"'), find_deallocated("UNLISTEN *")
     ('*', 'S_1', None)
     """
     text = text.strip().removesuffix(";")
@@ -105,7 +101,7 @@ def deallocated(text: str) -> str | None:
     return "*" if word == "all" else word
 
 
-def require_same(described: Sequence[Field], actual: Sequence[Field]) -> None:
+def require_same_types(described: Sequence[ResultField], actual: Sequence[ResultField]) -> None:
     """Refuse rows that are not what the client was told to expect."""
     if [each.type for each in described] != [each.type for each in actual]:
         raise StatementFailed("0A000", "cached plan must not change result type")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from discreet.engines.databases.database import ResultField
+from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
-from discreet.serve.pg.binaries import column_binary, fixed
-from discreet.serve.pg.texts import Array, column_text, compute
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from discreet.engines.databases.database import Field
-    from discreet.engines.engine import ArrowTable
+from discreet.serve.pg.binary_format import column_binary, fixed_width_cells
+from discreet.serve.pg.text_format import Array, column_text, compute
 
 BLOCK_BYTES = 256 * 1024
 BLOCK_ROWS = 8192
@@ -35,7 +32,9 @@ def blocks(table: ArrowTable) -> Iterator[Any]:
     yield from whole.to_batches(max_chunksize=max(1, min(BLOCK_ROWS, BLOCK_BYTES // each)))
 
 
-def encoded(batch: Any, fields: Sequence[Field], formats: Sequence[int], zone: str) -> list[Array]:
+def encode_columns(
+    batch: Any, fields: Sequence[ResultField], formats: Sequence[int], zone: str
+) -> list[Array]:
     """Return the columns of a block as arrays of bytes, text (0) or binary (1) each."""
     import pyarrow as pa
 
@@ -50,20 +49,20 @@ def encoded(batch: Any, fields: Sequence[Field], formats: Sequence[int], zone: s
 
 
 def data_rows(
-    table: ArrowTable, fields: Sequence[Field], formats: Sequence[int], *, zone: str = "UTC"
+    table: ArrowTable, fields: Sequence[ResultField], formats: Sequence[int], *, zone: str = "UTC"
 ) -> Iterator[bytes]:
     """Return the rows of a table as DataRow messages, block by block."""
     if as_table(table).num_columns != len(fields):
         raise StatementFailed("0A000", "cached plan must not change result type")
     for batch in blocks(table):
-        columns = encoded(batch, fields, formats, zone)
-        yield framed(columns, batch.num_rows, letter=b"D", head=struct.pack("!H", len(fields)))
+        columns = encode_columns(batch, fields, formats, zone)
+        yield frame_rows(columns, batch.num_rows, letter=b"D", head=struct.pack("!H", len(fields)))
 
 
-def framed(columns: Sequence[Array], rows: int, *, letter: bytes, head: bytes) -> bytes:
+def frame_rows(columns: Sequence[Array], rows: int, *, letter: bytes, head: bytes) -> bytes:
     """Return one message per row: letter, length, `head`, and each cell with its length."""
     if rows < FEW_ROWS:
-        return _framed_few(columns, rows, letter, head)
+        return _frame_few_rows(columns, rows, letter, head)
     import numpy as np
 
     pc = compute()
@@ -74,11 +73,11 @@ def framed(columns: Sequence[Array], rows: int, *, letter: bytes, head: bytes) -
     for column, length in zip(columns, lengths, strict=True):
         sizes = length.to_numpy()
         total += 4 + np.maximum(sizes, 0)
-        parts += [fixed(sizes.astype(">i4"), length), column.fill_null(b"")]
-    return concatenated([_heads(letter, total, head, rows), *parts])
+        parts += [fixed_width_cells(sizes.astype(">i4"), length), column.fill_null(b"")]
+    return interleave_cells([_message_heads(letter, total, head, rows), *parts])
 
 
-def _heads(letter: bytes, total: Any, head: bytes, rows: int) -> Array:
+def _message_heads(letter: bytes, total: Any, head: bytes, rows: int) -> Array:
     """Return what stands at the start of each message."""
     import numpy as np
     import pyarrow as pa
@@ -95,7 +94,7 @@ def _heads(letter: bytes, total: Any, head: bytes, rows: int) -> Array:
     return pc.binary_join_element_wise(starts, pa.scalar(head, pa.binary()), b"")
 
 
-def concatenated(parts: Sequence[Array]) -> bytes:
+def interleave_cells(parts: Sequence[Array]) -> bytes:
     """Return all cells of the first row, then all of the second, and so on, as one text of bytes."""
     pc = compute()
 
@@ -108,7 +107,7 @@ def concatenated(parts: Sequence[Array]) -> bytes:
     return data[first : ends[joined.offset + len(joined)]].to_pybytes()
 
 
-def _framed_few(columns: Sequence[Array], rows: int, letter: bytes, head: bytes) -> bytes:
+def _frame_few_rows(columns: Sequence[Array], rows: int, letter: bytes, head: bytes) -> bytes:
     cells = [column.to_pylist() for column in columns]
     out: list[bytes] = []
     for row in range(rows):

@@ -4,47 +4,44 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 from discreet.errors import StatementFailed
-from discreet.serve.pg.cancel import Cancels
-from discreet.serve.pg.connection import Connection
-from discreet.serve.pg.limits import Limits
+from discreet.guard.identity.authenticator import Authenticator, ClientInfo
+from discreet.serve.pg.cancel import CancelRegistry
+from discreet.serve.pg.connection import ClientConnection
+from discreet.serve.pg.limits import ProtocolLimits
+from discreet.serve.pg.tls import Tls
 from discreet.serve.pg.wire import Wire
+from discreet.serve.session import Session
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from pathlib import Path
-
-    from discreet.guard.identity.door import Door, Visitor
-    from discreet.serve.pg.tls import Tls
-    from discreet.serve.session import Session
-
-    OpenSession = Callable[[Visitor, Mapping[str, str], str], Session]
+OpenSession = Callable[[ClientInfo, Mapping[str, str], str], Session]
 
 T = TypeVar("T")
 BACKLOG = 512
 PATIENCE = 5.0  # seconds for canceled statements to end
 
 
-class House:
+class PgServerState:
     """What the connections of a server share."""
 
     def __init__(
         self,
         *,
-        door: Door,
+        door: Authenticator,
         open_session: OpenSession,
         tls: Tls | None,
         require_tls: bool,
-        limits: Limits,
+        limits: ProtocolLimits,
         executor: Executor,
     ) -> None:
         self.door, self.open_session = door, open_session
         self.tls, self.require_tls, self.limits = tls, require_tls, limits
-        self.cancels = Cancels()
+        self.cancels = CancelRegistry()
         self._executor = executor
         self._spare = ThreadPoolExecutor(2, thread_name_prefix="discreet-cancel")
         self._seated: Counter[str] = Counter()
@@ -58,7 +55,7 @@ class House:
         """Run what must not wait for a worker, such as stopping one."""
         self._spare.submit(work)
 
-    def wait(self, wire: Wire) -> None:
+    def add_pending(self, wire: Wire) -> None:
         """Count a client that has not logged in; when there are too many, one has to go.
 
         It is the oldest of the address that has most of them: whoever floods pushes out its own.
@@ -67,9 +64,9 @@ class House:
         if sum(map(len, self._waiting.values())) > self.limits.max_waiting:
             crowd = max(self._waiting.values(), key=len)
             crowd[0].stop(StatementFailed("53300", "sorry, too many clients already"))
-            self.wait_no_more(crowd[0], crowd[0].address)
+            self.remove_pending(crowd[0], crowd[0].address)
 
-    def wait_no_more(self, wire: Wire, address: str) -> None:
+    def remove_pending(self, wire: Wire, address: str) -> None:
         """Forget a client that logged in or left."""
         crowd = self._waiting.get(address)
         if crowd is not None and wire in crowd:
@@ -78,9 +75,9 @@ class House:
                 del self._waiting[address]
 
     @contextmanager
-    def seat(self, wire: Wire, user: str) -> Generator[None]:
+    def register_client(self, wire: Wire, user: str) -> Generator[None]:
         """Give a client that logged in its place among all, and among those of its user."""
-        self.wait_no_more(wire, wire.address)
+        self.remove_pending(wire, wire.address)
         if self._seated.total() >= self.limits.max_connections:
             raise StatementFailed("53300", "sorry, too many clients already")
         if self._seated[user] >= self.limits.max_connections_per_user:
@@ -104,7 +101,7 @@ class PgServer:
     Args:
         door: Decides how who is asked.
         open_session: Called with the visitor, their settings and the method of their login; blocks.
-        tls: From `discreet.serve.pg.tls.load`; None to speak in clear.
+        tls: From `discreet.serve.pg.tls.load_tls`; None to speak in clear.
         require_tls: Refuse who does not ask for TLS, but for sockets that are files.
         limits: What a client may take.
         executor: Where sessions run; by default one thread per connection, so that no statement
@@ -114,19 +111,19 @@ class PgServer:
     def __init__(
         self,
         *,
-        door: Door,
+        door: Authenticator,
         open_session: OpenSession,
         tls: Tls | None = None,
         require_tls: bool = True,
-        limits: Limits | None = None,
+        limits: ProtocolLimits | None = None,
         executor: Executor | None = None,
     ) -> None:
-        limits = limits or Limits()
+        limits = limits or ProtocolLimits()
         self._own_executor = None
         if executor is None:
             most = limits.max_connections + min(limits.max_waiting, 16)
             executor = self._own_executor = ThreadPoolExecutor(most, "discreet-session")
-        self._house = House(
+        self._house = PgServerState(
             door=door,
             open_session=open_session,
             tls=tls,
@@ -136,12 +133,12 @@ class PgServer:
         )
         self._servers: list[asyncio.Server] = []
         self._paths: list[Path] = []
-        self._connections: dict[Connection, asyncio.Task[None]] = {}
+        self._connections: dict[ClientConnection, asyncio.Task[None]] = {}
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Listen, and return where: with port 0, the system chooses one."""
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(self._wire, host, port, backlog=BACKLOG)
+        server = await loop.create_server(self._make_wire, host, port, backlog=BACKLOG)
         self._servers.append(server)
         address = server.sockets[0].getsockname()
         return str(address[0]), int(address[1])
@@ -150,23 +147,23 @@ class PgServer:
         """Listen at a file, as `psql -h FOLDER` looks for it, and return where."""
         loop = asyncio.get_running_loop()
         path = folder / f".s.PGSQL.{port}"
-        self._servers.append(await loop.create_unix_server(self._wire, path, backlog=BACKLOG))
+        self._servers.append(await loop.create_unix_server(self._make_wire, path, backlog=BACKLOG))
         self._paths.append(path)
         return path
 
-    def _wire(self) -> Wire:
-        return Wire(self._accept)
+    def _make_wire(self) -> Wire:
+        return Wire(self._accept_client)
 
-    def _accept(self, wire: Wire) -> None:
-        self._house.wait(wire)
-        connection = Connection(wire, self._house)
+    def _accept_client(self, wire: Wire) -> None:
+        self._house.add_pending(wire)
+        connection = ClientConnection(wire, self._house)
         task = asyncio.get_running_loop().create_task(connection.serve())
         self._connections[connection] = task
         address = wire.address
 
         def left(_: asyncio.Task[None]) -> None:
             del self._connections[connection]
-            self._house.wait_no_more(wire, address)
+            self._house.remove_pending(wire, address)
 
         task.add_done_callback(left)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
 from discreet.serve.pg.messages import (
@@ -16,10 +15,8 @@ from discreet.serve.pg.messages import (
     Body,
     negotiate,
 )
-
-if TYPE_CHECKING:
-    from discreet.serve.pg.tls import Tls
-    from discreet.serve.pg.wire import Wire
+from discreet.serve.pg.tls import Tls
+from discreet.serve.pg.wire import Wire
 
 _UTF8 = re.compile(r"'?(utf-?8|unicode|sql_ascii|auto)'?", re.IGNORECASE)
 
@@ -58,7 +55,7 @@ async def read_startup(
                 raise StatementFailed("08P01", "encryption was asked for twice")
             asked.add(version)
             body.end()
-            await _encrypt(wire, tls if version == SSL_REQUEST else None, within)
+            await _negotiate_tls(wire, tls if version == SSL_REQUEST else None, within)
         elif version == CANCEL_REQUEST:
             process, secret = body.uint32(), body.take(4)
             body.end()
@@ -68,10 +65,10 @@ async def read_startup(
                 raise StatementFailed(
                     "28000", "this server speaks TLS only", hint="sslmode=require"
                 )
-            return _startup(wire, version, body)
+            return _read_parameters(wire, version, body)
 
 
-async def _encrypt(wire: Wire, tls: Tls | None, within: float) -> None:
+async def _negotiate_tls(wire: Wire, tls: Tls | None, within: float) -> None:
     # Bytes sent before the answer were not encrypted, yet would be read as if they had been.
     if wire.has_buffered:
         raise StatementFailed("08P01", "received unencrypted data after SSL request")
@@ -81,7 +78,7 @@ async def _encrypt(wire: Wire, tls: Tls | None, within: float) -> None:
         await wire.start_tls(tls, within=within)
 
 
-def _startup(wire: Wire, version: int, body: Body) -> Startup:
+def _read_parameters(wire: Wire, version: int, body: Body) -> Startup:
     if version >> 16 != 3:
         raise StatementFailed(
             "0A000",
@@ -96,10 +93,10 @@ def _startup(wire: Wire, version: int, body: Body) -> Startup:
         wire.write(negotiate(unknown))
     for name in unknown:
         del given[name]
-    return _settled(given)
+    return _make_startup(given)
 
 
-def _settled(given: dict[str, str]) -> Startup:
+def _make_startup(given: dict[str, str]) -> Startup:
     user = given.pop("user", "")
     database = given.pop("database", "") or user
     if not user:
@@ -109,14 +106,18 @@ def _settled(given: dict[str, str]) -> Startup:
     encoding = given.pop("client_encoding", "UTF8")
     if not _UTF8.fullmatch(encoding):
         raise StatementFailed("22023", 'client_encoding must be "UTF8"')
-    parameters = {**options_of(given.pop("options", "")), **given, "client_encoding": "UTF8"}
+    parameters = {
+        **parse_startup_options(given.pop("options", "")),
+        **given,
+        "client_encoding": "UTF8",
+    }
     return Startup(user, database, parameters)
 
 
-def options_of(text: str) -> dict[str, str]:
+def parse_startup_options(text: str) -> dict[str, str]:
     r"""Return the settings of a client's `options`, such as `-c TimeZone=UTC --search_path=public`.
 
-    >>> options_of(r"-c a=1 --b-c=x\ y -cd=2")
+    >>> parse_startup_options(r"-c a=1 --b-c=x\ y -cd=2")
     {'a': '1', 'b_c': 'x y', 'd': '2'}
     """
     try:

@@ -37,10 +37,10 @@ def zone_named(name: str) -> tzinfo:
         return UTC
 
 
-def civil(days: int) -> tuple[int, int, int]:
+def civil_date(days: int) -> tuple[int, int, int]:
     """Return year, month and day of a number of days since 1970, for any year (Hinnant 2013).
 
-    >>> civil(0), civil(-719529), civil(3_000_000)
+    >>> civil_date(0), civil_date(-719529), civil_date(3_000_000)
     ((1970, 1, 1), (-1, 12, 31), (10183, 9, 21))
     """
     days += 719_468
@@ -63,7 +63,7 @@ def date_text(days: int) -> str:
     """
     if abs(days) >= INFINITE_DAYS:
         return "infinity" if days > 0 else "-infinity"
-    year, month, day = civil(days)
+    year, month, day = civil_date(days)
     shown, era = (year, "") if year > 0 else (1 - year, " BC")
     return f"{shown:04}-{month:02}-{day:02}{era}"
 
@@ -135,7 +135,7 @@ def interval_text(months: int, days: int, microseconds: int) -> str:
     return " ".join(parts)
 
 
-def _offset(text: str) -> timezone:
+def _parse_offset(text: str) -> timezone:
     found = _OFFSET.fullmatch(text)
     if found is None:
         return UTC
@@ -200,7 +200,7 @@ def read_timestamp(text: str, *, zone: tzinfo | None) -> datetime | str:
         moment = datetime.combine(read_day(found), clock)
     if zone is None:
         return moment
-    return moment.replace(tzinfo=_offset(found["zone"]) if found["zone"] else zone)
+    return moment.replace(tzinfo=_parse_offset(found["zone"]) if found["zone"] else zone)
 
 
 def read_day(found: re.Match[str]) -> date:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import ipaddress
 import os
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from discreet.errors import InvalidKey, MissingExtra
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Tls:
     binding: bytes
 
 
-def load(certificate: Path, key: Path, *, client_authorities: Path | None = None) -> Tls:
+def load_tls(certificate: Path, key: Path, *, client_authorities: Path | None = None) -> Tls:
     """Return TLS from a chain of certificates and a key in PEM, for TLS 1.2 and later.
 
     With `client_authorities`, clients may show a certificate that one of them signed; a wrong one
@@ -54,7 +52,7 @@ def end_point(pem: bytes) -> bytes:
 
     The hash is the one of the certificate's signature, but SHA-256 where that is MD5, SHA-1 or none.
     """
-    x509 = _x509()
+    x509 = _import_x509()
     from cryptography.hazmat.primitives import hashes
 
     certificate = x509.load_pem_x509_certificate(pem)
@@ -71,7 +69,7 @@ def make_certificate(folder: Path, *, names: Sequence[str], days: int = 825) -> 
         MissingExtra: `cryptography` is not installed.
         InvalidKey: the folder cannot be written, or a file is there already.
     """
-    x509 = _x509()
+    x509 = _import_x509()
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -86,7 +84,7 @@ def make_certificate(folder: Path, *, names: Sequence[str], days: int = 825) -> 
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(minutes=5))
         .not_valid_after(now + timedelta(days=days))
-        .add_extension(x509.SubjectAlternativeName(_alternatives(names)), critical=False)
+        .add_extension(x509.SubjectAlternativeName(_subject_alternatives(names)), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -101,8 +99,8 @@ def make_certificate(folder: Path, *, names: Sequence[str], days: int = 825) -> 
     return paths
 
 
-def _alternatives(names: Sequence[str]) -> list[Any]:
-    x509 = _x509()
+def _subject_alternatives(names: Sequence[str]) -> list[Any]:
+    x509 = _import_x509()
     found: list[Any] = []
     for name in names:
         try:
@@ -122,7 +120,7 @@ def _write(path: Path, content: bytes, *, mode: int) -> None:
         raise InvalidKey(f"{path.name} cannot be written to {path.parent}, or is there.") from None
 
 
-def _x509() -> Any:
+def _import_x509() -> Any:
     try:
         from cryptography import x509
     except ImportError:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from discreet.engines.databases.database import Field
+from discreet.engines.databases.database import ResultField
 
 
 @dataclass(frozen=True)
-class Type:
+class WireType:
     """A type as the protocol numbers it; `size` is negative where it varies."""
 
     name: str
@@ -22,36 +20,38 @@ class Type:
 
 # From pg_type.dat of PostgreSQL 16.
 _KNOWN = (
-    Type("bool", 16, 1, 1000, "boolean"),
-    Type("bytea", 17, -1, 1001, "bytea"),
-    Type("char", 18, 1, 1002, '"char"'),
-    Type("name", 19, 64, 1003, "name"),
-    Type("int8", 20, 8, 1016, "bigint"),
-    Type("int2", 21, 2, 1005, "smallint"),
-    Type("int4", 23, 4, 1007, "integer"),
-    Type("regproc", 24, 4, 1008, "regproc"),
-    Type("text", 25, -1, 1009, "text"),
-    Type("oid", 26, 4, 1028, "oid"),
-    Type("xid", 28, 4, 1011, "xid"),
-    Type("json", 114, -1, 199, "json"),
-    Type("float4", 700, 4, 1021, "real"),
-    Type("float8", 701, 8, 1022, "double precision"),
-    Type("bpchar", 1042, -1, 1014, "character"),
-    Type("varchar", 1043, -1, 1015, "character varying"),
-    Type("date", 1082, 4, 1182, "date"),
-    Type("time", 1083, 8, 1183, "time without time zone"),
-    Type("timestamp", 1114, 8, 1115, "timestamp without time zone"),
-    Type("timestamptz", 1184, 8, 1185, "timestamp with time zone"),
-    Type("interval", 1186, 16, 1187, "interval"),
-    Type("numeric", 1700, -1, 1231, "numeric"),
-    Type("regclass", 2205, 4, 2210, "regclass"),
-    Type("regtype", 2206, 4, 2211, "regtype"),
-    Type("void", 2278, 4, 0, "void"),
-    Type("uuid", 2950, 16, 2951, "uuid"),
-    Type("jsonb", 3802, -1, 3807, "jsonb"),
+    WireType("bool", 16, 1, 1000, "boolean"),
+    WireType("bytea", 17, -1, 1001, "bytea"),
+    WireType("char", 18, 1, 1002, '"char"'),
+    WireType("name", 19, 64, 1003, "name"),
+    WireType("int8", 20, 8, 1016, "bigint"),
+    WireType("int2", 21, 2, 1005, "smallint"),
+    WireType("int4", 23, 4, 1007, "integer"),
+    WireType("regproc", 24, 4, 1008, "regproc"),
+    WireType("text", 25, -1, 1009, "text"),
+    WireType("oid", 26, 4, 1028, "oid"),
+    WireType("xid", 28, 4, 1011, "xid"),
+    WireType("json", 114, -1, 199, "json"),
+    WireType("float4", 700, 4, 1021, "real"),
+    WireType("float8", 701, 8, 1022, "double precision"),
+    WireType("bpchar", 1042, -1, 1014, "character"),
+    WireType("varchar", 1043, -1, 1015, "character varying"),
+    WireType("date", 1082, 4, 1182, "date"),
+    WireType("time", 1083, 8, 1183, "time without time zone"),
+    WireType("timestamp", 1114, 8, 1115, "timestamp without time zone"),
+    WireType("timestamptz", 1184, 8, 1185, "timestamp with time zone"),
+    WireType("interval", 1186, 16, 1187, "interval"),
+    WireType("numeric", 1700, -1, 1231, "numeric"),
+    WireType("regclass", 2205, 4, 2210, "regclass"),
+    WireType("regtype", 2206, 4, 2211, "regtype"),
+    WireType("void", 2278, 4, 0, "void"),
+    WireType("uuid", 2950, 16, 2951, "uuid"),
+    WireType("jsonb", 3802, -1, 3807, "jsonb"),
 )
 _ARRAYS = tuple(
-    Type(f"{each.name}[]", each.array, -1, 0, f"{each.words}[]") for each in _KNOWN if each.array
+    WireType(f"{each.name}[]", each.array, -1, 0, f"{each.words}[]")
+    for each in _KNOWN
+    if each.array
 )
 BY_NAME = {each.name: each for each in (*_KNOWN, *_ARRAYS)}
 BY_OID = {each.oid: each for each in (*_KNOWN, *_ARRAYS)}
@@ -66,7 +66,7 @@ INTEGERS = {
 }
 
 
-def type_named(name: str) -> Type:
+def type_named(name: str) -> WireType:
     """Return a type by PostgreSQL's name of it; whatever is not known is told as text.
 
     >>> type_named("int8").oid, type_named("int8[]").oid, type_named("geometry").name
@@ -75,13 +75,13 @@ def type_named(name: str) -> Type:
     return BY_NAME.get(name, TEXT)
 
 
-def name_of(oid: int) -> str | None:
+def type_name_of(oid: int) -> str | None:
     """Return the name of a type that a client declared; None when it left that to the server."""
     known = BY_OID.get(oid)
     return known.name if known else None
 
 
-def modifier(field: Field) -> int:
+def modifier(field: ResultField) -> int:
     """Return what a RowDescription says of precision and scale; -1 for nothing."""
     if field.type != "numeric" or field.precision is None:
         return -1

@@ -6,16 +6,13 @@ import asyncio
 import ipaddress
 import socket
 import ssl
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from discreet.errors import StatementFailed
 from discreet.serve.pg.limits import SMALL_BYTES, STARTUP_BYTES
 from discreet.serve.pg.messages import Frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.serve.pg.tls import Tls
+from discreet.serve.pg.tls import Tls
 
 LARGE_KINDS = b"QPBdp"
 SMALL_KINDS = b"DECHSXFcf"
@@ -26,11 +23,11 @@ BATCH = 256  # messages that one turn of a worker handles
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client is not there any more."""
 
 
-class Idle(Exception):
+class ClientIdle(Exception):
     """The client says nothing."""
 
 
@@ -55,7 +52,7 @@ class Wire(asyncio.Protocol):
     def transport(self) -> asyncio.Transport:
         """The connection, once there is one."""
         if self._transport is None:
-            raise Gone
+            raise ClientGone
         return self._transport
 
     @property
@@ -103,12 +100,12 @@ class Wire(asyncio.Protocol):
         self._buffer += data
         if len(self._buffer) >= self._wanted:
             self.transport.pause_reading()
-        self._wake()
+        self._wake_waiter()
 
     def eof_received(self) -> bool:
         """Take the end; what was sent before is still answered, as far as the layer below can."""
         self._has_ended = True
-        self._wake()
+        self._wake_waiter()
         if self.on_lost is not None:
             self.on_lost()
         return not self.is_encrypted
@@ -119,7 +116,7 @@ class Wire(asyncio.Protocol):
         self._writable.set()
         if self._farewell is not None:
             self._farewell.cancel()
-        self._wake()
+        self._wake_waiter()
         if self.on_lost is not None:
             self.on_lost()
 
@@ -134,18 +131,18 @@ class Wire(asyncio.Protocol):
     def stop(self, reason: StatementFailed) -> None:
         """Let whoever waits for the client's next message have this failure instead."""
         self._stopped = reason
-        self._wake()
+        self._wake_waiter()
 
-    def _wake(self) -> None:
+    def _wake_waiter(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    async def _more(self) -> None:
+    async def _wait_for_bytes(self) -> None:
         """Wait until more bytes are there."""
         if self._stopped is not None:
             raise self._stopped
         if self._has_ended:
-            raise Gone
+            raise ClientGone
         self.transport.resume_reading()
         self._waiter = asyncio.get_running_loop().create_future()
         try:
@@ -155,7 +152,7 @@ class Wire(asyncio.Protocol):
         if self._stopped is not None:
             raise self._stopped
 
-    def _take(self, count: int) -> bytes:
+    def _take_bytes(self, count: int) -> bytes:
         taken = bytes(self._buffer[:count])
         del self._buffer[:count]
         return taken
@@ -163,13 +160,13 @@ class Wire(asyncio.Protocol):
     async def startup(self) -> bytes:
         """Return the body of a message without a letter, as a connection starts with."""
         while len(self._buffer) < 4:
-            await self._more()
+            await self._wait_for_bytes()
         length = int.from_bytes(self._buffer[:4], "big")
         if not 8 <= length <= STARTUP_BYTES:
             raise StatementFailed("08P01", "invalid length of startup packet")
         while len(self._buffer) < length:
-            await self._more()
-        return self._take(length)[4:]
+            await self._wait_for_bytes()
+        return self._take_bytes(length)[4:]
 
     async def frame(self, *, limit: int) -> Frame:
         """Return the next message."""
@@ -194,24 +191,24 @@ class Wire(asyncio.Protocol):
         if not self._buffer:
             try:
                 async with asyncio.timeout(idle):
-                    await self._more()
+                    await self._wait_for_bytes()
             except TimeoutError:
-                raise Idle from None
-        found = self._cut(limit, most)
+                raise ClientIdle from None
+        found = self._cut_frames(limit, most)
         if found:
             return found
         async with asyncio.timeout(within):
             while not found:
-                await self._more()
-                found = self._cut(limit, most)
+                await self._wait_for_bytes()
+                found = self._cut_frames(limit, most)
         return found
 
-    def _cut(self, limit: int, most: int) -> list[Frame]:
+    def _cut_frames(self, limit: int, most: int) -> list[Frame]:
         """Return whole messages from the buffer; lengths are checked before anything is kept."""
         buffer, at, found = self._buffer, 0, list[Frame]()
         self._wanted = READ_AHEAD
         while len(found) < most and len(buffer) - at >= 5:
-            end = at + 1 + _length(buffer, at, limit)
+            end = at + 1 + _message_length(buffer, at, limit)
             if len(buffer) < end:
                 self._wanted = max(READ_AHEAD, end - at)
                 break
@@ -236,7 +233,7 @@ class Wire(asyncio.Protocol):
             async with asyncio.timeout(within):
                 await self._writable.wait()
         if self.transport.is_closing():
-            raise Gone
+            raise ClientGone
 
     async def start_tls(self, tls: Tls, *, within: float) -> None:
         """Agree to TLS and speak it from now on."""
@@ -247,9 +244,9 @@ class Wire(asyncio.Protocol):
                 self.transport, self, tls.context, server_side=True, ssl_handshake_timeout=within
             )
         except (ssl.SSLError, OSError):
-            raise Gone from None
+            raise ClientGone from None
         if upgraded is None:
-            raise Gone
+            raise ClientGone
         self._transport = upgraded
         self.is_encrypted = True
 
@@ -266,7 +263,7 @@ class Wire(asyncio.Protocol):
             self._transport.abort()
 
 
-def _length(buffer: bytearray, at: int, limit: int) -> int:
+def _message_length(buffer: bytearray, at: int, limit: int) -> int:
     kind = buffer[at]
     if kind in LARGE_KINDS:
         most = limit

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.measure.profile.person_names import fold
-from discreet.release.deidentify.text import Names
-from discreet.release.deidentify.text.scan import scan
+from discreet.measure.profile.person_names import fold_accents
+from discreet.release.deidentify.text import PersonNames
+from discreet.release.deidentify.text.scan import scan_text
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from discreet.release.deidentify.text import Span
+    from discreet.release.deidentify.text import TextSpan
 
 ROOT = Path(__file__).parents[4]
 
@@ -58,18 +58,18 @@ def measure(notes: list, *, fresh: bool, own: bool = False) -> Score:
     for note in notes:
         if note.fresh is not fresh:
             continue
-        spans = scan(note.text, Names.of(note.names) if own else None)
+        spans = scan_text(note.text, PersonNames.of(note.names) if own else None)
         _count(score, note, spans)
     return score
 
 
 def _is_in(note, name: str) -> bool:
     """Return whether the note's name columns have every word of a name; initials aside."""
-    words = [word for word in re.findall(r"[^\W\d_]+", fold(name)) if len(word) > 1]
-    return set(words) <= Names.of(note.names).words
+    words = [word for word in re.findall(r"[^\W\d_]+", fold_accents(name)) if len(word) > 1]
+    return set(words) <= PersonNames.of(note.names).words
 
 
-def _count(score: Score, note, spans: list[Span]) -> None:
+def _count(score: Score, note, spans: list[TextSpan]) -> None:
     inside = set().union(*(range(span.start, span.end) for span in spans))
     for start, end, kind, tag in note.spans:
         is_covered = all(i in inside for i in range(start, end) if note.text[i].isalnum())

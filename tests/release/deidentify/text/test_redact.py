@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.release.deidentify.text import Names, find_identifiers, redact
+from discreet.release.deidentify.text import PersonNames, find_identifiers, redact_texts
 
 PIECES = (
     "Dr. Anna Smith", "Rose", "May", "Brzezicki", "03/14/2019", "3/14", "14 Mar 19", "March", "(617) 555-0123", "MRN", "884213", "SSN", "123-45-6789", "12 Elm Street",
@@ -16,7 +16,7 @@ PIECES = (
 
 def clean(*texts: str | None, **options) -> list[str | None]:
     settings = {"restricted_zips": {"036"}, "earliest_year": 1936, **options}
-    return redact(pa.array(texts, pa.string()), **settings).texts.to_pylist()
+    return redact_texts(pa.array(texts, pa.string()), **settings).texts.to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_an_identifier_gives_way_to_what_the_rule_lets_stay(text, expected):
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from((" ", "", ", ", "\n")))
 def test_redacting_twice_changes_nothing(pieces, gap):
-    once = clean(gap.join(pieces), names=Names.of(["May Kettleby"]))
-    assert clean(*once, names=Names.of(["May Kettleby"])) == once
+    once = clean(gap.join(pieces), names=PersonNames.of(["May Kettleby"]))
+    assert clean(*once, names=PersonNames.of(["May Kettleby"])) == once
 
 
 @given(st.lists(st.none() | st.text(max_size=60), max_size=5))
@@ -62,7 +62,7 @@ def test_labelled_notes_stay_as_they_are_when_redacted_again(notes):
 
 def test_counts_are_of_rows_not_of_distinct_texts():
     column = pa.chunked_array([["kim@a.org, lee@a.org", None], ["kim@a.org, lee@a.org", "fine"]])
-    result = redact(column, restricted_zips=(), earliest_year=1936)
+    result = redact_texts(column, restricted_zips=(), earliest_year=1936)
     assert (result.counts, result.rows) == ({"F": 4}, {"F": 2})
     found = find_identifiers(column)
     assert (found.counts, found.rows) == ({"F": 4}, {"F": 2})
@@ -74,10 +74,12 @@ def test_counts_are_of_rows_not_of_distinct_texts():
 )
 def test_every_kind_of_text_column_is_taken(kind):
     column = pa.array(["kim@a.org", None, "fine"]).cast(kind)
-    result = redact(column, restricted_zips=(), earliest_year=1936)
+    result = redact_texts(column, restricted_zips=(), earliest_year=1936)
     assert result.texts.to_pylist() == ["[EMAIL]", None, "fine"]
 
 
 def test_an_empty_column_stays_empty():
-    assert redact(pa.array([], pa.string()), restricted_zips=(), earliest_year=1936).counts == {}
+    assert (
+        redact_texts(pa.array([], pa.string()), restricted_zips=(), earliest_year=1936).counts == {}
+    )
     assert clean(None) == [None]

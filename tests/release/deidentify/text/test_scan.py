@@ -6,14 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.release.deidentify.text import Names, contacts, dates, names, numbers, places, words
-from discreet.release.deidentify.text.scan import scan
+from discreet.release.deidentify.text import (
+    PersonNames,
+    capitalized_words,
+    contacts,
+    dates,
+    names,
+    numbers,
+    places,
+)
+from discreet.release.deidentify.text.scan import scan_text
 
-MODULES = (contacts, dates, names, numbers, places, words)
+MODULES = (contacts, dates, names, numbers, places, capitalized_words)
 
 
 def found(text: str, *own: str) -> list[tuple[str, str]]:
-    return [(text[s.start : s.end], s.kind) for s in scan(text, Names.of(own) if own else None)]
+    return [
+        (text[s.start : s.end], s.kind)
+        for s in scan_text(text, PersonNames.of(own) if own else None)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +143,7 @@ def test_names_of_own_columns_are_found_wherever_they_occur(text, own, expected)
 
 @given(st.text(max_size=300))
 def test_any_text_is_scanned(text):
-    spans = scan(text, Names.of(["Anna Müller"]))
+    spans = scan_text(text, PersonNames.of(["Anna Müller"]))
     ends = [0, *(span.end for span in spans)]
     assert all(
         end <= span.start < span.end <= len(text) for end, span in zip(ends, spans, strict=False)
@@ -145,7 +156,7 @@ HOSTILE = ("a", "A", "1", "A ", "1 ", "1-", "a@", "a.", ".", "-", "Aa ", "A1", "
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_long_hostile_text_is_scanned(piece):
-    scan(piece * (20_000 // len(piece)))
+    scan_text(piece * (20_000 // len(piece)))
 
 
 def _repeats(tree) -> list[tuple[str, int]]:
@@ -192,4 +203,4 @@ def test_no_pattern_repeats_without_bound(module):
 
 @pytest.mark.parametrize("sign", ["a", "A", "1", "9A", ".", "@", "-"])
 def test_a_very_long_text_without_blanks_is_scanned(sign):
-    scan(sign * (200_000 // len(sign)))
+    scan_text(sign * (200_000 // len(sign)))

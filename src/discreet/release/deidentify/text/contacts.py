@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from discreet.release.deidentify.text.context import word_before
-from discreet.release.deidentify.text.spans import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from discreet.release.deidentify.text.spans import TextSpan
 
 _MAILBOX = re.compile(r"[\w.%+'-]{1,64}\Z")
 _DOMAIN = re.compile(r"@[\w-]{1,63}+(?:\.[\w-]{1,63}+){0,8}+")
@@ -97,62 +94,62 @@ _IMAGE = re.compile(r"\.(?:jpe?g|png|gif|tiff?|bmp|heic|webp|dcm|nef|raw)(?!\w)"
 _FILE = re.compile(r"[\w~()-][\w~()./\\-]{0,120}\Z")
 
 
-def find_mail(text: str) -> Iterator[Span]:
+def find_mail(text: str) -> Iterator[TextSpan]:
     """Return e-mail addresses (F) and handles (R)."""
     for found in _DOMAIN.finditer(text):
         before = _MAILBOX.search(text, max(0, found.start() - 64), found.start())
         if before is not None:
             start = before.start() + len(before[0]) - len(before[0].lstrip(".'%+-"))
             if start < found.start():
-                yield Span(start, found.end(), "F", "EMAIL")
+                yield TextSpan(start, found.end(), "F", "EMAIL")
         elif (handle := _HANDLE.match(text, found.start())) is not None:
-            yield Span(*handle.span(), "R", "ID")
+            yield TextSpan(*handle.span(), "R", "ID")
 
 
-def find_hidden_mail(text: str) -> Iterator[Span]:
+def find_hidden_mail(text: str) -> Iterator[TextSpan]:
     """Return addresses written as `kim [at] example [dot] org`."""
-    return (Span(*found.span(), "F", "EMAIL") for found in _OBFUSCATED.finditer(text))
+    return (TextSpan(*found.span(), "F", "EMAIL") for found in _OBFUSCATED.finditer(text))
 
 
-def find_addresses(text: str) -> Iterator[Span]:
+def find_urls(text: str) -> Iterator[TextSpan]:
     """Return URLs with their protocol or `www` (N)."""
     for found in _URL.finditer(text):
         end = found.start() + len(found[0].rstrip(_TAIL))
-        yield Span(found.start(), end, "N", "URL")
+        yield TextSpan(found.start(), end, "N", "URL")
 
 
-def find_sites(text: str) -> Iterator[Span]:
+def find_sites(text: str) -> Iterator[TextSpan]:
     """Return sites written without their protocol (N)."""
     for found in _SITE.finditer(text):
         host = _HOST.search(text, max(0, found.start() - 128), found.start())
         if host is not None:
             end = found.start() + len(found[0].rstrip(_TAIL))
-            yield Span(host.start(), end, "N", "URL")
+            yield TextSpan(host.start(), end, "N", "URL")
 
 
-def find_images(text: str) -> Iterator[Span]:
+def find_images(text: str) -> Iterator[TextSpan]:
     """Return names of image files (Q): a face may be in them."""
     for found in _IMAGE.finditer(text):
         name = _FILE.search(text, max(0, found.start() - 121), found.start())
         if name is not None:
-            yield Span(name.start(), found.end(), "Q", "PHOTO")
+            yield TextSpan(name.start(), found.end(), "Q", "PHOTO")
 
 
-def find_ipv4(text: str) -> Iterator[Span]:
+def find_ipv4(text: str) -> Iterator[TextSpan]:
     """Return IPv4 addresses (O), never version numbers."""
     for found in _IPV4.finditer(text):
         octets = re.split(r"[/:]", found[0])[0].split(".")
         is_version = _VERSION.search(text, max(0, found.start() - 14), found.start())
         if all(int(octet) < 256 for octet in octets) and not is_version:
-            yield Span(*found.span(), "O", "IP")
+            yield TextSpan(*found.span(), "O", "IP")
 
 
-def find_ipv6(text: str) -> Iterator[Span]:
+def find_ipv6(text: str) -> Iterator[TextSpan]:
     """Return IPv6 addresses (O), never times of day."""
     if "::" in text or text.count(":") > 6:
         for found in _IPV6.finditer(text):
             if _is_ipv6(re.split(r"[%/]", found[0])[0]):
-                yield Span(*found.span(), "O", "IP")
+                yield TextSpan(*found.span(), "O", "IP")
 
 
 def _is_ipv6(address: str) -> bool:
@@ -163,14 +160,14 @@ def _is_ipv6(address: str) -> bool:
     return sum(sign.isdigit() for sign in address) > 0 and len(address) > 3
 
 
-def find_phones(text: str) -> Iterator[Span]:
+def find_phones(text: str) -> Iterator[TextSpan]:
     """Return telephone (D) and fax numbers (E); short ones only after a word such as `call`."""
     for pattern in (_PHONE, _INTERNATIONAL, _NATIONAL):
         for found in pattern.finditer(text):
-            yield _phone(text, *found.span())
+            yield _phone_span(text, *found.span())
 
 
-def find_short_phones(text: str) -> Iterator[Span]:
+def find_short_phones(text: str) -> Iterator[TextSpan]:
     """Return local numbers, extensions and pagers after a word that announces them."""
     for found in _LOCAL.finditer(text):
         start = found.start()
@@ -179,9 +176,9 @@ def find_short_phones(text: str) -> Iterator[Span]:
         digits = sum(sign.isdigit() for sign in found[0])
         cue = _CALL if digits >= 7 else _STRONG_CALL
         if cue.search(text, max(0, start - 48), start) is not None:
-            yield _phone(text, *found.span())
+            yield _phone_span(text, *found.span())
 
 
-def _phone(text: str, start: int, end: int) -> Span:
+def _phone_span(text: str, start: int, end: int) -> TextSpan:
     is_fax = _FAX.search(text, max(0, start - 40), start) or _FAX_AFTER.match(text, end)
-    return Span(start, end, "E", "FAX") if is_fax else Span(start, end, "D", "PHONE")
+    return TextSpan(start, end, "E", "FAX") if is_fax else TextSpan(start, end, "D", "PHONE")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from discreet.release.deidentify.text.spans import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from discreet.release.deidentify.text.spans import TextSpan
 
 _MONTHS = (
     r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
@@ -164,7 +161,7 @@ def has_months(written: set[str], text: str) -> bool:
     )
 
 
-def find_written_dates(text: str, lower: str) -> Iterator[Span]:
+def find_written_dates(text: str, lower: str) -> Iterator[TextSpan]:
     """Return dates with the month in letters: `March 14th, 2019`, `14 Mar 19`, `last March`.
 
     `lower` is the text in lower case, letter by letter: months are searched for in it.
@@ -174,13 +171,13 @@ def find_written_dates(text: str, lower: str) -> Iterator[Span]:
         if start < end or (start and (lower[start - 1].isalpha() or lower[start - 1] == "_")):
             continue
         found = _MONTH.match(text, start)
-        span = _written(text, found) if found else None
+        span = _date_span(text, found) if found else None
         if span is not None:
             end = span.end
             yield span
 
 
-def _written(text: str, found: re.Match[str]) -> Span | None:
+def _date_span(text: str, found: re.Match[str]) -> TextSpan | None:
     start, end = found.span()
     year = (
         found["year"]
@@ -211,7 +208,7 @@ def _written(text: str, found: re.Match[str]) -> Span | None:
         return None
     if text[end - 1] == ".":  # the end of a sentence rather than of an abbreviation
         end -= 1
-    return Span(start, end, "C", "DATE", _keep(text, start, year))
+    return TextSpan(start, end, "C", "DATE", _year_to_keep(text, start, year))
 
 
 def _short_year(text: str, found: re.Match[str]) -> tuple[str, int]:
@@ -237,11 +234,11 @@ def _is_month(text: str, found: re.Match[str]) -> bool:
     return _MONTH_CUE.search(text, max(0, found.start() - 20), found.start()) is not None
 
 
-def find_numeric_dates(text: str) -> Iterator[Span]:
+def find_numeric_dates(text: str) -> Iterator[TextSpan]:
     """Return dates in digits: `03/14/2019`, `14.03.2019`, `2019-03-14`, `3/2019`."""
     for found in _ISO.finditer(text):
         if _is_day(found["month"], found["day"]):
-            yield Span(*found.span(), "C", "DATE", found[0][:4])
+            yield TextSpan(*found.span(), "C", "DATE", found[0][:4])
     for found in _NUMERIC.finditer(text):
         one, two, year = re.split(r"[-/.] ?", found[0])
         dotted = found["mark"][0] == "." and len(year) == 2 and len(two) == 1
@@ -249,19 +246,19 @@ def find_numeric_dates(text: str) -> Iterator[Span]:
             kept = year if len(year) == 4 else "'" + year
             weekday = _WEEKDAY_BEFORE.search(text, max(0, found.start() - 14), found.start())
             start = weekday.start() if weekday else found.start()
-            yield Span(start, found.end(), "C", "DATE", _keep(text, start, kept))
+            yield TextSpan(start, found.end(), "C", "DATE", _year_to_keep(text, start, kept))
     for found in _MONTH_YEAR.finditer(text):
         if 1 <= int(re.split(r"[/-]", found[0])[0]) <= 12:
-            yield Span(*found.span(), "C", "DATE", found["year"])
+            yield TextSpan(*found.span(), "C", "DATE", found["year"])
 
 
-def find_compact_dates(text: str) -> Iterator[Span]:
+def find_compact_dates(text: str) -> Iterator[TextSpan]:
     """Return dates of eight digits without marks: `20190314`."""
     for found in _COMPACT.finditer(text):
-        yield Span(*found.span(), "C", "DATE", found[0][:4])
+        yield TextSpan(*found.span(), "C", "DATE", found[0][:4])
 
 
-def find_days(text: str) -> Iterator[Span]:
+def find_days(text: str) -> Iterator[TextSpan]:
     """Return days without a year, such as `3/14`, where a word before them means a date."""
     for found in _MONTH_DAY.finditer(text):
         one, two = re.split(r"[/-]", found[0])
@@ -273,24 +270,25 @@ def find_days(text: str) -> Iterator[Span]:
         ):
             continue
         weekday = _WEEKDAY_BEFORE.search(text, max(0, start - 14), start)
-        yield Span(weekday.start() if weekday else start, found.end(), "C", "DATE")
+        yield TextSpan(weekday.start() if weekday else start, found.end(), "C", "DATE")
         if second := _RANGE_AFTER.match(text, found.end()):
-            yield Span(*second.span("second"), "C", "DATE")
+            yield TextSpan(*second.span("second"), "C", "DATE")
 
 
-def find_ordinal_days(text: str) -> Iterator[Span]:
+def find_ordinal_days(text: str) -> Iterator[TextSpan]:
     """Return days such as `the 14th` after a word that means a date."""
-    return (Span(*found.span("day"), "C", "DATE") for found in _DAY_OF_MONTH.finditer(text))
+    return (TextSpan(*found.span("day"), "C", "DATE") for found in _DAY_OF_MONTH.finditer(text))
 
 
-def find_holidays(text: str) -> Iterator[Span]:
+def find_holidays(text: str) -> Iterator[TextSpan]:
     """Return days that have a name."""
     return (
-        Span(*found.span(), "C", "DATE", found["year"] or "") for found in _HOLIDAY.finditer(text)
+        TextSpan(*found.span(), "C", "DATE", found["year"] or "")
+        for found in _HOLIDAY.finditer(text)
     )
 
 
-def find_ages(text: str) -> Iterator[Span]:
+def find_ages(text: str) -> Iterator[TextSpan]:
     """Return ages over 89 in digits."""
     for found in _OLD.finditer(text):
         start, end = found.span()
@@ -300,25 +298,26 @@ def find_ages(text: str) -> Iterator[Span]:
             _OLD_BEFORE.search(text, max(0, start - 14), start)
             and not text[end : end + 1].isalnum()
         ):
-            yield Span(start, end, "C", "AGE")
+            yield TextSpan(start, end, "C", "AGE")
 
 
-def find_old_words(text: str) -> Iterator[Span]:
+def find_old_words(text: str) -> Iterator[TextSpan]:
     """Return ages over 89 in words."""
     return (
-        Span(*found.span(str(found.lastgroup)), "C", "AGE") for found in _OLD_WORDS.finditer(text)
+        TextSpan(*found.span(str(found.lastgroup)), "C", "AGE")
+        for found in _OLD_WORDS.finditer(text)
     )
 
 
-def find_birth_years(text: str) -> Iterator[Span]:
+def find_birth_years(text: str) -> Iterator[TextSpan]:
     """Return years of birth, which may reveal an age over 89."""
     return (
-        Span(*found.span("year"), "C", "DATE", found["year"])
+        TextSpan(*found.span("year"), "C", "DATE", found["year"])
         for found in _BIRTH_YEAR.finditer(text)
     )
 
 
-def _keep(text: str, start: int, year: str) -> str:
+def _year_to_keep(text: str, start: int, year: str) -> str:
     """Return the part of a year that may stay; two digits of a birth year may hide an age over 89."""
     year = year.replace("’", "'")
     is_short = year.startswith("'")

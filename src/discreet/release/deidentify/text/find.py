@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute
 
-from discreet.release.deidentify.text.scan import scan
+from discreet.release.deidentify.text.scan import scan_text
 
 if TYPE_CHECKING:
-    from discreet.release.deidentify.text.own_names import Names
-    from discreet.release.deidentify.text.spans import Span
+    from discreet.release.deidentify.text.own_names import PersonNames
+    from discreet.release.deidentify.text.spans import TextSpan
 
 # pyarrow has no types; an ArrowArray is a `pa.Array` or a `pa.ChunkedArray`.
 ArrowArray = Any
@@ -21,25 +21,25 @@ _compute: Any = pyarrow.compute
 
 
 @dataclass(frozen=True)
-class Findings:
+class TextIdentifiers:
     """What was found: spans of each distinct text, and how often each class occurs.
 
     `place` says for each row which entry of `spans` is its own (null for a missing text). `counts`
     has the number of identifiers and `rows` the number of rows with any, by letter.
     """
 
-    spans: tuple[tuple[Span, ...], ...]
+    spans: tuple[tuple[TextSpan, ...], ...]
     place: ArrowArray
     counts: dict[str, int]
     rows: dict[str, int]
 
-    def of(self, row: int) -> tuple[Span, ...]:
+    def of(self, row: int) -> tuple[TextSpan, ...]:
         """Return the spans of one row; none for a missing text."""
         place = self.place[row].as_py()
         return () if place is None else self.spans[place]
 
 
-def find_identifiers(texts: ArrowArray, *, names: Names | None = None) -> Findings:
+def find_identifiers(texts: ArrowArray, *, names: PersonNames | None = None) -> TextIdentifiers:
     """Return the identifiers in a column of texts, by Safe Harbor's letters A to R.
 
     `names` holds the words of the table's own name columns: they are found wherever they occur.
@@ -48,12 +48,12 @@ def find_identifiers(texts: ArrowArray, *, names: Names | None = None) -> Findin
     >>> found.counts, [(span.kind, span.start, span.end) for span in found.of(0)]
     ({'F': 1}, [('F', 9, 24)])
     """
-    distinct, place = tell_apart(texts)
-    spans = tuple(tuple(scan(text, names)) for text in distinct.to_pylist())
-    return Findings(spans, place, *count_kinds(spans, place))
+    distinct, place = distinct_texts(texts)
+    spans = tuple(tuple(scan_text(text, names)) for text in distinct.to_pylist())
+    return TextIdentifiers(spans, place, *count_kinds(spans, place))
 
 
-def tell_apart(texts: ArrowArray) -> tuple[ArrowArray, ArrowArray]:
+def distinct_texts(texts: ArrowArray) -> tuple[ArrowArray, ArrowArray]:
     """Return the distinct texts and, for each row, the place of its text among them."""
     whole = pa.chunked_array(texts) if isinstance(texts, pa.Array) else texts
     plain = whole.cast(pa.large_string()).combine_chunks()
@@ -64,7 +64,7 @@ def tell_apart(texts: ArrowArray) -> tuple[ArrowArray, ArrowArray]:
 
 
 def count_kinds(
-    spans: tuple[tuple[Span, ...], ...], place: ArrowArray
+    spans: tuple[tuple[TextSpan, ...], ...], place: ArrowArray
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Return the identifiers, and the rows that have any, by letter."""
     counts: Counter[str] = Counter()

@@ -47,7 +47,7 @@ def is_ordinary(word: str) -> bool:
     >>> is_ordinary("radiology"), is_ordinary("tablets"), is_ordinary("brzezicki")
     (True, True, False)
     """
-    if word in _ordinary():
+    if word in _ordinary_words():
         return True
     if word in given_names() or word in family_names() or word in eponyms():
         return False
@@ -56,7 +56,7 @@ def is_ordinary(word: str) -> bool:
 
 def is_listed(word: str) -> bool:
     """Return whether the lists of everyday words have a word, or the word it comes from."""
-    words = _ordinary()
+    words = _ordinary_words()
     return word in words or any(
         word.endswith(ending) and word.removesuffix(ending) in words
         for ending in ("s", "es", "ed", "d", "ing", "ly", "er")
@@ -64,7 +64,7 @@ def is_listed(word: str) -> bool:
 
 
 @cache
-def _ordinary() -> frozenset[str]:
+def _ordinary_words() -> frozenset[str]:
     return _read("ordinary") | _read("terms")
 
 

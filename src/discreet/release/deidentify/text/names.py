@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from discreet.measure.profile.person_names import fold
+from discreet.measure.profile.person_names import fold_accents
 from discreet.release.deidentify.text import lexicon
+from discreet.release.deidentify.text.capitalized_words import (
+    CapitalizedWord,
+    WordKind,
+    classify_word,
+    find_runs,
+    is_own,
+)
 from discreet.release.deidentify.text.context import word_before
-from discreet.release.deidentify.text.spans import Span
-from discreet.release.deidentify.text.words import Kind, Word, classify, find_runs, is_own
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+from discreet.release.deidentify.text.spans import TextSpan
 
 _RELATIVES = (
     r"daughters?|sons?|wife|husband|mother|father|mom|dad|mum|brothers?|sisters?|partner|spouse|nieces?|nephews?|aunt|uncle|cousins?"
@@ -125,7 +128,7 @@ class _Run:
     """A run of words that may be a name, with what stands around it."""
 
     text: str
-    words: list[Word]
+    words: list[CapitalizedWord]
     follows: bool  # a name stands before it, joined by `and` or a comma
 
     @property
@@ -151,11 +154,12 @@ class _Run:
         last = self.words[-1]
         if _HEADS.match(self.text, last.end):
             return not any(
-                word.kind & Kind.GIVEN and not word.kind & Kind.EPONYM for word in self.words
+                word.kind & WordKind.GIVEN and not word.kind & WordKind.EPONYM
+                for word in self.words
             )
-        if len(self.words) > 1 or not last.kind & Kind.EPONYM:
+        if len(self.words) > 1 or not last.kind & WordKind.EPONYM:
             return False
-        alone = fold(self.text[last.start : last.end]) in _ALONE
+        alone = fold_accents(self.text[last.start : last.end]) in _ALONE
         return alone or (last.possessive and not _OWNS.match(self.text, last.end))
 
     @property
@@ -168,7 +172,7 @@ class _Run:
 
         At the start of a sentence an everyday word is capitalized anyway, so more is asked of it.
         """
-        strict = self.opens_sentence and not self.words[0].kind & Kind.UNKNOWN
+        strict = self.opens_sentence and not self.words[0].kind & WordKind.UNKNOWN
         pattern = _STRICT if strict else _DOES
         return any(known.match(self.text, self.end) for known in (pattern, _STRICT, _OWNS))
 
@@ -198,7 +202,7 @@ class _Run:
         before = word_before(self.text, self.start)
         if before in ("and", "or"):
             earlier = _BEFORE_AND.search(self.text, max(0, self.start - 30), self.start)
-            return earlier is not None and bool(classify(earlier["word"]) & Kind.ORDINARY)
+            return earlier is not None and bool(classify_word(earlier["word"]) & WordKind.ORDINARY)
         return before in _PRODUCT_ENDS
 
 
@@ -210,7 +214,7 @@ def _is_announced(text: str, start: int) -> bool:
     return _BEFORE.search(text, max(0, start - 44), start) is not None
 
 
-def find_names(text: str, own: Collection[str]) -> Iterator[Span]:
+def find_names(text: str, own: Collection[str]) -> Iterator[TextSpan]:
     """Return names of people; `own` are the words of the table's name columns, folded."""
     last_end = -1
     for words in find_runs(text, own):
@@ -218,7 +222,7 @@ def find_names(text: str, own: Collection[str]) -> Iterator[Span]:
         run = _Run(text, words, follows)
         start, end = _name_in(run)
         if end > start:
-            yield Span(start, end, "A", "NAME")
+            yield TextSpan(start, end, "A", "NAME")
             last_end = end
     if own:
         yield from _find_own_lower(text, own)
@@ -230,7 +234,7 @@ def _name_in(run: _Run) -> tuple[int, int]:
     if len(words) > _LIMIT:
         sure = [word for word in words if word.is_sure]
         return (sure[0].start, sure[-1].end) if sure else (0, 0)
-    if any(word.kind & Kind.OWN and not word.kind & Kind.ORDINARY for word in words):
+    if any(word.kind & WordKind.OWN and not word.kind & WordKind.ORDINARY for word in words):
         return run.start, run.end
     if run.is_eponym:
         return 0, 0
@@ -241,28 +245,32 @@ def _name_in(run: _Run) -> tuple[int, int]:
 def _is_single(run: _Run) -> bool:
     """Return whether one capitalized word is a name."""
     word = run.words[0]
-    if word.kind & Kind.INITIAL:
+    if word.kind & WordKind.INITIAL:
         return False
-    if word.kind & Kind.UPPER:
+    if word.kind & WordKind.UPPER:
         length = word.end - word.start
-        if word.kind & Kind.NAME:
+        if word.kind & WordKind.NAME:
             return (word.is_sure and length > 3) or (length > 2 and run.is_cued)
         return length > 3 and run.is_labelled and run.is_cued
     if word.is_sure:
         return True
-    if word.kind & Kind.OWN:
+    if word.kind & WordKind.OWN:
         return not _is_month(run) and (not run.opens_sentence or run.may_act)
     if (run.is_cued and not _is_month(run)) or run.acts:
         return True
     # Inside a sentence only names have capitals, unless a list knows the word.
-    unknown = word.kind & Kind.UNKNOWN and not word.kind & Kind.EPONYM and word.end - word.start > 3
+    unknown = (
+        word.kind & WordKind.UNKNOWN
+        and not word.kind & WordKind.EPONYM
+        and word.end - word.start > 3
+    )
     return bool(unknown) and run.is_inside and not run.is_product
 
 
 def _is_several(run: _Run) -> bool:
     """Return whether neighboring capitalized words are one name."""
-    words = [word for word in run.words if not word.kind & Kind.INITIAL]
-    upper = [word for word in words if word.kind & Kind.UPPER]
+    words = [word for word in run.words if not word.kind & WordKind.INITIAL]
+    upper = [word for word in words if word.kind & WordKind.UPPER]
     if not words:
         return False
     if any(word.is_sure for word in words):
@@ -271,15 +279,16 @@ def _is_several(run: _Run) -> bool:
         return True
     if upper:
         return run.acts and all(word.end - word.start > 2 for word in words)
-    if run.words[0].kind & Kind.INITIAL and len(words) == 1:
+    if run.words[0].kind & WordKind.INITIAL and len(words) == 1:
         # `J. Brzezicki`, but not `the class is B. Fingerprints were taken`.
         return run.acts or not run.is_inside or run.text[run.start - 2] == ","
     if len(words) < len(run.words):
         return True
-    if words[0].kind & Kind.GIVEN and words[-1].kind & (Kind.FAMILY | Kind.UNKNOWN):
+    if words[0].kind & WordKind.GIVEN and words[-1].kind & (WordKind.FAMILY | WordKind.UNKNOWN):
         return True
     return not run.is_product and all(
-        word.kind & (Kind.UNKNOWN | Kind.NAME) and word.end - word.start > 1 for word in words
+        word.kind & (WordKind.UNKNOWN | WordKind.NAME) and word.end - word.start > 1
+        for word in words
     )
 
 
@@ -293,11 +302,11 @@ _SINCE = frozenset(_SINCE_WORDS.split())
 
 def _is_month(run: _Run) -> bool:
     """Return whether `May`, `April`, `June` or `August` is the month."""
-    word = fold(run.text[run.start : run.end])
+    word = fold_accents(run.text[run.start : run.end])
     return word in _MONTHS and word_before(run.text, run.start) in _SINCE
 
 
-def find_lower_names(text: str, words: set[str]) -> Iterator[Span]:
+def find_lower_names(text: str, words: set[str]) -> Iterator[TextSpan]:
     """Return full names in small letters, both words known and neither an everyday word.
 
     `words` are the text's distinct words as written.
@@ -308,7 +317,7 @@ def find_lower_names(text: str, words: set[str]) -> Iterator[Span]:
         for found in re.finditer(rf"\b{given} (?P<family>[a-z]{{2,20}})\b", text):
             family = found["family"]
             if family in lexicon.family_names() and not lexicon.is_ordinary(family):
-                yield Span(*found.span(), "A", "NAME")
+                yield TextSpan(*found.span(), "A", "NAME")
 
 
 _KIN = re.compile(
@@ -317,12 +326,12 @@ _KIN = re.compile(
 )
 
 
-def find_kin(text: str) -> Iterator[Span]:
+def find_kin(text: str) -> Iterator[TextSpan]:
     """Return given names in small letters after a word for a relative: `wife maria`."""
     for found in _KIN.finditer(text):
         word = found["name"]
         if word in lexicon.given_names() and not lexicon.is_ordinary(word):
-            yield Span(*found.span("name"), "A", "NAME")
+            yield TextSpan(*found.span("name"), "A", "NAME")
 
 
 _TITLED = re.compile(
@@ -330,7 +339,7 @@ _TITLED = re.compile(
 )
 
 
-def find_titled_names(text: str) -> Iterator[Span]:
+def find_titled_names(text: str) -> Iterator[TextSpan]:
     """Return names in small letters after a title: `dr. smith`."""
     for found in _TITLED.finditer(text):
         word = found["name"]
@@ -339,15 +348,15 @@ def find_titled_names(text: str) -> Iterator[Span]:
             or word in lexicon.given_names()
             or not lexicon.is_ordinary(word)
         ):
-            yield Span(*found.span("name"), "A", "NAME")
+            yield TextSpan(*found.span("name"), "A", "NAME")
 
 
-def _find_own_lower(text: str, own: Collection[str]) -> Iterator[Span]:
+def _find_own_lower(text: str, own: Collection[str]) -> Iterator[TextSpan]:
     """Return the table's own names in small letters, unless they are everyday words."""
     for found in _OWN_WORD.finditer(text):
         word = found[0]
-        if len(word) > 2 and is_own(word, own) and not lexicon.is_ordinary(fold(word)):
-            yield Span(*found.span(), "A", "NAME")
+        if len(word) > 2 and is_own(word, own) and not lexicon.is_ordinary(fold_accents(word)):
+            yield TextSpan(*found.span(), "A", "NAME")
 
 
 _OWN_WORD = re.compile(r"[^\W\d_A-Z](?<!\w.)(?:[^\W\d_]|[\u0300-\u036f]|['’-](?=[^\W\d_]{2}))*+")

@@ -7,13 +7,10 @@ token with a digit is looked at once, and the words before it are looked up, not
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from discreet.measure.profile import checksums
-from discreet.release.deidentify.text.spans import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from discreet.release.deidentify.text.spans import TextSpan
 
 _LABELS = {
     "G": "SSN",
@@ -182,7 +179,7 @@ _DATE_LIKE = re.compile(
 _PLATE_END = re.compile(r" (?:[A-Z]{1,4}|\d{2,4})\b")
 
 
-def find_numbers(text: str) -> Iterator[Span]:
+def find_numbers(text: str) -> Iterator[TextSpan]:
     """Return numbers that a word before them or their own shape gives away (G to M, P, R)."""
     position = 0
     while found := _TOKEN.search(text, position):
@@ -195,7 +192,7 @@ def find_numbers(text: str) -> Iterator[Span]:
         token = value[0].rstrip("-/.")
         digits = sum(sign.isdigit() for sign in token)
         if digits >= 3 or (digits == 2 and len(token) >= 4):
-            yield from _judge(text, start, token, digits)
+            yield from _classify_token(text, start, token, digits)
 
 
 def _start_of_token(text: str, digit: int, limit: int) -> int:
@@ -208,7 +205,7 @@ def _start_of_token(text: str, digit: int, limit: int) -> int:
     return start
 
 
-def _judge(text: str, start: int, token: str, digits: int) -> Iterator[Span]:
+def _classify_token(text: str, start: int, token: str, digits: int) -> Iterator[TextSpan]:
     if start and (text[start - 1].isalnum() or text[start - 1] in "_@.+"):
         return
     end = start + len(token)
@@ -221,7 +218,7 @@ def _judge(text: str, start: int, token: str, digits: int) -> Iterator[Span]:
         end = groups.end()
     if kind is not None:
         kind = "G" if _SSN.fullmatch(token) else _kind_of_checks(token) or kind
-        yield Span(start, end, kind, _LABELS[kind])
+        yield TextSpan(start, end, kind, _LABELS[kind])
 
 
 def _cue_before(text: str, start: int) -> tuple[str | None, bool]:
@@ -229,7 +226,7 @@ def _cue_before(text: str, start: int) -> tuple[str | None, bool]:
     pieces = [
         part
         for piece in _PIECE.findall(text[max(0, start - 48) : start].lower())
-        for part in _parts(piece)
+        for part in _split_piece(piece)
     ]
     said = False
     for place in range(len(pieces) - 1, max(-1, len(pieces) - 1 - _LOOK_BACK), -1):
@@ -247,7 +244,7 @@ def _cue_before(text: str, start: int) -> tuple[str | None, bool]:
     return ("R", True) if "id" in pieces[-_LOOK_BACK:] else (None, False)
 
 
-def _parts(piece: str) -> tuple[str, ...]:
+def _split_piece(piece: str) -> tuple[str, ...]:
     """Return a word without the dot that shortens it, and apart from the sign glued to it: `acct#`."""
     if piece in _ABBREVIATED:
         return (piece[:-1],)
@@ -300,17 +297,17 @@ def _kind_of_checks(token: str) -> str | None:
     return None
 
 
-def find_grouped_numbers(text: str) -> Iterator[Span]:
+def find_grouped_numbers(text: str) -> Iterator[TextSpan]:
     """Return numbers written in groups: cards, accounts, addresses of devices."""
     for found in _SPACED_SSN.finditer(text):
-        yield Span(*found.span(), "G", "SSN")
+        yield TextSpan(*found.span(), "G", "SSN")
     for found in _CARD.finditer(text):
         is_card = checksums.passes_luhn(re.sub(r"\D", "", found[0]))
-        yield Span(*found.span(), *(("J", "ACCOUNT") if is_card else ("R", "ID")))
+        yield TextSpan(*found.span(), *(("J", "ACCOUNT") if is_card else ("R", "ID")))
     if text.count(":") >= 5 or text.count("-") >= 5:
         for found in _MAC.finditer(text):
-            yield Span(*found.span(), "M", "DEVICE")
+            yield TextSpan(*found.span(), "M", "DEVICE")
     for found in _IBAN.finditer(text):
         number = found[0].replace(" ", "")
         if 15 <= len(number) <= 34 and checksums.passes_iban(number):
-            yield Span(*found.span(), "J", "ACCOUNT")
+            yield TextSpan(*found.span(), "J", "ACCOUNT")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from discreet.measure.profile.person_names import fold
+from discreet.measure.profile.person_names import fold_accents
 from discreet.release.deidentify.text import lexicon
 from discreet.release.deidentify.text.context import word_before
-from discreet.release.deidentify.text.spans import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from discreet.release.deidentify.text.spans import TextSpan
 
 _STATES = (
     "AL|AK|AZ|AR|CA|CO|CT|DE|DC|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH|OK|OR|PA|RI|SC"
@@ -142,7 +139,7 @@ _PATRONS = frozenset(_PATRONS_TEXT.split())
 _TITLE_STATES = frozenset(("MD", "PA", "MA", "DO", "OR", "IN", "ME", "OK", "HI", "MS"))
 
 
-def find_addresses(text: str, lower: str, words: set[str]) -> Iterator[Span]:
+def find_street_addresses(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
     """Return street addresses, boxes and apartments; all of them hold a digit.
 
     `lower` and `words` are the text and its distinct words in lower case: patterns run only where
@@ -160,24 +157,24 @@ def find_addresses(text: str, lower: str, words: set[str]) -> Iterator[Span]:
     if "apt" in words or "apartment" in words:
         patterns.append(_APARTMENT)
     for found in (match for pattern in patterns for match in pattern.finditer(text)):
-        yield Span(*found.span(), "B", "PLACE")
+        yield TextSpan(*found.span(), "B", "PLACE")
         town = _IN_TOWN.match(text, found.end())
         if town and (length := _end_of_town(town["town"])):
-            yield Span(town.start("town"), town.start("town") + length, "B", "PLACE")
+            yield TextSpan(town.start("town"), town.start("town") + length, "B", "PLACE")
 
 
-def find_postcodes(text: str, words: set[str]) -> Iterator[Span]:
+def find_postcodes(text: str, words: set[str]) -> Iterator[TextSpan]:
     """Return ZIP codes that a word or their form gives away, and British and Canadian postcodes."""
     if not words.isdisjoint(("zip", "zipcode", "postal")):
         for found in _ZIP.finditer(text):
-            yield Span(*found.span("zip"), "B", "ZIP", found["zip"][:3])
+            yield TextSpan(*found.span("zip"), "B", "ZIP", found["zip"][:3])
     for found in _ZIP_PLUS.finditer(text):
-        yield Span(*found.span(), "B", "ZIP", found[0][:3])
+        yield TextSpan(*found.span(), "B", "ZIP", found[0][:3])
     for found in _POSTCODE.finditer(text):
-        yield Span(*found.span(), "B", "PLACE")
+        yield TextSpan(*found.span(), "B", "PLACE")
 
 
-def find_towns_with_states(text: str, words: set[str]) -> Iterator[Span]:
+def find_towns_with_states(text: str, words: set[str]) -> Iterator[TextSpan]:
     """Return towns before a state, and the ZIP code after it; the state itself may stay.
 
     `words` are the text's distinct words as written.
@@ -186,33 +183,34 @@ def find_towns_with_states(text: str, words: set[str]) -> Iterator[Span]:
         return
     for found in _TOWN_STATE.finditer(text):
         if found["zip"]:
-            yield Span(*found.span("zip"), "B", "ZIP", found["zip"][:3])
+            yield TextSpan(*found.span("zip"), "B", "ZIP", found["zip"][:3])
         before = _TOWN_BEFORE.search(text, max(0, found.start() - 60), found.start())
         if before is None:
             continue
-        span = _town(before, sure=bool(found["zip"]) or "," in before[0])
+        span = _town_span(before, sure=bool(found["zip"]) or "," in before[0])
         # `Anna Smith, MD` is no town in Maryland.
         is_state = found["zip"] or found["name"] or found["state"] not in _TITLE_STATES
-        if span and (is_state or fold(before["town"]) in lexicon.cities()):
+        if span and (is_state or fold_accents(before["town"]) in lexicon.cities()):
             yield span
 
 
-def _town(found: re.Match[str], *, sure: bool) -> Span | None:
+def _town_span(found: re.Match[str], *, sure: bool) -> TextSpan | None:
     """Return the town that ends a run of capitalized words, without ordinary words before it."""
     words = list(_WORDS.finditer(found["town"]))
     offset = found.start("town")
     is_whole = (
-        found.string[max(0, offset - 2) : offset] == ", " or fold(found["town"]) in lexicon.cities()
+        found.string[max(0, offset - 2) : offset] == ", "
+        or fold_accents(found["town"]) in lexicon.cities()
     )
-    while len(words) > 1 and not is_whole and lexicon.is_ordinary(fold(words[0][0])):
+    while len(words) > 1 and not is_whole and lexicon.is_ordinary(fold_accents(words[0][0])):
         words.pop(0)
     if not words:
         return None
-    town = fold(found["town"][words[0].start() :])
-    is_word = all(lexicon.is_ordinary(fold(word[0])) for word in words)
+    town = fold_accents(found["town"][words[0].start() :])
+    is_word = all(lexicon.is_ordinary(fold_accents(word[0])) for word in words)
     if town not in lexicon.cities() and (is_word or not sure):
         return None
-    return Span(offset + words[0].start(), offset + len(found["town"]), "B", "PLACE")
+    return TextSpan(offset + words[0].start(), offset + len(found["town"]), "B", "PLACE")
 
 
 _TOWN_ENDS_TEXT = """
@@ -222,7 +220,7 @@ east west downtown rural nearby greater around through via
 _TOWN_ENDS = frozenset(_TOWN_ENDS_TEXT.split())
 
 
-def find_towns(text: str) -> Iterator[Span]:
+def find_towns(text: str) -> Iterator[TextSpan]:
     """Return towns after `lives in` and the like, and known towns after a preposition."""
     for found in _TOWN_HERE.finditer(text):
         start = found.start()
@@ -230,11 +228,11 @@ def find_towns(text: str) -> Iterator[Span]:
             continue
         known = _longest_known(found[0])
         if known and _PREPOSITION.search(text, max(0, start - 24), start):
-            yield Span(start, start + known, "B", "PLACE")
+            yield TextSpan(start, start + known, "B", "PLACE")
         elif _LIVES.search(text, max(0, start - 64), start) or _is_strange(text, found):
             end = _end_of_town(found[0])
             if end:
-                yield Span(start, start + end, "B", "PLACE")
+                yield TextSpan(start, start + end, "B", "PLACE")
 
 
 def _is_strange(text: str, found: re.Match[str]) -> bool:
@@ -248,7 +246,7 @@ def _is_strange(text: str, found: re.Match[str]) -> bool:
     ):
         return False
     words = _WORDS.findall(found[0])
-    if len(words) > 1 and fold(words[0]) in _TOWN_HEADS:
+    if len(words) > 1 and fold_accents(words[0]) in _TOWN_HEADS:
         words.pop(0)
     if (
         not words
@@ -258,7 +256,7 @@ def _is_strange(text: str, found: re.Match[str]) -> bool:
         or "’" in words[0]
     ):
         return False
-    plain = fold(words[0])
+    plain = fold_accents(words[0])
     known = (lexicon.given_names(), lexicon.family_names(), lexicon.eponyms())
     return not lexicon.is_ordinary(plain) and not any(plain in names for names in known)
 
@@ -267,7 +265,7 @@ def _longest_known(town: str) -> int:
     words = list(_WORDS.finditer(town))
     for last in range(len(words), 0, -1):
         end = words[last - 1].end()
-        if fold(town[:end]).replace(".", "") in lexicon.cities():
+        if fold_accents(town[:end]).replace(".", "") in lexicon.cities():
             return end
     return 0
 
@@ -278,7 +276,7 @@ def _end_of_town(town: str) -> int:
     `Cedar Hollow` and `Port Almsbury` have ordinary words in them, `Emergency Department` only such.
     """
     words = list(_WORDS.finditer(town))
-    plain = [fold(word[0]) for word in words]
+    plain = [fold_accents(word[0]) for word in words]
     end = 0
     for number, word in enumerate(words):
         if word[0].isupper() and len(word[0]) > 1:
@@ -291,7 +289,7 @@ def _end_of_town(town: str) -> int:
     return 0 if end and plain[0] in _TOWN_TAILS and end == words[0].end() else end
 
 
-def find_institutions(text: str, words: set[str]) -> Iterator[Span]:
+def find_institutions(text: str, words: set[str]) -> Iterator[TextSpan]:
     """Return hospitals, schools and churches by name, and counties: they tell the town.
 
     `words` are the text's distinct words as written.
@@ -300,11 +298,11 @@ def find_institutions(text: str, words: set[str]) -> Iterator[Span]:
         return
     for found in _INSTITUTION.finditer(text):
         parts = [word for word in _WORDS.finditer(found[0]) if word[0][0].isupper()]
-        if any(_is_proper(fold(word[0])) for word in parts):
-            first = next(word for word in parts if not _opens(fold(word[0])))
-            yield Span(found.start() + first.start(), found.end(), "B", "PLACE")
+        if any(_is_proper(fold_accents(word[0])) for word in parts):
+            first = next(word for word in parts if not _opens_sentence(fold_accents(word[0])))
+            yield TextSpan(found.start() + first.start(), found.end(), "B", "PLACE")
     for found in _COUNTY.finditer(text):
-        parts = [fold(word[0]) for word in _WORDS.finditer(found[0])]
+        parts = [fold_accents(word[0]) for word in _WORDS.finditer(found[0])]
         # `Cook County`: an everyday word names a county as well, if it is no article.
         is_county = parts[-1] in _COUNTIES and not _NOT_NAMES.intersection(parts)
         if (
@@ -312,7 +310,7 @@ def find_institutions(text: str, words: set[str]) -> Iterator[Span]:
             or any(not lexicon.is_ordinary(word) for word in parts)
             or any(sign.isdigit() for sign in found[0])
         ):
-            yield Span(*found.span(), "B", "PLACE")
+            yield TextSpan(*found.span(), "B", "PLACE")
 
 
 _COUNTIES = frozenset(("county", "parish", "township"))
@@ -344,6 +342,6 @@ _OPENING_WORDS = "the at in from to admitted seen transferred patient follow con
 _OPENING = frozenset(_OPENING_WORDS.split())
 
 
-def _opens(word: str) -> bool:
+def _opens_sentence(word: str) -> bool:
     """Return whether a word before an institution's name is only the start of the sentence."""
     return word in _OPENING

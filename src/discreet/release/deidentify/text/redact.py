@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from discreet.release.deidentify.text.find import ArrowArray, count_kinds, tell_apart
-from discreet.release.deidentify.text.scan import scan
+from discreet.release.deidentify.text.find import ArrowArray, count_kinds, distinct_texts
+from discreet.release.deidentify.text.scan import scan_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from discreet.release.deidentify.text.own_names import Names
-    from discreet.release.deidentify.text.spans import Span
+    from discreet.release.deidentify.text.own_names import PersonNames
+    from discreet.release.deidentify.text.spans import TextSpan
 
 
 @dataclass(frozen=True)
@@ -26,12 +25,12 @@ class Redacted:
     rows: dict[str, int]
 
 
-def redact(
+def redact_texts(
     texts: ArrowArray,
     *,
     restricted_zips: Collection[str],
     earliest_year: int,
-    names: Names | None = None,
+    names: PersonNames | None = None,
 ) -> Redacted:
     """Return `texts` with every identifier found replaced by a word for its kind.
 
@@ -39,15 +38,15 @@ def redact(
     `000`. `earliest_year` is the first birth year of people under 90: a date before it would reveal
     an age over 89, so that its year goes as well. Redacting twice changes nothing.
 
-    >>> redact(
+    >>> redact_texts(
     ...     pa.array(["kim@example.org wrote."]), restricted_zips={"036"}, earliest_year=1936
     ... ).texts.to_pylist()
     ['[EMAIL] wrote.']
     """
     restricted = frozenset(restricted_zips)
-    distinct, place = tell_apart(texts)
+    distinct, place = distinct_texts(texts)
     written = distinct.to_pylist()
-    spans = tuple(tuple(scan(text, names)) for text in written)
+    spans = tuple(tuple(scan_text(text, names)) for text in written)
     clean = [
         replace(text, found, restricted_zips=restricted, earliest_year=earliest_year)
         for text, found in zip(written, spans, strict=True)
@@ -58,7 +57,7 @@ def redact(
 
 
 def replace(
-    text: str, spans: Iterable[Span], *, restricted_zips: frozenset[str], earliest_year: int
+    text: str, spans: Iterable[TextSpan], *, restricted_zips: frozenset[str], earliest_year: int
 ) -> str:
     """Return `text` with each span replaced by its label and what the rule lets stay."""
     parts: list[str] = []
@@ -71,7 +70,7 @@ def replace(
     return "".join(parts)
 
 
-def _what_stays(span: Span, restricted_zips: frozenset[str], earliest_year: int) -> str:
+def _what_stays(span: TextSpan, restricted_zips: frozenset[str], earliest_year: int) -> str:
     if span.label == "ZIP":
         return f": {'000' if span.kept in restricted_zips else span.kept}**"
     if span.label == "AGE":

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from discreet.release.deidentify.text import contacts, dates, names, numbers, places
-from discreet.release.deidentify.text.own_names import Names
-from discreet.release.deidentify.text.spans import Span, resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from discreet.release.deidentify.text.own_names import PersonNames
+from discreet.release.deidentify.text.spans import TextSpan, resolve_spans
 
 # What redaction writes is never read again as an identifier.
 _TAG = re.compile(
@@ -22,31 +19,31 @@ _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _MARKED = re.compile(r"\d[-/.] ?\d")
 _THREE_DIGITS = re.compile(r"\d{3}|\d \d|\+\d|0\d")
-_NONE = Names()
+_NONE = PersonNames()
 _ROUNDS = 8
 _TITLES = ("dr", "mr", "mrs", "ms", "prof")
 
 
-def scan(text: str, own: Names | None = None) -> list[Span]:
+def scan_text(text: str, own: PersonNames | None = None) -> list[TextSpan]:
     """Return the identifiers of `text`, disjoint and in its order.
 
     The text is scanned again with what was found masked until nothing more turns up, so that
     redacting twice changes nothing. Texts that go on yielding after many rounds are made to do so:
     they count as one identifier.
     """
-    found: list[Span] = []
+    found: list[TextSpan] = []
     rounds = 0
     rest = _TAG.sub(lambda tag: _MASK * len(tag[0]), text) if "[" in text else text
-    while spans := resolve(_candidates(rest, own or _NONE)):
+    while spans := resolve_spans(_find_candidates(rest, own or _NONE)):
         rounds += 1
         if rounds > _ROUNDS:
-            return [Span(0, len(text), "R", "ID")]
+            return [TextSpan(0, len(text), "R", "ID")]
         found += spans
-        rest = _mask(rest, spans)
+        rest = _mask_spans(rest, spans)
     return sorted(found, key=lambda span: span.start)
 
 
-def _mask(text: str, spans: list[Span]) -> str:
+def _mask_spans(text: str, spans: list[TextSpan]) -> str:
     parts: list[str] = []
     end = 0
     for span in spans:
@@ -56,11 +53,11 @@ def _mask(text: str, spans: list[Span]) -> str:
     return "".join(parts)
 
 
-def _candidates(text: str, own: Names) -> Iterator[Span]:
+def _find_candidates(text: str, own: PersonNames) -> Iterator[TextSpan]:
     """Return what every finder sees whose signs or words occur in the text at all."""
     written = set(_WORD.findall(text))
     words = {word.lower() for word in written}
-    lower = _lower(text)
+    lower = _lower_text(text)
     towns = list(places.find_towns(text))
     yield from towns
     for span in names.find_names(text, own.words):
@@ -73,7 +70,7 @@ def _candidates(text: str, own: Names) -> Iterator[Span]:
         yield from _with_digits(text, lower, words)
 
 
-def _lower(text: str) -> str:
+def _lower_text(text: str) -> str:
     """Return the text in lower case with every letter in its place (`İ` would become two)."""
     lower = text.lower()
     return (
@@ -83,7 +80,7 @@ def _lower(text: str) -> str:
     )
 
 
-def _by_words(text: str, lower: str, written: set[str], words: set[str]) -> Iterator[Span]:
+def _by_words(text: str, lower: str, written: set[str], words: set[str]) -> Iterator[TextSpan]:
     yield from places.find_towns_with_states(text, written)
     yield from places.find_institutions(text, written)
     yield from names.find_lower_names(text, written)
@@ -98,13 +95,13 @@ def _by_words(text: str, lower: str, written: set[str], words: set[str]) -> Iter
         yield from dates.find_old_words(text)
 
 
-def _by_signs(text: str, lower: str) -> Iterator[Span]:
+def _by_signs(text: str, lower: str) -> Iterator[TextSpan]:
     if "@" in text:
         yield from contacts.find_mail(text)
     if "at]" in lower or "at)" in lower:
         yield from contacts.find_hidden_mail(text)
     if "://" in text or "www." in lower:
-        yield from contacts.find_addresses(text)
+        yield from contacts.find_urls(text)
     if "." in text:
         yield from contacts.find_images(text)
         yield from contacts.find_sites(text)
@@ -112,7 +109,7 @@ def _by_signs(text: str, lower: str) -> Iterator[Span]:
         yield from contacts.find_ipv6(text)
 
 
-def _with_digits(text: str, lower: str, words: set[str]) -> Iterator[Span]:
+def _with_digits(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
     if _MARKED.search(text):
         yield from contacts.find_ipv4(text)
         yield from dates.find_numeric_dates(text)
@@ -128,5 +125,5 @@ def _with_digits(text: str, lower: str, words: set[str]) -> Iterator[Span]:
         yield from dates.find_ordinal_days(text)
     if not words.isdisjoint(dates.BIRTH_WORDS):
         yield from dates.find_birth_years(text)
-    yield from places.find_addresses(text, lower, words)
+    yield from places.find_street_addresses(text, lower, words)
     yield from places.find_postcodes(text, words)

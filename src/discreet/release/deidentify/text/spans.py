@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """An identifier at `text[start:end]`.
 
     `kind` is its letter in Safe Harbor's list, `label` the word that replaces it, and `kept` the
@@ -24,13 +21,13 @@ class Span:
     kept: str = ""
 
 
-def resolve(spans: Iterable[Span]) -> list[Span]:
+def resolve_spans(spans: Iterable[TextSpan]) -> list[TextSpan]:
     """Return disjoint spans in the order of the text: overlapping ones become one.
 
     The longest gives its kind (then the first letter, then the first in the text), and the union is
     covered: a remainder of the loser would still say something.
     """
-    merged: list[Span] = []
+    merged: list[TextSpan] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end, span.kind, span.label)):
         if merged and span.start < merged[-1].end:
             merged[-1] = _merge(merged[-1], span)
@@ -39,7 +36,7 @@ def resolve(spans: Iterable[Span]) -> list[Span]:
     return merged
 
 
-def _merge(first: Span, second: Span) -> Span:
+def _merge(first: TextSpan, second: TextSpan) -> TextSpan:
     winner = min(first, second, key=lambda span: (span.start - span.end, span.kind, span.start))
     end = max(first.end, second.end)
-    return Span(first.start, end, winner.kind, winner.label, winner.kept)
+    return TextSpan(first.start, end, winner.kind, winner.label, winner.kept)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from discreet.guard.access.authority import Privilege
-from discreet.serve.catalog.constraints import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.guard.access.authority import Entry
+from discreet.guard.access.authority import AclEntry, Privilege
+from discreet.serve.catalog.constraints import quote_identifier
 
 # In PostgreSQL's order; AGGREGATE, which is ours, has a letter that PostgreSQL does not use.
 _LETTERS = {
@@ -27,11 +22,11 @@ _LETTERS = {
 }
 
 
-def items(entries: Iterable[Entry] | None) -> list[str] | None:
+def items(entries: Iterable[AclEntry] | None) -> list[str] | None:
     """Return the entries of a list of rights, or None when nobody has granted anything.
 
-    >>> from discreet.guard.access.authority import Entry
-    >>> items([Entry("bob", "ann", Privilege.SELECT, True), Entry("", "ann", Privilege.INSERT)])
+    >>> from discreet.guard.access.authority import AclEntry
+    >>> items([AclEntry("bob", "ann", Privilege.SELECT, True), AclEntry("", "ann", Privilege.INSERT)])
     ['bob=r*/ann', '=a/ann']
     """
     held: dict[tuple[str, str], dict[Privilege, bool]] = {}
@@ -39,13 +34,13 @@ def items(entries: Iterable[Entry] | None) -> list[str] | None:
         rights = held.setdefault((entry.grantee, entry.grantor), {})
         rights[entry.privilege] = entry.grantable or rights.get(entry.privilege, False)
     written = [
-        f"{quoted(grantee) if grantee else ''}={_letters(rights)}/{quoted(grantor)}"
+        f"{quote_identifier(grantee) if grantee else ''}={_privilege_letters(rights)}/{quote_identifier(grantor)}"
         for (grantee, grantor), rights in held.items()
     ]
     return written or None
 
 
-def _letters(rights: dict[Privilege, bool]) -> str:
+def _privilege_letters(rights: dict[Privilege, bool]) -> str:
     return "".join(
         letter + ("*" if rights[privilege] else "")
         for privilege, letter in _LETTERS.items()

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from discreet.guard.access.acl import table_default
 from discreet.guard.access.authority import COLUMN_PRIVILEGES, Privilege
-from discreet.serve.catalog.kinds import (
-    Kind,
-    kind,
-    length,
-    precision,
-    seconds_precision,
-    shown,
-)
 from discreet.serve.catalog.rows.relations import is_view
 from discreet.serve.catalog.standard import SCHEMAS, Row, system_relations, types_by_oid
+from discreet.serve.catalog.type_names import (
+    ModifiedType,
+    format_type,
+    length_limit,
+    parse_modified_type,
+    precision,
+    seconds_precision,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.serve.catalog.snapshot import Snapshot
-    from discreet.serve.catalog.visible import Seen
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
+    from discreet.serve.catalog.visibility import VisibleRelation
 
 _MOST_BYTES = 1073741824  # of a text
 _WIDEST = 4  # bytes of one character
@@ -32,7 +31,7 @@ def yes(truth: object) -> str:
     return "YES" if truth else "NO"
 
 
-def tables(snapshot: Snapshot) -> Iterator[Row]:
+def tables(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return tables and views."""
     common: Row = {"table_catalog": snapshot.database, "is_typed": "NO"}
     for relation in system_relations().values():
@@ -51,16 +50,16 @@ def tables(snapshot: Snapshot) -> Iterator[Row]:
         }
 
 
-def _is_insertable(seen: Seen) -> bool:
+def _is_insertable(seen: VisibleRelation) -> bool:
     return seen.relation.writable and seen.relation.kind == "table"
 
 
-def columns(snapshot: Snapshot) -> Iterator[Row]:
+def information_columns(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return columns."""
     for relation in system_relations().values():
         for number, column in enumerate(relation.columns, start=1):
             yield {
-                **_column(snapshot, number, kind(column.type)),
+                **_type_columns(snapshot, number, parse_modified_type(column.type)),
                 "table_schema": relation.schema,
                 "table_name": relation.name,
                 "column_name": column.name,
@@ -70,7 +69,7 @@ def columns(snapshot: Snapshot) -> Iterator[Row]:
     for seen in snapshot.seen.values():
         for number, column in enumerate(seen.columns, start=1):
             yield {
-                **_column(snapshot, number, kind(column.type)),
+                **_type_columns(snapshot, number, parse_modified_type(column.type)),
                 "table_schema": seen.relation.schema,
                 "table_name": seen.relation.name,
                 "column_name": column.name,
@@ -80,16 +79,16 @@ def columns(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def _column(snapshot: Snapshot, number: int, of: Kind) -> Row:
+def _type_columns(snapshot: CatalogSnapshot, number: int, of: ModifiedType) -> Row:
     known = types_by_oid()[of.oid]
     is_array = known.category == "A" and known.length == -1
     digits, base, scale = precision(of)
     return {
         "table_catalog": snapshot.database,
         "ordinal_position": number,
-        "data_type": "ARRAY" if is_array else shown(of.oid, None),
-        "character_maximum_length": length(of),
-        "character_octet_length": _octets(of),
+        "data_type": "ARRAY" if is_array else format_type(of.oid, None),
+        "character_maximum_length": length_limit(of),
+        "character_octet_length": _octet_length(of),
         "numeric_precision": digits,
         "numeric_precision_radix": base,
         "numeric_scale": scale,
@@ -105,15 +104,15 @@ def _column(snapshot: Snapshot, number: int, of: Kind) -> Row:
     }
 
 
-def _octets(of: Kind) -> int | None:
+def _octet_length(of: ModifiedType) -> int | None:
     name = types_by_oid()[of.oid].name
     if name not in ("text", "varchar", "bpchar"):
         return None
-    limit = length(of)
+    limit = length_limit(of)
     return _MOST_BYTES if limit is None else limit * _WIDEST
 
 
-def views(snapshot: Snapshot) -> Iterator[Row]:
+def views(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return views; their queries to owners only."""
     common: Row = {
         "table_catalog": snapshot.database,
@@ -136,7 +135,7 @@ def views(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def schemata(snapshot: Snapshot) -> Iterator[Row]:
+def schemata(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return schemas."""
     owners = dict.fromkeys(SCHEMAS, snapshot.visible.first_superuser)
     owners |= {name: schema.owner for name, schema in snapshot.visible.schemas.items()}
@@ -144,7 +143,7 @@ def schemata(snapshot: Snapshot) -> Iterator[Row]:
         yield {"catalog_name": snapshot.database, "schema_name": name, "schema_owner": owner}
 
 
-def character_sets(snapshot: Snapshot) -> Iterator[Row]:
+def character_sets(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the one character set."""
     yield {
         "character_set_name": "UTF8",
@@ -154,14 +153,14 @@ def character_sets(snapshot: Snapshot) -> Iterator[Row]:
     }
 
 
-def catalog_name(snapshot: Snapshot) -> Iterator[Row]:
+def catalog_name(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the name of the database."""
     yield {"catalog_name": snapshot.database}
 
 
-def table_grants(snapshot: Snapshot) -> Iterator[Row]:
+def table_grants(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return rights on relations that the role has or gave."""
-    for seen, grantor, grantee, privilege, grantable in _grants(snapshot):
+    for seen, grantor, grantee, privilege, grantable in _visible_grants(snapshot):
         yield {
             "grantor": grantor,
             "grantee": grantee or "PUBLIC",
@@ -174,25 +173,27 @@ def table_grants(snapshot: Snapshot) -> Iterator[Row]:
         }
 
 
-def _grants(snapshot: Snapshot) -> Iterator[tuple[Seen, str, str, Privilege, bool]]:
+def _visible_grants(
+    snapshot: CatalogSnapshot,
+) -> Iterator[tuple[VisibleRelation, str, str, Privilege, bool]]:
     for seen in snapshot.seen.values():
         owner = seen.relation.owner
         entries = table_default(owner) if seen.relation.acl is None else seen.relation.acl
         for entry in entries:
-            if _concerns(snapshot, entry.grantor, entry.grantee):
+            if _is_party(snapshot, entry.grantor, entry.grantee):
                 grantable = entry.grantable or entry.grantee == owner
                 yield seen, entry.grantor, entry.grantee, entry.privilege, grantable
 
 
-def _concerns(snapshot: Snapshot, grantor: str, grantee: str) -> bool:
+def _is_party(snapshot: CatalogSnapshot, grantor: str, grantee: str) -> bool:
     return not grantee or snapshot.visible.owns(grantor) or snapshot.visible.owns(grantee)
 
 
-def column_grants(snapshot: Snapshot) -> Iterator[Row]:
+def column_grants(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return rights on columns, their own and those of the whole relation."""
     whole = [
         (seen, column.name, *rest)
-        for seen, *rest in _grants(snapshot)
+        for seen, *rest in _visible_grants(snapshot)
         if rest[2] in COLUMN_PRIVILEGES
         for column in seen.columns
     ]
@@ -201,7 +202,7 @@ def column_grants(snapshot: Snapshot) -> Iterator[Row]:
         for seen in snapshot.seen.values()
         for column in seen.columns
         for entry in column.acl
-        if _concerns(snapshot, entry.grantor, entry.grantee)
+        if _is_party(snapshot, entry.grantor, entry.grantee)
     ]
     for seen, column, grantor, grantee, privilege, grantable in (*whole, *own):
         yield {
@@ -216,14 +217,14 @@ def column_grants(snapshot: Snapshot) -> Iterator[Row]:
         }
 
 
-def enabled_roles(snapshot: Snapshot) -> Iterator[Row]:
+def enabled_roles(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the roles whose rights the role has."""
     for name in snapshot.visible.authority.roles:
         if snapshot.visible.owns(name):
             yield {"role_name": name}
 
 
-def applicable_roles(snapshot: Snapshot) -> Iterator[Row]:
+def applicable_roles(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the memberships of the role, and of the roles it is in."""
     for edge in snapshot.visible.authority.memberships:
         if snapshot.visible.owns(edge.member):
@@ -234,6 +235,6 @@ def applicable_roles(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def administrable_roles(snapshot: Snapshot) -> Iterator[Row]:
+def administrable_roles(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the memberships that the role may hand on."""
     return (row for row in applicable_roles(snapshot) if row["is_grantable"] == "YES")

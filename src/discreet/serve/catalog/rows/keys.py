@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from discreet.guard.access.authority import PUBLIC
 from discreet.serve.catalog.definitions import index_definition
-from discreet.serve.catalog.kinds import kind
 from discreet.serve.catalog.standard import Row, operator_class_rows, types_by_oid
+from discreet.serve.catalog.type_names import parse_modified_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from discreet.serve.catalog.constraints import Constraint
-    from discreet.serve.catalog.snapshot import Snapshot
-    from discreet.serve.catalog.visible import Seen
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
+    from discreet.serve.catalog.visibility import VisibleRelation
 
 _COMMANDS = {"ALL": "*", "SELECT": "r", "INSERT": "a", "UPDATE": "w", "DELETE": "d"}
 _EVENTS = {"INSERT": 4, "DELETE": 8, "UPDATE": 16}
 
 
-def pg_constraint(snapshot: Snapshot) -> Iterator[Row]:
+def pg_constraint(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return constraints."""
     for oid, (seen, constraint) in snapshot.constraints.items():
         yield {
@@ -39,11 +38,11 @@ def pg_constraint(snapshot: Snapshot) -> Iterator[Row]:
             "confupdtype": " ",
             "confdeltype": " ",
             "confmatchtype": " ",
-            **_reference(snapshot, constraint),
+            **_reference_columns(snapshot, constraint),
         }
 
 
-def _reference(snapshot: Snapshot, constraint: Constraint) -> Row:
+def _reference_columns(snapshot: CatalogSnapshot, constraint: Constraint) -> Row:
     if constraint.target is None:
         return {}
     target = snapshot.visible.relations[constraint.target]
@@ -61,12 +60,13 @@ def _reference(snapshot: Snapshot, constraint: Constraint) -> Row:
     }
 
 
-def pg_index(snapshot: Snapshot) -> Iterator[Row]:
+def pg_index(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return indexes: one for each key."""
     for oid, (seen, constraint) in snapshot.indexes.items():
         count = len(constraint.columns)
         kinds = [
-            kind(seen.columns[seen.number(column) - 1].type).oid for column in constraint.columns
+            parse_modified_type(seen.columns[seen.number(column) - 1].type).oid
+            for column in constraint.columns
         ]
         yield {
             "indexrelid": oid,
@@ -93,7 +93,7 @@ def _operator_class(of: int) -> int:
     return next((int(str(row["oid"])) for row in found if row["opcdefault"]), 0)
 
 
-def pg_indexes(snapshot: Snapshot) -> Iterator[Row]:
+def pg_indexes(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return indexes with their definitions."""
     for seen, constraint in snapshot.indexes.values():
         yield {
@@ -104,13 +104,13 @@ def pg_indexes(snapshot: Snapshot) -> Iterator[Row]:
         }
 
 
-def _owned(snapshot: Snapshot) -> Iterator[tuple[int, Seen]]:
+def _owned_relations(snapshot: CatalogSnapshot) -> Iterator[tuple[int, VisibleRelation]]:
     return ((oid, seen) for oid, seen in snapshot.seen.items() if seen.is_owner)
 
 
-def pg_policy(snapshot: Snapshot) -> Iterator[Row]:
+def pg_policy(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return row policies, to owners only: a condition may tell what is hidden."""
-    for oid, seen in _owned(snapshot):
+    for oid, seen in _owned_relations(snapshot):
         for policy in seen.relation.policies:
             yield {
                 "oid": snapshot.attached("policy", seen, policy.name),
@@ -124,9 +124,9 @@ def pg_policy(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def pg_policies(snapshot: Snapshot) -> Iterator[Row]:
+def pg_policies(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return row policies with names, to owners only."""
-    for _, seen in _owned(snapshot):
+    for _, seen in _owned_relations(snapshot):
         for policy in seen.relation.policies:
             yield {
                 "schemaname": seen.relation.schema,
@@ -140,9 +140,9 @@ def pg_policies(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def pg_trigger(snapshot: Snapshot) -> Iterator[Row]:
+def pg_trigger(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return triggers, to owners only."""
-    for oid, seen in _owned(snapshot):
+    for oid, seen in _owned_relations(snapshot):
         for trigger in seen.relation.triggers:
             events = sum(_EVENTS[event] for event in trigger.events)
             yield {

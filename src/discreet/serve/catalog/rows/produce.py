@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.serve.catalog.rows import information, keys, relations, roles, server, standard_keys
@@ -9,17 +10,15 @@ from discreet.serve.catalog.standard import (
     INFORMATION,
     NUMBERED,
     SYSTEM,
-    Attribute,
+    CatalogColumn,
     Row,
     system_relations,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
 
-    from discreet.serve.catalog.snapshot import Snapshot
-
-Producer: TypeAlias = "Callable[[Snapshot], Iterable[Row]]"
+Producer: TypeAlias = "Callable[[CatalogSnapshot], Iterable[Row]]"
 
 # Told to nobody: passwords, statistics of data, files of the server.
 DENIED = frozenset(
@@ -77,7 +76,7 @@ _INFORMATION: Mapping[str, Producer] = {
     "character_sets": information.character_sets,
     "check_constraints": standard_keys.check_constraints,
     "column_privileges": information.column_grants,
-    "columns": information.columns,
+    "columns": information.information_columns,
     "constraint_column_usage": standard_keys.constraint_column_usage,
     "constraint_table_usage": standard_keys.constraint_table_usage,
     "enabled_roles": information.enabled_roles,
@@ -98,7 +97,7 @@ _PRODUCERS: Mapping[tuple[str, str], Producer] = {
     **{(INFORMATION, name): producer for name, producer in _INFORMATION.items()},
 }
 _KEYWORD_COLUMNS = tuple(
-    Attribute(name, kind, not_null=False)
+    CatalogColumn(name, kind, not_null=False)
     for name, kind in (
         ("word", "text"),
         ("catcode", "char"),
@@ -114,7 +113,7 @@ _EMPTY: Mapping[str, object] = {
 }
 
 
-def columns_of(key: tuple[str, str]) -> tuple[Attribute, ...] | None:
+def catalog_columns(key: tuple[str, str]) -> tuple[CatalogColumn, ...] | None:
     """Return the columns of a relation of the catalog, or None when there is none of that name."""
     if key == (SYSTEM, KEYWORDS):
         return _KEYWORD_COLUMNS
@@ -122,15 +121,15 @@ def columns_of(key: tuple[str, str]) -> tuple[Attribute, ...] | None:
     return known.columns if known else None
 
 
-def rows_of(snapshot: Snapshot, key: tuple[str, str]) -> list[Row]:
+def catalog_rows(snapshot: CatalogSnapshot, key: tuple[str, str]) -> list[Row]:
     """Return the rows of a relation, every column filled: what nobody said is NULL, or nothing."""
-    columns = columns_of(key) or ()
+    columns = catalog_columns(key) or ()
     producer = _PRODUCERS.get(key)
-    blank = {column.name: _blank(column) for column in columns}
+    blank = {column.name: _blank_value(column) for column in columns}
     return [blank | row for row in producer(snapshot)] if producer else []
 
 
-def _blank(column: Attribute) -> object:
+def _blank_value(column: CatalogColumn) -> object:
     if not column.not_null:
         return None
     if column.type in ("int2vector", "oidvector"):

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from discreet.serve.catalog.kinds import Kind, kind
+from discreet.guard.access.authority import RelationColumn
 from discreet.serve.catalog.rows.acl import items
 from discreet.serve.catalog.standard import Row, system_relations, types_by_oid
+from discreet.serve.catalog.type_names import ModifiedType, parse_modified_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.guard.access.authority import Column
-    from discreet.serve.catalog.snapshot import Snapshot
-    from discreet.serve.catalog.visible import Seen
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
+    from discreet.serve.catalog.visibility import VisibleRelation
 
 _HEAP, _BTREE = 2, 403
 
 
-def is_view(seen: Seen) -> bool:
+def is_view(seen: VisibleRelation) -> bool:
     """Whether clients are told that a relation is a view."""
     return seen.relation.kind != "table"
 
 
-def pg_class(snapshot: Snapshot) -> Iterator[Row]:
+def pg_class(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return relations and indexes."""
     for relation in system_relations().values():
         yield {
-            **_class(relation.oid, snapshot.schema(relation.schema), relation.name, relation.kind),
+            **_class_row(
+                relation.oid, snapshot.schema(relation.schema), relation.name, relation.kind
+            ),
             "relowner": 10,
             "relnatts": len(relation.columns),
             "relacl": [f"=r/{snapshot.visible.first_superuser}"],
@@ -35,7 +36,7 @@ def pg_class(snapshot: Snapshot) -> Iterator[Row]:
     for oid, seen in snapshot.seen.items():
         relation = seen.relation
         yield {
-            **_class(
+            **_class_row(
                 oid, snapshot.schema(relation.schema), relation.name, "v" if is_view(seen) else "r"
             ),
             "relowner": snapshot.role(relation.owner),
@@ -51,20 +52,20 @@ def pg_class(snapshot: Snapshot) -> Iterator[Row]:
         }
     for oid, (seen, constraint) in snapshot.indexes.items():
         yield {
-            **_class(oid, snapshot.schema(seen.relation.schema), constraint.name, "i"),
+            **_class_row(oid, snapshot.schema(seen.relation.schema), constraint.name, "i"),
             "relowner": snapshot.role(seen.relation.owner),
             "relnatts": len(constraint.columns),
         }
 
 
-def _has_triggers(snapshot: Snapshot, seen: Seen) -> bool:
+def _has_triggers(snapshot: CatalogSnapshot, seen: VisibleRelation) -> bool:
     # PostgreSQL keeps foreign keys by triggers on both sides.
     has_keys = any(each.kind == "f" for each in seen.constraints)
     is_target = seen.key in snapshot.targets
     return has_keys or is_target or (seen.is_owner and bool(seen.relation.triggers))
 
 
-def _class(oid: int, schema: int, name: str, letter: str) -> Row:
+def _class_row(oid: int, schema: int, name: str, letter: str) -> Row:
     """Return what all relations of a kind share; sizes and counts are nobody's business."""
     return {
         "oid": oid,
@@ -80,30 +81,32 @@ def _class(oid: int, schema: int, name: str, letter: str) -> Row:
     }
 
 
-def pg_attribute(snapshot: Snapshot) -> Iterator[Row]:
+def pg_attribute(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return columns of relations and indexes."""
     for relation in system_relations().values():
         for number, column in enumerate(relation.columns, start=1):
-            yield _attribute(relation.oid, number, column.name, kind(column.type)) | {
-                "attnotnull": column.not_null
-            }
+            yield _attribute_row(
+                relation.oid, number, column.name, parse_modified_type(column.type)
+            ) | {"attnotnull": column.not_null}
     for oid, seen in snapshot.seen.items():
         for number, column in enumerate(seen.columns, start=1):
-            yield _attribute(oid, number, column.name, kind(column.type)) | {
+            yield _attribute_row(oid, number, column.name, parse_modified_type(column.type)) | {
                 "attnotnull": seen.is_required(column),
                 "atthasdef": column.default is not None,
                 "attacl": items(column.acl),
             }
     for oid, (seen, constraint) in snapshot.indexes.items():
         for number, name in enumerate(constraint.columns, start=1):
-            yield _attribute(oid, number, name, kind(_column(seen, name).type))
+            yield _attribute_row(
+                oid, number, name, parse_modified_type(_visible_column(seen, name).type)
+            )
 
 
-def _column(seen: Seen, name: str) -> Column:
+def _visible_column(seen: VisibleRelation, name: str) -> RelationColumn:
     return seen.columns[seen.number(name) - 1]
 
 
-def _attribute(relation: int, number: int, name: str, of: Kind) -> Row:
+def _attribute_row(relation: int, number: int, name: str, of: ModifiedType) -> Row:
     known = types_by_oid()[of.oid]
     return {
         "attrelid": relation,
@@ -123,7 +126,7 @@ def _attribute(relation: int, number: int, name: str, of: Kind) -> Row:
     }
 
 
-def pg_attrdef(snapshot: Snapshot) -> Iterator[Row]:
+def pg_attrdef(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return defaults of columns."""
     for oid, seen in snapshot.seen.items():
         for number, column in enumerate(seen.columns, start=1):
@@ -136,7 +139,7 @@ def pg_attrdef(snapshot: Snapshot) -> Iterator[Row]:
                 }
 
 
-def pg_tables(snapshot: Snapshot) -> Iterator[Row]:
+def pg_tables(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return tables."""
     for relation in system_relations().values():
         if relation.kind == "r":
@@ -158,7 +161,7 @@ def pg_tables(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def pg_views(snapshot: Snapshot) -> Iterator[Row]:
+def pg_views(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return views; their queries to owners only."""
     for relation in system_relations().values():
         if relation.kind == "v":
@@ -177,7 +180,7 @@ def pg_views(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def pg_rewrite(snapshot: Snapshot) -> Iterator[Row]:
+def pg_rewrite(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the rule that every view has, without what it does."""
     for oid, seen in snapshot.seen.items():
         if is_view(seen):
@@ -191,7 +194,7 @@ def pg_rewrite(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def pg_stat_tables(snapshot: Snapshot) -> Iterator[Row]:
+def pg_stat_tables(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return tables without any statistics: how many rows there are is not told."""
     for oid, seen in snapshot.seen.items():
         if not is_view(seen):

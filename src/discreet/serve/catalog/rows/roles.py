@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -9,14 +10,12 @@ from discreet.serve.catalog.rows.acl import items
 from discreet.serve.catalog.standard import SCHEMAS, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.serve.catalog.snapshot import Snapshot
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
 
 _HIDDEN = "********"
 
 
-def pg_roles(snapshot: Snapshot) -> Iterator[Row]:
+def pg_roles(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return roles, without passwords."""
     for role in snapshot.visible.authority.roles.values():
         yield {
@@ -30,12 +29,12 @@ def pg_roles(snapshot: Snapshot) -> Iterator[Row]:
             "rolreplication": False,
             "rolconnlimit": role.connection_limit,
             "rolpassword": _HIDDEN,
-            "rolvaliduntil": _moment(role.valid_until),
+            "rolvaliduntil": _parse_time(role.valid_until),
             "rolbypassrls": role.bypassrls,
         }
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
@@ -45,7 +44,7 @@ def _moment(text: str | None) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def pg_user(snapshot: Snapshot) -> Iterator[Row]:
+def pg_user(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return roles that may log in."""
     for role in snapshot.visible.authority.roles.values():
         if role.login:
@@ -60,7 +59,7 @@ def pg_user(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def pg_group(snapshot: Snapshot) -> Iterator[Row]:
+def pg_group(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return roles that may not log in, and who is in them."""
     authority = snapshot.visible.authority
     for role in authority.roles.values():
@@ -73,7 +72,7 @@ def pg_group(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def pg_auth_members(snapshot: Snapshot) -> Iterator[Row]:
+def pg_auth_members(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return who is in which role."""
     for edge in snapshot.visible.authority.memberships:
         yield {
@@ -87,7 +86,7 @@ def pg_auth_members(snapshot: Snapshot) -> Iterator[Row]:
         }
 
 
-def pg_namespace(snapshot: Snapshot) -> Iterator[Row]:
+def pg_namespace(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return schemas."""
     first = snapshot.visible.first_superuser
     for name, oid in SCHEMAS.items():

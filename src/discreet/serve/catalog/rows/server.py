@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from discreet.serve.catalog.snapshot import DATABASE
@@ -14,9 +15,7 @@ from discreet.serve.catalog.standard import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.serve.catalog.snapshot import Snapshot
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
 
 _LOCALE = "C.UTF-8"
 _KEYWORDS = {
@@ -27,7 +26,7 @@ _KEYWORDS = {
 }
 
 
-def pg_database(snapshot: Snapshot) -> Iterator[Row]:
+def pg_database(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the one database."""
     yield {
         "oid": DATABASE,
@@ -43,41 +42,41 @@ def pg_database(snapshot: Snapshot) -> Iterator[Row]:
     }
 
 
-def pg_type(_: Snapshot) -> Iterator[Row]:
+def pg_type(_: CatalogSnapshot) -> Iterator[Row]:
     """Return types; those of relations are not listed."""
     for row in type_rows():
         yield {**row, "typnamespace": 11, "typowner": 10, "typisdefined": True, "typtypmod": -1}
 
 
-def pg_proc(_: Snapshot) -> Iterator[Row]:
+def pg_proc(_: CatalogSnapshot) -> Iterator[Row]:
     """Return the functions that types have."""
     yield from function_rows()
 
 
-def pg_opclass(_: Snapshot) -> Iterator[Row]:
+def pg_opclass(_: CatalogSnapshot) -> Iterator[Row]:
     """Return how types are ordered."""
     yield from operator_class_rows()
 
 
-def pg_am(_: Snapshot) -> Iterator[Row]:
+def pg_am(_: CatalogSnapshot) -> Iterator[Row]:
     """Return how tables and indexes are kept."""
     yield {"oid": 2, "amname": "heap", "amtype": "t"}
     yield {"oid": 403, "amname": "btree", "amtype": "i"}
 
 
-def pg_language(_: Snapshot) -> Iterator[Row]:
+def pg_language(_: CatalogSnapshot) -> Iterator[Row]:
     """Return the languages of functions."""
     for oid, name in ((12, "internal"), (13, "c"), (14, "sql")):
         yield {"oid": oid, "lanname": name, "lanowner": 10, "lanpltrusted": name == "sql"}
 
 
-def pg_tablespace(_: Snapshot) -> Iterator[Row]:
+def pg_tablespace(_: CatalogSnapshot) -> Iterator[Row]:
     """Return the places of tables, as every PostgreSQL names them."""
     for oid, name in ((1663, "pg_default"), (1664, "pg_global")):
         yield {"oid": oid, "spcname": name, "spcowner": 10}
 
 
-def pg_collation(_: Snapshot) -> Iterator[Row]:
+def pg_collation(_: CatalogSnapshot) -> Iterator[Row]:
     """Return the orders of texts."""
     for oid, name, provider in ((100, "default", "d"), (950, "C", "c"), (951, "POSIX", "c")):
         yield {
@@ -93,7 +92,7 @@ def pg_collation(_: Snapshot) -> Iterator[Row]:
         }
 
 
-def pg_timezone_names(_: Snapshot) -> Iterator[Row]:
+def pg_timezone_names(_: CatalogSnapshot) -> Iterator[Row]:
     """Return the names of time zones."""
     from zoneinfo import available_timezones
 
@@ -101,7 +100,7 @@ def pg_timezone_names(_: Snapshot) -> Iterator[Row]:
         yield {"name": name}
 
 
-def pg_keywords(_: Snapshot) -> Iterator[Row]:
+def pg_keywords(_: CatalogSnapshot) -> Iterator[Row]:
     """Return what pg_get_keywords() does."""
     for row in keyword_rows():
         bare = row["barelabel"] == "t"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from discreet.serve.catalog.constraints import Constraint
-    from discreet.serve.catalog.snapshot import Snapshot
+    from discreet.serve.catalog.snapshot import CatalogSnapshot
     from discreet.serve.catalog.standard import Row
-    from discreet.serve.catalog.visible import Seen
+    from discreet.serve.catalog.visibility import VisibleRelation
 
 _KINDS = {"p": "PRIMARY KEY", "u": "UNIQUE", "f": "FOREIGN KEY", "c": "CHECK"}
 
 
-def _named(snapshot: Snapshot, seen: Seen, constraint: Constraint) -> Row:
+def _constraint_key(
+    snapshot: CatalogSnapshot, seen: VisibleRelation, constraint: Constraint
+) -> Row:
     return {
         "constraint_catalog": snapshot.database,
         "constraint_schema": seen.relation.schema,
@@ -23,7 +24,7 @@ def _named(snapshot: Snapshot, seen: Seen, constraint: Constraint) -> Row:
     }
 
 
-def _table(snapshot: Snapshot, seen: Seen) -> Row:
+def _table_key(snapshot: CatalogSnapshot, seen: VisibleRelation) -> Row:
     return {
         "table_catalog": snapshot.database,
         "table_schema": seen.relation.schema,
@@ -31,12 +32,12 @@ def _table(snapshot: Snapshot, seen: Seen) -> Row:
     }
 
 
-def table_constraints(snapshot: Snapshot) -> Iterator[Row]:
+def table_constraints(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return constraints."""
     for seen, constraint in snapshot.constraints.values():
         yield {
-            **_named(snapshot, seen, constraint),
-            **_table(snapshot, seen),
+            **_constraint_key(snapshot, seen, constraint),
+            **_table_key(snapshot, seen),
             "constraint_type": _KINDS[constraint.kind],
             "is_deferrable": "NO",
             "initially_deferred": "NO",
@@ -45,23 +46,25 @@ def table_constraints(snapshot: Snapshot) -> Iterator[Row]:
         }
 
 
-def key_column_usage(snapshot: Snapshot) -> Iterator[Row]:
+def key_column_usage(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the columns of keys."""
     for seen, constraint in snapshot.constraints.values():
         if constraint.kind == "c":
             continue
-        places = _places(snapshot, constraint)
+        places = _referenced_positions(snapshot, constraint)
         for number, column in enumerate(constraint.columns, start=1):
             yield {
-                **_named(snapshot, seen, constraint),
-                **_table(snapshot, seen),
+                **_constraint_key(snapshot, seen, constraint),
+                **_table_key(snapshot, seen),
                 "column_name": column,
                 "ordinal_position": number,
                 "position_in_unique_constraint": places[number - 1] if places else None,
             }
 
 
-def _target(snapshot: Snapshot, constraint: Constraint) -> tuple[Seen, Constraint | None] | None:
+def _referenced_key(
+    snapshot: CatalogSnapshot, constraint: Constraint
+) -> tuple[VisibleRelation, Constraint | None] | None:
     if constraint.target is None:
         return None
     target = snapshot.visible.relations[constraint.target]
@@ -70,47 +73,47 @@ def _target(snapshot: Snapshot, constraint: Constraint) -> tuple[Seen, Constrain
     return target, next(keys, None)
 
 
-def _places(snapshot: Snapshot, constraint: Constraint) -> list[int]:
-    found = _target(snapshot, constraint)
+def _referenced_positions(snapshot: CatalogSnapshot, constraint: Constraint) -> list[int]:
+    found = _referenced_key(snapshot, constraint)
     if found is None or found[1] is None:
         return []
     order = found[1].columns
     return [order.index(column) + 1 for column in constraint.target_columns]
 
 
-def constraint_column_usage(snapshot: Snapshot) -> Iterator[Row]:
+def constraint_column_usage(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the columns that constraints rest on: of a foreign key, those it points to."""
     for seen, constraint in snapshot.constraints.values():
-        found = _target(snapshot, constraint)
+        found = _referenced_key(snapshot, constraint)
         table, columns = (
             (found[0], constraint.target_columns) if found else (seen, constraint.columns)
         )
         for column in columns:
             yield {
-                **_named(snapshot, seen, constraint),
-                **_table(snapshot, table),
+                **_constraint_key(snapshot, seen, constraint),
+                **_table_key(snapshot, table),
                 "column_name": column,
             }
 
 
-def constraint_table_usage(snapshot: Snapshot) -> Iterator[Row]:
+def constraint_table_usage(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return the tables that constraints rest on."""
     for seen, constraint in snapshot.constraints.values():
-        found = _target(snapshot, constraint)
+        found = _referenced_key(snapshot, constraint)
         yield {
-            **_named(snapshot, seen, constraint),
-            **_table(snapshot, found[0] if found else seen),
+            **_constraint_key(snapshot, seen, constraint),
+            **_table_key(snapshot, found[0] if found else seen),
         }
 
 
-def referential_constraints(snapshot: Snapshot) -> Iterator[Row]:
+def referential_constraints(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return foreign keys, and the keys they point to."""
     for seen, constraint in snapshot.constraints.values():
-        found = _target(snapshot, constraint)
+        found = _referenced_key(snapshot, constraint)
         if found is not None:
             target, key = found
             yield {
-                **_named(snapshot, seen, constraint),
+                **_constraint_key(snapshot, seen, constraint),
                 "unique_constraint_catalog": snapshot.database if key else None,
                 "unique_constraint_schema": target.relation.schema if key else None,
                 "unique_constraint_name": key.name if key else None,
@@ -120,17 +123,17 @@ def referential_constraints(snapshot: Snapshot) -> Iterator[Row]:
             }
 
 
-def check_constraints(snapshot: Snapshot) -> Iterator[Row]:
+def check_constraints(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return checks."""
     for seen, constraint in snapshot.constraints.values():
         if constraint.kind == "c":
             yield {
-                **_named(snapshot, seen, constraint),
+                **_constraint_key(snapshot, seen, constraint),
                 "check_clause": f"(({constraint.condition}))",
             }
 
 
-def triggers(snapshot: Snapshot) -> Iterator[Row]:
+def triggers(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return triggers, to owners only."""
     for seen in snapshot.seen.values():
         if not seen.is_owner:

@@ -1,0 +1,59 @@
+"""What tells a question from all others that must be paid for separately."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from discreet.dp.ledger.records import Account
+
+if TYPE_CHECKING:
+    from discreet.answer.plan import Plan
+
+LAYOUT = 2  # of what the ledger keeps of a question: another one is another question
+
+
+def question_key(
+    text: str,
+    plan: Plan,
+    accounts: Sequence[Account],
+    *,
+    analyst: str | None,
+    options: Sequence[object],
+) -> str:
+    """Return the key of a question in the ledger: another one wherever the answer may be another."""
+    tables = {
+        touch.held.account: [
+            touch.held.version,
+            _policy_facts(touch.held.policy),
+            [[column.name, column.kind] for column in touch.held.table.columns],
+            str(touch.held.table.schema),  # how an untyped file is read
+        ]
+        for leaf in plan.private_queries
+        for touch in leaf.private_query.rows.touches
+    }
+    told = [
+        LAYOUT,
+        text,
+        str(plan.epsilon),
+        str(plan.delta),
+        str(plan.cut_share),
+        analyst,
+        options,
+        sorted(tables.items()),
+        sorted(account.name for account in accounts),
+    ]
+    return hashlib.sha256(json.dumps(told, default=str).encode()).hexdigest()
+
+
+def _policy_facts(policy: Any) -> object:
+    """Return what a policy says of a table that can change an answer."""
+    if policy is None:
+        return None
+    columns = [
+        [c.name, c.bounds, c.values, c.references, sorted(c.drafted), c.has_private_bounds]
+        for c in policy.columns
+    ]
+    return [policy.unit, policy.unit_period, policy.limits, columns]

@@ -1,0 +1,110 @@
+"""Whether a ledger agrees with itself: hashes, and spending, limits and answers replayed from entries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from discreet.dp.ledger import journal, schema, sources
+from discreet.dp.ledger.schema import EVERYTHING_ELSE
+from discreet.dp.ledger.spending import cell_row_name
+from discreet.dp.ledger.units import NOTHING, Units
+from discreet.stores.seal import require_seal, seal_of
+
+
+@dataclass
+class _Replay:
+    """What the tables must hold after the entries that were read so far."""
+
+    spent: dict[tuple[str, str], Units] = field(default_factory=dict[tuple[str, str], Units])
+    budgets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    keys: set[str] = field(default_factory=set[str])
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    closed: str = ""
+
+    def follow(self, line: journal.LedgerLine) -> None:
+        detail = json.loads(line.detail)
+        if line.kind == "limit" and line.account is not None:
+            self.budgets[line.account] = detail
+            self.spent.setdefault((line.account, EVERYTHING_ELSE), NOTHING)
+        elif line.kind == "answer" and line.key is not None:
+            self.answers[line.key] = detail["sha256"]
+        elif line.kind == "source" and line.key is not None:
+            self.sources[line.key] = detail
+        elif line.kind in ("close", "reopen"):
+            self.closed = detail["reason"] if line.kind == "close" else ""
+        elif line.account is not None and line.key is not None:
+            self.keys.add(line.key)
+            self._charge_account(line.account, detail["cells"], Units(*detail["cost"]))
+
+    def _charge_account(self, account: str, cells: list[str] | None, cost: Units) -> None:
+        rest = self.spent[account, EVERYTHING_ELSE]
+        if cells is None:
+            for row in [row for row in self.spent if row[0] == account]:
+                self.spent[row] += cost
+            return
+        for cell in cells:
+            row = (account, cell_row_name(cell))
+            self.spent[row] = self.spent.get(row, rest) + cost
+
+
+def verify_ledger(connection: Connection) -> tuple[str | None, int]:
+    """Return what is wrong, if anything, and how many entries there are."""
+    last = journal.read_head(connection)
+    if seal_of(connection) is not None:
+        require_seal(connection, schema.SCHEMA, last.state)
+    replay = _Replay()
+    now = journal.LedgerHead(0, schema.START)
+    for sequence, digest, line in _read_lines(connection):
+        now = journal.LedgerHead(
+            now.sequence + 1, journal.hash_line(now.hash, now.sequence + 1, line)
+        )
+        if (sequence, digest) != (now.sequence, now.hash):
+            return f"entry {sequence} was changed, or one before it is missing", now.sequence
+        replay.follow(line)
+    if (now.sequence, now.hash) != (last.sequence, last.hash):
+        return "its last entries are missing", now.sequence
+    if last.closed != replay.closed:
+        return "whether it may be spent from is not what was entered", now.sequence
+    return _compare(connection, replay), now.sequence
+
+
+def _read_lines(connection: Connection) -> Iterator[tuple[int, str, journal.LedgerLine]]:
+    table = schema.entry
+    for row in connection.execute(select(table).order_by(table.c.sequence)):
+        line = journal.LedgerLine(row.at, row.kind, row.account, row.key, row.detail)
+        yield row.sequence, row.hash, line
+
+
+def _compare(connection: Connection, replay: _Replay) -> str | None:
+    rows = connection.execute(select(schema.spending))
+    spent = {
+        (row.account, row.cell): Units(row.epsilon, row.delta, row.rho, row.slip) for row in rows
+    }
+    if spent != replay.spent:
+        return "what was spent is not the sum of the charges"
+    budgets = {
+        row.name: {"epsilon": row.epsilon, "delta": row.delta, "accounting": row.accounting}
+        for row in connection.execute(select(schema.account))
+    }
+    if budgets != replay.budgets:
+        return "a limit is not the one that was entered"
+    answers: dict[str, str | None] = {
+        row.key: None if row.answer is None else hashlib.sha256(row.answer).hexdigest()
+        for row in connection.execute(select(schema.reservation))
+    }
+    if set(answers) != replay.keys:
+        return "a reservation is missing or was never charged"
+    if {key: digest for key, digest in answers.items() if digest} != replay.answers:
+        return "an answer is missing or was changed"
+    if {
+        found.id: sources.describe_source(found) for found in sources.list_sources(connection)
+    } != replay.sources:
+        return "a table that was asked about is missing or was changed"
+    return None

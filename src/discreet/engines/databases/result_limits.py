@@ -1,0 +1,44 @@
+"""Results of DuckDB as tables of bounded length and size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.engines.databases.failures import too_many_bytes, too_many_rows
+from discreet.engines.engine import ArrowTable
+
+ROWS = 8192  # per batch
+BATCH = 64 << 20  # bytes of a batch whose rows each have all texts of the statement
+
+
+def fetch_bounded(result: Any, *, limit: int | None, most: int | None, length: int) -> ArrowTable:
+    """Return the rows of a result.
+
+    Args:
+        result: The value that `execute` returned.
+        limit: The largest number of rows.
+        most: The largest number of bytes.
+        length: Length of the statement: the longer it is, the fewer rows are fetched at once.
+
+    Raises:
+        StatementFailed: 54000, the result exceeds a limit.
+    """
+    if limit is None and most is None:
+        return result.to_arrow_table()
+    at_once = max(8, min(ROWS, BATCH // max(length, 1)))
+    reader = result.to_arrow_reader(at_once if limit is None else min(limit + 1, at_once))
+    batches: list[Any] = []
+    rows = size = 0
+    for batch in reader:
+        batches.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if limit is not None and rows > limit:
+            reader.close()
+            raise too_many_rows(limit)
+        if most is not None and size > most:
+            reader.close()
+            raise too_many_bytes(most)
+    return pa.Table.from_batches(batches, schema=reader.schema)

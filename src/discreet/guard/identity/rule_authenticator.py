@@ -1,0 +1,362 @@
+"""The doorkeeper: asks every visitor as the rules say, tells nobody why not, and the journal everything."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from discreet.errors import LoginFailed, StoreFailed
+from discreet.guard.access.authority import Authority, DatabaseRole
+from discreet.guard.identity import passwords, scram, tokens
+from discreet.guard.identity.accounts import UserAccount, get_account, renew_hash
+from discreet.guard.identity.authenticator import (
+    AuthenticationOk,
+    ClientInfo,
+    PasswordChallenge,
+    ScramChallenge,
+)
+from discreet.guard.identity.certificates import mapped_names, match_certificate
+from discreet.guard.identity.directory import ask_directory
+from discreet.guard.identity.lockout import Lockout, LoginAttempt
+from discreet.guard.identity.settings import AuthenticationSettings, Method
+
+if TYPE_CHECKING:
+    from discreet.guard.control.documents import Documents
+
+SECRET_KIND = "secret"  # noqa: S105 (a kind of document)
+_OWN_SECRET = "door"  # noqa: S105 (its name)
+
+
+@dataclass(frozen=True)
+class LoginDecision:
+    """What was decided of a visitor and truly why, for the journal alone."""
+
+    visitor: ClientInfo
+    user: str
+    method: str
+    is_admitted: bool
+    reason: str
+    at: datetime
+
+
+class RuleAuthenticator:
+    """Decides who comes in. A store or a journal that fails lets nobody in.
+
+    Unknown users, wrong passwords, locks and expired accounts are answered in the same words after
+    the same work.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        authority: Callable[[], Authority],
+        *,
+        journal: Callable[[LoginDecision], None],
+        settings: AuthenticationSettings | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._documents, self._authority = documents, authority
+        self._journal, self._clock = journal, clock
+        self._settings = AuthenticationSettings() if settings is None else settings
+        self._secret = _own_secret(documents)
+        self._lockout = Lockout(documents, secret=self._secret, limits=self._settings.limits)
+
+    def recognize(self, visitor: ClientInfo) -> ClientInfo:
+        """Return the visitor with the identity of the role that has their name now, if any."""
+        return replace(visitor, identity=self._authority().identity_of(visitor.user))
+
+    def authenticate(
+        self, visitor: ClientInfo
+    ) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
+        """Return what to ask a visitor of the PostgreSQL protocol."""
+        method = self._choose_method(visitor)
+        self._require_wire(visitor, method)
+        if visitor.certificate is not None and method in ("auto", "certificate"):
+            admitted = self._check_certificate(visitor, is_required=method == "certificate")
+            if admitted is not None:
+                return admitted
+        if method in ("certificate", "reject"):
+            raise self._refuse(visitor, method, f"the rules say {method}")
+        if self._is_asked_by_directory(visitor.user, method):
+            self._require_encrypted(visitor)
+            return PasswordChallenge(lambda password: self._check_directory(visitor, password))
+        return ScramChallenge(_RuleScramExchange(self, visitor))
+
+    def check_password(self, visitor: ClientInfo, password: str) -> str:
+        """Return the method by which a password in clear, as HTTP sends it, is right.
+
+        Raises:
+            LoginFailed: it is not, or its user may not come in.
+        """
+        method = self._choose_method(visitor)
+        self._require_wire(visitor, method)
+        if method in ("certificate", "reject"):
+            raise self._refuse(visitor, method, f"the rules say {method}")
+        if self._is_asked_by_directory(visitor.user, method):
+            self._require_encrypted(visitor)
+            return self._check_directory(visitor, password)
+        account = self._get_account(visitor.user)
+        is_right = self._is_password_of(account, visitor.user, password)
+        self._settle_attempt(visitor, "password", is_right=is_right, expires=account.expires)
+        if account.hashed is not None and passwords.is_outdated(account.hashed):
+            renew_hash(
+                self._documents, self._account_key(visitor.user), password, outdated=account.hashed
+            )
+        return "password"
+
+    def check_token(self, visitor: ClientInfo, token: str) -> tokens.ApiToken:
+        """Return what a token stands for, with its user's name; the visitor's own is not asked.
+
+        Raises:
+            LoginFailed: it is unknown, revoked or expired, or its user may not come in.
+        """
+        self._require_wire(visitor, "auto")
+        now = self._clock()
+        found = tokens.find_token(self._documents, token, now=now)
+        is_blocked = self._lockout.is_address_blocked(visitor.address, now=now)
+        role = None if found is None else self._authority().role_of(found.user)
+        user = "" if role is None else role.name
+        why_not = "no such token" if found is None else self._why_not(user, now=now)
+        method = self._choose_method(replace(visitor, user=user))
+        if method in ("certificate", "reject"):  # rules are for tokens, too
+            why_not = why_not or f"the rules say {method}"
+        if found is None and not is_blocked:
+            self._lockout.fail_address(visitor.address, now=now)
+        if found is None or why_not or is_blocked:
+            reason = why_not or "too many failures from this address"
+            self._record_decision(visitor, "token", is_admitted=False, reason=reason, user=user)
+            raise LoginFailed("token authentication failed", sqlstate="28000")
+        self._record_decision(
+            visitor, "token", is_admitted=True, reason=f"token {found.id}", user=user
+        )
+        return replace(found, user=user)
+
+    def verifier(self, user: str) -> scram.Verifier:
+        """Return what a user's proof is checked by, a mock if they have no password here."""
+        mock = scram.mock_verifier(user, secret=self._secret, iterations=self._settings.iterations)
+        return self._get_account(user).verifier or mock
+
+    def decide_login(
+        self, visitor: ClientInfo, method: str, *, proven: scram.Verifier | None
+    ) -> None:
+        """Let a visitor in who has proven to know a password, or raise `LoginFailed`."""
+        account = self._get_account(visitor.user)
+        # A password that was changed meanwhile is wrong.
+        is_right = proven is not None and proven == account.verifier
+        self._settle_attempt(visitor, method, is_right=is_right, expires=account.expires)
+
+    def record_failure(self, visitor: ClientInfo, method: str, reason: str) -> None:
+        """Tell the journal of an exchange that broke off before there was a proof."""
+        self._record_decision(visitor, method, is_admitted=False, reason=reason)
+
+    def _choose_method(self, visitor: ClientInfo) -> Method:
+        return self._settings.method(visitor)
+
+    def _require_wire(self, visitor: ClientInfo, method: Method) -> None:
+        """Refuse what anybody on the way could read."""
+        if visitor.is_encrypted or visitor.is_local or not self._settings.requires_tls:
+            return
+        self._record_decision(visitor, method, is_admitted=False, reason="no TLS")
+        raise LoginFailed(
+            "this server takes connections under TLS only (sslmode=require)", sqlstate="28000"
+        )
+
+    def _require_encrypted(self, visitor: ClientInfo) -> None:
+        """Refuse to ask for a directory's password without TLS, from this machine, too.
+
+        It comes in clear, and opens more than this server.
+        """
+        if not visitor.is_encrypted:
+            self._record_decision(visitor, "ldap", is_admitted=False, reason="no TLS")
+            raise LoginFailed(
+                "passwords of the directory are taken under TLS only (sslmode=require)",
+                sqlstate="28000",
+            )
+
+    def _check_certificate(
+        self, visitor: ClientInfo, *, is_required: bool
+    ) -> AuthenticationOk | None:
+        """Let a visitor in whose certificate is theirs; None if a password may do instead."""
+        now = self._clock()
+        try:
+            name = match_certificate(
+                visitor.certificate or b"",
+                visitor.user,
+                names=mapped_names(self._documents, self._account_key(visitor.user)),
+                now=now,
+            )
+        except LoginFailed:
+            if is_required:
+                raise self._refuse(visitor, "certificate", "somebody else's certificate") from None
+            return None
+        why_not = self._why_not(visitor.user, now=now)
+        if why_not:
+            raise self._refuse(visitor, "certificate", why_not)
+        self._record_decision(visitor, "certificate", is_admitted=True, reason=name)
+        return AuthenticationOk("certificate")
+
+    def _is_asked_by_directory(self, user: str, method: Method) -> bool:
+        if method == "ldap" or self._settings.directory is None:
+            return method == "ldap"
+        if method != "auto":
+            return False
+        if user in self._authority().roles:
+            return self._get_account(user).is_in_directory
+        # How an unknown user is asked must not tell that they are unknown: always the same, by chance.
+        name = b"directory\0" + user.encode("utf-8", "surrogatepass")
+        return bool(hmac.digest(self._secret, name, "sha256")[0] & 1)
+
+    def _check_directory(self, visitor: ClientInfo, password: str) -> str:
+        """Return `ldap` if the directory knows the password and, by groups, lets the user in."""
+        found, reason = None, "wrong password, or in none of the groups"
+        if self._settings.directory is None:
+            reason = "no directory is set"
+        else:
+            try:
+                found = ask_directory(self._settings.directory, visitor.user, password)
+            except StoreFailed as error:
+                reason = str(error)
+        groups = {} if self._settings.directory is None else self._settings.directory.groups
+        is_right = found is not None
+        if found is not None and groups and not self._is_in_one_of(visitor.user, found.roles):
+            is_right, reason = False, "in none of the roles that the groups stand for"
+        self._settle_attempt(visitor, "ldap", is_right=is_right, reason=reason)
+        return "ldap"
+
+    def _is_in_one_of(self, user: str, roles: tuple[str, ...]) -> bool:
+        authority = self._authority()
+        reached, found = {user}, {user}
+        while found:
+            found = {m.role for m in authority.memberships if m.member in found} - reached
+            reached |= found
+        return not reached.isdisjoint(roles)
+
+    def _is_password_of(self, account: UserAccount, user: str, password: str) -> bool:
+        """Check both stored forms, whichever there are: the work is the same for everybody."""
+        verifier = account.verifier or self.verifier(user)
+        fits_verifier = scram.matches_verifier(verifier, password[: passwords.LONGEST + 1])
+        fits_hash = passwords.matches_password_hash(account.hashed, password)
+        if account.hashed is not None:
+            return fits_hash
+        return fits_verifier and account.verifier is not None
+
+    def _get_account(self, user: str) -> UserAccount:
+        return get_account(self._documents, self._account_key(user))
+
+    def _account_key(self, user: str) -> str:
+        """Return under what is kept what is known of a user: nothing, for unknown ones."""
+        return self._authority().identity_of(user) or ""
+
+    def _why_not(self, user: str, *, now: datetime, expires: datetime | None = None) -> str | None:
+        """Return why a user may not come in, whatever they know; None if they may."""
+        role = self._authority().roles.get(user)
+        is_locked = self._get_account(user).is_locked
+        if role is None:
+            return "no such role"
+        if not role.login:
+            return "the role may not log in"
+        if _is_over(role, now):
+            return "the role has expired"
+        if is_locked:
+            return "locked by an administrator"
+        if expires is not None and expires <= now:
+            return "the password has expired"
+        return None
+
+    def _settle_attempt(
+        self,
+        visitor: ClientInfo,
+        method: str,
+        *,
+        is_right: bool,
+        expires: datetime | None = None,
+        reason: str = "wrong password",
+    ) -> None:
+        """Count the try, tell the journal, and raise unless the visitor may come in."""
+        now = self._clock()
+        why_not = self._why_not(visitor.user, now=now, expires=expires)
+        is_known = visitor.user in self._authority().roles
+        attempt = LoginAttempt(visitor.user, visitor.address, is_known=is_known)
+        may_enter = is_right and why_not is None
+        if self._lockout.settle(attempt, is_right=may_enter, now=now):
+            self._record_decision(visitor, method, is_admitted=True, reason="right")
+            return
+        if may_enter:
+            why_not = "right, but after too many failures"
+        raise self._refuse(visitor, method, why_not or reason)
+
+    def _refuse(self, visitor: ClientInfo, method: str, reason: str) -> LoginFailed:
+        self._record_decision(visitor, method, is_admitted=False, reason=reason)
+        if method == "certificate":
+            return LoginFailed(
+                f'certificate authentication failed for user "{visitor.user}"', sqlstate="28000"
+            )
+        return LoginFailed(f'password authentication failed for user "{visitor.user}"')
+
+    def _record_decision(
+        self,
+        visitor: ClientInfo,
+        method: str,
+        *,
+        is_admitted: bool,
+        reason: str,
+        user: str | None = None,
+    ) -> None:
+        who = visitor.user if user is None else user
+        self._journal(LoginDecision(visitor, who, method, is_admitted, reason, self._clock()))
+
+
+class _RuleScramExchange:
+    """A SCRAM conversation with one visitor, at whose end the doorkeeper decides."""
+
+    def __init__(self, keeper: RuleAuthenticator, visitor: ClientInfo) -> None:
+        self._keeper, self._visitor = keeper, visitor
+        self._choose_method = scram.MECHANISM
+        self._verifier = keeper.verifier(visitor.user)
+        self._conversation = scram.ScramConversation(self._verifier, binding=visitor.binding)
+        self.mechanisms = self._conversation.mechanisms
+
+    def first(self, mechanism: str, message: bytes) -> bytes:
+        """Take the client's first message and return the server's."""
+        try:
+            answer = self._conversation.first(mechanism, message)
+        except LoginFailed as error:
+            self._keeper.record_failure(self._visitor, self._choose_method, str(error))
+            raise
+        self._choose_method = mechanism
+        return answer
+
+    def final(self, message: bytes) -> bytes:
+        """Take the proof and return the server's signature."""
+        try:
+            is_right, signature = self._conversation.final(message)
+        except LoginFailed as error:
+            self._keeper.record_failure(self._visitor, self._choose_method, str(error))
+            raise
+        proven = self._verifier if is_right else None
+        self._keeper.decide_login(self._visitor, self._choose_method, proven=proven)
+        return signature
+
+
+def _is_over(role: DatabaseRole, now: datetime) -> bool:
+    """Tell whether a role has expired; a moment that cannot be read is over."""
+    if role.valid_until is None or role.valid_until == "infinity":
+        return False
+    try:
+        until = datetime.fromisoformat(role.valid_until)
+    except ValueError:
+        return True
+    return (until if until.tzinfo else until.replace(tzinfo=UTC)) <= now
+
+
+def _own_secret(documents: Documents) -> bytes:
+    """Return this server's secret for unknown users, made once."""
+    fresh = secrets.token_hex(32)
+    kept = documents.update(SECRET_KIND, _OWN_SECRET, lambda old: old or {"secret": fresh})
+    if kept is None:
+        raise StoreFailed("The control store did not keep the door's secret. Check the store.")
+    return bytes.fromhex(kept["secret"])

@@ -1,0 +1,72 @@
+"""Finding entries again: by time, user, kind and decision."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from discreet.errors import JournalBroken
+from discreet.guard.journal import chain
+from discreet.guard.journal.event import Event, from_plain
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """An event with its number and its hash in the chain."""
+
+    sequence: int
+    hash: str
+    event: Event
+    body: str
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"sequence": self.sequence, "hash": self.hash, **self.event.to_plain()}
+
+
+@dataclass(frozen=True)
+class EntryFilter:
+    """Which entries are looked for; what is None does not matter."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    user: str | None = None
+    kind: str | None = None
+    decision: str | None = None
+
+    def matches(self, event: Event) -> bool:
+        """Return whether an event is wanted."""
+        return (
+            (self.since is None or event.at >= self.since)
+            and (self.until is None or event.at < self.until)
+            and self.user in (None, event.user)
+            and self.kind in (None, event.kind)
+            and self.decision in (None, event.decision)
+        )
+
+
+def find_entries(connection: Connection, wanted: EntryFilter) -> Iterator[JournalEntry]:
+    """Return the entries that are wanted, in order."""
+    for sequence, body, digest in chain.read_entries(connection):
+        event = read_event(body, sequence)
+        if wanted.matches(event):
+            yield JournalEntry(sequence, digest, event, body)
+
+
+def read_event(body: str, sequence: int) -> Event:
+    """Return the event of an entry.
+
+    Raises:
+        JournalBroken: the text is not one that the journal writes.
+    """
+    try:
+        return from_plain(json.loads(body))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise JournalBroken(
+            f"Entry {sequence} of the journal is not as it was written. Run: discreet journal verify"
+        ) from None

@@ -1,0 +1,62 @@
+"""Other ways to write the same: strings, FETCH FIRST and VALUES become the one that is read."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from discreet.guard.rewrite.allowed import unsupported_feature
+from discreet.sql import build
+
+
+def normalize_tree(tree: exp.Expr) -> exp.Expr:
+    """Return a copy of an allowed tree in which fewer forms are left."""
+    holder = exp.Paren(this=tree.copy())
+    for node in reversed(list(holder.this.walk())):
+        changed = _normalize_node(node)
+        if changed is not node:
+            node.replace(changed)
+    return holder.this.pop()
+
+
+def _normalize_node(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, (exp.ByteString, exp.RawString)):
+        return build.text(str(node.this))
+    if isinstance(node, exp.Fetch):
+        return exp.Limit(expression=node.args.get("count") or build.number(1))
+    if isinstance(node, exp.Between) and node.args.get("symmetric"):
+        low, high = node.args["low"], node.args["high"]
+        pairs = ((low, high), (high, low))
+        either = [
+            exp.Between(this=node.this.copy(), low=one.copy(), high=other.copy())
+            for one, other in pairs
+        ]
+        return exp.Paren(this=exp.Or(this=either[0], expression=either[1]))
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "every":
+        return exp.LogicalAnd(this=node.expressions[0]) if len(node.expressions) == 1 else node
+    if isinstance(node, exp.Values) and not isinstance(
+        node.parent, (exp.From, exp.Join, exp.Lateral, exp.Insert)
+    ):
+        return select_from_values(node)
+    return node
+
+
+def select_from_values(values: exp.Expr) -> exp.Select:
+    """Return `SELECT * FROM (VALUES …)`."""
+    rows = exp.Values(expressions=[row.copy() for row in values.expressions])
+    rows.set("alias", exp.TableAlias(this=exp.to_identifier("*VALUES*", quoted=True)))
+    return exp.select(exp.Star()).from_(rows)
+
+
+def limits(query: exp.Expr) -> None:
+    """Refuse a LIMIT or OFFSET that is no number and no parameter; LIMIT ALL is none."""
+    for name in ("limit", "offset"):
+        clause = query.args.get(name)
+        if clause is None:
+            continue
+        value = clause.expression.unnest()
+        if isinstance(value, exp.Null) or (isinstance(value, exp.Var) and value.name == "ALL"):
+            query.set(name, None)
+        elif not isinstance(value, (exp.Parameter, exp.Literal)) or (
+            isinstance(value, exp.Literal) and not value.name.isdecimal()
+        ):
+            raise unsupported_feature(f"{name.upper()} of anything but a number")

@@ -1,0 +1,188 @@
+"""Who plays which part: a table's columns bound to a policy, to words on the command line, or guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from discreet.engines.connect import holds_tables
+from discreet.engines.engine import Column, Engine, Table
+from discreet.errors import ConflictingRoles, UnknownColumn, WrongUsage, did_you_mean
+from discreet.measure.classes import Roles
+from discreet.policy import model
+from discreet.policy.model import ColumnRole
+
+
+@dataclass(frozen=True)
+class RoleBinding:
+    """A subject, what the policy says about its columns, and where its roles came from."""
+
+    subject: Roles
+    roles: Mapping[str, ColumnRole]
+    policy: model.TablePolicy | None = None
+    guessed: bool = False
+
+
+def bind_roles(
+    table: Table,
+    *,
+    policy: model.TablePolicy | None = None,
+    path: str | None = None,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    unit: str | None = None,
+    rows_are_people: bool = False,
+) -> RoleBinding:
+    """Return the parts of `table`'s columns; words given here win over the policy.
+
+    With `rows_are_people` the policy's unit may be gone from the table, as it is from a release.
+
+    Raises:
+        UnknownColumn: A named column is not in the table.
+        ConflictingRoles: A column is both quasi-identifier and sensitive or unit.
+        WrongUsage: There is no quasi-identifier.
+    """
+    for words in (quasi, sensitive):
+        if isinstance(words, str):
+            raise WrongUsage(f"'{words}' is one text. Give a list of column names.")
+    if policy is not None:
+        _require_policy_columns(table, policy, path)
+    guessed = policy is None and quasi is None
+    roles = _guess_column_roles(table) if guessed else _policy_roles(policy)
+    named_quasi = (
+        quasi if quasi is not None else _columns_with_role(roles, ColumnRole.QUASI_IDENTIFIER)
+    )
+    named_sensitive = (
+        sensitive if sensitive is not None else _columns_with_role(roles, ColumnRole.SENSITIVE)
+    )
+    if guessed and sensitive is not None:
+        named_quasi = [name for name in named_quasi if name not in sensitive]
+    named_unit = unit or _unit_name(table, policy, rows_are_people=rows_are_people)
+    if guessed and named_unit:
+        named_quasi = [name for name in named_quasi if name != named_unit]
+    _require_distinct(named_quasi, named_sensitive, named_unit)
+    if not named_quasi:
+        raise WrongUsage(
+            f"{table.label} has no quasi-identifier. Give the columns outsiders may know the role "
+            "quasi-identifier in the policy, or name them: --quasi a,b."
+        )
+    subject = Roles(
+        table,
+        quasi=tuple(require_column(table, name) for name in named_quasi),
+        sensitive=tuple(require_column(table, name) for name in named_sensitive),
+        unit=require_column(table, named_unit) if named_unit else None,
+    )
+    stated = dict.fromkeys(named_quasi, ColumnRole.QUASI_IDENTIFIER)
+    stated |= dict.fromkeys(named_sensitive, ColumnRole.SENSITIVE)
+    return RoleBinding(subject, {**roles, **stated}, policy, guessed)
+
+
+def on_engine(bound: RoleBinding, engine: Engine) -> RoleBinding:
+    """Return the same parts, worked on by `engine`, which stands in for the table's own."""
+    table = replace(bound.subject.table, engine=engine)
+    return replace(bound, subject=replace(bound.subject, table=table))
+
+
+def require_column(table: Table, name: str) -> Column:
+    """Return the column called `name`, or say which one was meant."""
+    found = table.column(name)
+    if found is None:
+        near = did_you_mean(name, (column.name for column in table.columns))
+        raise UnknownColumn(f"Column '{name}' is not in {table.label}.{near}")
+    return found
+
+
+def refuse_stray_name(name: str | None, source: object, policy: model.Policy | None) -> None:
+    """Refuse the name of a table where neither the source nor a policy has several."""
+    if name is not None and policy is None and not holds_tables(source):
+        raise WrongUsage(
+            f"There is no table '{name}' to choose: the source is one table, and there is no "
+            "policy. Leave --table out."
+        )
+
+
+def select_table(policy: model.Policy, *, label: str, name: str | None = None) -> model.TablePolicy:
+    """Return the policy's table for a source: by name, by its `source`, by file name, or the only one."""
+    if name is not None and name in policy.tables:
+        return policy.tables[name]
+    if name is not None and name != label:  # else it is the database's own name of the table
+        raise WrongUsage(f"The policy has no table '{name}'.{did_you_mean(name, policy.tables)}")
+    wanted = PurePath(label)
+    for table in policy.tables.values():
+        source = PurePath(table.source) if table.source else None
+        if source is not None and source.name == wanted.name:
+            return table
+    if wanted.stem in policy.tables:
+        return policy.tables[wanted.stem]
+    if len(policy.tables) == 1:
+        return next(iter(policy.tables.values()))
+    names = ", ".join(f"'{known}'" for known in policy.tables)
+    raise WrongUsage(
+        f"The policy describes {names}; none of them names {label} as its source. "
+        "Say which one with --table."
+    )
+
+
+def _unit_name(
+    table: Table, policy: model.TablePolicy | None, *, rows_are_people: bool
+) -> str | None:
+    name = policy.unit if policy else None
+    if name is None:
+        return None
+    is_there = table.column(name) is not None
+    if is_there and rows_are_people:
+        raise WrongUsage(
+            f"{table.label} has its unit '{name}', so that people can be counted. Leave --rows out."
+        )
+    if not is_there and not rows_are_people:
+        near = did_you_mean(name, (column.name for column in table.columns))
+        raise UnknownColumn(
+            f"The unit '{name}' is not in {table.label}, so that people cannot be counted."
+            f"{near if 'mean' in near else ''} A release has lost it: if each of its rows is another "
+            "person, `check` and `assess` take --rows."
+        )
+    return name if is_there else None
+
+
+def _require_policy_columns(table: Table, policy: model.TablePolicy, path: str | None) -> None:
+    faults: list[str] = []
+    for column in policy.columns:
+        # What is published has lost its identifiers, and its policy need not forget them.
+        if column.role is not ColumnRole.IDENTIFIER and table.column(column.name) is None:
+            near = did_you_mean(column.name, (other.name for other in table.columns))
+            start = f"{path}:{column.line}: column" if path and column.line else "Column"
+            faults.append(f"{start} '{column.name}' is not in {table.label}.{near}")
+    if faults:
+        raise UnknownColumn("\n".join(faults))
+
+
+def _policy_roles(policy: model.TablePolicy | None) -> dict[str, ColumnRole]:
+    return {column.name: column.role for column in policy.columns} if policy else {}
+
+
+def _guess_column_roles(table: Table) -> dict[str, ColumnRole]:
+    from discreet.measure.profile import guess_roles
+
+    return {name: guess.role for name, guess in guess_roles(table).items()}
+
+
+def _columns_with_role(roles: Mapping[str, ColumnRole], role: ColumnRole) -> list[str]:
+    return [name for name, found in roles.items() if found is role]
+
+
+def _require_distinct(quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> None:
+    for role, names in ((ColumnRole.QUASI_IDENTIFIER, quasi), (ColumnRole.SENSITIVE, sensitive)):
+        for name in names:
+            if list(names).count(name) > 1:
+                raise ConflictingRoles(f"Column '{name}' is named twice as {role}. Name it once.")
+    for name in quasi:
+        if name in sensitive:
+            raise ConflictingRoles(
+                f"Column '{name}' is both quasi-identifier and sensitive. An outsider either knows "
+                "it or must not learn it: choose one role."
+            )
+    if unit is not None and (unit in quasi or unit in sensitive):
+        raise ConflictingRoles(
+            f"Column '{unit}' is the unit and cannot be a quasi-identifier or sensitive as well."
+        )

@@ -1,0 +1,226 @@
+"""CREATE ANONYMIZED VIEW: a release, attacked before it is shown, that is read as a view."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import pyarrow.parquet as pq
+
+from discreet.engines.connect import open_table
+from discreet.engines.engine import ArrowTable
+from discreet.errors import StatementFailed
+from discreet.guard.access.apply import apply
+from discreet.guard.access.authority import DEFAULT_SCHEMA, Name, RelationColumn
+from discreet.guard.rewrite.authorize import authorize_query
+from discreet.guard.statements.objects import CreateView
+from discreet.policy import model
+from discreet.release.release import Release
+from discreet.serve.gateway import engine_effects, shown_views
+from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.information_flow import require_level
+from discreet.serve.session import Notice, Outcome
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from discreet.release.options import AnonymizeOptions
+    from discreet.serve.gateway.session import GatewaySession
+
+_OPTIONS = ("k", "l", "t", "quasi", "sensitive", "suppress", "method", "accept_risk")
+
+
+def create_anonymized_view(
+    session: GatewaySession, statement: CreateView, note: AuditDraft
+) -> Outcome:
+    """Make the release of a query's rows, and a view that shows it."""
+    house = session.server
+    if not house.database.is_writable:
+        raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
+    if statement.columns:  # a release may leave out some, and then names would be of others
+        raise StatementFailed(
+            "0A000",
+            "an anonymized view has the names of its query's columns",
+            hint="Name them there: SELECT zip AS area …",
+        )
+    permitted = authorize_query(
+        statement.query,
+        session.authority,
+        session.subject,
+        dialect=house.database.dialect,
+        source=house.source(session),
+    )
+    require_level(session, permitted.reads)
+    session.require_same(permitted.reads)
+    for touched in permitted.reads:
+        note.add_read(touched.relation, touched.columns)
+    rows = session.transaction.read().query(permitted.tree, limit=house.settings.limits.rows)
+    base = {touched.relation for touched in permitted.reads}
+    made, table = _release(session, rows, statement.options, base)
+    columns = tuple(RelationColumn(name, "text") for name in table.column_names)
+    applied = apply(
+        session.authority,
+        statement,
+        session.subject,
+        revoke_scope=house.settings.revoke_scope,
+        columns=columns,
+    )
+    _store(session, statement, applied.authority, columns, table)
+    note.rows = table.num_rows
+    note.reason = made.verdict
+    return Outcome("CREATE VIEW", notices=(Notice("NOTICE", made.verdict),))
+
+
+def _release(
+    session: GatewaySession, rows: ArrowTable, options: Mapping[str, str], base: set[Name]
+) -> tuple[Release, ArrowTable]:
+    from discreet.release.anonymization import anonymize
+
+    policy, name = _policy_for(session, base, rows.column_names)
+    wishes = anonymize_options(options)
+    if policy is None and wishes.quasi is None:
+        raise StatementFailed(
+            "22023",
+            "nothing says which columns outsiders may know",
+            hint="Say it: WITH (k = 5, quasi = 'age, sex, zip', sensitive = 'diagnosis').",
+        )
+    with tempfile.TemporaryDirectory(
+        prefix="discreet-release-", dir=session.server.scratch
+    ) as place:
+        earlier = _write_earlier_views(session, base, Path(place))
+        output, source = Path(place) / "release.parquet", open_table(rows)
+        try:
+            made = anonymize(
+                replace(source, label=name or "the query"),
+                policy,
+                output=output,
+                wishes=wishes,
+                table=name,
+                suppressed="drop",
+                earlier=earlier,
+                accept_risk=options.get("accept_risk"),
+            )
+        finally:
+            source.engine.close()
+        opened = open_table(output)
+        try:
+            columns = [build.column(column.name) for column in opened.columns]
+            found = opened.engine.run(build.select(*columns, source=opened.relation))
+        finally:
+            opened.engine.close()
+    # Labels and values stand side by side: texts are what both can be.
+    texts = [column.cast("string") for column in found.columns]
+    return made, type(found).from_arrays(texts, names=found.column_names)
+
+
+def _write_earlier_views(session: GatewaySession, base: set[Name], place: Path) -> list[str]:
+    """Write what other anonymized views show or showed of the same tables into files, and return these."""
+    connection = session.transaction.read()
+    tables = [connection.query(query) for query in shown_views.earlier_views(session, base)]
+    found: list[str] = []
+    for table in (*tables, *shown_views.rolled_back_views(session, base)):
+        found.append(str(place / f"earlier{len(found)}.parquet"))
+        pq.write_table(table, found[-1])
+    return found
+
+
+def _policy_for(
+    session: GatewaySession, base: set[Name], names: list[str]
+) -> tuple[model.Policy | None, str | None]:
+    """Return what the policy says of the one table that the rows come from, about these columns."""
+    policy = session.server.policy
+    # The policy means tables of the default schema.
+    known = [
+        name
+        for schema, name in base
+        if schema == DEFAULT_SCHEMA and policy is not None and name in policy.tables
+    ]
+    if policy is None or len(base) != 1 or not known:
+        return None, None
+    table = policy.tables[known[0]]
+    columns = tuple(column for column in table.columns if column.name in names)
+    kept = {column.name for column in columns}
+    criteria = tuple(
+        item for item in table.criteria if getattr(item, "column", None) in (None, *kept)
+    )
+    unit = table.unit if table.unit in kept else None
+    said = replace(table, columns=columns, criteria=criteria, unit=unit, source=None)
+    return replace(policy, tables={table.name: said}), table.name
+
+
+def anonymize_options(options: Mapping[str, str]) -> AnonymizeOptions:
+    """Return what WITH (k = 5, …) asks for."""
+    from discreet.release.options import AnonymizeOptions
+
+    unknown = set(options) - set(_OPTIONS)
+    if unknown:
+        raise StatementFailed(
+            "22023",
+            f'unrecognized parameter "{min(unknown)}"',
+            hint=f"It is one of: {', '.join(_OPTIONS)}.",
+        )
+    criteria: list[model.Criterion] = []
+    if "k" in options:
+        k = _number_option(options, "k")
+        if k != int(k):
+            raise StatementFailed("22023", '"k" must be a whole number')
+        criteria.append(model.KAnonymity(int(k)))
+    if "l" in options:
+        criteria.append(model.LDiversity("", _number_option(options, "l")))
+    if "t" in options:
+        criteria.append(model.TCloseness("", _number_option(options, "t")))
+    method: Any = options.get("method")
+    methods = get_args(model.Method)
+    if method is not None and method not in methods:
+        raise StatementFailed(
+            "22023", f'there is no method "{method}"', hint=f"It is one of: {', '.join(methods)}."
+        )
+    return AnonymizeOptions(
+        quasi=_name_option(options, "quasi"),
+        sensitive=_name_option(options, "sensitive"),
+        criteria=criteria,
+        method=method,
+        suppress=_number_option(options, "suppress") if "suppress" in options else None,
+    )
+
+
+def _name_option(options: Mapping[str, str], name: str) -> list[str] | None:
+    written = options.get(name)
+    return None if written is None else [word.strip().lower() for word in written.split(",")]
+
+
+def _number_option(options: Mapping[str, str], name: str) -> float:
+    try:
+        found = float(options[name])
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise StatementFailed("22023", f'"{name}" must be a number')
+    return found
+
+
+def _store(
+    session: GatewaySession,
+    statement: CreateView,
+    after: Any,
+    columns: tuple[RelationColumn, ...],
+    table: ArrowTable,
+) -> None:
+    """Keep the release as a table of its own, which the view reads."""
+    schema, name = statement.relation[0] or "public", statement.relation[1]
+    relation = after.relations[schema, name]
+    engine_effects.create_physical_schema(session, engine_effects.ANONYMIZED)
+    # A name of its own: the rows of earlier ones stay where they are.
+    stored_as = f"release {secrets.token_hex(8)}"
+    physical = engine_effects.physical_names(session, engine_effects.ANONYMIZED, stored_as)
+    stored = replace(relation, physical=physical, columns=columns, kind="anonymized")
+    engine_effects.create_plain(session, stored)
+    engine_effects.fill_new_table(session, stored, engine_effects.text_rows_query(table))
+    known = replace(after, relations={**after.relations, stored.key: stored})
+    shown_views.record_shown_view(session, known, stored, table)
+    session.transaction.change(known)
+    session.definitions.append(statement.text)

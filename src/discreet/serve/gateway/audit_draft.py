@@ -1,0 +1,34 @@
+"""What a statement touched and cost, written down while it runs, for the journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from discreet.guard.access.authority import Name
+
+
+@dataclass
+class AuditDraft:
+    """A page that is filled while a statement is decided and run."""
+
+    kind: str = "statement"
+    reads: dict[str, set[str]] = field(default_factory=dict[str, "set[str]"])
+    writes: dict[str, set[str]] = field(default_factory=dict[str, "set[str]"])
+    reason: str | None = None
+    sqlstate: str | None = None
+    rows: int | None = None
+    price: Mapping[str, float] | None = None
+    balance: Mapping[str, float] | None = None
+    milliseconds: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+    is_recorded: bool = False
+
+    def add_read(self, relation: Name, columns: Iterable[str]) -> None:
+        """Note that columns were read."""
+        self.reads.setdefault(".".join(relation), set()).update(columns)
+
+    def add_write(self, relation: Name, columns: Iterable[str]) -> None:
+        """Note that columns were written."""
+        self.writes.setdefault(".".join(relation), set()).update(columns)

@@ -1,0 +1,140 @@
+"""What a change of the authority means for the engine: tables come, go, and get labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.engine import ArrowTable
+from discreet.engines.render import drop_table
+from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Authority, Relation
+from discreet.guard.integrity.create import build_create_table
+from discreet.guard.levels import physical as levels
+from discreet.guard.levels.change import check_labels
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from discreet.serve.gateway.session import GatewaySession
+
+ANONYMIZED = "anonymized"  # the schema of tables behind anonymized views
+
+
+def apply_effects(session: GatewaySession, before: Authority, after: Authority) -> Authority:
+    """Bring the engine from `before` to `after`, within the transaction, and return `after` with physical names."""
+    check_labels(before, after)
+    _add_schemas(session, before, after)
+    _drop_tables(session, before, after)
+    relations = dict(after.relations)
+    for key, relation in after.relations.items():
+        known = before.relations.get(key)
+        if relation.kind != "table":
+            continue
+        if known is None or known.kind != "table" or not relation.physical:
+            relations[key] = _create(session, relation)
+        elif relation.multilevel and not known.multilevel:
+            relations[key] = _add_labels(session, known)
+        elif known.multilevel and not relation.multilevel:
+            raise StatementFailed(
+                "0A000",
+                "labels cannot be taken from a table: everybody would see everything",
+                hint="Create a table from what everybody may see: SET discreet.clearance to the "
+                "lowest level, then CREATE TABLE … AS SELECT …",
+            )
+    return replace(after, relations=relations)
+
+
+def fill_new_table(session: GatewaySession, relation: Relation, rows: exp.Query) -> int:
+    """Put the rows of a query into a table that was just made."""
+    target = exp.Schema(
+        this=build.table(*relation.physical),
+        expressions=[exp.to_identifier(column.name, quoted=True) for column in relation.columns],
+    )
+    insert = exp.Insert(this=target, expression=rows.copy())
+    return session.transaction.write().execute(insert, touches=[relation.physical])
+
+
+def drop_physical(session: GatewaySession, names: tuple[str, ...]) -> None:
+    """Remove a physical table."""
+    session.transaction.write().execute(drop_table(build.table(*names)), touches=[names])
+
+
+def physical_names(session: GatewaySession, schema: str, name: str) -> tuple[str, ...]:
+    """Return what a relation is called on the engine."""
+    return (*session.server.database.prefix, schema, name)
+
+
+def create_physical_schema(session: GatewaySession, name: str) -> None:
+    """Make a space of names on the engine, if there is none."""
+    outer = [exp.to_identifier(word, quoted=True) for word in session.server.database.prefix]
+    place = exp.Table(db=exp.to_identifier(name, quoted=True), catalog=outer[0] if outer else None)
+    tree = exp.Create(this=place, kind="SCHEMA", exists=True)
+    session.transaction.write().execute(tree)
+
+
+def _add_schemas(session: GatewaySession, before: Authority, after: Authority) -> None:
+    for name in after.schemas.keys() - before.schemas.keys():
+        if name.lower() == ANONYMIZED:
+            raise StatementFailed("42939", f'schema name "{name}" is reserved')
+        create_physical_schema(session, name)
+
+
+def _drop_tables(session: GatewaySession, before: Authority, after: Authority) -> None:
+    gone = [
+        relation.physical
+        for key, relation in before.relations.items()
+        if key not in after.relations and relation.physical
+    ]
+    # Whoever refers to others goes first.
+    order = {relation.physical: relation for relation in before.relations.values()}
+    gone.sort(key=lambda names: -len(order[names].foreign_keys))
+    for names in gone:
+        if order[names].writable and order[names].kind != ANONYMIZED:  # see withdrawn.py
+            drop_physical(session, names)
+
+
+def _create(session: GatewaySession, relation: Relation) -> Relation:
+    house = session.server
+    if not house.database.is_writable:
+        raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
+    if relation.name.lower().startswith(levels.PREFIX):
+        raise StatementFailed("42939", f'the prefix "{levels.PREFIX}" is reserved')
+    made = replace(relation, physical=physical_names(session, relation.schema, relation.name))
+    targets = {key: other.physical for key, other in session.authority.relations.items()}
+    targets[made.key] = made.physical
+    tree = build_create_table(made, house.database.dialect, targets)
+    session.transaction.write().execute(tree, touches=[made.physical])
+    return made
+
+
+def _add_labels(session: GatewaySession, relation: Relation) -> Relation:
+    session.server.lattice(session.authority)
+    connection = session.transaction.write()
+    made = levels.multilevel_relation(relation)
+    for tree in levels.convert_to_multilevel(relation):
+        connection.execute(tree, touches=[relation.physical, made.physical])
+    return made
+
+
+def create_plain(session: GatewaySession, relation: Relation) -> None:
+    """Make a physical table without constraints."""
+    tree = build_create_table(replace(relation, kind="table"), session.server.database.dialect, {})
+    session.transaction.write().execute(tree, touches=[relation.physical])
+
+
+def text_rows_query(table: ArrowTable) -> exp.Query:
+    """Return rows of texts as a query: the rows of a release, which are told to everybody anyway."""
+    rows = [
+        exp.Tuple(
+            expressions=[exp.null() if cell is None else build.text(cell) for cell in row.values()]
+        )
+        for row in table.to_pylist()
+    ]
+    names = [exp.to_identifier(f"c{i}", quoted=True) for i in range(table.num_columns)]
+    alias = exp.TableAlias(this=exp.to_identifier("rows", quoted=True), columns=names)
+    if not rows:
+        blank = [exp.cast(exp.null(), "text") for _ in names]
+        return exp.select(*blank).where(exp.false())
+    return exp.select(exp.Star()).from_(exp.Values(expressions=rows, alias=alias))

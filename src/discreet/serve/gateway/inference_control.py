@@ -1,0 +1,265 @@
+"""Exact aggregates for who may not see rows: the classic inference controls, which are no privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.engines.engine import ArrowTable
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.authority import (
+    PUBLIC,
+    Authority,
+    InferenceControl,
+    Privilege,
+    Relation,
+    Subject,
+)
+from discreet.guard.access.decide import any_privilege, reach
+from discreet.guard.rewrite.authorize import authorize_query, relations_of
+from discreet.guard.rewrite.bind import bind_query
+from discreet.guard.rewrite.confirm import confirm_query
+from discreet.guard.rewrite.permitted import PermittedQuery
+from discreet.guard.rewrite.policies import has_policies, masked_columns
+from discreet.guard.statements.statement import Statement
+from discreet.serve.gateway.aggregates import (
+    ROWS,
+    AggregateQuery,
+    constants_query,
+    people_query,
+    read_aggregate_query,
+)
+from discreet.serve.gateway.answer_history import AnswerHistory, AuditedQuestion
+from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.parameters import blank_parameters, require_row_query
+from discreet.serve.gateway.plans import ControlledPlan, DecisionBasis
+from discreet.serve.gateway.session import GatewaySession
+from discreet.serve.session import Notice, PreparedStatement
+
+BAD_SIZE = "the question is about too few or too many people"
+WARNING = Notice(
+    "WARNING",
+    "Exact answers under a size rule can be taken apart by a tracker; see docs/attacks/tracker.md. "
+    "Differential privacy (GRANT AGGREGATE … WITH BUDGET) cannot.",
+    sqlstate="01000",
+)
+_HINT = "A control lets you ask: SELECT count(*), sum(column), avg(column) FROM one table WHERE simple comparisons."
+_WRITING = (Privilege.INSERT, Privilege.UPDATE, Privilege.DELETE, Privilege.TRUNCATE)
+
+
+@dataclass(frozen=True)
+class _QuerySet:
+    """How many rows of each person there are, and how many a question is about."""
+
+    whole: NDArray[np.int64]
+    met: NDArray[np.int64]
+
+    @property
+    def people(self) -> NDArray[np.bool_]:
+        return self.met > 0
+
+    def obeys(self, control: InferenceControl) -> bool:
+        """Whether enough people are in it, and enough are not."""
+        size, everybody = int(np.count_nonzero(self.met)), int(np.count_nonzero(self.whole))
+        if size == everybody and control.everybody:
+            return size >= control.size
+        return control.size <= size <= everybody - control.size
+
+
+def prepare_controlled(
+    session: GatewaySession, statement: Statement, tree: exp.Query, declared: Sequence[str | None]
+) -> PreparedStatement | None:
+    """Return the exact question that a denied query is, None if no control applies to its sender.
+
+    Nothing is executed, and nothing counts as answered.
+
+    Raises:
+        AccessDenied: 42501, a control applies, but not to a question like this.
+    """
+    relation = _controlled_table(session, tree)
+    if relation is None:
+        return None
+    _require_askable(session, relation)
+    shape = read_aggregate_query(tree)
+    if shape is None:
+        raise _access_denied(relation, "the question is not an aggregate that a control can judge")
+    _require_plain(session, relation, shape)
+    permitted = _as_owner(session, relation, tree, declared)
+    fields = session.transaction.read().describe(
+        blank_parameters(permitted.tree, permitted.parameters)
+    )
+    basis = DecisionBasis(session.authority, session.role, session.clearance, session.keys.handles)
+    names = tuple(
+        one.name for one in _applicable_controls(session.authority, session.role, relation)
+    )
+    plan = ControlledPlan(basis, tree, permitted.parameters, relation, names)
+    return PreparedStatement(statement, permitted.parameters, fields, plan)
+
+
+def answer_controlled(
+    session: GatewaySession, plan: ControlledPlan, values: Sequence[object], note: AuditDraft
+) -> ArrowTable:
+    """Return the exact answer, if the rules allow it; it counts as answered from then on."""
+    relation = plan.relation
+    dialect = session.server.database.dialect
+    tree = require_row_query(bind_query(plan.tree, plan.parameters, values, dialect=dialect))
+    shape = read_aggregate_query(tree)
+    if shape is None:
+        raise _access_denied(relation, "the question is not an aggregate that a control can judge")
+    controls = _applicable_controls(session.authority, session.role, relation)
+    note.kind, note.reason = "question", f"control {', '.join(plan.controls)}"
+    note.add_read(relation.key, shape.named())
+    session.require_same((), relation.key)
+    connection = session.transaction.read()
+    if not connection.in_transaction:  # whom it is about and what is answered are of one moment
+        connection.begin()
+    constants = constants_query(shape, relation)
+    if constants is not None:
+        connection.query(_as_owner(session, relation, constants).tree)
+    _require_admissible(session, relation, shape, controls)
+    answer = _as_owner(session, relation, tree)
+    return connection.query(answer.tree, limit=1)
+
+
+def explain_control(plan: ControlledPlan) -> list[str]:
+    """Return what a control does with a question, line by line."""
+    return [
+        f"The answer is exact, if control {', '.join(plan.controls)} allows it.",
+        WARNING.message,
+    ]
+
+
+def _controlled_table(session: GatewaySession, tree: exp.Query) -> Relation | None:
+    """Return the table that a query is about, if its sender has a control on it."""
+    relations = relations_of(tree, session.authority, session.subject)
+    if len(relations) != 1:
+        return None
+    found = _applicable_controls(session.authority, session.role, relations[0])
+    return relations[0] if found else None
+
+
+def _applicable_controls(
+    authority: Authority, role: str, relation: Relation
+) -> list[InferenceControl]:
+    ways = {*reach(authority, role, "inherit"), PUBLIC}
+    return [control for control in relation.controls if ways & set(control.roles)]
+
+
+def _require_askable(session: GatewaySession, relation: Relation) -> None:
+    if relation.kind != "table" or relation.multilevel:
+        raise StatementFailed("0A000", f'"{relation.name}" has labels: no control applies to it')
+    # As whatever role the user can become.
+    roles = {session.role, *reach(session.authority, session.user, "use")}
+    if any(any_privilege(session.authority, role, relation, _WRITING) for role in roles):
+        # With rows of their own, whoever asks would fill up a crowd of one.
+        raise AccessDenied(
+            f"permission denied for table {relation.name}",
+            reason=f"{session.role} writes {relation.name}, and can fill up crowds",
+            hint="Who may write a table cannot ask about it under a control.",
+        )
+
+
+def _require_plain(session: GatewaySession, relation: Relation, shape: AggregateQuery) -> None:
+    cells = {column.name for column in relation.columns if column.key is not None}
+    if cells & {*shape.named(), *_unit_columns(session, relation)}:
+        raise _access_denied(relation, "the question uses an encrypted column")
+    if masked_columns(session.authority, session.role, relation) & shape.named():
+        raise _access_denied(relation, "the question uses a column that its sender sees a mask of")
+    if has_policies(session.authority, session.role, relation):
+        raise _access_denied(relation, f"row policies of {relation.name} are for {session.role}")
+
+
+def _access_denied(relation: Relation, reason: str) -> AccessDenied:
+    return AccessDenied(f"permission denied for table {relation.name}", reason=reason, hint=_HINT)
+
+
+def _unit_columns(session: GatewaySession, relation: Relation) -> tuple[str, ...]:
+    """Return the columns that say whose a row is."""
+    policy = session.server.policy
+    said = policy.tables.get(relation.name) if policy is not None else None
+    if said is not None and said.unit is not None and relation.column(said.unit) is not None:
+        return (said.unit,)
+    if not relation.primary_key:
+        raise StatementFailed(
+            "55000",
+            f'a control needs a unit or a primary key: whose rows are in "{relation.name}"?',
+            hint="Name the unit in the server's policy, or create the table with a PRIMARY KEY.",
+        )
+    return relation.primary_key
+
+
+def _as_owner(
+    session: GatewaySession,
+    relation: Relation,
+    tree: exp.Query,
+    declared: Sequence[str | None] = (),
+) -> PermittedQuery:
+    """Return a query of the table's owner."""
+    dialect = session.server.database.dialect
+    owner = Subject(relation.owner, relation.owner, None, session.subject.settings)
+    permitted = authorize_query(tree, session.authority, owner, dialect=dialect, declared=declared)
+    confirm_query(
+        blank_parameters(permitted.tree, permitted.parameters), permitted.physical, dialect=dialect
+    )
+    return permitted
+
+
+def _require_admissible(
+    session: GatewaySession,
+    relation: Relation,
+    shape: AggregateQuery,
+    controls: Sequence[InferenceControl],
+) -> None:
+    unit = _unit_columns(session, relation)
+    query = _as_owner(session, relation, people_query(shape, unit)).tree
+    limit = session.server.settings.limits.rows
+    table = session.transaction.read().query(query, limit=limit)
+    rows, crowds = _query_sets(table, shape, len(unit))
+    for control in controls:
+        if not all(crowd.obeys(control) for crowd in (rows, *crowds.values())):
+            raise AccessDenied(BAD_SIZE, reason=f"control {control.name}: size")
+    strict = [one for one in controls if one.overlap is not None or one.audit]
+    if strict and bool(np.any(rows.people & (rows.met < rows.whole))):
+        raise AccessDenied(
+            "the question takes some rows of a person and leaves others",
+            reason=f"control {strict[0].name}: whole people",
+        )
+    if shape.counts_rows and unit != relation.primary_key:
+        crowds = {**crowds, ROWS: rows}
+    house = session.server
+    answered = AnswerHistory(house.control, house.vault.documents, ".".join(relation.key))
+    people = [column.to_pylist() for column in table.columns[: len(unit)]]
+    numbers = answered.fingerprints(zip(*people, strict=True))
+    answered.admit(
+        AuditedQuestion(
+            _joint_askers(session, controls),
+            numbers[rows.people],
+            {name: numbers[crowd.people] for name, crowd in crowds.items()},
+            min((one.overlap for one in controls if one.overlap is not None), default=None),
+            any(one.audit for one in controls),
+            ", ".join(one.name for one in strict or controls),
+        )
+    )
+
+
+def _query_sets(
+    table: ArrowTable, shape: AggregateQuery, keys: int
+) -> tuple[_QuerySet, Mapping[str, _QuerySet]]:
+    """Return the crowd of a question, and that of each column: who has a value there."""
+    counts = [
+        column.to_numpy(zero_copy_only=False).astype(np.int64) for column in table.columns[keys:]
+    ]
+    found = [_QuerySet(*counts[place : place + 2]) for place in range(0, len(counts), 2)]
+    return found[0], dict(zip(shape.columns, found[1:], strict=True))
+
+
+def _joint_askers(session: GatewaySession, controls: Sequence[InferenceControl]) -> frozenset[str]:
+    """Return whose answers count together: the user's, the role's, and those of a control's roles."""
+    ways = {*reach(session.authority, session.role, "inherit"), PUBLIC}
+    shared = {role for control in controls for role in control.roles if role in ways}
+    named = {session.user, session.role, *shared}
+    return frozenset(session.authority.identity_of(name) or name for name in named)

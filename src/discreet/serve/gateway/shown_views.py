@@ -1,0 +1,84 @@
+"""Anonymized views that were shown: whoever saved one can compose it with a later one, so none is forgotten."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+from sqlglot import exp
+
+from discreet.engines.engine import ArrowTable
+from discreet.guard.access.authority import Authority, Name, Relation
+from discreet.guard.access.dependents import named_in, parse_stored_sql
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from discreet.serve.gateway.session import GatewaySession
+
+_KIND = "withdrawn release"
+
+
+def record_shown_view(
+    session: GatewaySession, authority: Authority, relation: Relation, rows: ArrowTable
+) -> None:
+    """Keep where the rows of a new view are, and whom they are about, whatever becomes of its name.
+
+    It is kept before the transaction is, with the rows themselves: they can be read in it, and are not
+    in the database if it is undone. Once it is kept, the database has them.
+    """
+    body = {
+        "physical": list(relation.physical),
+        "columns": [column.name for column in relation.columns],
+        "base": sorted(list(name) for name in _base_relations(authority, relation.key)),
+    }
+    control, name = session.server.control, ".".join(relation.physical)
+    control.put(_KIND, name, {**body, "rows": _encode_rows(rows)})
+    session.transaction.after_commit(lambda: control.put(_KIND, name, body))
+
+
+def _encode_rows(rows: ArrowTable) -> str:
+    sink = io.BytesIO()
+    pq.write_table(rows, sink, compression="zstd")
+    return base64.b64encode(sink.getvalue()).decode("ascii")
+
+
+def rolled_back_views(session: GatewaySession, base: set[Name]) -> Iterator[ArrowTable]:
+    """Return the rows of anonymized views of these tables that only their own transaction showed."""
+    there = set(session.server.database.tables())
+    there |= {relation.physical for relation in session.authority.relations.values()}
+    for body in session.server.control.documents(_KIND).values():
+        is_about = {tuple(name) for name in body["base"]} & base
+        if is_about and "rows" in body and tuple(body["physical"]) not in there:
+            yield pq.read_table(io.BytesIO(base64.b64decode(body["rows"])))
+
+
+def earlier_views(session: GatewaySession, base: set[Name]) -> Iterator[exp.Query]:
+    """Return the rows of every anonymized view of these tables that is or was shown, as queries."""
+    authority, found = session.authority, dict[tuple[str, ...], list[str]]()
+    for relation in authority.relations.values():
+        if relation.kind == "anonymized" and _base_relations(authority, relation.key) & base:
+            found[relation.physical] = [column.name for column in relation.columns]
+    there = set(session.server.database.tables())
+    for body in session.server.control.documents(_KIND).values():
+        physical = tuple(body["physical"])
+        if physical in there and {tuple(name) for name in body["base"]} & base:
+            found.setdefault(physical, body["columns"])
+    for physical, names in found.items():
+        columns = [build.column(name) for name in names]
+        yield build.select(*columns, source=build.table(*physical))
+
+
+def _base_relations(authority: Authority, name: Name) -> set[Name]:
+    """Return the relations that a view is made of, all the way down."""
+    found: set[Name] = set()
+    waiting = [name]
+    while waiting:
+        relation = authority.relations.get(waiting.pop())
+        if relation is not None and relation.query is not None:
+            fresh = named_in(parse_stored_sql(relation.query)) - found
+            found |= fresh
+            waiting += fresh
+    return found

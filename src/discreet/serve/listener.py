@@ -1,0 +1,174 @@
+"""The server's life: it listens to both protocols until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import socket
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, OutputRefused, WrongUsage
+from discreet.serve.pg.limits import ProtocolLimits
+from discreet.serve.pg.server import PgServer
+from discreet.serve.pg.tls import Tls, load_tls, make_certificate
+from discreet.writing import make_private_folder, require_private
+
+if TYPE_CHECKING:
+    from discreet.serve.gateway.server import Server
+    from discreet.serve.settings import Settings
+    from discreet.serve.startup import OpenedServer
+
+GRACE = 5.0  # seconds for statements to end
+RECOVERING = 5.0  # seconds between looks whether another gateway crashed within a definition
+SPARE = 8  # threads, so that health is always told
+
+
+def open_tls(settings: Settings) -> Tls | None:
+    """Return TLS as the settings say; a certificate of our own is made where none is given.
+
+    Raises:
+        WrongUsage: Others could listen: only loopback may go without TLS.
+    """
+    if settings.plain:
+        if not settings.is_loopback:
+            raise WrongUsage(
+                f"--plain sends passwords' proofs and data in clear to {settings.host}. Leave it out, "
+                "or listen to 127.0.0.1."
+            )
+        return None
+    certificate, key = settings.certificate, settings.private_key
+    if (certificate is None) != (key is None):
+        raise WrongUsage("A certificate and its private key go together. Give both.")
+    if certificate is None or key is None:
+        folder = settings.place("tls")
+        certificate, key = folder / "server.crt", folder / "server.key"
+        if not certificate.exists():
+            make_private_folder(folder)
+            names = list(dict.fromkeys((settings.host, "localhost", "127.0.0.1")))
+            certificate, key = make_certificate(folder, names=names)
+    require_private(key)
+    return load_tls(certificate, key, client_authorities=settings.client_ca)
+
+
+async def serve_until_stopped(
+    opened: OpenedServer,
+    tls: Tls | None,
+    *,
+    ready: Callable[[int, int | None], None],
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Serve until a signal or `stop`; `ready` is called with the ports once both are open."""
+    settings = opened.server.settings
+    server = PgServer(
+        door=opened.authenticator,
+        open_session=opened.server.open_session,
+        tls=tls,
+        require_tls=tls is not None and not settings.is_loopback,
+        limits=ProtocolLimits(
+            max_connections=settings.limits.connections,
+            max_connections_per_user=settings.limits.connections_per_user,
+            auth_timeout=settings.limits.login_seconds,
+            idle_timeout=settings.limits.idle_seconds,
+            idle_transaction_timeout=settings.limits.idle_in_transaction_seconds,
+            max_message=settings.limits.message_bytes,
+            max_held=settings.limits.result_bytes,
+        ),
+    )
+    stop = stop or asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, stop.set)
+    try:
+        _, port = await server.start(settings.host, settings.port)
+    except OSError as error:
+        raise _port_refused(settings.host, settings.port, error, option="--port") from None
+    web = await _start_http(opened, tls) if settings.http_port is not None else None
+    recovering = asyncio.create_task(_keep_recovering(opened.server))
+    try:
+        ready(port, None if web is None else web[0])
+        await stop.wait()
+    finally:
+        recovering.cancel()
+        if web is not None:
+            web[1].should_exit = True
+            await web[2]
+        await server.stop(GRACE)
+
+
+async def _keep_recovering(house: Server) -> None:
+    """Make up for what gateways leave half done when they crash, while this one lives."""
+    while True:
+        await asyncio.sleep(RECOVERING)
+        with contextlib.suppress(DiscreetError):  # what cannot be reached is told by statements
+            await asyncio.to_thread(house.recover)
+            await asyncio.to_thread(house.pin)
+
+
+async def _start_http(opened: OpenedServer, tls: Tls | None) -> tuple[int, Any, asyncio.Task[None]]:
+    """Open the HTTP port and return it with the server and its task."""
+    import uvicorn
+    from anyio.to_thread import current_default_thread_limiter
+
+    from discreet.serve.http.app import make_app
+    from discreet.serve.http.timeouts import limited_protocol
+
+    class Quiet(uvicorn.Server):
+        """A server that leaves signals to us."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Generator[None]:
+            yield
+
+    settings = opened.server.settings
+    config = uvicorn.Config(
+        make_app(opened.server, opened.authenticator, is_encrypted=tls is not None),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_keep_alive=15,
+        http=limited_protocol(
+            settings.limits.connections_per_user, settings.limits.statement_seconds + GRACE * 6
+        ),
+        ws="none",
+        limit_concurrency=settings.limits.connections,
+        h11_max_incomplete_event_size=64 << 10,
+    )
+    config.load()
+    # Each request that is let in has a thread: otherwise forty slow ones would stop all others.
+    current_default_thread_limiter().total_tokens = settings.limits.connections + SPARE
+    if tls is not None:
+        config.ssl = tls.context
+    place = _bind_socket(settings.host, settings.http_port or 0)
+    server = Quiet(config)
+    task = asyncio.create_task(server.serve([place]))
+    while not server.started and not task.done():
+        await asyncio.sleep(0.01)
+    return place.getsockname()[1], server, task
+
+
+def _bind_socket(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    place = socket.socket(family, socket.SOCK_STREAM)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        place.bind((host, port))
+    except OSError as error:
+        place.close()
+        raise _port_refused(host, port, error, option="--http-port") from None
+    return place
+
+
+def _port_refused(host: str, port: int, error: OSError, *, option: str) -> OutputRefused:
+    # What asyncio says of a port that is taken has the address in it once more.
+    code = error.errno or 0
+    is_known = code in errno.errorcode
+    reason = os.strerror(code) if is_known else error.strerror or "it cannot be used"
+    return OutputRefused(
+        f"Port {port} of {host} cannot be listened to: {reason}. Choose another one with {option}."
+    )

@@ -1,0 +1,301 @@
+"""From a folder and settings to a house that can be entered; made anew on the first start."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from discreet.dp.ledger.ledger import Ledger
+from discreet.engines.address import POSTGRES, SPARK
+from discreet.engines.connect import open_table
+from discreet.engines.databases.connect import open_database
+from discreet.engines.databases.database import Database
+from discreet.engines.declared_schema import correct_schema
+from discreet.errors import SourceNotFound, StatementFailed, WrongUsage
+from discreet.guard.access.authority import Relation, RelationColumn
+from discreet.guard.access.initial import initial_authority
+from discreet.guard.control import ControlStore
+from discreet.guard.identity.accounts import set_password
+from discreet.guard.identity.directory import LdapDirectory
+from discreet.guard.identity.rule_authenticator import RuleAuthenticator
+from discreet.guard.identity.settings import AuthenticationSettings
+from discreet.guard.journal import Event, Journal
+from discreet.guard.journal.audit_policy import AuditPolicy
+from discreet.guard.journal.keys import load_public_key, load_signing_key, make_signing_key
+from discreet.policy import model
+from discreet.policy.load import load_policy
+from discreet.serve.accepted_settings import require_accepted
+from discreet.serve.folder import make_folder
+from discreet.serve.gateway.server import Server
+from discreet.serve.gateway.vault import SessionVault
+from discreet.serve.settings import Settings
+from discreet.serve.store_heads import ServerStores, refuse_behind
+from discreet.sql import build
+from discreet.stores import timelines
+from discreet.writing import require_private
+
+PASSWORD = "DISCREET_ADMIN_PASSWORD"  # noqa: S105 (the name of a variable)
+
+
+@dataclass(frozen=True)
+class OpenedServer:
+    """A house with its door, and the tables of the policy that were brought in just now."""
+
+    server: Server
+    authenticator: RuleAuthenticator
+    imported: tuple[str, ...] = ()
+
+
+def open_server(
+    settings: Settings,
+    *,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    show_password: Callable[[str], None] = lambda _: None,
+) -> OpenedServer:
+    """Open what lies in the server's folder; what is missing is made.
+
+    `show_password` is called with the administrator's if it was made up here: at once, since nobody
+    could log in if what comes after it fails.
+
+    Raises:
+        SourceNotFound: The database cannot be reached.
+        UnprotectedFile: Others can read the folder, or change something in it.
+        WrongUsage: Settings contradict each other or what is there.
+        StoreFailed: A store cannot be used.
+        InvalidKey: The data are encrypted under another key.
+    """
+    make_folder(settings.data)
+    timelines.TIMELINES.remember_in(settings.place(timelines.FILE))
+    policy = load_policy(settings.policy) if settings.policy else None
+    control = ControlStore(settings.control or settings.place("control.sqlite"))
+    vault = SessionVault(control, settings.key_file, at=clock())
+    stores = ServerStores(
+        settings,
+        control,
+        Ledger(settings.ledger or settings.place("ledger.sqlite")),
+        _open_journal(settings, clock),
+    )
+    _require_authentic(stores, vault)
+    house = Server(
+        stores,
+        database=_open_database(settings, vault),
+        policy=policy,
+        vault=vault,
+        clock=clock,
+    )
+    try:
+        return _finish_opening(house, show_password)
+    except BaseException:
+        house.close()
+        raise
+
+
+def _require_authentic(stores: ServerStores, vault: SessionVault) -> None:
+    """Refuse stores that are not as they were written, or were put back to an earlier state.
+
+    With a key this is proven; without one, whoever can write to all of them can deceive it.
+    """
+    settings = stores.settings
+    if vault.seal is not None:
+        stores.journal.authenticate(vault.seal)
+        stores.ledger.authenticate(vault.seal)
+    stores.journal.require_end()
+    stores.ledger.verify()
+    refuse_behind(stores, key=load_public_key(settings.place("keys/journal.pub")))
+    if vault.seal is not None:
+        require_accepted(stores.control, settings)
+
+
+def _open_database(settings: Settings, vault: SessionVault) -> Database:
+    is_embedded = settings.database is None
+    try:
+        return open_database(
+            settings.database or settings.place("data.duckdb"),
+            key=vault.file_key(settings.place("data.duckdb")) if is_embedded else None,
+            seals_spill=is_embedded and vault.has_keys,
+            memory_limit=settings.limits.memory,
+            result_bytes=settings.limits.result_bytes,
+        )
+    except StatementFailed:
+        pass  # said to whoever sends statements, and there is none yet
+    raise SourceNotFound(
+        "The database that is to be served cannot be reached. Is it running, and are host, port, user "
+        "and password in its URL right?"
+    )
+
+
+def _finish_opening(house: Server, show_password: Callable[[str], None]) -> OpenedServer:
+    """Bring a house that was opened to where it can be entered."""
+    house.recover()
+    _first_start(house, show_password)
+    imported = _import_tables(house)
+    keeper = RuleAuthenticator(
+        house.vault.documents,
+        house.control.authority,
+        journal=house.record_login,
+        settings=_authenticator_settings(house.settings),
+        clock=house.clock,
+    )
+    return OpenedServer(house, keeper, imported)
+
+
+def _open_journal(settings: Settings, clock: Callable[[], datetime]) -> Journal:
+    private, public = settings.place("keys/journal.key"), settings.place("keys/journal.pub")
+    key = load_signing_key(private) if private.exists() else make_signing_key(private, public)
+    audit = settings.audit
+    return Journal(
+        settings.journal or settings.place("journal.sqlite"),
+        signing_key=key,
+        policy=AuditPolicy(default=audit.statements),
+        every=audit.checkpoint_entries,
+        seconds=audit.checkpoint_seconds,
+        witness=[settings.data / path for path in audit.witness],
+        clock=clock,
+    )
+
+
+def _authenticator_settings(settings: Settings) -> AuthenticationSettings:
+    said = settings.ldap
+    if said is None:
+        return AuthenticationSettings()
+    password = ""
+    if said.reader_password_file is not None:
+        require_private(said.reader_password_file)
+        try:
+            password = said.reader_password_file.read_text("utf-8").strip()
+        except OSError:
+            raise WrongUsage(
+                f"{said.reader_password_file} cannot be read. Name a file that you may read."
+            ) from None
+    fields = said.model_dump(exclude={"reader_password_file"})
+    return AuthenticationSettings(directory=LdapDirectory(**fields, reader_password=password))
+
+
+def _first_start(house: Server, show_password: Callable[[str], None]) -> None:
+    """Make the administrator if there is nobody yet; show the password if it was made up here."""
+    authority = house.control.authority()
+    if authority.roles:
+        return
+    admin = house.settings.admin
+    given = os.environ.get(PASSWORD)
+    password = given or secrets.token_urlsafe(18)
+    _record_setting(house, f"first start: superuser {admin} is made, with a password")
+    set_password(house.vault.documents, admin, password, now=house.clock())
+    house.control.change(
+        authority.version,
+        initial_authority(admin),
+        by=admin,
+        statement="first start",
+        at=house.clock(),
+    )
+    if not given:
+        show_password(password)
+
+
+def _record_setting(house: Server, what: str) -> None:
+    """Tell the journal what starting does to rights, before it is done."""
+    admin = house.settings.admin
+    house.journal.record(
+        Event(
+            at=house.clock(), kind="setting", user=admin, role=admin, protocol="start", reason=what
+        )
+    )
+
+
+def _import_tables(house: Server) -> tuple[str, ...]:
+    """Bring the tables of the policy in, or know them where they are; return their names."""
+    if house.policy is None:
+        return ()
+    authority = house.control.authority()
+    known = {name for _, name in authority.relations}
+    made = [
+        _import_table(house, table)
+        for table in house.policy.tables.values()
+        if table.name.lower() not in known
+    ]
+    if made:
+        relations = {**authority.relations, **{relation.key: relation for relation in made}}
+        _record_setting(
+            house, f"tables of the policy: {', '.join(relation.name for relation in made)}"
+        )
+        house.control.change(
+            authority.version,
+            replace(authority, version=authority.version + 1, relations=relations),
+            by=house.settings.admin,
+            statement="tables of the policy",
+            at=house.clock(),
+        )
+    return tuple(relation.name for relation in made)
+
+
+def _import_table(house: Server, table: model.TablePolicy) -> Relation:
+    database, name = house.database, table.name.lower()
+    physical = (*database.prefix, "public", name)
+    is_file = table.source is None or not table.source.startswith((*POSTGRES, SPARK))
+    if is_file and database.name == "duckdb":
+        # A table that is there was loaded, whole, by a start that did not end.
+        if physical not in database.tables():
+            _copy(house, table, physical)
+    elif is_file and table.source is not None:
+        raise WrongUsage(
+            f"Table '{table.name}' of the policy is in a file, but the server's data are in "
+            f"{database.name}. Load it there, and leave out its `source:`."
+        )
+    elif table.source is not None and table.source.startswith(SPARK):
+        physical = (table.source.removeprefix(SPARK).partition("?")[0],)
+    columns = tuple(
+        RelationColumn(field.name, _type_name(field.type, field.precision, field.scale))
+        for field in database.fields(physical)
+    )
+    return Relation(
+        "public",
+        name,
+        "table",
+        house.settings.admin,
+        columns,
+        physical=physical,
+        writable=database.is_writable,
+    )
+
+
+def _copy(house: Server, table: model.TablePolicy, physical: tuple[str, ...]) -> None:
+    folder = table_folder(house)
+    source = Path(table.source or f"{table.name}.csv")
+    place = source if source.is_absolute() else folder / source
+    opened = open_table(place)
+    if (
+        opened.schema is not None
+        and (schema := correct_schema(opened.schema, table)) != opened.schema
+    ):
+        opened.engine.close()
+        opened = open_table(place, schema=schema)
+    try:
+        columns = [build.column(column.name) for column in opened.columns]
+        query = build.select(*columns, source=opened.relation)
+        schema = opened.engine.run(query.copy().limit(0)).schema
+        batches = (batch.cast(schema) for batch in opened.engine.stream(query))
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        lowered = [name.lower() for name in schema.names]
+        if len(set(lowered)) < len(lowered):
+            raise WrongUsage(f"Columns of '{table.name}' differ only in case. Rename them.")
+        house.database.import_table(physical, reader)  # pyright: ignore[reportAttributeAccessIssue]
+    finally:
+        opened.engine.close()
+
+
+def table_folder(house: Server) -> Path:
+    """Return where the policy's files lie."""
+    path = house.policy.path if house.policy else None
+    return path.parent if path else Path()
+
+
+def _type_name(name: str, precision: int | None, scale: int | None) -> str:
+    if name == "numeric" and precision is not None:
+        return f"numeric({precision},{scale or 0})"
+    return name
