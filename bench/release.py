@@ -18,7 +18,7 @@ import sys
 from bench import release_scale
 from bench.release_process import DISCREET, CommandFailed, aimed, best, measure, timely
 from bench.release_search import DATA, golden_cases, search_alone
-from bench.release_utility import OUT, command, utility
+from bench.release_utility import ACCEPT, OUT, command, utility
 
 # table, criteria, suppression, method, aim in seconds, ARX's warm search
 SEARCHES = [
@@ -78,7 +78,7 @@ def columns() -> None:
             [
                 *(DISCREET, "anonymize", str(path), "--delimiter", ";", "--quasi", ",".join(names)),
                 *("--hierarchies", str(path.parent / "hierarchies"), "--k", "5", "--json"),
-                *("-o", str(OUT / "many.csv"), "--force"),
+                *("-o", str(OUT / "many.csv"), "--force", *ACCEPT),
             ]
         )
         found = took.json
