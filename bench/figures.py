@@ -68,8 +68,8 @@ class ResultsFile:
     Attributes:
         command: What measures it.
         date: When it was measured; where it was entered by hand, when that was committed.
-        commit: The commit that was measured, `-modified` where code had been changed since; where it
-            was entered by hand, the commit that did so.
+        commit: The last commit that had changed `src`, `-modified` where files were changed since;
+            where it was entered by hand, the commit that did so.
         machine: On what.
         source: `run` where the run itself wrote the file, `hand` where figures were copied.
         measured: The figures.
@@ -137,8 +137,8 @@ def _describe_commit() -> str:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    changed = git("status", "--porcelain", "--", "src", "bench")
-    return git("rev-parse", "--short", "HEAD") + ("-modified" if changed else "")
+    changed = git("status", "--porcelain", "--", "src")
+    return git("log", "-1", "--format=%h", "--", "src") + ("-modified" if changed else "")
 
 
 def _describe_machine() -> str:
