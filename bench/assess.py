@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench.people import FOLDER, QUASI, SENSITIVE, people
+from bench.people import FOLDER, QUASI, SENSITIVE, people, survey
 
 ADULT = Path("../shared/data/adult/adult.csv")
 ADULT_QUASI = [
@@ -73,6 +73,29 @@ def assess_adult(path: str) -> dict[str, object]:
     return timed(work)
 
 
+def group_by_all(path: str) -> dict[str, object]:
+    import duckdb
+
+    connection = duckdb.connect()
+    groups = f"SELECT *, count(*) AS rows FROM '{path}' GROUP BY ALL HAVING count(*) = 1"
+    query = f"SELECT count(*) FROM ({groups})"
+    return timed(lambda: connection.execute(query).fetchall())
+
+
+def joint_uniqueness(path: str) -> dict[str, object]:
+    from discreet.engines.connect import open_table
+    from discreet.measure.joint import measure_joint
+    from discreet.measure.roles import bind_roles
+
+    def work() -> object:
+        bound = bind_roles(open_table(path), quasi=["a0", "a1"], sensitive=["a5", "a6", "a7"])
+        found = measure_joint(bound)
+        bound.subject.table.engine.close()
+        return found.unique, found.exposed
+
+    return timed(work)
+
+
 def timed(work: object) -> dict[str, object]:
     walls: list[float] = []
     cpus: list[float] = []
@@ -114,6 +137,15 @@ def against_engine(kind: str, rows: int) -> None:
     row("assess: k, l and t", alone("assess_klt", path), plain, "<= 2")
 
 
+def on_all_columns(rows: int) -> None:
+    path = survey(rows)
+    plain = alone("group_by_all", path)
+    print(f"\nsurvey: {rows:,} rows, 30 columns, 3 of them sensitive")
+    print(HEADER)
+    row("GROUP BY all columns", plain, plain)
+    row("joint uniqueness", alone("joint_uniqueness", path), plain)
+
+
 def against_pycanon() -> None:
     """Compare on Adult, each in its own environment; pycanon pins older libraries."""
     if not ADULT.exists():
@@ -147,6 +179,7 @@ def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) == 2 else 10_000_000
     for kind in ("leaning", "hard"):
         against_engine(kind, rows)
+    on_all_columns(rows // 5)
     against_pycanon()
 
 

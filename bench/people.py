@@ -47,6 +47,22 @@ def people(kind: str, rows: int = 10_000_000) -> Path:
     return path
 
 
+def survey(rows: int) -> Path:
+    """Return a Parquet file of `rows` people with 30 answers each, made once and kept."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"survey-{rows}.parquet"
+    if not path.exists():
+        answers = ", ".join(
+            f"'answer-' || floor({2 + index} * pow(random(), 5))::INT AS a{index}"
+            for index in range(30)
+        )
+        with duckdb.connect() as connection:
+            connection.execute("SELECT setseed(0.42)")
+            connection.execute("SET threads = 1")
+            connection.execute(f"COPY (SELECT {answers} FROM range({rows})) TO '{path}'")
+    return path
+
+
 def people_in_parts(kind: str, rows: int, *, parts: int) -> Path:
     """Return a folder of Parquet files that have `rows` people together, made once and kept."""
     folder = FOLDER / f"{kind}-{rows}"

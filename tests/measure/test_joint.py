@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.engines.connect import open_table
 from discreet.measure.assess import assess
+from discreet.measure.joint import measure_joint
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.model import ColumnPolicy, ColumnRole, Policy
 
@@ -38,6 +41,44 @@ def test_joint_uniqueness_is_that_of_plain_counting(rows: list[tuple]):
         enough = ["wxyz".index(name) for name in found.enough]
         assert found.secret not in found.enough
         assert found.enough_unique == alone(rows, enough) >= 0.9 * found.exposed
+
+
+UNITS = st.lists(
+    st.tuples(
+        st.sampled_from([None, 1, 2, 3, 4, 5, 6]),
+        *(st.sampled_from([None, "a", "b"]) for _ in range(2)),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows=UNITS)
+def test_joint_uniqueness_of_units_is_that_of_plain_counting(rows: list[tuple]):
+    """Rows without a unit are one person's; who is alone with one of several rows is alone."""
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(("unit", "x", "y"))}
+    kinds = pa.schema({"unit": pa.int64(), "x": pa.string(), "y": pa.string()})
+    found = measure_joint(
+        bind_roles(open_table(pa.table(columns, schema=kinds)), quasi=["x"], unit="unit")
+    )
+    owners: dict[tuple, set] = {}
+    for unit, *values in rows:
+        owners.setdefault(tuple(values), set()).add(unit)
+    expected = {unit for units in owners.values() if len(units) == 1 for unit in units}
+    assert (found.people, found.unique) == (len({row[0] for row in rows}), len(expected))
+
+
+@pytest.mark.parametrize("needed", [1, 2, 3, 4, 5, 6, 7])
+def test_the_fewest_columns_of_a_ranking_are_found(needed: int):
+    """A person is alone on `needed` columns of the same number of values, and on no fewer."""
+    people = [
+        [(row >> bit) & 1 for bit in range(needed)] + [0] * (7 - needed) for row in range(2**needed)
+    ]
+    table = pa.table({f"c{index}": [row[index] for row in people] for index in range(7)})
+    found = measure_joint(bind_roles(open_table(table), quasi=["c6"]))
+    assert found.enough == tuple(f"c{index}" for index in range(needed))
+    assert found.enough_unique == 2**needed
 
 
 def test_identifiers_and_the_unit_do_not_stay():

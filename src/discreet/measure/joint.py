@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.engine import Column, Table
+from discreet.engines.engine import Column, Engine, Table
 from discreet.measure.encode import comparable_value
 from discreet.policy.model import ColumnRole
 from discreet.result import Result
@@ -52,6 +52,8 @@ class JointUniqueness(Result):
 def measure_joint(bound: RoleBinding) -> JointUniqueness:
     """Return how many people are alone on the columns that stay, counted by the engine.
 
+    The table is read twice: to count people, and to put equal rows together; the rest is counted on these.
+
     >>> import pyarrow as pa
     >>> from discreet.engines.connect import open_table
     >>> from discreet.measure.roles import bind_roles
@@ -61,8 +63,23 @@ def measure_joint(bound: RoleBinding) -> JointUniqueness:
     (4, ('pet', 'car'), 4)
     """
     columns = kept_columns(bound)
-    search = _UniquenessSearch(bound.subject.table, bound.subject.unit)
-    people, unique = search.people(), search.unique(columns)
+    people, has_several_rows = _count_people(bound)
+    if not columns or not people:
+        return JointUniqueness(people, len(columns), 0, 0, None, (), 0)
+    table = bound.subject.table
+    unit = bound.subject.unit if has_several_rows else None
+    relation = table.engine.keep(_equal_rows(table, columns, unit))
+    names = {column: f"c{index}" for index, column in enumerate(columns)}
+    search = _UniquenessSearch(table.engine, relation, names, has_unit=unit is not None)
+    try:
+        return _measure(search, bound, people=people)
+    finally:
+        table.engine.drop(relation)
+
+
+def _measure(search: _UniquenessSearch, bound: RoleBinding, *, people: int) -> JointUniqueness:
+    columns = list(search.names)
+    unique = search.unique(columns)
     if not unique:
         return JointUniqueness(people, len(columns), 0, 0, None, (), 0)
     ranked = search.by_values(columns)
@@ -75,6 +92,8 @@ def measure_joint(bound: RoleBinding) -> JointUniqueness:
             alone = search.unique(others) if others else 0
             if alone > exposed:
                 exposed, secret = alone, one
+            if exposed == unique:  # fewer columns single out nobody else
+                break
     known = [column for column in ranked if column != secret]
     enough, alone = search.fewest(known, people=exposed) if exposed else ([], 0)
     return JointUniqueness(
@@ -98,78 +117,106 @@ def kept_columns(bound: RoleBinding) -> list[Column]:
     ]
 
 
+def _count_people(bound: RoleBinding) -> tuple[int, bool]:
+    """Return how many people there are, rows of nobody known as one, and whether any has several rows."""
+    table, unit = bound.subject.table, bound.subject.unit
+    rows = _count(table.engine, table.relation.copy())
+    if unit is None:
+        return rows, False
+    values = build.select(
+        build.alias_as(comparable_value(unit), "unit"), source=table.relation.copy()
+    )
+    people = _count(table.engine, build.subquery(values.distinct(), "once"))
+    return people, people != rows
+
+
+def _count(engine: Engine, source: exp.Expr) -> int:
+    query = build.select(build.alias_as(build.count_star(), "number"), source=source)
+    return int(engine.run(query)["number"][0].as_py())
+
+
+def _equal_rows(table: Table, columns: Sequence[Column], unit: Column | None) -> exp.Select:
+    """Return the query of the different rows, with how many there are of each, and whose they are.
+
+    `known` counts those with a unit, `low` and `high` are the ends of their units: as text, because
+    PostgreSQL has no smallest boolean.
+    """
+    names = [f"c{index}" for index in range(len(columns))]
+    values = [
+        build.alias_as(comparable_value(column), name)
+        for name, column in zip(names, columns, strict=True)
+    ]
+    kept = [build.alias_as(build.count_star(), "rows")]
+    if unit is not None:
+        values.append(build.alias_as(exp.cast(comparable_value(unit), "text"), "unit"))
+        owner = build.column("unit")
+        kept.append(build.alias_as(exp.Count(this=owner), "known"))
+        kept.append(build.alias_as(exp.Min(this=owner.copy()), "low"))
+        kept.append(build.alias_as(exp.Max(this=owner.copy()), "high"))
+    rows = build.select(*values, source=table.relation.copy())
+    groups = [build.column(name) for name in names]
+    found = build.select(*groups, *kept, source=build.subquery(rows, "r"))
+    return found.group_by(*(column.copy() for column in groups))
+
+
 @dataclass(frozen=True)
 class _UniquenessSearch:
-    """Counts people who are alone on some columns of a table."""
+    """Counts people who are alone on some columns, on the different rows of a table."""
 
-    table: Table
-    unit: Column | None
-
-    def people(self) -> int:
-        """Return how many people there are; rows of nobody known count as one person."""
-        source: exp.Expr = self.table.relation.copy()
-        if self.unit is not None:
-            once = build.select(
-                build.alias_as(comparable_value(self.unit), "unit"), source=source
-            ).distinct()
-            source = build.subquery(once, "once")
-        query = build.select(build.alias_as(build.count_star(), "people"), source=source)
-        return int(self.table.engine.run(query)["people"][0].as_py())
+    engine: Engine
+    relation: exp.Table
+    names: Mapping[Column, str]
+    has_unit: bool
 
     def unique(self, columns: Sequence[Column]) -> int:
         """Return how many people have values that nobody else has."""
-        alone = self._unique_groups_query(columns)
-        if self.unit is not None:  # a person may be alone with several rows
-            alone = build.select(
-                build.column("unit"), source=build.subquery(alone, "rows")
-            ).distinct()
-        counted = build.alias_as(build.count_star(), "people")
-        query = build.select(counted, source=build.subquery(alone, "alone"))
-        return int(self.table.engine.run(query)["people"][0].as_py())
+        groups = [build.column(self.names[column]) for column in columns]
+        owner: exp.Expr = exp.Min(this=build.column("low")) if self.has_unit else build.number(1)
+        alone = build.select(build.alias_as(owner, "unit"), source=self.relation.copy())
+        alone = alone.group_by(*groups).having(self._is_one_person())
+        if self.has_unit:  # a person may be alone with several rows
+            units = build.subquery(alone, "rows")
+            alone = build.select(build.column("unit"), source=units).distinct()
+        return _count(self.engine, build.subquery(alone, "alone"))
 
-    def _unique_groups_query(self, columns: Sequence[Column]) -> exp.Select:
-        """Return the query of the groups of one person."""
-        names = [f"c{index}" for index in range(len(columns))]
-        values = [
-            build.alias_as(comparable_value(column), name)
-            for name, column in zip(names, columns, strict=True)
-        ]
-        one: exp.Expr = build.number(1)
-        if self.unit is not None:
-            values.append(build.alias_as(comparable_value(self.unit), "unit"))
-            # As text, because PostgreSQL has no smallest boolean.
-            one = exp.Min(this=exp.cast(build.column("unit"), "text"))
-        rows = build.select(*values, source=self.table.relation.copy())
-        rows = rows.distinct() if self.unit is not None else rows
-        is_one = exp.EQ(this=build.count_star(), expression=build.number(1))
-        return (
-            build.select(build.alias_as(one, "unit"), source=build.subquery(rows, "r"))
-            .group_by(*map(build.column, names))
-            .having(is_one)
-        )
+    def _is_one_person(self) -> exp.Expr:
+        """Return whether a group has one row, or its rows one unit or all none."""
+        rows = exp.Sum(this=build.column("rows"))
+        if not self.has_unit:
+            return exp.EQ(this=rows, expression=build.number(1))
+        known = exp.Sum(this=build.column("known"))
+        low, high = exp.Min(this=build.column("low")), exp.Max(this=build.column("high"))
+        has_none = exp.EQ(this=known, expression=build.number(0))
+        have_all = exp.EQ(this=known.copy(), expression=rows)
+        return exp.or_(has_none, exp.and_(have_all, exp.EQ(this=low, expression=high)))
 
     def by_values(self, columns: Sequence[Column]) -> list[Column]:
         """Return the columns by their number of different values, most first."""
         counts = [
             build.alias_as(
-                exp.Count(this=exp.Distinct(expressions=[comparable_value(column)])), f"n{index}"
+                exp.Count(this=exp.Distinct(expressions=[build.column(self.names[column])])),
+                f"n{index}",
             )
             for index, column in enumerate(columns)
         ]
-        query = build.select(*counts, source=self.table.relation.copy())
-        found = self.table.engine.run(query).to_pylist()[0]
+        found = self.engine.run(build.select(*counts, source=self.relation.copy())).to_pylist()[0]
         places = sorted(range(len(columns)), key=lambda index: (-found[f"n{index}"], index))
         return [columns[place] for place in places]
 
     def fewest(self, ranked: Sequence[Column], *, people: int) -> tuple[list[Column], int]:
-        """Return the shortest beginning of `ranked` on which most of `people` are alone."""
+        """Return the shortest beginning of `ranked` on which most of `people` are alone.
+
+        Whoever is alone on some columns is alone on more. Few columns are grouped quickly and are
+        often enough, so that lengths are doubled first, and halved once one was long enough.
+        """
         wanted = MOST * people
         low, high, alone = 1, len(ranked), people
-        while low < high:  # whoever is alone on some columns is alone on more
-            middle = (low + high) // 2
+        is_doubling = True
+        while low < high:
+            middle = min(2 * low - 1, high - 1) if is_doubling else (low + high) // 2
             found = self.unique(ranked[:middle])
             if found >= wanted:
-                high, alone = middle, found
+                high, alone, is_doubling = middle, found, False
             else:
                 low = middle + 1
         return list(ranked[:high]), alone
