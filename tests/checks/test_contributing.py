@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +26,12 @@ def read_yaml(path: Path) -> Any:
     return yaml.safe_load(path.read_text("utf-8"))
 
 
-def is_module_or_member(name: str) -> bool:
-    """Whether a dotted name is a module, or may be a name within one."""
-    path = ROOT / "src" / name.replace(".", "/")
-    return any(each.is_dir() or each.with_suffix(".py").is_file() for each in (path, path.parent))
+def is_importable(name: str) -> bool:
+    """Whether a dotted name is a module, or a name within one."""
+    if find_spec(name) is not None:
+        return True
+    module, _, member = name.rpartition(".")
+    return hasattr(import_module(module), member)
 
 
 def make_targets() -> set[str]:
@@ -43,7 +47,7 @@ def test_every_path_that_a_page_names_is_there(page: str):
 @pytest.mark.parametrize("page", PAGES)
 def test_every_module_that_a_page_names_is_there(page: str):
     named = MODULE.findall((ROOT / page).read_text("utf-8"))
-    assert sorted(name for name in named if not is_module_or_member(name)) == []
+    assert sorted(name for name in named if not is_importable(name)) == []
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md", ".github/workflows/ci.yml"])
