@@ -309,7 +309,7 @@ def test_a_directory_that_is_away_lets_nobody_in_and_the_journal_knows(
     )
     with pytest.raises(LoginFailed, match="password authentication failed"):
         door.check_password(house.visitor(), "correct horse")
-    assert "does not answer" in house.told[-1].reason
+    assert "does not respond" in house.told[-1].reason
 
 
 def test_a_password_in_clear_is_never_asked_without_tls(house: House, slapd: LdapDirectory):

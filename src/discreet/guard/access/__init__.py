@@ -1,1 +1,1 @@
-"""The authority: roles, relations and rights as one value, and decisions on it with their reasons."""
+"""The authority: roles, relations and privileges as one value, and decisions with their reasons."""

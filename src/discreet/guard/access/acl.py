@@ -1,6 +1,6 @@
-"""Lists of rights: what a grant adds, what a revoke takes, and what falls with it.
+"""Access control lists: what a grant adds, what a revoke removes, and what depends on it.
 
-The rules are those of PostgreSQL 16 (src/backend/utils/adt/acl.c), told per privilege.
+The rules are those of PostgreSQL 16 (src/backend/utils/adt/acl.c), per privilege.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ OWNER_PRIVILEGES = tuple(
 
 @dataclass(frozen=True)
 class AccessControlList:
-    """A list of rights where it stands: whose roles it names, and who owns what it is about."""
+    """An access control list in context: the roles it names, and the owner of its object."""
 
     authority: Authority
     owner: str
     entries: Acl
 
     def with_entries(self, entries: Iterable[AclEntry]) -> AccessControlList:
-        """Return the same place with other entries."""
+        """Return the same context with other entries."""
         return replace(self, entries=tuple(entries))
 
 
 def table_default(owner: str) -> Acl:
-    """Return the rights on a relation that nobody was granted anything on."""
+    """Return the privileges on a relation without any grant."""
     return tuple(AclEntry(owner, owner, privilege) for privilege in OWNER_PRIVILEGES)
 
 
 def schema_default(owner: str) -> Acl:
-    """Return the rights on a schema that nobody was granted anything on."""
+    """Return the privileges on a schema without any grant."""
     return tuple(AclEntry(owner, owner, privilege) for privilege in SCHEMA_PRIVILEGES)
 
 
@@ -66,7 +66,7 @@ def find_privilege_entry(
 
 
 def may_grant(listed: AccessControlList, role: str, privilege: Privilege) -> bool:
-    """Whether `role` has the grant option, also by roles it inherits from; owners always do."""
+    """Whether `role` has the grant option, own or inherited; owners always do."""
     if has_privs_of(listed.authority, role, listed.owner):
         return True
     return any(
@@ -93,7 +93,7 @@ def _own_options(
 def best_grantor(
     listed: AccessControlList, role: str, privileges: frozenset[Privilege]
 ) -> tuple[str, frozenset[Privilege]]:
-    """Return in whose name `role` grants, and which of the privileges that role may grant.
+    """Return the role as which `role` grants, and which of the privileges that role may grant.
 
     The owner or a superuser grants as the owner; others as the nearest role they inherit from that
     has all of the grant options, else the one with most of them.
@@ -113,10 +113,10 @@ def best_grantor(
 def add_entry(
     listed: AccessControlList, entry: AclEntry, *, budget: Allowance | None = None
 ) -> AccessControlList:
-    """Return the list with a right added, which may be there already.
+    """Return the list with a privilege added, which may be there already.
 
     Raises:
-        StatementFailed: 0LP01, its grant option would come back to whom it came from.
+        StatementFailed: 0LP01, its grant option would return to its own grantor.
     """
     if entry.grantable:
         _refuse_circles(listed, entry)
@@ -140,10 +140,10 @@ def add_entry(
 def remove_entry(
     listed: AccessControlList, entry: AclEntry, *, option_only: bool, cascade: bool
 ) -> AccessControlList:
-    """Return the list without a right, or without its grant option, and what rested on it.
+    """Return the list without a privilege, or without its grant option, and what depended on it.
 
     Raises:
-        StatementFailed: 2BP01, others have rights that rest on it, and `cascade` was not said.
+        StatementFailed: 2BP01, dependent privileges exist, and `cascade` was not given.
     """
     old = next((old for old in listed.entries if _is_same_entry(old, entry)), None)
     if old is None or (option_only and not old.grantable):
@@ -157,7 +157,7 @@ def remove_entry(
 
 
 def change_acl_owner(acl: Acl, *, old: str, new: str) -> Acl:
-    """Return the list after a change of owner: what the old one gave or had is the new one's."""
+    """Return the list after a change of owner: the new owner replaces the old one."""
     merged: dict[tuple[str, str, Privilege], AclEntry] = {}
     for entry in acl:
         grantee = new if entry.grantee == old else entry.grantee
@@ -191,7 +191,7 @@ def _is_same_entry(one: AclEntry, other: AclEntry) -> bool:
 def _without_dependents(
     listed: AccessControlList, gone: AclEntry, *, cascade: bool
 ) -> AccessControlList:
-    """Take what `gone.grantee` granted, unless it may still grant it; the owner always may."""
+    """Revoke what `gone.grantee` granted, unless it may still grant it; the owner always may."""
     if gone.grantee == listed.owner or may_grant(listed, gone.grantee, gone.privilege):
         return listed
     while True:
@@ -213,7 +213,7 @@ def _without_dependents(
 
 
 def _refuse_circles(listed: AccessControlList, entry: AclEntry) -> None:
-    """Refuse a grant option for somebody without whom the grantor would not have it either."""
+    """Refuse a grant option for a role on which the grantor's own grant option depends."""
     if entry.grantor == listed.owner:
         return
     without = listed

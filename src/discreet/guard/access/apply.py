@@ -1,4 +1,4 @@
-"""One entry for every change of the authority: a statement in, the next authority out."""
+"""Apply any statement that changes the authority, and return the next authority."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from discreet.guard.statements.statement import Statement
 
 @dataclass(frozen=True)
 class AppliedStatement:
-    """The authority after a statement, and what to tell whoever sent it."""
+    """The authority after a statement, and the notices for the client."""
 
     authority: Authority
     notices: tuple[ChangeNotice, ...] = ()
@@ -47,11 +47,11 @@ def apply(
 ) -> AppliedStatement:
     """Return the authority after a statement of `rights` or `objects`, or fail and change nothing.
 
-    `columns` are those of the query of CREATE VIEW or CREATE TABLE AS. `catalog` is what the engine
-    puts before schema and table. Passwords are not kept here.
+    `columns` are those of the query of CREATE VIEW or CREATE TABLE AS. `catalog` is the engine's
+    prefix of schema and table. Passwords are not stored here.
 
     Raises:
-        StatementFailed: with PostgreSQL's SQLSTATE; `AccessDenied` when the right is missing.
+        StatementFailed: with PostgreSQL's SQLSTATE; `AccessDenied` when a privilege is missing.
     """
     if subject.role not in authority.roles:
         raise AccessDenied("permission denied", reason=f"there is no role {subject.role}")
@@ -72,7 +72,7 @@ def apply(
 
 
 def _warn_of_lapsed_triggers(change: AuthorityChange, before: Authority) -> AuthorityChange:
-    """Say which triggers this change takes the ground from: writes fail until they are dropped."""
+    """Warn of triggers whose privileges this change removes: writes fail until they are dropped."""
     now = attached.find_lapsed_triggers(change.authority)
     for name, trigger in sorted(
         now.keys() - attached.find_lapsed_triggers(before).keys() if now else ()
@@ -80,7 +80,7 @@ def _warn_of_lapsed_triggers(change: AuthorityChange, before: Authority) -> Auth
         change = change.with_notice(
             "WARNING",
             f'trigger "{trigger}" for table "{name[1]}" lost the rights it was attached with: '
-            "what would fire it fails until the owner of the table drops it",
+            "statements that fire it fail until the table's owner drops it",
             "01000",
         )
     return change
@@ -99,7 +99,7 @@ def _dispatch_statement(change: AuthorityChange, statement: Statement) -> Author
 
 
 def is_applicable(statement: Statement) -> bool:
-    """Whether `apply` takes a statement: whether it changes the authority."""
+    """Whether `apply` accepts a statement: whether it changes the authority."""
     return (
         isinstance(statement, (objects.AlterOwner, objects.CreateTable, objects.CreateView))
         or type(statement) in _STEPS
@@ -107,7 +107,7 @@ def is_applicable(statement: Statement) -> bool:
 
 
 def _grant_system(change: AuthorityChange, statement: rights.GrantSystem) -> AuthorityChange:
-    """The seed's GRANT CREATE USER | CREATE TABLE: the attribute and the right PostgreSQL has for it."""
+    """The seed's GRANT CREATE USER | CREATE TABLE as PostgreSQL's attribute and privilege."""
     if statement.right == "create table":
         return grants.grant_in_schema(
             change, Privilege.CREATE, statement.grantees, is_grant=not statement.revoke

@@ -1,4 +1,4 @@
-"""What is attached to a table: row policies, masks, controls, triggers, row security, encrypted columns."""
+"""Objects attached to a table: policies, masks, controls, triggers, encrypted columns."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def create_policy(change: AuthorityChange, statement: CreatePolicy) -> Authority
 
 
 def create_mask(change: AuthorityChange, statement: CreateMask) -> AuthorityChange:
-    """CREATE MASK; only the owner, and only of a table: a view shows what its query says."""
+    """CREATE MASK; only the owner, and only of a table: a view shows the result of its query."""
     relation = find_owned(change.authority, change.role, statement.relation)
     need_table(relation)
     mask = replace(statement.mask, roles=_resolve_roles(change, statement.mask.roles))
@@ -85,10 +85,10 @@ def create_control(change: AuthorityChange, statement: CreateControl) -> Authori
 
 
 def create_trigger(change: AuthorityChange, statement: CreateTrigger) -> AuthorityChange:
-    """CREATE TRIGGER; the owner, or who has TRIGGER and sees the whole table anyway.
+    """CREATE TRIGGER; the owner, or a role with TRIGGER that sees the whole table anyway.
 
-    Whether a condition holds can be told from the outside. So nobody but the owner may ask other
-    tables in it, or this one past row policies, masks, labels or missing SELECT.
+    Whether a condition holds can be observed from outside. So only the owner may query other tables
+    in it, or this one past row policies, masks, labels or missing SELECT.
     """
     relation = find_relation(change.authority, change.role, statement.relation)
     need_table(relation)
@@ -115,12 +115,12 @@ def may_trigger(authority: Authority, role: str, relation: Relation, trigger: Tr
             return decision
     hidden = relation.row_security or relation.masks or relation.multilevel
     if hidden or named_in(parse_stored_sql(trigger.condition)) - {relation.key}:
-        return Decision(False, f"only {relation.owner} may ask in a trigger what others do not see")
+        return Decision(False, f"only {relation.owner} may use hidden data in a trigger")
     return Decision(True, f"{role} has TRIGGER and sees all of {relation.name}")
 
 
 def find_lapsed_triggers(authority: Authority) -> dict[tuple[Name, str], str]:
-    """Return the triggers whose makers could not attach them anymore, and why."""
+    """Return the triggers whose creators could no longer attach them, and why."""
     found: dict[tuple[Name, str], str] = {}
     for relation in authority.relations.values():
         for trigger in relation.triggers:

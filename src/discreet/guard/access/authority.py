@@ -1,6 +1,6 @@
-"""The authority: who there is, what there is, and who may do what with it, as one frozen value.
+"""The authority: roles, objects and privileges as one frozen value.
 
-Every change makes a new value. The control store keeps all of them in order, so that it can be told
+Every change makes a new value. The control store keeps all of them in order, so that it is known
 who could see what at any time. Names are folded as PostgreSQL folds them, before they get here.
 """
 
@@ -12,16 +12,16 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-PUBLIC = ""  # the grantee that stands for everybody
+PUBLIC = ""  # the grantee that stands for all roles
 DEFAULT_SCHEMA = "public"
 OFFICER = "security_officer"  # the role whose members may declassify
-BOOTSTRAP = "discreet"  # the first superuser, in whose name superusers grant memberships
+BOOTSTRAP = "discreet"  # the first superuser, as which superusers grant memberships
 
 Name: TypeAlias = tuple[str, str]  # schema, relation
 
 
 class Privilege(StrEnum):
-    """What a grant allows; AGGREGATE is ours: questions under differential privacy."""
+    """What a grant allows; AGGREGATE is our own: differentially private queries."""
 
     SELECT = "SELECT"
     INSERT = "INSERT"
@@ -58,8 +58,8 @@ SCHEMA_PRIVILEGES = (Privilege.USAGE, Privilege.CREATE)
 class DatabaseRole:
     """A user or a group of users.
 
-    A name can be changed, and given to somebody else; `identity` is neither. What is kept of a role
-    outside of the authority (passwords, tokens, spending) is kept under it, and sessions are bound to it.
+    A name can be changed and reused; `identity` cannot. What is stored about a role outside the
+    authority (passwords, tokens, spending) is keyed by it, and sessions are bound to it.
     """
 
     name: str
@@ -76,13 +76,13 @@ class DatabaseRole:
 
     @property
     def identity(self) -> str:
-        """What no other role ever is: its first name, with a number if that was taken."""
+        """The role's permanent identity: its first name, with a number if that was taken."""
         return self.id or self.name
 
 
 @dataclass(frozen=True)
 class RoleMembership:
-    """`member` is in `role` because `grantor` said so."""
+    """`member` is in `role`, granted by `grantor`."""
 
     role: str
     member: str
@@ -94,7 +94,7 @@ class RoleMembership:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What questions under one grant of AGGREGATE may cost in all."""
+    """The total budget of queries under one grant of AGGREGATE."""
 
     epsilon: Decimal
     delta: Decimal
@@ -102,7 +102,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class AclEntry:
-    """One right in a list of rights: `grantee` has it from `grantor`."""
+    """One entry of an access control list: `grantor` gave the privilege to `grantee`."""
 
     grantee: str
     grantor: str
@@ -125,7 +125,7 @@ class RelationColumn:
 
 @dataclass(frozen=True)
 class ForeignKey:
-    """`columns` here hold keys of `target`."""
+    """A foreign key: `columns` here reference `target`."""
 
     columns: tuple[str, ...]
     target: Name
@@ -149,7 +149,7 @@ class RowPolicy:
     """Which rows `roles` see (`using`) and may write (`check`), as in PostgreSQL's CREATE POLICY."""
 
     name: str
-    roles: tuple[str, ...]  # (PUBLIC,) for everybody
+    roles: tuple[str, ...]  # (PUBLIC,) for all roles
     command: Command = "ALL"
     using: str | None = None  # SQL
     check: str | None = None  # SQL
@@ -168,11 +168,11 @@ class ColumnMask:
 
 @dataclass(frozen=True)
 class InferenceControl:
-    """Exact aggregates for `roles` that may not see rows, under the classic rules of inference control.
+    """Exact aggregates for `roles` without access to rows, under the rules of inference control.
 
-    A question is about at least `size` people and at most all but `size`; with `everybody`, also
-    about all. It shares at most `overlap` people with each earlier one. With `audit`, all answers
-    together determine nobody's value. None of this is privacy: a tracker passes the first rule.
+    A query covers at least `size` people and at most all but `size`; with `everybody`, also all.
+    It shares at most `overlap` people with each earlier one. With `audit`, all answers together
+    determine no person's value. None of this is privacy: a tracker passes the first rule.
     """
 
     name: str
@@ -192,8 +192,8 @@ class Trigger:
     """When a write makes `condition` true, it fails with `message` and nothing is written.
 
     The condition may name OLD and NEW where `each` is ROW, and the table itself in subqueries. It
-    asks with the rights of the table's owner, or of its `maker`, when that was somebody else: then
-    it holds only as long as they could still attach it.
+    runs with the privileges of the table's owner, or of its `maker` if that was another role: then
+    it is valid only as long as that role could still attach it.
     """
 
     name: str
@@ -203,7 +203,7 @@ class Trigger:
     condition: str  # SQL
     message: str
     columns: tuple[str, ...] = ()  # of UPDATE OF
-    maker: str | None = None  # None: whoever owns the table
+    maker: str | None = None  # None: the table's owner
 
 
 Kind = Literal["table", "view", "anonymized"]
@@ -213,9 +213,9 @@ Kind = Literal["table", "view", "anonymized"]
 class Relation:
     """A table or a view.
 
-    `acl` is None until the first grant, and means that the owner has every right. A view has its
-    `query`; an anonymized view also `options`, such as k. `physical` are the names that the engine
-    has for a table, outermost first.
+    `acl` is None until the first grant, and means that the owner has every privilege. A view has
+    its `query`; an anonymized view also `options`, such as k. `physical` is the engine's name of a
+    table, outermost part first.
     """
 
     schema: str
@@ -243,7 +243,7 @@ class Relation:
 
     @property
     def key(self) -> Name:
-        """What it is found by."""
+        """Its key: schema and name."""
         return self.schema, self.name
 
     def column(self, name: str) -> RelationColumn | None:
@@ -253,7 +253,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class DatabaseSchema:
-    """A space of names."""
+    """A namespace of relations."""
 
     name: str
     owner: str
@@ -262,7 +262,7 @@ class DatabaseSchema:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Separation of duty: nobody may be in more than one of `roles`."""
+    """Separation of duty: no role may be in more than one of `roles`."""
 
     name: str
     roles: tuple[str, ...]
@@ -270,9 +270,9 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Authority:
-    """Everything that decisions rest on. `version` grows by one with every change.
+    """Everything that decisions depend on. `version` grows by one with every change.
 
-    `retired` are the identities of roles that were dropped: nobody gets one of them again.
+    `retired` are the identities of dropped roles: they are never used again.
     """
 
     version: int = 0
@@ -287,11 +287,11 @@ class Authority:
     retired: tuple[str, ...] = ()
 
     def role_of(self, identity: str) -> DatabaseRole | None:
-        """Return the role of an identity, whatever its name is now; None if it is gone."""
+        """Return the role of an identity, whatever its name is now; None if it was dropped."""
         return next((role for role in self.roles.values() if role.identity == identity), None)
 
     def identity_of(self, name: str) -> str | None:
-        """Return who the role of a name is; None if there is none."""
+        """Return the identity of the role with a name; None if there is none."""
         role = self.roles.get(name)
         return None if role is None else role.identity
 
@@ -301,7 +301,7 @@ RevokeScope = Literal["owner", "grantor"]
 
 @dataclass(frozen=True)
 class Subject:
-    """Who sends a statement: who logged in, as whom, and how much they are cleared to see.
+    """The sender of a statement: the logged-in user, the current role and the session's clearance.
 
     `clearance` is the label of the session: at most that of the user. `settings` are what the
     session has SET, by lower-case name.

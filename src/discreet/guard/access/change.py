@@ -1,4 +1,4 @@
-"""A change of the authority in the making: the value so far, who makes it, and what to tell them."""
+"""A change of the authority in progress: the value so far, who makes it, and its notices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from discreet.guard.access.authority import (
 
 @dataclass(frozen=True)
 class ChangeNotice:
-    """A message beside the change, such as PostgreSQL's `no privileges were granted`."""
+    """A message about the change, such as PostgreSQL's `no privileges were granted`."""
 
     severity: Literal["NOTICE", "WARNING"]
     message: str
@@ -28,7 +28,7 @@ class ChangeNotice:
 
 @dataclass(frozen=True)
 class AuthorityChange:
-    """An authority on its way; every step returns the next one."""
+    """An authority in progress; every step returns the next one."""
 
     authority: Authority
     subject: Subject
@@ -37,7 +37,7 @@ class AuthorityChange:
 
     @property
     def role(self) -> str:
-        """As whom the change is made."""
+        """The role that makes the change."""
         return self.subject.role
 
     def with_notice(

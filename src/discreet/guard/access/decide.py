@@ -1,4 +1,4 @@
-"""Decisions: may this role do that, and why; nothing is allowed that no right allows."""
+"""Decisions: whether a role may do something, and why; everything not granted is denied."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Decision:
 
 
 def relation_acl(authority: Authority, relation: Relation) -> AccessControlList:
-    """Return the rights on a relation, those of its owner written out."""
+    """Return the privileges on a relation, those of its owner written out."""
     entries = table_default(relation.owner) if relation.acl is None else relation.acl
     return AccessControlList(authority, relation.owner, entries)
 
@@ -75,18 +75,18 @@ def relation_acl(authority: Authority, relation: Relation) -> AccessControlList:
 def column_acl(
     authority: Authority, relation: Relation, column: RelationColumn
 ) -> AccessControlList:
-    """Return the rights on one column alone."""
+    """Return the privileges on one column alone."""
     return AccessControlList(authority, relation.owner, column.acl)
 
 
 def schema_acl(authority: Authority, schema: DatabaseSchema) -> AccessControlList:
-    """Return the rights on a schema, those of its owner written out."""
+    """Return the privileges on a schema, those of its owner written out."""
     entries: Acl = schema_default(schema.owner) if schema.acl is None else schema.acl
     return AccessControlList(authority, schema.owner, entries)
 
 
 def is_officer(authority: Authority, role: str) -> bool:
-    """Whether `role` acts as security officer: may set labels and declassify."""
+    """Whether `role` acts as security officer, who may set labels and declassify."""
     return OFFICER in authority.roles and has_privs_of(authority, role, OFFICER)
 
 
@@ -110,7 +110,7 @@ def privilege_on(
     privilege: Privilege,
     column: str | None = None,
 ) -> Decision:
-    """Decide about a privilege on a relation, or on one column of it, and say by which right.
+    """Decide about a privilege on a relation, or on one column of it, and name the grant used.
 
     >>> from discreet.guard.access.authority import Authority, Relation, DatabaseRole
     >>> t = Relation("public", "t", "table", "ann", ())
@@ -162,9 +162,9 @@ def any_privilege(
 def budgets_on(
     authority: Authority, role: str, relation: Relation
 ) -> tuple[tuple[str, Allowance], ...]:
-    """Return the budgets of AGGREGATE that `role` may spend on a relation, and whose they are.
+    """Return the budgets of AGGREGATE that `role` may spend on a relation, and their holders.
 
-    The role's own come first, then those of roles it inherits from, nearest first, then everybody's.
+    The role's own come first, then those of roles it inherits from, nearest first, then PUBLIC's.
     """
     if role not in authority.roles:
         return ()

@@ -1,4 +1,4 @@
-"""What depends on a relation: views that read it, keys that point to it, rules that ask it."""
+"""Dependents of a relation: views that read it, foreign keys to it, rules that query it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def named_in(tree: exp.Expr) -> set[Name]:
-    """Return the relations that a tree names, but for those it defines itself in WITH.
+    """Return the relations that a tree names, except those it defines itself in WITH.
 
     A name that is defined in one WITH and is a relation elsewhere in the tree counts as a relation.
     """
@@ -54,7 +54,7 @@ def _is_defined(table: exp.Table) -> bool:
 
 
 def _defines_name(with_: exp.With, name: str, *, before: exp.Expr | None) -> bool:
-    """Whether one of the queries of WITH has a name; those after `before` are not known to it yet."""
+    """Whether one of the queries of WITH has a name; those after `before` are not visible yet."""
     for query in with_.expressions:
         if query is before and not with_.args.get("recursive"):
             return False
@@ -74,7 +74,7 @@ def parse_stored_sql(text: str) -> exp.Expr:
 
 
 def _attached_rules(relation: Relation) -> list[tuple[str, str]]:
-    """Return what is attached to a relation, in words, and its SQL."""
+    """Return the rules attached to a relation: a description and its SQL."""
     rules = [
         (f"policy {policy.name} on {relation.name}", text)
         for policy in relation.policies
@@ -104,11 +104,11 @@ def drop_with_dependents(
 ) -> AuthorityChange:
     """Return the change without some relations and, when `cascade`, what depends on them.
 
-    Policies, masks and triggers of other relations that ask a dropped one are never dropped along:
-    they protect something.
+    Policies, masks and triggers of other relations that query a dropped one are never dropped with
+    it: they protect data.
 
     Raises:
-        StatementFailed: 2BP01, something depends on them that may not fall with them.
+        StatementFailed: 2BP01, an object depends on them that may not be dropped with them.
     """
     authority, gone = change.authority, set(keys)
     while views := _views_of(authority, gone):

@@ -1,4 +1,4 @@
-"""Separation of duty: roles that nobody may be in together, however long the way."""
+"""Separation of duty: roles that exclude each other, over any chain of memberships."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.guard.statements.rights import CreateExclusion, DropExclusion
 
 
 def need_officer(change: AuthorityChange, what: str) -> None:
-    """Refuse whoever is neither superuser nor security officer."""
+    """Refuse any role that is neither superuser nor security officer."""
     if not is_superuser(change.authority, change.role) and not is_officer(
         change.authority, change.role
     ):
@@ -48,14 +48,14 @@ def drop_exclusion(change: AuthorityChange, statement: DropExclusion) -> Authori
 
 
 def need_separation(authority: Authority) -> None:
-    """Refuse an authority in which somebody is in two roles that exclude each other.
+    """Refuse an authority in which a role is in two roles that exclude each other.
 
-    A membership that neither inherits nor may SET ROLE does not count: it lets its holder
-    administer the role and not act with it. A role is in itself, so that it cannot be made a member
+    A membership that neither inherits nor may SET ROLE does not count: its holder may administer
+    the role and not act with it. A role is in itself, so that it cannot be made a member
     of one that it excludes.
 
     Raises:
-        StatementFailed: 0LP01, with the role and the two it would be in.
+        StatementFailed: 0LP01, with the role and the two excluded roles.
     """
     if not authority.exclusions:
         return

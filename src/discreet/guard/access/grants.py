@@ -1,8 +1,8 @@
 """GRANT and REVOKE on relations, columns and schemas, all or nothing.
 
-The rules are those of PostgreSQL 16 (src/backend/catalog/aclchk.c). In the scope `owner`, whoever
-revokes as the owner takes the right whoever granted it; in the scope `grantor`, only what they
-granted themselves.
+The rules are those of PostgreSQL 16 (src/backend/catalog/aclchk.c). In the scope `owner`, a revoke
+by the owner removes the privilege whoever granted it; in the scope `grantor`, only what the
+role granted itself.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _AGGREGATE = frozenset({Privilege.AGGREGATE})
 
 @dataclass(frozen=True)
 class _GrantAction:
-    """What a GRANT or REVOKE does to each list of rights it concerns."""
+    """The effect of a GRANT or REVOKE on each access control list it concerns."""
 
     grantees: tuple[str, ...]
     is_grant: bool
@@ -76,7 +76,7 @@ def revoke(change: AuthorityChange, statement: Revoke) -> AuthorityChange:
 def grant_in_schema(
     change: AuthorityChange, privilege: Privilege, grantees: Sequence[str], *, is_grant: bool
 ) -> AuthorityChange:
-    """Grant or revoke one right on the default schema: the seed's GRANT CREATE TABLE."""
+    """Grant or revoke one privilege on the default schema: the seed's GRANT CREATE TABLE."""
     names = tuple(find_named_role(change.authority, change.subject, name).name for name in grantees)
     order = _GrantAction(names, is_grant=is_grant, option=False)
     schema = find_named_schema(change.authority, DEFAULT_SCHEMA)
@@ -84,7 +84,7 @@ def grant_in_schema(
 
 
 def _need_own_name(change: AuthorityChange, statement: Grant | Revoke) -> None:
-    """Refuse GRANTED BY anybody else; rights on objects are granted in a name that is found."""
+    """Refuse GRANTED BY another role; the grantor of privileges on objects is determined."""
     if statement.grantor is not None:
         grantor = find_named_role(change.authority, change.subject, statement.grantor).name
         if grantor != change.role:
@@ -153,7 +153,7 @@ def _find_relations(change: AuthorityChange, statement: Grant | Revoke) -> Itera
 def _whole_privileges(
     statement: Grant | Revoke, valid: Sequence[Privilege], what: str
 ) -> tuple[frozenset[Privilege], bool]:
-    """Return the privileges that are meant for whole objects, and whether ALL was said."""
+    """Return the privileges that are meant for whole objects, and whether ALL was given."""
     wanted: set[Privilege] = set()
     said_all = False
     for right in statement.rights:
@@ -179,7 +179,7 @@ def _column_privileges(
 ) -> dict[str, set[Privilege]]:
     """Return which privileges of which columns are meant.
 
-    Who loses a privilege on the table loses it on its columns.
+    Revoking a privilege on the table revokes it on its columns.
     """
     wanted: dict[str, set[Privilege]] = {column.name: set() for column in relation.columns}
     if isinstance(statement, Revoke):
@@ -266,9 +266,9 @@ def _need_right_beyond_columns(
     table: AccessControlList,
     wanted: frozenset[Privilege],
 ) -> None:
-    """Refuse REVOKE on a table to those who have rights on single columns of it only.
+    """Refuse REVOKE on a table to roles that only have privileges on single columns of it.
 
-    PostgreSQL takes the right from every column, also from system columns, on which rights are had
+    PostgreSQL revokes from every column, including system columns, on which privileges exist
     through the table alone.
     """
     grantor, allowed = best_grantor(table, change.role, wanted)
@@ -302,7 +302,7 @@ def _on_column(
     if column is None:
         return change, relation
     own = column_acl(change.authority, relation, column)
-    # Who may grant on the table may grant on its columns.
+    # A grant option on the table covers its columns.
     both = own.with_entries((*table.entries, *own.entries))
     change, allowed, grantor = _restrict_privileges(
         change,
@@ -353,10 +353,10 @@ def _restrict_privileges(
     about: str,
     denied: tuple[Sequence[Privilege], str],
 ) -> tuple[AuthorityChange, frozenset[Privilege], str]:
-    """Return what of the wanted may be granted or revoked, in whose name, and what to tell.
+    """Return which privileges may be granted or revoked, by which role, and the notices.
 
-    Whoever has no right at all on the object is refused; whoever has some is told that nothing
-    was done.
+    A role without any privilege on the object is refused; one with some privileges gets a warning
+    that nothing was done.
     """
     grantor, allowed = best_grantor(listed, change.role, wanted)
     if not allowed and not is_implied_aggregate(wanted, said_all=said_all):
@@ -373,7 +373,7 @@ def _restrict_privileges(
 
 
 def is_implied_aggregate(wanted: frozenset[Privilege], *, said_all: bool) -> bool:
-    """Whether AGGREGATE came along with REVOKE ALL: nobody needs to hear of that."""
+    """Whether AGGREGATE came along with REVOKE ALL: this needs no warning."""
     return said_all and wanted == _AGGREGATE
 
 

@@ -1,4 +1,4 @@
-"""The authority of a new place: one superuser, the security officer's role, the schema public."""
+"""The authority of a new database: a superuser, the security officer's role, the schema public."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.guard.access.authority import (
 
 
 def initial_authority(admin: str) -> Authority:
-    """Return the authority in which only `admin` may do anything; everybody may use `public`.
+    """Return the authority in which only `admin` has rights; all roles may use `public`.
 
     >>> sorted(initial_authority("ann").roles)
     ['ann', 'security_officer']

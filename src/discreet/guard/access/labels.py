@@ -12,7 +12,7 @@ from discreet.guard.statements.objects import SecurityLabel
 
 
 def apply_security_label(change: AuthorityChange, statement: SecurityLabel) -> AuthorityChange:
-    """SECURITY LABEL; only superusers and security officers. What a label means is not known here."""
+    """SECURITY LABEL; only superusers and security officers. Labels are not interpreted here."""
     need_officer(change, "set security labels")
     if statement.kind == "database":
         return change.with_authority(replace(change.authority, lattice=statement.label))

@@ -1,4 +1,4 @@
-"""Memberships: who is in which role, by whom, and what falls when a membership does.
+"""Memberships: who is in which role, granted by whom, and what depends on a membership.
 
 The rules are those of PostgreSQL 16 (src/backend/commands/user.c).
 """
@@ -25,7 +25,7 @@ from discreet.guard.statements.rights import GrantRole, RevokeRole
 
 @dataclass(frozen=True)
 class MembershipOptions:
-    """What was said about a membership; None is: nothing."""
+    """The options given for a membership; None means not given."""
 
     admin: bool | None = None
     inherit: bool | None = None
@@ -75,7 +75,7 @@ def revoke_role(change: AuthorityChange, statement: RevokeRole) -> AuthorityChan
 
 
 def need_admin(change: AuthorityChange, role: str, verb: str) -> None:
-    """Refuse whoever may not change who is in `role`."""
+    """Refuse a role that may not change the members of `role`."""
     authority, who = change.authority, change.role
     if is_superuser(authority, role) and not is_superuser(authority, who):
         reason = f"{role} is a superuser and {who} is not"
@@ -94,7 +94,7 @@ def add_members(
     options: MembershipOptions,
     grantor: str | None = None,
 ) -> AuthorityChange:
-    """Return the change with members added to a role, in the name of `grantor` or whoever fits."""
+    """Return the change with members added to a role, granted by `grantor` or a suitable role."""
     if not members:
         return change
     grantor = _grantor_of_grant(change, role, grantor)
@@ -172,7 +172,7 @@ def _grantor_of_revoke(change: AuthorityChange, role: str, named: str | None) ->
 
 
 def _refuse_circles(authority: Authority, role: str, members: Sequence[str], grantor: str) -> None:
-    """Refuse ADMIN for those without whom the grantor would not have it either."""
+    """Refuse ADMIN for members on whom the grantor's own ADMIN option depends."""
     plan = MembershipRevocation.of(authority, role)
     for index, edge in enumerate(plan.edges):
         if edge.member in members:
@@ -182,7 +182,7 @@ def _refuse_circles(authority: Authority, role: str, members: Sequence[str], gra
 
 
 class MembershipRevocation:
-    """What happens to the memberships in one role when some of them are revoked."""
+    """The effect on the memberships in one role when some of them are revoked."""
 
     def __init__(self, role: str, edges: Sequence[RoleMembership]) -> None:
         self.role = role
@@ -191,7 +191,7 @@ class MembershipRevocation:
 
     @classmethod
     def of(cls, authority: Authority, role: str) -> MembershipRevocation:
-        """Return a plan in which nothing happens yet."""
+        """Return a plan without changes."""
         return cls(role, [edge for edge in authority.memberships if edge.role == role])
 
     def find(self, member: str, grantor: str) -> int | None:
@@ -202,13 +202,13 @@ class MembershipRevocation:
         return None
 
     def clear(self, index: int, option: str) -> None:
-        """Take the inherit or set option, on which nothing depends."""
+        """Revoke the inherit or set option, on which nothing depends."""
         edge = self._after[index]
         if edge is not None:
             self._after[index] = replace(edge, **{option: False})
 
     def revoke(self, index: int, *, admin_only: bool, cascade: bool) -> None:
-        """Take a membership or its ADMIN option, and what its member granted."""
+        """Revoke a membership or its ADMIN option, and what its member granted."""
         edge, after = self.edges[index], self._after[index]
         if after is None or (admin_only and not after.admin):
             return
@@ -225,7 +225,7 @@ class MembershipRevocation:
             self.revoke(other, admin_only=False, cascade=True)
 
     def is_untouched_admin(self, member: str) -> bool:
-        """Whether a membership with ADMIN is left as it was."""
+        """Whether a membership with ADMIN is unchanged."""
         return any(
             edge.member == member and edge.admin and after == edge
             for edge, after in zip(self.edges, self._after, strict=True)

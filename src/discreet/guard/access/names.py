@@ -1,4 +1,4 @@
-"""Names of a statement looked up in the authority, as whoever sends it may."""
+"""Names of a statement resolved in the authority, with the sender's privileges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIND_NAMES = {"table": "table", "view": "view", "anonymized": "view"}
 
 
 def role_name(subject: Subject, name: str) -> str:
-    """Return the role that a name stands for: CURRENT_USER and SESSION_USER depend on who asks."""
+    """Return the role that a name stands for: also CURRENT_USER and SESSION_USER."""
     if name == CURRENT_USER:
         return subject.role
     return subject.user if name == SESSION_USER else name
@@ -44,12 +44,12 @@ def find_named_schema(authority: Authority, name: str) -> DatabaseSchema:
 
 
 def look_up_relation(authority: Authority, role: str | None, written: Written) -> Relation | None:
-    """Return the relation, or None when there is none by that name that `role` may know of.
+    """Return the relation, or None when `role` can see none of that name.
 
-    Without a role, USAGE of schemas does not matter: it was needed when the name was written.
+    Without a role, USAGE of schemas is not checked: it was checked when the name was written.
 
     Raises:
-        StatementFailed: 3F000 when a schema is named that is not there, 42501 when it may not be used.
+        StatementFailed: 3F000 the named schema does not exist; 42501, it may not be used.
     """
     schema, name = written
     if role is None:
@@ -79,14 +79,14 @@ def find_relation(authority: Authority, role: str | None, written: Written) -> R
 
 
 def find_owned(authority: Authority, role: str, written: Written) -> Relation:
-    """Return a relation that `role` has the rights of the owner of, or fail."""
+    """Return a relation that `role` owns, directly or by membership, or fail."""
     relation = find_relation(authority, role, written)
     need_owner(authority, role, relation)
     return relation
 
 
 def need_owner(authority: Authority, role: str, relation: Relation) -> None:
-    """Refuse whoever is not the owner of a relation."""
+    """Refuse a role that does not own a relation."""
     if not owns(authority, role, relation):
         raise AccessDenied(
             f"must be owner of {KIND_NAMES[relation.kind]} {relation.name}",

@@ -1,7 +1,7 @@
-"""Rights on columns that rested on a grant option for the whole table, which is gone.
+"""Column privileges that depended on a revoked grant option for the whole table.
 
-PostgreSQL 16 leaves them: whoever had the option granted a column on, and the owner's REVOKE … CASCADE
-on the table does not reach it. Where the owner's word counts (`revoke_scope = owner`), they fall.
+PostgreSQL 16 leaves them: the holder of the option granted a column, and the owner's REVOKE … CASCADE
+on the table does not reach it. Where the owner decides (`revoke_scope = owner`), they are revoked.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from discreet.guard.access.decide import column_acl, relation_acl
 def remove_orphaned_rights(
     authority: Authority, before: Relation, after: Relation, *, cascade: bool
 ) -> Relation:
-    """Return a relation after a REVOKE without the column rights that it left groundless.
+    """Return a relation after a REVOKE without the column privileges that it orphaned.
 
     Raises:
-        StatementFailed: 2BP01, there are such, and `cascade` was not said.
+        StatementFailed: 2BP01, there are such privileges, and `cascade` was not given.
     """
     columns = tuple(
         _remove_column_orphans(authority, before, after, column, cascade=cascade)
@@ -54,13 +54,13 @@ def _remove_column_orphans(
 def _combined_acl(
     authority: Authority, relation: Relation, column: RelationColumn
 ) -> AccessControlList:
-    """Return the rights on a relation together with those that a column now has."""
+    """Return the privileges on a relation together with those that a column now has."""
     table = relation_acl(authority, relation)
     return table.with_entries((*table.entries, *column.acl))
 
 
 def _is_orphan(old: AccessControlList, now: AccessControlList, entry: AclEntry) -> bool:
-    """Whether the grantor could grant it until this change and cannot anymore."""
+    """Whether the grantor could grant it until this change and no longer can."""
     return may_grant(old, entry.grantor, entry.privilege) and not may_grant(
         now, entry.grantor, entry.privilege
     )

@@ -1,4 +1,4 @@
-"""Which roles a role reaches through memberships: those it inherits from, may become, or administers."""
+"""The roles a role reaches through memberships: by inheritance, SET ROLE or ADMIN."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Edge = Literal["any", "inherit", "set", "use"]
 
 
 def bootstrap(authority: Authority) -> str:
-    """Return the first superuser, in whose name superusers grant memberships.
+    """Return the first superuser, as which superusers grant memberships.
 
     It is the oldest role and cannot be dropped.
     """
@@ -52,7 +52,7 @@ def _follows_edge(edge: RoleMembership, kind: Edge) -> bool:
 def reach(authority: Authority, role: str, kind: Edge) -> tuple[str, ...]:
     """Return `role` and the roles it reaches through memberships of a kind, nearest first.
 
-    `use` follows memberships that let the member act with the role at all: inherit or set.
+    `use` follows memberships that allow the member to act with the role: inherit or set.
     """
     parents: dict[str, list[str]] = {}
     for edge in in_order(authority):
@@ -69,16 +69,16 @@ def reach(authority: Authority, role: str, kind: Edge) -> tuple[str, ...]:
 
 
 def effective_roles(authority: Authority, role: str) -> tuple[object, ...]:
-    """Return all that a role has by who it is: whom it inherits from and may become, and what those are.
+    """Return all roles a role inherits from or may become, with their attributes.
 
-    Equal for two authorities, it gives the role nothing in the one that it has not in the other.
+    If it is equal in two authorities, the role gains nothing through roles in either of them.
     """
     ways = [frozenset(reach(authority, role, kind)) for kind in ("inherit", "set")]
     return (*ways, {name: authority.roles.get(name) for name in frozenset.union(*ways)})
 
 
 def has_privs_of(authority: Authority, role: str, of: str) -> bool:
-    """Whether `role` has what `of` has without doing anything for it: through inheriting memberships."""
+    """Whether `role` has the privileges of `of` without SET ROLE: through inheriting memberships."""
     return role == of or is_superuser(authority, role) or of in reach(authority, role, "inherit")
 
 
@@ -88,7 +88,7 @@ def can_set(authority: Authority, user: str, role: str) -> bool:
 
 
 def is_in(authority: Authority, role: str, of: str) -> bool:
-    """Whether `role` is, by any memberships, in `of`; superusers are in nothing by that alone."""
+    """Whether `role` is, by any memberships, in `of`; a superuser is not a member of every role."""
     return of in reach(authority, role, "any")
 
 

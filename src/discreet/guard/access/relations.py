@@ -1,4 +1,4 @@
-"""Tables and views: created, replaced, dropped and given away."""
+"""Tables and views: create, replace, drop and change the owner."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def create_table(
 
 
 def _find_existing(authority: Authority, key: Name) -> Relation | None:
-    """Return the relation that has a name already; engines may not tell cases apart."""
+    """Return the relation that already has a name; engines may ignore case."""
     if key in authority.relations:
         return authority.relations[key]
     folded = (key[0].lower(), key[1].lower())
@@ -108,7 +108,7 @@ def _replace_view(change: AuthorityChange, old: Relation, new: Relation) -> Rela
         raise StatementFailed(
             "42809",
             f'"{old.name}" is {"an anonymized" if old.kind == "anonymized" else "a plain"} view',
-            hint="Rights on the one are no rights on the other: drop it first.",
+            hint="Privileges on one kind do not apply to the other: drop it first.",
         )
     if len(new.columns) < len(old.columns):
         raise StatementFailed("42P16", "cannot drop columns from view")

@@ -1,4 +1,4 @@
-"""Where a role is named in the authority: what depends on it, and the same under another name."""
+"""References to a role in the authority: its dependents, and the authority after a rename."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _uses_in_relation(relation: Relation, name: str) -> Iterable[str]:
 
 
 def uses_of(authority: Authority, name: str) -> list[str]:
-    """Return what depends on a role, in words; memberships of which it is the grantor, too."""
+    """Return descriptions of what depends on a role, including memberships that it granted."""
     uses = [
         f"privileges for membership of role {edge.member} in role {edge.role}"
         for edge in authority.memberships
@@ -50,7 +50,7 @@ def uses_of(authority: Authority, name: str) -> list[str]:
 
 
 def rename(authority: Authority, old: str, new: str) -> Authority:
-    """Return the authority in which `old` is called `new` everywhere, and is as old and who it was."""
+    """Return the authority in which `old` is called `new`, with the same age and identity."""
 
     def called(name: str) -> str:
         return new if name == old else name

@@ -1,4 +1,4 @@
-"""Roles: created, altered, renamed and dropped, as PostgreSQL 16 lets CREATEROLE do it."""
+"""Roles: create, alter, rename and drop, as PostgreSQL 16 allows with CREATEROLE."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.guard.access.reach import bootstrap, is_admin_of, is_superuser
 from discreet.guard.access.renaming import rename, uses_of
 from discreet.guard.statements.rights import AlterRole, CreateRole, DropRole
 
-# What only those may hand out who have it.
+# Attributes that only their holders may give to others.
 OWN_ONLY = ("createdb", "bypassrls")
 
 
@@ -70,7 +70,7 @@ def _create_one(change: AuthorityChange, name: str, statement: CreateRole) -> Au
 
 
 def _fresh_identity(change: AuthorityChange, name: str) -> str:
-    """Return an identity that no role has or ever had; empty if the name itself is one."""
+    """Return an identity that no role has or ever had; empty if the name itself is unused."""
     living = (role.identity for role in change.authority.roles.values())
     taken = {*living, *change.authority.retired}
     if name not in taken:
@@ -83,7 +83,7 @@ def _resolve_names(change: AuthorityChange, names: tuple[str, ...]) -> list[str]
 
 
 def need_free(change: AuthorityChange, name: str) -> None:
-    """Refuse a name that is reserved or taken."""
+    """Refuse a reserved or existing name."""
     if name.startswith("pg_") or name in ("public", "none", ""):
         raise StatementFailed("42939", f'role name "{name or "public"}" is reserved')
     if name in change.authority.roles:
@@ -91,7 +91,7 @@ def need_free(change: AuthorityChange, name: str) -> None:
 
 
 def alter_role(change: AuthorityChange, statement: AlterRole) -> AuthorityChange:
-    """ALTER ROLE; who may do what is PostgreSQL's."""
+    """ALTER ROLE; the required privileges are PostgreSQL's."""
     role = find_named_role(change.authority, change.subject, statement.name)
     if statement.rename is not None:
         return _rename(change, role, statement.rename)
@@ -154,7 +154,7 @@ def drop_role(change: AuthorityChange, statement: DropRole) -> AuthorityChange:
             continue
         _need_droppable(change, find_named_role(change.authority, change.subject, name))
         gone.append(name)
-        # Whoever may drop the next one through this one may not anymore, as in PostgreSQL.
+        # A role that may drop the next one only through this one no longer may, as in PostgreSQL.
         edges = change.authority.memberships
         change = change.with_memberships(e for e in edges if name not in (e.role, e.member))
     for name in gone:

@@ -1,4 +1,4 @@
-"""Schemas: created, dropped and given away."""
+"""Schemas: create, drop and change the owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.guard.statements.objects import CreateSchema, DropSchema
 
 
 def _need_create(change: AuthorityChange) -> None:
-    """Refuse whoever is no superuser: a database has one owner, as PostgreSQL's have by default."""
+    """Refuse any role but superusers: a database has one owner, as PostgreSQL's have by default."""
     if not is_superuser(change.authority, change.role):
         raise AccessDenied(
             "permission denied for database", reason=f"{change.role} is no superuser"
@@ -29,7 +29,7 @@ def create_schema(change: AuthorityChange, statement: CreateSchema) -> Authority
     if statement.owner is not None:
         owner = find_named_role(change.authority, change.subject, statement.owner).name
     _need_create(change)
-    name = role_name(change.subject, statement.name)  # without a name it is its owner's
+    name = role_name(change.subject, statement.name)  # without a name it is named after its owner
     if name.startswith("pg_") or name == "information_schema":
         raise StatementFailed("42939", f'unacceptable schema name "{name}"')
     if name.lower() in {there.lower() for there in change.authority.schemas}:

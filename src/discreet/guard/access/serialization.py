@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 
 def to_json(authority: Authority) -> Json:
-    """Return the authority as values that JSON has.
+    """Return the authority as JSON values.
 
     >>> to_json(Authority(version=3))["version"]
     3
@@ -80,7 +80,7 @@ def from_json(written: Mapping[str, Any]) -> Authority:
             Exclusion(one["name"], _read_texts(one["roles"])) for one in written["exclusions"]
         ),
         lattice=written["lattice"],
-        # Authorities that were written before roles had identities have none.
+        # Authorities written before roles had identities have none.
         retired=_read_texts(written.get("retired", ())),
     )
 
@@ -157,7 +157,7 @@ def _read_relation(written: Json) -> Relation:
             checks=tuple(CheckConstraint(**one) for one in written["checks"]),
             policies=tuple(_read_policy(one) for one in written["policies"]),
             masks=tuple(_read_mask(one) for one in written["masks"]),
-            # Authorities that were written before there were controls have none.
+            # Authorities written before controls existed have none.
             controls=tuple(_read_control(one) for one in written.get("controls", ())),
             triggers=tuple(_read_trigger(one) for one in written["triggers"]),
             physical=_read_texts(written["physical"]),

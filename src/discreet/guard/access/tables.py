@@ -1,4 +1,4 @@
-"""The columns and keys of a new table: what is complete, what is there, and who may refer to it."""
+"""The columns and keys of a new table: completeness, references, and the right to reference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def whole_columns(
 ) -> tuple[RelationColumn, ...]:
     """Return the columns of a new table; those of its primary key are not null.
 
-    Names that CREATE TABLE t (a, b) AS gives go to the query's columns in order.
+    The column names in CREATE TABLE t (a, b) AS apply to the query's columns in order.
     """
     given = tuple(columns) if statement.query is not None else statement.columns
     if statement.query is not None and statement.columns:
@@ -30,7 +30,7 @@ def whole_columns(
         given = (*renamed, *given[len(names) :])
     seen: set[str] = set()
     for column in given:
-        # Engines may not tell cases apart.
+        # Engines may ignore case.
         if column.name.lower() in seen:
             raise StatementFailed("42701", f'column "{column.name}" specified more than once')
         seen.add(column.name.lower())
@@ -54,7 +54,7 @@ def _need_key_columns(key: tuple[str, ...], names: set[str]) -> None:
 def resolved_keys(
     change: AuthorityChange, relation: Relation, keys: Iterable[tuple[ForeignKey, Written]]
 ) -> tuple[ForeignKey, ...]:
-    """Return the foreign keys of a new table, each with the table and columns it points to."""
+    """Return the foreign keys of a new table, each with the table and columns it references."""
     return tuple(_resolve_key(change, relation, key, written) for key, written in keys)
 
 

@@ -1,1 +1,1 @@
-"""WHO is at the other end: passwords, certificates, tokens, directories."""
+"""Authentication of users: passwords, certificates, tokens, directories."""

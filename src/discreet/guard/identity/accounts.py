@@ -1,7 +1,7 @@
-"""Accounts: what is kept of a user's password, and whether an administrator has locked them out.
+"""Accounts: the stored forms of a user's password, and an administrator's lock.
 
 A `user` is the identity of a role here, which is not always its name: a password stays with a role that
-is renamed, and is not that of the next one of the name.
+is renamed, and does not pass to the next role of that name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KIND = "credential"
 
 @dataclass(frozen=True)
 class UserAccount:
-    """What is known of a user besides their role.
+    """What is stored about a user besides their role.
 
     `verifier` and `hashed` are the two stored forms of one password; `is_in_directory` means that an
     LDAP server has it instead.
@@ -46,9 +46,9 @@ def set_password(
     least_length: int = passwords.LEAST_LENGTH,
     iterations: int = scram.ITERATIONS,
 ) -> None:
-    r"""Keep a password as a SCRAM verifier and as an argon2id hash; all tokens of the user end.
+    r"""Store a password as a SCRAM verifier and as an argon2id hash; all tokens of the user end.
 
-    A verifier that PostgreSQL or `psql`'s `\password` has made is kept as it is.
+    A verifier made by PostgreSQL or by `psql`'s `\password` is stored as it is.
 
     Raises:
         WrongUsage: the password is too short or cannot be one.
@@ -56,7 +56,7 @@ def set_password(
     verifier, hashed = scram.read_verifier(password), None
     if verifier is None:
         if password.startswith(("SCRAM-SHA-256$", "md5")) and len(password) >= 35:
-            raise WrongUsage("Only whole SCRAM-SHA-256 verifiers can be taken over, not this one.")
+            raise WrongUsage("The verifier is not a complete SCRAM-SHA-256 one.")
         passwords.require_acceptable(password, user=user, least_length=least_length)
         verifier = scram.make_verifier(password, iterations=iterations)
         hashed = passwords.hash_password(password)
@@ -73,7 +73,7 @@ def set_password(
 
 
 def renew_hash(documents: Documents, user: str, password: str, *, outdated: str) -> None:
-    """Replace an argon2id hash whose parameters are not today's, unless it changed meanwhile."""
+    """Replace an argon2id hash whose parameters are outdated, unless it changed meanwhile."""
     hashed = passwords.hash_password(password)
     documents.update(
         KIND,
@@ -83,7 +83,7 @@ def renew_hash(documents: Documents, user: str, password: str, *, outdated: str)
 
 
 def get_account(documents: Documents, user: str) -> UserAccount:
-    """Return what is kept of a user; nothing at all is an account, too."""
+    """Return the account of a user; an empty one if nothing is stored."""
     body = documents.get(KIND, user) or {}
     written = body.get("scram")
 
@@ -101,28 +101,28 @@ def get_account(documents: Documents, user: str) -> UserAccount:
 
 
 def set_locked(documents: Documents, user: str, *, is_locked: bool) -> None:
-    """Keep a user out whatever they know, or let them in again."""
+    """Lock a user out, or unlock them."""
     documents.update(KIND, user, lambda old: {**(old or {}), "is_locked": is_locked})
 
 
 def leave_to_directory(documents: Documents, user: str) -> None:
-    """Let an LDAP server check this user's password; one that was kept here is forgotten."""
+    """Let an LDAP server check this user's password; a password stored here is deleted."""
     documents.update(KIND, user, lambda old: {**_preserved_fields(old), "is_in_directory": True})
 
 
 def remove_password(documents: Documents, user: str) -> None:
-    """Forget a user's password and tokens; a lock and certificates stay."""
+    """Delete a user's password and tokens; a lock and certificates stay."""
     documents.update(KIND, user, lambda old: old and _preserved_fields(old))
     tokens.revoke_tokens_of(documents, user)
 
 
 def remove_account(documents: Documents, user: str) -> None:
-    """Forget password, certificates and tokens of a user."""
+    """Delete password, certificates and tokens of a user."""
     documents.delete(KIND, user)
     certificates.unmap_certificates(documents, user)
     tokens.revoke_tokens_of(documents, user)
 
 
 def _preserved_fields(old: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what a new password leaves as it was: a lock."""
+    """Return the parts of an account that a new password keeps: a lock."""
     return {"is_locked": bool((old or {}).get("is_locked"))}

@@ -1,4 +1,4 @@
-"""The door: what a front end tells of a visitor, and what it must ask before it lets them in."""
+"""The interface of authentication: what a front end knows of a client, and what it must request."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class ClientInfo:
-    """Who knocks, as far as the wire tells.
+    """A client that wants to log in, as far as the connection shows.
 
     `certificate` is the client's certificate in DER if TLS verified one; `binding` is the hash of the
-    server's own certificate (tls-server-end-point), for SCRAM-SHA-256-PLUS. `identity` is who had the
-    user's name when the login began: the session is theirs, and nobody's if they are gone meanwhile.
+    server's own certificate (tls-server-end-point), for SCRAM-SHA-256-PLUS. `identity` is the role
+    had the user's name when the login began: if it was dropped meanwhile, the session is invalid.
     """
 
     user: str
@@ -30,24 +30,24 @@ class ClientInfo:
 class ScramExchange(Protocol):
     """One SCRAM conversation."""
 
-    mechanisms: tuple[str, ...]  # what the server offers, best first
+    mechanisms: tuple[str, ...]  # in the server's order of preference
 
     def first(self, mechanism: str, message: bytes) -> bytes:
-        """Take the client's first message and return the server's."""
+        """Return the server's first message for the client's."""
         ...
 
     def final(self, message: bytes) -> bytes:
-        """Take the proof and return the server's signature.
+        """Check the proof and return the server's signature.
 
         Raises:
-            LoginFailed: the proof is wrong, or there is no such user, or they may not come in.
+            LoginFailed: the proof is wrong, the user does not exist, or may not log in.
         """
         ...
 
 
 @dataclass(frozen=True)
 class AuthenticationOk:
-    """Nothing more to ask; `method` is for the journal."""
+    """No further request; `method` is for the journal."""
 
     method: str
 
@@ -61,24 +61,24 @@ class ScramChallenge:
 
 @dataclass(frozen=True)
 class PasswordChallenge:
-    """A password in clear, which only goes over TLS: `check` returns the method or raises `LoginFailed`."""
+    """A password in clear, over TLS only: `check` returns the method or raises `LoginFailed`."""
 
     check: Callable[[str], str]
 
 
 class Authenticator(Protocol):
-    """Decides how a visitor is asked. Every verdict is told to the journal by the door."""
+    """Decides how a client authenticates, and records every decision in the journal."""
 
     def recognize(self, visitor: ClientInfo) -> ClientInfo:
-        """Return the visitor with the identity of the role that has their name now, if any."""
+        """Return the client with the identity of the role that has their name now, if any."""
         ...
 
     def authenticate(
         self, visitor: ClientInfo
     ) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
-        """Return what to ask; unknown users are asked as known ones are.
+        """Return the request for credentials; unknown users get the same as known ones.
 
         Raises:
-            LoginFailed: not over this wire, or too many tries.
+            LoginFailed: not allowed over this connection, or too many attempts.
         """
         ...

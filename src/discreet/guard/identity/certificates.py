@@ -1,4 +1,4 @@
-"""Client certificates: whose they are, by common name, other names or fingerprint."""
+"""Client certificates mapped to users by common name, other names or fingerprint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORMS = ("cn:", "dns:", "email:", "uri:", "sha256:")
 
 @dataclass(frozen=True)
 class CertificateIdentity:
-    """What a certificate says of whoever holds its key."""
+    """The identity stated by a certificate."""
 
     names: tuple[str, ...]  # such as `cn:alice`, `email:alice@clinic.example`, `sha256:…`
     not_before: datetime
@@ -30,10 +30,10 @@ class CertificateIdentity:
 
 
 def read_certificate(der: bytes) -> CertificateIdentity:
-    """Return what a certificate in DER says.
+    """Return the identity in a DER certificate.
 
     Raises:
-        LoginFailed: it is none, or its common name is ambiguous.
+        LoginFailed: it is not a certificate, or its common name is ambiguous.
     """
     certificate = _load(der)
     from cryptography import x509
@@ -64,16 +64,16 @@ def read_certificate(der: bytes) -> CertificateIdentity:
 def match_certificate(
     der: bytes, user: str, *, names: Sequence[str] | None = None, now: datetime
 ) -> str:
-    """Return by which name a certificate is the user's.
+    """Return the name by which a certificate belongs to the user.
 
     Args:
         der: The certificate, whose chain TLS has verified.
-        user: Who they say they are.
+        user: The user name given by the client.
         names: The names that are mapped to this user; None: the common name must be the user's.
         now: The time at which it must be valid.
 
     Raises:
-        LoginFailed: it is somebody else's, not valid now, or not for clients.
+        LoginFailed: it belongs to another user, is not valid now, or is not for clients.
     """
     failed = LoginFailed(f'certificate authentication failed for user "{user}"', sqlstate="28000")
     bearer = read_certificate(der)
@@ -87,13 +87,13 @@ def match_certificate(
 
 
 def mapped_names(documents: Documents, user: str) -> list[str] | None:
-    """Return the names whose certificates are this user's; None if nothing is mapped."""
+    """Return the certificate names mapped to this user; None if there are none."""
     found = documents.get(KIND, user)
     return None if found is None else [str(name) for name in found["names"]]
 
 
 def map_certificate(documents: Documents, user: str, name: str) -> None:
-    """Let certificates with this name be the user's, such as `email:alice@clinic.example`."""
+    """Map certificates with this name to the user, such as `email:alice@clinic.example`."""
     form = next((form for form in _FORMS if name.startswith(form)), None)
     if form is None or len(name) == len(form):
         raise WrongUsage(
@@ -108,7 +108,7 @@ def map_certificate(documents: Documents, user: str, name: str) -> None:
 
 
 def unmap_certificates(documents: Documents, user: str) -> None:
-    """Let the common name decide again."""
+    """Remove the mapping, so that the common name decides again."""
     documents.delete(KIND, user)
 
 
@@ -124,7 +124,7 @@ def _load(der: bytes) -> Certificate:
 
 
 def _is_for_clients(certificate: Certificate) -> bool:
-    """Tell whether it may identify a client; without a list of uses it may."""
+    """Return whether it may identify a client; without a list of uses it may."""
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID
 

@@ -1,4 +1,4 @@
-"""Directories: a password is right if an LDAP server lets its owner bind with it, over TLS."""
+"""Directories: a password is correct if an LDAP server accepts a bind with it, over TLS."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from discreet.errors import MissingExtra, StoreFailed, WrongUsage
 from discreet.guard.identity.scram import saslprep
 
 _LONGEST = 1024
-# No such object, a name that is none, no password here, wrong password (RFC 4511).
+# No such object, invalid name, no password there, wrong password (RFC 4511).
 _WRONG = (32, 34, 48, 49)
 
 
 @dataclass(frozen=True)
 class LdapDirectory:
-    """Where people are found, and how.
+    """An LDAP directory and how users are found in it.
 
-    Either `template` makes a user's name into their entry (`uid={user},ou=people,dc=clinic`), or a
-    `search` below `base` finds it (`(uid={user})`) on behalf of `reader`. With `groups`, whoever is in
-    none of them stays outside; each stands for a role.
+    Either `template` turns a user's name into their entry (`uid={user},ou=people,dc=clinic`), or a
+    `search` below `base` finds it (`(uid={user})`) on behalf of `reader`. With `groups`, users in none
+    of them are refused; each group stands for a role.
     """
 
     url: str  # ldaps://host:port, or ldap://host:port, which is upgraded by StartTLS
@@ -49,19 +49,19 @@ class LdapDirectory:
 
 @dataclass(frozen=True)
 class DirectoryUser:
-    """Somebody whose password was right, and the roles that their groups stand for."""
+    """A user whose password was correct, and the roles that their groups stand for."""
 
     entry: str
     roles: tuple[str, ...]
 
 
 def ask_directory(directory: LdapDirectory, user: str, password: str) -> DirectoryUser | None:
-    """Return who has this name and password, None if nobody has.
+    """Return the user with this name and password, None if there is none.
 
-    An empty password never gets to the directory: with it, every bind succeeds, as nobody.
+    An empty password is never sent to the directory: every bind with it succeeds, anonymously.
 
     Raises:
-        StoreFailed: the directory does not answer, or its certificate is not trusted.
+        StoreFailed: the directory does not respond, or its certificate is not trusted.
     """
     if not password or "\0" in password or len(password) > _LONGEST or not _is_plain(user):
         return None
@@ -106,17 +106,17 @@ def _escape_text(text: str) -> str:
 
 
 def _is_plain(user: str) -> bool:
-    """Tell whether a directory takes this name for no other one.
+    """Return whether a directory cannot confuse this name with another one.
 
-    Directories compare names without regard to case, width and some spaces; roles are told apart by
-    them, and one person's password must not open another role.
+    Directories ignore case, width and some spaces when they compare names; roles differ by them,
+    and one person's password must not open another role.
     """
     folded = " ".join((saslprep(user) or "").casefold().split())
     return 0 < len(user) <= _LONGEST and user == folded
 
 
 def _find_entry(directory: LdapDirectory, user: str) -> str | None:
-    """Return the name of the user's entry; a search that finds two finds nobody."""
+    """Return the name of the user's entry; None if a search finds two."""
     if directory.template is not None:
         return directory.template.replace("{user}", escape_in_name(user))
     condition = directory.search.replace("{user}", escape_in_filter(user))
@@ -126,7 +126,7 @@ def _find_entry(directory: LdapDirectory, user: str) -> str | None:
 
 
 def _find_roles(directory: LdapDirectory, entry: str, password: str) -> tuple[str, ...]:
-    """Return the roles of the groups that an entry is in, as the reader or the user sees them."""
+    """Return the roles of an entry's groups, as visible to the reader or the user."""
     condition = directory.group_search.replace("{entry}", escape_in_filter(entry))
     wanted = {name.casefold(): role for name, role in directory.groups.items()}
     opened = (
@@ -148,7 +148,7 @@ def _search(connection: Any, base: str, condition: str) -> list[str]:
 
 @contextmanager
 def _open_as_reader(directory: LdapDirectory) -> Generator[Any]:
-    """Open the directory as the reader, or as nobody if there is none."""
+    """Open the directory as the reader, or anonymously if there is none."""
     with _bind_entry(directory, directory.reader, directory.reader_password) as connection:
         if connection is None:
             raise StoreFailed("The directory does not accept its reader's password.")
@@ -157,7 +157,7 @@ def _open_as_reader(directory: LdapDirectory) -> Generator[Any]:
 
 @contextmanager
 def _bind_entry(directory: LdapDirectory, entry: str | None, password: str) -> Generator[Any]:
-    """Open the directory as `entry`; what comes is None where the password is wrong."""
+    """Open the directory as `entry`; yields None where the password is wrong."""
     try:
         from ldap3.core.exceptions import LDAPException
     except ImportError:
@@ -166,23 +166,23 @@ def _bind_entry(directory: LdapDirectory, entry: str | None, password: str) -> G
         connection = _connect(directory, entry, password)
         is_bound = bool(connection.bind())
     except (LDAPException, OSError, ssl.SSLError):
-        # Its words may hold names and addresses.
+        # Its messages may hold names and addresses.
         raise StoreFailed(
-            "The directory does not answer as it should. Check its address and certificate."
+            "The directory does not respond as expected. Check its address and certificate."
         ) from None
     is_wrong = connection.result["result"] in _WRONG
     try:
         if not is_bound and not is_wrong:
-            raise StoreFailed("The directory refused to check a password. Look at its log.")
+            raise StoreFailed("The directory refused to check a password. See its log.")
         yield connection if is_bound else None
     except LDAPException:
-        raise StoreFailed("The directory stopped answering. Look at its log.") from None
+        raise StoreFailed("The directory stopped responding. See its log.") from None
     finally:
         connection.unbind()
 
 
 def _connect(directory: LdapDirectory, entry: str | None, password: str) -> Any:
-    """Return a connection under TLS on which nobody is bound yet."""
+    """Return a connection under TLS that is not bound yet."""
     import ldap3
 
     tls = ldap3.Tls(

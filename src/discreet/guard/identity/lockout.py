@@ -1,7 +1,7 @@
-"""Lock-out: whoever fails often waits longer and longer, then for a quarter of an hour, never forever.
+"""Lockout: repeated failures cause longer and longer waits, up to a quarter of an hour.
 
-A password is always checked, and the verdict counts only if nobody failed too often meanwhile: many
-guesses at once are worth no more than as many in turn, and a wait takes as long as a wrong password.
+A password is always checked, and counts only if there were not too many failures meanwhile: many
+guesses at once gain no more than one after the other, and a wait takes as long as a wrong password.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.guard.control.documents import Documents
 
 KIND = "attempts"
-_PLACES = 4096  # where failures of unknown users are counted: they must not fill the store
+_PLACES = 4096  # counters for unknown users, which must not fill the store
 _ADDRESSES_KNOWN = 8
 _FORGOTTEN_AFTER = timedelta(days=1)
 _SWEPT_ONE_IN = 256
@@ -27,7 +27,7 @@ _SWEPT_ONE_IN = 256
 
 @dataclass(frozen=True)
 class LockoutLimits:
-    """How many failures are free, after how many more it locks, and for how long.
+    """How many failures have no effect, after how many more it locks, and for how long.
 
     An address may fail `shared` times as often as a user: many people can share one.
     """
@@ -38,7 +38,7 @@ class LockoutLimits:
     shared: int = 5
 
     def wait(self, failures: int, *, times: int = 1) -> timedelta:
-        """Return how long nobody gets in after so many failures."""
+        """Return how long logins are refused after so many failures."""
         free, most = self.free * times, self.most * times
         if failures < free:
             return timedelta()
@@ -49,7 +49,7 @@ class LockoutLimits:
 
 @dataclass(frozen=True)
 class LoginAttempt:
-    """Who tries from where; `is_known` says whether there is such a user."""
+    """A login attempt: its user and address; `is_known` is whether the user exists."""
 
     user: str
     address: str
@@ -59,8 +59,8 @@ class LoginAttempt:
 class Lockout:
     """Counts failures per user and per address, in the control store.
 
-    A user's lock does not hold for addresses from which they came in before, so that a stranger
-    cannot keep an administrator out; the address has a count of its own.
+    A user's lock does not apply to addresses from which they logged in before, so that a stranger
+    cannot lock out an administrator; the address has a counter of its own.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Lockout:
         self._limits = LockoutLimits() if limits is None else limits
 
     def settle(self, attempt: LoginAttempt, *, is_right: bool, now: datetime) -> bool:
-        """Count a try that was checked; return whether it may be let in."""
+        """Count an attempt that was checked; return whether it may be accepted."""
         if self.is_blocked(attempt, now=now):
             return False
         if is_right:
@@ -83,11 +83,11 @@ class Lockout:
         return False
 
     def is_blocked(self, attempt: LoginAttempt, *, now: datetime) -> bool:
-        """Tell whether this user, or this address, must wait."""
+        """Return whether this user, or this address, must wait."""
         user, address = (
             self._documents.get(KIND, name) for name, _ in self._attempt_counters(attempt)
         )
-        # Both are read whatever the first one says.
+        # Both are read, whatever the first result.
         is_user_blocked = self._is_waiting(user, now) and attempt.address not in _known_addresses(
             user
         )
@@ -98,15 +98,15 @@ class Lockout:
         self._count_failure(self._address_counter(address), times=self._limits.shared, now=now)
 
     def is_address_blocked(self, address: str, *, now: datetime) -> bool:
-        """Tell whether this address must wait."""
+        """Return whether this address must wait."""
         return self._is_waiting(self._documents.get(KIND, self._address_counter(address)), now)
 
     def clear(self, user: str) -> None:
-        """Forget a user's failures."""
+        """Delete a user's failures."""
         self._documents.delete(KIND, self._user_counter(LoginAttempt(user, "")))
 
     def sweep(self, *, now: datetime) -> None:
-        """Forget what nobody added to for a day."""
+        """Delete counters that did not change for a day."""
         for name in self._documents.names(KIND):
             found = self._documents.get(KIND, name)
             if found and not found.get("known") and _is_stale(found, now):
@@ -128,7 +128,7 @@ class Lockout:
         return f"nobody {place}"
 
     def _address_counter(self, address: str) -> str:
-        """Return the counter of an address; of IPv6, whoever has one has 2**64 of them."""
+        """Return the counter of an address; IPv6 is counted by /64, of which one client has all."""
         try:
             found = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:
@@ -156,7 +156,7 @@ class Lockout:
         self._documents.update(KIND, name, change)
 
     def _is_waiting(self, found: Mapping[str, Any] | None, now: datetime) -> bool:
-        """Tell whether a wait is not over; one that is much too long means that a clock was set back."""
+        """Return whether a wait is not over; a wait that is far too long means a clock was set back."""
         if found is None:
             return False
         return now < datetime.fromisoformat(found["until"]) <= now + 2 * self._limits.lock
@@ -184,8 +184,8 @@ def _counted_failures(
 ) -> int:
     """Return how many failures still count.
 
-    After a lock, waits start at once and grow again. Of an address that people share one failure is
-    forgiven each minute: some of them always mistype.
+    After a lock, waits start at once and grow again. A shared address is forgiven one failure each
+    minute: some of its users always mistype.
     """
     if old is None or _is_stale(old, now):
         return 0

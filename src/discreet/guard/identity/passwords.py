@@ -1,4 +1,4 @@
-"""Passwords: which are accepted, and their argon2id hashes for logins that send them in clear over TLS."""
+"""Passwords: which are accepted, and argon2id hashes for logins that send them in clear over TLS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LEAST_LENGTH = 8
 LONGEST = 1024
-# As OWASP advises for servers (19 MiB, two passes): many logins at once must not fill the memory.
+# As OWASP recommends for servers (19 MiB, two passes): many logins at once must not fill memory.
 _MEMORY_KIB, _PASSES, _LANES = 19_456, 2, 1
 
 
@@ -41,7 +41,7 @@ def hash_password(password: str) -> str:
 
 
 def matches_password_hash(stored: str | None, password: str) -> bool:
-    """Tell whether `password` was hashed to `stored`; without one, work as long and say no."""
+    """Return whether `password` was hashed to `stored`; without one, False after the same work."""
     from argon2.exceptions import InvalidHashError, VerificationError
 
     try:
@@ -52,7 +52,7 @@ def matches_password_hash(stored: str | None, password: str) -> bool:
 
 
 def is_outdated(stored: str) -> bool:
-    """Tell whether a hash was made with other parameters than are used now."""
+    """Return whether a hash was made with other parameters than the current ones."""
     return _make_hasher().check_needs_rehash(stored)
 
 

@@ -1,4 +1,4 @@
-"""The doorkeeper: asks every visitor as the rules say, tells nobody why not, and the journal everything."""
+"""Authentication by the rules: clients see no reason for a refusal, the journal records it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OWN_SECRET = "door"  # noqa: S105 (its name)
 
 @dataclass(frozen=True)
 class LoginDecision:
-    """What was decided of a visitor and truly why, for the journal alone."""
+    """A decision about a client and its true reason, for the journal alone."""
 
     visitor: ClientInfo
     user: str
@@ -44,10 +44,10 @@ class LoginDecision:
 
 
 class RuleAuthenticator:
-    """Decides who comes in. A store or a journal that fails lets nobody in.
+    """Decides who may log in. If a store or journal fails, every login is refused.
 
-    Unknown users, wrong passwords, locks and expired accounts are answered in the same words after
-    the same work.
+    Unknown users, wrong passwords, locks and expired accounts get the same message after the same
+    work.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class RuleAuthenticator:
         self._lockout = Lockout(documents, secret=self._secret, limits=self._settings.limits)
 
     def recognize(self, visitor: ClientInfo) -> ClientInfo:
-        """Return the visitor with the identity of the role that has their name now, if any."""
+        """Return the client with the identity of the role that has their name now, if any."""
         return replace(visitor, identity=self._authority().identity_of(visitor.user))
 
     def authenticate(
         self, visitor: ClientInfo
     ) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
-        """Return what to ask a visitor of the PostgreSQL protocol."""
+        """Return the request for credentials of a client of the PostgreSQL protocol."""
         method = self._choose_method(visitor)
         self._require_wire(visitor, method)
         if visitor.certificate is not None and method in ("auto", "certificate"):
@@ -87,10 +87,10 @@ class RuleAuthenticator:
         return ScramChallenge(_RuleScramExchange(self, visitor))
 
     def check_password(self, visitor: ClientInfo, password: str) -> str:
-        """Return the method by which a password in clear, as HTTP sends it, is right.
+        """Return the method by which a password in clear, as HTTP sends it, is correct.
 
         Raises:
-            LoginFailed: it is not, or its user may not come in.
+            LoginFailed: it is wrong, or its user may not log in.
         """
         method = self._choose_method(visitor)
         self._require_wire(visitor, method)
@@ -109,10 +109,10 @@ class RuleAuthenticator:
         return "password"
 
     def check_token(self, visitor: ClientInfo, token: str) -> tokens.ApiToken:
-        """Return what a token stands for, with its user's name; the visitor's own is not asked.
+        """Return the token's record and its user's name; the client's own name is ignored.
 
         Raises:
-            LoginFailed: it is unknown, revoked or expired, or its user may not come in.
+            LoginFailed: it is unknown, revoked or expired, or its user may not log in.
         """
         self._require_wire(visitor, "auto")
         now = self._clock()
@@ -122,7 +122,7 @@ class RuleAuthenticator:
         user = "" if role is None else role.name
         why_not = "no such token" if found is None else self._why_not(user, now=now)
         method = self._choose_method(replace(visitor, user=user))
-        if method in ("certificate", "reject"):  # rules are for tokens, too
+        if method in ("certificate", "reject"):  # rules apply to tokens, too
             why_not = why_not or f"the rules say {method}"
         if found is None and not is_blocked:
             self._lockout.fail_address(visitor.address, now=now)
@@ -136,28 +136,28 @@ class RuleAuthenticator:
         return replace(found, user=user)
 
     def verifier(self, user: str) -> scram.Verifier:
-        """Return what a user's proof is checked by, a mock if they have no password here."""
+        """Return the verifier for a user's proof, a mock if they have no password here."""
         mock = scram.mock_verifier(user, secret=self._secret, iterations=self._settings.iterations)
         return self._get_account(user).verifier or mock
 
     def decide_login(
         self, visitor: ClientInfo, method: str, *, proven: scram.Verifier | None
     ) -> None:
-        """Let a visitor in who has proven to know a password, or raise `LoginFailed`."""
+        """Admit a client that has proven to know a password, or raise `LoginFailed`."""
         account = self._get_account(visitor.user)
-        # A password that was changed meanwhile is wrong.
+        # A password that was changed meanwhile no longer counts.
         is_right = proven is not None and proven == account.verifier
         self._settle_attempt(visitor, method, is_right=is_right, expires=account.expires)
 
     def record_failure(self, visitor: ClientInfo, method: str, reason: str) -> None:
-        """Tell the journal of an exchange that broke off before there was a proof."""
+        """Record an exchange in the journal that ended before a proof."""
         self._record_decision(visitor, method, is_admitted=False, reason=reason)
 
     def _choose_method(self, visitor: ClientInfo) -> Method:
         return self._settings.method(visitor)
 
     def _require_wire(self, visitor: ClientInfo, method: Method) -> None:
-        """Refuse what anybody on the way could read."""
+        """Refuse a connection that others could read."""
         if visitor.is_encrypted or visitor.is_local or not self._settings.requires_tls:
             return
         self._record_decision(visitor, method, is_admitted=False, reason="no TLS")
@@ -166,9 +166,9 @@ class RuleAuthenticator:
         )
 
     def _require_encrypted(self, visitor: ClientInfo) -> None:
-        """Refuse to ask for a directory's password without TLS, from this machine, too.
+        """Refuse to request a directory's password without TLS, even from this machine.
 
-        It comes in clear, and opens more than this server.
+        It is sent in clear, and gives access to more than this server.
         """
         if not visitor.is_encrypted:
             self._record_decision(visitor, "ldap", is_admitted=False, reason="no TLS")
@@ -180,7 +180,7 @@ class RuleAuthenticator:
     def _check_certificate(
         self, visitor: ClientInfo, *, is_required: bool
     ) -> AuthenticationOk | None:
-        """Let a visitor in whose certificate is theirs; None if a password may do instead."""
+        """Admit a client with the user's certificate; None if a password may be used instead."""
         now = self._clock()
         try:
             name = match_certificate(
@@ -191,7 +191,7 @@ class RuleAuthenticator:
             )
         except LoginFailed:
             if is_required:
-                raise self._refuse(visitor, "certificate", "somebody else's certificate") from None
+                raise self._refuse(visitor, "certificate", "another user's certificate") from None
             return None
         why_not = self._why_not(visitor.user, now=now)
         if why_not:
@@ -206,12 +206,12 @@ class RuleAuthenticator:
             return False
         if user in self._authority().roles:
             return self._get_account(user).is_in_directory
-        # How an unknown user is asked must not tell that they are unknown: always the same, by chance.
+        # The method for an unknown user must not reveal that they are unknown: a fixed random choice.
         name = b"directory\0" + user.encode("utf-8", "surrogatepass")
         return bool(hmac.digest(self._secret, name, "sha256")[0] & 1)
 
     def _check_directory(self, visitor: ClientInfo, password: str) -> str:
-        """Return `ldap` if the directory knows the password and, by groups, lets the user in."""
+        """Return `ldap` if the directory accepts the password and, by groups, the user."""
         found, reason = None, "wrong password, or in none of the groups"
         if self._settings.directory is None:
             reason = "no directory is set"
@@ -236,7 +236,7 @@ class RuleAuthenticator:
         return not reached.isdisjoint(roles)
 
     def _is_password_of(self, account: UserAccount, user: str, password: str) -> bool:
-        """Check both stored forms, whichever there are: the work is the same for everybody."""
+        """Check both stored forms, whichever exist: the work is the same for every user."""
         verifier = account.verifier or self.verifier(user)
         fits_verifier = scram.matches_verifier(verifier, password[: passwords.LONGEST + 1])
         fits_hash = passwords.matches_password_hash(account.hashed, password)
@@ -248,11 +248,11 @@ class RuleAuthenticator:
         return get_account(self._documents, self._account_key(user))
 
     def _account_key(self, user: str) -> str:
-        """Return under what is kept what is known of a user: nothing, for unknown ones."""
+        """Return the key under which a user's data is stored: an unused one for unknown users."""
         return self._authority().identity_of(user) or ""
 
     def _why_not(self, user: str, *, now: datetime, expires: datetime | None = None) -> str | None:
-        """Return why a user may not come in, whatever they know; None if they may."""
+        """Return why a user may not log in, whatever their credentials; None if they may."""
         role = self._authority().roles.get(user)
         is_locked = self._get_account(user).is_locked
         if role is None:
@@ -276,7 +276,7 @@ class RuleAuthenticator:
         expires: datetime | None = None,
         reason: str = "wrong password",
     ) -> None:
-        """Count the try, tell the journal, and raise unless the visitor may come in."""
+        """Count the attempt, record it in the journal, and raise unless the client may log in."""
         now = self._clock()
         why_not = self._why_not(visitor.user, now=now, expires=expires)
         is_known = visitor.user in self._authority().roles
@@ -311,7 +311,7 @@ class RuleAuthenticator:
 
 
 class _RuleScramExchange:
-    """A SCRAM conversation with one visitor, at whose end the doorkeeper decides."""
+    """A SCRAM conversation with one client; the authenticator decides at its end."""
 
     def __init__(self, keeper: RuleAuthenticator, visitor: ClientInfo) -> None:
         self._keeper, self._visitor = keeper, visitor
@@ -321,7 +321,7 @@ class _RuleScramExchange:
         self.mechanisms = self._conversation.mechanisms
 
     def first(self, mechanism: str, message: bytes) -> bytes:
-        """Take the client's first message and return the server's."""
+        """Return the server's first message for the client's."""
         try:
             answer = self._conversation.first(mechanism, message)
         except LoginFailed as error:
@@ -331,7 +331,7 @@ class _RuleScramExchange:
         return answer
 
     def final(self, message: bytes) -> bytes:
-        """Take the proof and return the server's signature."""
+        """Check the proof and return the server's signature."""
         try:
             is_right, signature = self._conversation.final(message)
         except LoginFailed as error:
@@ -343,7 +343,7 @@ class _RuleScramExchange:
 
 
 def _is_over(role: DatabaseRole, now: datetime) -> bool:
-    """Tell whether a role has expired; a moment that cannot be read is over."""
+    """Return whether a role has expired; an unreadable expiry time counts as past."""
     if role.valid_until is None or role.valid_until == "infinity":
         return False
     try:
@@ -354,9 +354,9 @@ def _is_over(role: DatabaseRole, now: datetime) -> bool:
 
 
 def _own_secret(documents: Documents) -> bytes:
-    """Return this server's secret for unknown users, made once."""
+    """Return this server's secret for unknown users, created once."""
     fresh = secrets.token_hex(32)
     kept = documents.update(SECRET_KIND, _OWN_SECRET, lambda old: old or {"secret": fresh})
     if kept is None:
-        raise StoreFailed("The control store did not keep the door's secret. Check the store.")
+        raise StoreFailed("The control store did not keep the secret for logins. Check the store.")
     return bytes.fromhex(kept["secret"])

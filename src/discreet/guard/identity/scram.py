@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256 and -PLUS, the server's side (RFC 5802, RFC 7677), with verifiers as PostgreSQL has them."""
+"""SCRAM-SHA-256 and -PLUS, the server's side (RFC 5802, RFC 7677), with PostgreSQL's verifiers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NONCE = re.compile(r"[!-+\--~]+")  # printable, without the comma
 
 @dataclass(frozen=True)
 class Verifier:
-    """What the server keeps instead of a password: enough to check a proof, too little to make one."""
+    """What the server stores instead of a password: it can check a proof but not make one."""
 
     iterations: int
     salt: bytes
@@ -45,7 +45,7 @@ class Verifier:
 
 
 def read_verifier(text: str) -> Verifier | None:
-    """Return the verifier that a text is, None if it is something else."""
+    """Return a text as a verifier, None if it is not one."""
     found = _VERIFIER.fullmatch(text)
     if found is None:
         return None
@@ -76,7 +76,7 @@ def make_verifier(
 
 
 def mock_verifier(user: str, *, secret: bytes, iterations: int = ITERATIONS) -> Verifier:
-    """Return what an unknown user is asked by: the same salt each time, and no password that fits."""
+    """Return the verifier for an unknown user: always the same salt, and no matching password."""
     name = user.encode("utf-8", "surrogatepass")
     salt = _compute_mac(secret, b"salt\0" + name)[:_SALT_BYTES]
     return Verifier(
@@ -88,19 +88,19 @@ def mock_verifier(user: str, *, secret: bytes, iterations: int = ITERATIONS) -> 
 
 
 def matches_verifier(verifier: Verifier, password: str) -> bool:
-    """Tell whether a password in clear is the one that a verifier was made of."""
+    """Return whether a verifier was made from a password in clear."""
     made = make_verifier(password, iterations=verifier.iterations, salt=verifier.salt)
     return hmac.compare_digest(made.stored_key, verifier.stored_key)
 
 
 def normalize_password(password: str) -> str:
-    """Return a password as SASLprep writes it or, as PostgreSQL does, itself where that is impossible."""
+    """Return a password in SASLprep form or, as PostgreSQL does, unchanged where that is impossible."""
     prepared = saslprep(password)
     return password if prepared is None else prepared
 
 
 def saslprep(text: str) -> str | None:
-    r"""Return a text prepared by RFC 4013; None if it has letters that are prohibited or unassigned.
+    r"""Return a text prepared by RFC 4013; None if it has prohibited or unassigned characters.
 
     >>> saslprep("I\N{SOFT HYPHEN}X"), saslprep("\N{FEMININE ORDINAL INDICATOR}"), saslprep("\x07")
     ('IX', 'a', None)
@@ -141,11 +141,11 @@ def _is_prohibited(letter: str) -> bool:
 
 
 class ScramConversation:
-    """One exchange, whose two steps come once and in order.
+    """One exchange, whose two steps run once and in order.
 
     Args:
         verifier: That of the user, or a mock.
-        binding: The hash of the server's certificate if the wire is TLS; then PLUS is offered.
+        binding: The hash of the server's certificate under TLS; then PLUS is offered.
         nonce: The server's part of the nonce; only tests give one.
     """
 
@@ -154,17 +154,17 @@ class ScramConversation:
     ) -> None:
         self._verifier, self._binding = verifier, binding
         self._nonce = nonce or _encode_base64(secrets.token_bytes(_NONCE_BYTES))
-        self._expected: bytes | None = None  # the channel as the client must name it
+        self._expected: bytes | None = None  # the channel binding that the client must send
         self._said = ""
         plus = () if binding is None else (MECHANISM_PLUS,)
         self.mechanisms: tuple[str, ...] = (*plus, MECHANISM)
 
     def first(self, mechanism: str, message: bytes) -> bytes:
-        """Take the client's first message and return the server's."""
+        """Return the server's first message for the client's."""
         if self._said or mechanism not in self.mechanisms:
             raise _malformed_message()
         flag, identity, bare = _split(_decode_text(message), 3)
-        if identity:  # to log in as one and act as another is SET ROLE's business
+        if identity:  # acting as another role needs SET ROLE
             raise _malformed_message()
         self._expected = self._expected_channel(mechanism, flag)
         user, nonce = _split(bare, 2, exactly=False)
@@ -180,7 +180,7 @@ class ScramConversation:
         return answer.encode()
 
     def final(self, message: bytes) -> tuple[bool, bytes]:
-        """Take the proof; return whether it is right, and the server's signature if so."""
+        """Check the proof; return whether it is correct, and the server's signature if so."""
         expected, self._expected = self._expected, None
         text = _decode_text(message)
         said, mark, proof = text.rpartition(",p=")
@@ -210,13 +210,13 @@ class ScramConversation:
         return is_right, answer if is_right else b""
 
     def _expected_channel(self, mechanism: str, flag: str) -> bytes:
-        """Return what the client must say of the channel, or refuse a downgraded exchange."""
+        """Return the channel binding that the client must send, or refuse a downgraded exchange."""
         if mechanism == MECHANISM_PLUS and self._binding is not None:
             if flag != f"p={_BINDING}":
                 raise _malformed_message()
             return f"{flag},,".encode() + self._binding
         if flag == "y" and self._binding is not None:
-            # The client can bind and believes that we cannot: somebody took our offer out.
+            # The client supports binding and believes that we do not: our offer was removed.
             raise LoginFailed("SCRAM channel binding negotiation error", sqlstate="28000")
         if flag not in ("n", "y"):
             raise _malformed_message()

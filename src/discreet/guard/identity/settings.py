@@ -1,4 +1,4 @@
-"""Settings of the door: who is asked how, from where, and how often they may fail."""
+"""Settings of authentication: methods by user and network, and limits on failures."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LOCAL = "local"
 
 @dataclass(frozen=True)
 class AuthenticationRule:
-    """How some visitors are asked; empty lists mean everybody, everywhere.
+    """How some clients authenticate; empty lists match every user and network.
 
-    `auto` asks for nothing if the client's certificate is the user's, and for a password otherwise:
-    the one kept here or, for users who are in the directory, the one kept there.
+    `auto` needs no password if the client's certificate is the user's. Otherwise it requests one:
+    the one stored here or, for users in the directory, the one stored there.
     """
 
     method: Method
@@ -41,7 +41,7 @@ class AuthenticationRule:
                     ) from None
 
     def fits(self, visitor: ClientInfo) -> bool:
-        """Tell whether this rule is about the visitor."""
+        """Return whether this rule matches the client."""
         return (
             (not self.users or visitor.user in self.users)
             and (not self.protocols or visitor.protocol in self.protocols)
@@ -51,17 +51,17 @@ class AuthenticationRule:
 
 @dataclass(frozen=True)
 class AuthenticationSettings:
-    """The rules, of which the first that fits decides; where none does, nobody comes in."""
+    """The rules: the first that matches decides; without a match the login is refused."""
 
     rules: tuple[AuthenticationRule, ...] = (AuthenticationRule("auto"),)
-    requires_tls: bool = True  # for all but local visitors
+    requires_tls: bool = True  # for all but local clients
     directory: LdapDirectory | None = None
     limits: LockoutLimits = field(default_factory=LockoutLimits)
     iterations: int = ITERATIONS
     least_length: int = LEAST_LENGTH
 
     def method(self, visitor: ClientInfo) -> Method:
-        """Return how a visitor is asked."""
+        """Return how a client authenticates."""
         for rule in self.rules:
             if rule.fits(visitor):
                 return rule.method

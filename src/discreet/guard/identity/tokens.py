@@ -1,4 +1,4 @@
-"""API tokens: random, shown once, kept as a hash, with scopes, an end and a date of last use."""
+"""API tokens: random, shown once, stored as a hash, with scopes, expiry and date of last use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _USE_IS_NOTED_EACH = timedelta(minutes=1)  # not with each request: that would b
 
 @dataclass(frozen=True)
 class ApiToken:
-    """What is known of a token; the token itself is not."""
+    """The record of a token, without the token itself."""
 
     id: str
     user: str  # the identity of a role
@@ -50,9 +50,9 @@ def create_token(
     label: str = "",
     tell: Callable[[ApiToken], None] = lambda _: None,
 ) -> tuple[str, ApiToken]:
-    """Return a new token, which is never shown again, and what is kept of it.
+    """Return a new token, which is never shown again, and its record.
 
-    `tell` writes it into a journal, before it is good for anything.
+    `tell` writes it into a journal before the token is valid.
     """
     if not scopes or set(scopes) - set(SCOPES):
         raise WrongUsage(f"The scopes of a token are: {', '.join(SCOPES)}.")
@@ -66,7 +66,7 @@ def create_token(
 
 
 def find_token(documents: Documents, text: str, *, now: datetime) -> ApiToken | None:
-    """Return what a token stands for; None if it is unknown, revoked or expired."""
+    """Return the record of a token; None if it is unknown, revoked or expired."""
     found = _FORM.fullmatch(text)
     identifier, secret = (found[1], found[2]) if found else ("", "")
     body = documents.get(KIND, identifier)
@@ -82,21 +82,21 @@ def find_token(documents: Documents, text: str, *, now: datetime) -> ApiToken | 
 
 
 def list_api_tokens(documents: Documents, user: str | None = None) -> list[ApiToken]:
-    """Return the tokens of a user, or of all."""
+    """Return the tokens of a user, or of all users."""
     bodies = ((name, documents.get(KIND, name)) for name in documents.names(KIND))
     tokens = [_read_token(name, body) for name, body in bodies if body is not None]
     return [token for token in tokens if user is None or token.user == user]
 
 
 def revoke_token(documents: Documents, identifier: str) -> bool:
-    """Make a token worthless from now on; return whether there was one."""
+    """Revoke a token; return whether it existed."""
     existed = documents.get(KIND, identifier) is not None
     documents.delete(KIND, identifier)
     return existed
 
 
 def revoke_tokens_of(documents: Documents, user: str) -> int:
-    """Make all tokens of a user worthless; return how many there were."""
+    """Revoke all tokens of a user; return how many there were."""
     tokens = list_api_tokens(documents, user)
     for token in tokens:
         documents.delete(KIND, token.id)
@@ -108,7 +108,7 @@ def _hash_secret(secret: str) -> str:
 
 
 def _mark_used(old: Mapping[str, Any] | None, now: datetime) -> Mapping[str, Any] | None:
-    # Revoked meanwhile, it stays revoked.
+    # If it was revoked meanwhile, it stays revoked.
     return None if old is None else {**old, "last_used": now.isoformat()}
 
 

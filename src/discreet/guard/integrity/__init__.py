@@ -1,1 +1,1 @@
-"""What must hold of data at all times: triggers and the order of writers."""
+"""Integrity of data: triggers, foreign keys and the order of writers."""

@@ -1,7 +1,7 @@
-"""What a write changes, set aside in a temporary table before it is written: `old_…` and `new_…`.
+"""The changes of a write in a temporary table before they are written: `old_…` and `new_…`.
 
-Triggers, row policies and foreign keys look at this table, and the write itself takes its values from
-it, so that all of them speak of the same rows, in sets, whatever their number.
+Triggers, row policies and foreign keys read this table, and the write itself takes its values from
+it, so that all of them apply to the same rows, in sets, whatever their number.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from discreet.guard.integrity.create import engine_default
 from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite
 from discreet.sql import build
 
-ROW = "rid"  # where a row that is there is; NULL for one that is new
-_NAME = "discreet_changes"  # a connection's own, and gone before the next write
+ROW = "rid"  # the location of an existing row; NULL for a new one
+_NAME = "discreet_changes"  # one per connection, dropped before the next write
 _PLACES = {"duckdb": ("temp", "main"), "postgres": ("pg_temp",)}
 _ROW_IDS = {"duckdb": "rowid", "postgres": "ctid"}
 
 
 def old(name: str) -> str:
-    """Return the column that holds what a column held before."""
+    """Return the column that holds a column's old value."""
     return f"old_{name}"
 
 
 def new(name: str) -> str:
-    """Return the column that holds what a column holds after."""
+    """Return the column that holds a column's new value."""
     return f"new_{name}"
 
 
@@ -44,7 +44,7 @@ class Changes:
 
     @property
     def relation(self) -> Relation:
-        """What is written."""
+        """The relation that is written."""
         return self.permitted.relation
 
     @property
@@ -54,7 +54,7 @@ class Changes:
 
     @property
     def row_id(self) -> str:
-        """What the engine calls the place of a row."""
+        """The engine's name of a row's location."""
         return _ROW_IDS[self.connection.dialect]
 
     def table(self, alias: str | None = None) -> exp.Table:
@@ -62,7 +62,7 @@ class Changes:
         return build.table(*_PLACES[self.connection.dialect], _NAME, alias=alias)
 
     def query(self, condition: exp.Expr | None = None) -> exp.Select:
-        """Return what changes, `old_…` and `new_…`."""
+        """Return the changes, `old_…` and `new_…`."""
         columns = [build.column(name) for item in self.names for name in (old(item), new(item))]
         query = build.select(*columns, source=self.table())
         return query if condition is None else query.where(condition)
@@ -72,10 +72,10 @@ class Changes:
         return self.connection.execute(statement, touches=[self.relation.physical])
 
     def set_aside(self, settings: Mapping[str, str]) -> None:
-        """Make the table and fill it with what the write means to do."""
+        """Create the table and fill it with the intended changes."""
         row_id = self.row_id
         if row_id in (name.lower() for name in self.names):
-            raise StatementFailed("0A000", f'a column called "{row_id}" cannot be here')
+            raise StatementFailed("0A000", f'a column cannot be called "{row_id}" here')
         target = self.permitted.target
         alias = target.alias_or_name
         rid = build.alias_as(build.column(row_id, of=alias), ROW)
@@ -96,7 +96,7 @@ class Changes:
             self._find()
 
     def drop(self) -> None:
-        """Forget the table."""
+        """Drop the table."""
         self.connection.execute(
             drop_table(self.table()), touches=[_PLACES[self.connection.dialect]]
         )
@@ -106,7 +106,7 @@ class Changes:
         self._insert_rows([new(name) for name in columns], rows)
 
     def _find(self) -> None:
-        """Set aside the rows that are there and what each becomes."""
+        """Store the existing rows and the new values of each."""
         permitted, alias = self.permitted, self.permitted.target.alias_or_name
         names = [ROW, *(old(name) for name in self.names)]
         values: list[exp.Expr] = [
@@ -159,7 +159,7 @@ class Changes:
         self._execute_statement(exp.Update(this=self.table(), expressions=sets, where=where))
 
     def _skip_conflicts(self, conflict: OnConflict) -> None:
-        """Leave out what is there already, and what comes twice."""
+        """Leave out rows that exist already, and duplicates."""
         relation = self.relation
         keys = [conflict.columns] if conflict.columns else [relation.primary_key, *relation.uniques]
         for key in filter(None, keys):
@@ -173,7 +173,7 @@ class Changes:
             self._has_repeats(key, delete=True)
 
     def _has_repeats(self, key: Iterable[str], *, delete: bool) -> bool:
-        """Return whether a proposed key comes twice; leave out all but the first if asked to."""
+        """Return whether a proposed key occurs twice; leave out all but the first if requested."""
         row_id = self.row_id
         before = build.all_of(
             [
@@ -202,7 +202,7 @@ class Changes:
         return self.connection.query(found.limit(1)).num_rows > 0
 
     def _match(self, key: Iterable[str]) -> None:
-        """Note which row is there for each that is proposed."""
+        """Store the existing row for each proposed one."""
         there = build.table(*self.relation.physical, alias="there")
         sets = [
             _set(ROW, build.column(self.row_id, of="there")),
@@ -223,7 +223,7 @@ class Changes:
         )
 
     def _rename_columns(self, expression: exp.Expr) -> exp.Expr:
-        """Return an expression over the row that is there and `excluded`, as one over this table."""
+        """Return an expression over the existing row and `excluded`, as one over this table."""
         holder = exp.Paren(this=expression.copy())
         alias = self.permitted.target.alias_or_name
         sides = {alias: old, "excluded": new}
@@ -239,9 +239,9 @@ class Changes:
 def proposed_rows(
     permitted: PermittedWrite, dialect: str, settings: Mapping[str, str]
 ) -> tuple[list[str], exp.Query]:
-    """Return the columns and rows of an INSERT with the defaults of what it does not name.
+    """Return the columns and rows of an INSERT with the defaults of unnamed columns.
 
-    Defaults are evaluated here, where the moment is known, not by the engine.
+    Defaults are evaluated here, where the transaction's time is known, not by the engine.
     """
     missing = {
         column.name: value
@@ -268,5 +268,5 @@ def proposed_rows(
 
 
 def _set(name: str, value: exp.Expr) -> exp.EQ:
-    # What is set is named without its table.
+    # The target of SET is named without its table.
     return exp.EQ(this=build.column(name), expression=value)

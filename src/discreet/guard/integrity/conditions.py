@@ -1,4 +1,4 @@
-"""Conditions that owners wrote down: texts that become trees again, vetted like any other statement."""
+"""Conditions stored as text by owners: parsed and checked like any other statement."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def compile_condition(
     source: Source = plain_source,
     role: str | None = None,
 ) -> exp.Expr:
-    """Return an expression that may run, with the columns of `rows` in the place of their names.
+    """Return an executable expression, with columns of `rows` in place of their names.
 
-    While it is vetted, a column such as NEW.age is a parameter of the column's type: so it is read by
-    the same rules as what users send. Names without a table belong to the row called "".
+    While it is checked, a column such as NEW.age is a parameter of the column's type: so it follows
+    the same rules as users' statements. Names without a table belong to the row called "".
 
     Args:
-        text: What the owner wrote.
+        text: The owner's text.
         rows: By the name of a row, such as `new`: its relation, and what each column becomes.
-        authority: What decisions rest on.
-        subject: Who asks.
+        authority: The basis of decisions.
+        subject: The sender.
         dialect: The engine's.
         source: How a relation is read that is not a plain table.
-        role: With whose rights other relations are read, when not with those of `subject`.
+        role: The role whose privileges apply to other relations, if not `subject`.
 
     Raises:
         StatementFailed: As `authorize_query` does.
@@ -71,7 +71,7 @@ def compile_condition(
 
 
 def _single_expression(tree: exp.Query, reached: list[exp.Expr]) -> exp.Expr:
-    """Return the only column of a query without tables, which may hold others."""
+    """Return the only column of a query without tables, which may hold subqueries."""
     for node in list(tree.find_all(exp.Parameter)):
         node.replace(reached[int(node.name) - 1].copy())
     is_bare = isinstance(tree, exp.Select) and set(_given_arguments(tree)) == {"expressions"}

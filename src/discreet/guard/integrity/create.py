@@ -1,4 +1,4 @@
-"""Tables as they are made on an engine: columns, keys, checks and defaults as trees."""
+"""Physical tables: columns, keys, checks and defaults as trees."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _NUMBERS_ITSELF = (
 def build_create_table(
     relation: Relation, dialect: str, targets: Mapping[Name, tuple[str, ...]]
 ) -> exp.Create:
-    """Return the statement that makes the physical table of `relation`.
+    """Return the statement that creates the physical table of `relation`.
 
     DuckDB's own foreign keys refuse to delete a row and what refers to it in one transaction: there
-    the gateway keeps them (`keys`), and PostgreSQL keeps its own.
+    the gateway enforces them (`keys`), and PostgreSQL enforces its own.
 
     Args:
-        relation: What to make, with its physical name.
+        relation: The relation, with its physical name.
         dialect: The engine's.
         targets: The physical names of the relations that foreign keys refer to.
 
@@ -73,13 +73,11 @@ def engine_column_type(column: RelationColumn, dialect: str) -> exp.DataType:
     if kind is None or kind.this == exp.DataType.Type.USERDEFINED:
         raise StatementFailed("42704", f'type "{column.type}" does not exist')
     if kind.this in _NUMBERS_ITSELF:
-        raise StatementFailed(
-            "0A000", "columns that number themselves are not supported", hint="Use integer."
-        )
+        raise StatementFailed("0A000", "identity columns are not supported", hint="Use integer.")
     if dialect != "duckdb":
         return kind
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
-        # Without digits it is any number for PostgreSQL only; DuckDB would keep three of them.
+        # Without precision it is any number for PostgreSQL only; DuckDB would keep three digits.
         return exp.DataType.build("DECIMAL(38, 10)")
     return exp.DataType.build("TEXT") if kind.this in _LETTERS else kind
 
@@ -87,9 +85,9 @@ def engine_column_type(column: RelationColumn, dialect: str) -> exp.DataType:
 def engine_default(
     column: RelationColumn, dialect: str, settings: Mapping[str, str] | None = None
 ) -> exp.Expr | None:
-    """Return what a column gets when nothing is said; None for nothing.
+    """Return the default of a column; None if there is none.
 
-    `settings` are those of the session, where the moment is.
+    `settings` are those of the session, which hold the transaction's time.
     """
     if column.default is None:
         return None
@@ -152,6 +150,6 @@ def _quote_names(columns: Sequence[str]) -> list[exp.Expr]:
 
 
 def _empty_authority(settings: Mapping[str, str] | None = None) -> tuple[Authority, Subject]:
-    """Return an authority in which there is nothing: checks and defaults read no other table."""
+    """Return an empty authority: checks and defaults read no other table."""
     role = DatabaseRole("nobody")
     return Authority(roles={role.name: role}), Subject(role.name, role.name, None, settings or {})

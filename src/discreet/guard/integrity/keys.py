@@ -1,7 +1,7 @@
-"""Foreign keys that the gateway keeps, where the engine's own are too strict: on DuckDB.
+"""Foreign keys enforced by the gateway, where the engine's own are too strict: on DuckDB.
 
-They are checked after each statement, on what it changed. Writers come one after the other, so that
-nobody can take a referenced row away meanwhile.
+They are checked after each statement, on its changes. Writers run one after the other, so no other
+transaction can remove a referenced row meanwhile.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from discreet.sql import build
 class AffectedForeignKeys:
     """The foreign keys from a relation and to it that one write could break."""
 
-    outward: tuple[tuple[ForeignKey, Relation], ...]  # with what is referred to
-    inward: tuple[tuple[ForeignKey, Relation], ...]  # with what refers here
+    outward: tuple[tuple[ForeignKey, Relation], ...]  # with the referenced relation
+    inward: tuple[tuple[ForeignKey, Relation], ...]  # with the referencing relation
 
     def __bool__(self) -> bool:
         return bool(self.outward or self.inward)
@@ -37,7 +37,7 @@ def keys_of(
     changed: Collection[str],
     dialect: str,
 ) -> AffectedForeignKeys:
-    """Return the foreign keys that the gateway must look at after a write."""
+    """Return the foreign keys that the gateway must check after a write."""
     events = set(events)
     if dialect != "duckdb":
         return AffectedForeignKeys((), ())
@@ -53,7 +53,7 @@ def keys_of(
         for key in other.foreign_keys
         if key.target == relation.key
         and ("DELETE" in events or ("UPDATE" in events and set(changed) & set(key.target_columns)))
-        and not other.multilevel  # looks after itself
+        and not other.multilevel  # checks its own keys
     ]
     return AffectedForeignKeys(tuple(outward), tuple(inward))
 
@@ -64,7 +64,7 @@ def check_keys(
     relation: Relation,
     changes: exp.Query,
 ) -> None:
-    """Refuse what was written if a key now refers to nothing.
+    """Refuse a write after which a foreign key references a missing row.
 
     Raises:
         StatementFailed: 23503.
@@ -88,7 +88,7 @@ def check_keys(
 def require_unreferenced(
     relation: Relation, authority: Authority, emptied: Collection[Name]
 ) -> None:
-    """Refuse TRUNCATE of a table that others refer to, unless they are emptied, too.
+    """Refuse TRUNCATE of a table that others reference, unless they are truncated, too.
 
     Raises:
         StatementFailed: 0A000, as PostgreSQL does.
@@ -106,13 +106,13 @@ def _find_target(key: ForeignKey, relation: Relation, authority: Authority) -> R
     if target is None or target.multilevel:
         raise StatementFailed(
             "0A000",
-            f'a foreign key cannot refer to "{key.target[1]}": its rows depend on who looks',
+            f'a foreign key cannot refer to "{key.target[1]}": its rows depend on the reader',
         )
     return target
 
 
 def _dangling_rows(key: ForeignKey, target: Relation, changes: exp.Query) -> exp.Select:
-    """Return new rows whose key is nowhere; a key with a NULL refers to nothing, rightly."""
+    """Return new rows whose referenced key is missing; a key with a NULL references nothing."""
     there = build.select(build.number(1), source=build.table(*target.physical, alias="there"))
     pairs = list(zip(key.columns, key.target_columns, strict=True))
     same = build.all_of(
@@ -132,7 +132,7 @@ def _dangling_rows(key: ForeignKey, target: Relation, changes: exp.Query) -> exp
 def _orphaned_rows(
     key: ForeignKey, other: Relation, relation: Relation, changes: exp.Query
 ) -> exp.Select:
-    """Return rows elsewhere that refer to what was here, if nothing here has that key any more."""
+    """Return rows elsewhere that reference an old key which no row here has any more."""
     pairs = list(zip(key.columns, key.target_columns, strict=True))
     refers = build.all_of(
         exp.EQ(this=build.column(theirs, of="o"), expression=build.column(old(mine), of="c"))

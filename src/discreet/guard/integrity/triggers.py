@@ -1,4 +1,4 @@
-"""Triggers: conditions on what a write changes, evaluated on all its rows at once."""
+"""Triggers: conditions on the changes of a write, evaluated on all its rows at once."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from discreet.guard.rewrite.source import plain_source
 from discreet.sql import build
 
 Moment = Literal["before", "after"]
-_CHANGES = "changes"  # what a query of changes is called in a condition
+_CHANGES = "changes"  # the name of the changes in a condition
 
 
 @dataclass(frozen=True)
 class TriggerMonitor:
-    """What looks at a write before and after it happens, and may refuse it.
+    """Checks of a write before and after it happens, which may refuse it.
 
-    Conditions run with the rights of the relation's owner, or of whoever else attached them, while
-    current_user is who writes; they see what other relations hold at that moment of the transaction.
+    Conditions run with the privileges of the relation's owner, or of the role that attached them,
+    while current_user is the writer; they see other relations as of that time of the transaction.
     """
 
     connection: DatabaseConnection
@@ -38,9 +38,9 @@ class TriggerMonitor:
     source: Source = plain_source
 
     def needs_rows(self, event: Event, changed: Collection[str]) -> bool:
-        """Return whether a trigger looks at single rows of such a write, or looks before it.
+        """Return whether a trigger needs single rows of such a write, or runs before it.
 
-        What looks before it must not look before it is this transaction's turn to write.
+        A check before the write must not run before this transaction has the right to write.
         """
         return any(
             trigger.each == "ROW" or trigger.timing == "BEFORE"
@@ -149,7 +149,7 @@ def watch_levels(
     changed: Collection[str],
     with_check: exp.Expr | None = None,
 ) -> Callable[[Moment, exp.Query], None]:
-    """Return what looks at a write to a multi-level relation: `discreet.guard.levels` calls it."""
+    """Return the checks of a write to a multi-level relation: `discreet.guard.levels` calls them."""
 
     def look(moment: Moment, changes: exp.Query) -> None:
         watch_rows(watch, moment, event, changed, changes, with_check=with_check)
@@ -166,7 +166,7 @@ def watch_rows(
     *,
     with_check: exp.Expr | None = None,
 ) -> None:
-    """Let triggers, and before the write the row policy, look at what changes.
+    """Run the triggers and, before the write, the row policy on the changes.
 
     Raises:
         StatementFailed: P0001 by a trigger, 42501 by the policy.
@@ -181,9 +181,9 @@ def watch_rows(
 
 
 def _require_ground(trigger: Trigger, relation: Relation, authority: Authority) -> None:
-    """Refuse to ask for somebody who lost the rights to: whether a condition holds would tell them.
+    """Refuse a trigger whose creator lost the privileges: its condition would reveal data to them.
 
-    The write is refused rather than let through, since it may be what the trigger is there to stop.
+    The write is refused rather than allowed, since the trigger may be there to stop it.
     """
     if trigger.maker is None:
         return
@@ -192,7 +192,7 @@ def _require_ground(trigger: Trigger, relation: Relation, authority: Authority) 
         raise AccessDenied(
             f'trigger "{trigger.name}" for table "{relation.name}" lost the rights it was attached with',
             reason=f"{trigger.maker} attached it: {decision.reason}",
-            hint="The owner of the table can drop it, and attach it as their own.",
+            hint="The owner of the table can drop it and create it again.",
         )
 
 

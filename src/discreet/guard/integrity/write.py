@@ -1,4 +1,4 @@
-"""Writes: an INSERT, UPDATE or DELETE that may run, with everything that must hold before and after."""
+"""Writes: a permitted INSERT, UPDATE or DELETE, with all checks before and after."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def write(
 ) -> WriteResult:
     """Carry out a write with its triggers, row policy and keys, whole or not at all.
 
-    Within a transaction a failure fails the transaction, so that nothing of the write can stay;
+    Within a transaction a failure fails the transaction, so that nothing of the write is kept;
     outside of one, the write is a transaction of its own.
 
     Args:
         connection: Where to write.
-        permitted: What may be written; its parameters are literals by now.
-        authority: What decisions rest on: triggers, and who refers to whom.
-        subject: Who writes.
+        permitted: The permitted write; its parameters are literals already.
+        authority: The basis of decisions: triggers and foreign keys.
+        subject: The writer.
         dialect: The engine's.
         source: How triggers read relations that are not plain tables.
 
     Raises:
         StatementFailed: P0001 by a trigger, 42501 by a row policy, 23502, 23503, 23505, 23514 by
-            constraints, 40001 if another transaction was first.
+            constraints, 40001 if another transaction committed first.
     """
     watch = TriggerMonitor(connection, permitted.relation, authority, subject, dialect, source)
     act = _WriteExecution(connection, permitted, watch, dialect)
@@ -90,7 +90,7 @@ class _WriteExecution:
             keys
             or self.permitted.with_check is not None
             or self._moves_keys()
-            or (self.dialect == "duckdb" and len(self.events) > 1)  # it lets a row be hit twice
+            or (self.dialect == "duckdb" and len(self.events) > 1)  # it may affect a row twice
             or any(self.watch.needs_rows(event, self.changed) for event in self.events)
         )
         return self._in_sets(keys) if needs_rows else self._run_directly()
@@ -109,7 +109,7 @@ class _WriteExecution:
         return frozenset(self.permitted.assignments) | frozenset(later)
 
     def _moves_keys(self) -> bool:
-        """Return whether DuckDB would compare new keys with old ones before those are gone."""
+        """Return whether DuckDB would compare new keys with old ones before those are deleted."""
         relation = self.permitted.relation
         unique = {name for key in (relation.primary_key, *relation.uniques) for name in key}
         return self.dialect == "duckdb" and bool(unique & self.changed)
@@ -163,7 +163,7 @@ class _WriteExecution:
         return WriteResult(count, table)
 
     def _split_changes(self, changes: Changes) -> list[tuple[Event, exp.Query]]:
-        """Return what changes by what happens to it; with ON CONFLICT some is new and some is not."""
+        """Return the changes by event; with ON CONFLICT some rows are new and some are not."""
         if len(self.events) == 1:
             return [(self.events[0], changes.query())]
         is_new = build.is_null(build.column(ROW))
@@ -187,7 +187,7 @@ class _WriteExecution:
         unmoved = exp.not_(moved.copy())
         if others:
             changes.run(_build_update(changes, physical, others, unmoved))
-        # Gone first, then back under their new keys: DuckDB compares as it goes.
+        # Deleted first, then inserted under their new keys: DuckDB compares row by row.
         changes.run(_build_delete(changes, physical, moved))
         changes.run(_build_insert(changes, physical, moved))
         matched = exp.not_(build.is_null(build.column(ROW)))

@@ -1,4 +1,4 @@
-"""Whether an authority may follow another one, as far as labels go: what is stored keeps its meaning."""
+"""Checks of a change of the authority against labels: stored labels keep their meaning."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from discreet.guard.levels.lattice import LabelLattice
 
 
 def check_labels(before: Authority, after: Authority) -> None:
-    """Refuse a change that would make a label, a clearance or a reference mean something else.
+    """Refuse a change that would alter the meaning of a label, a clearance or a reference.
 
     Raises:
-        StatementFailed: 22023 for what is no lattice or no label of it; 2BP01 for a lattice in which
-            labels that are in use would mean something else; 0A000 for a plain table that refers to
-            a multi-level one, as its errors would tell which keys are there.
+        StatementFailed: 22023 for an invalid lattice or label; 2BP01 for a lattice in which
+            labels that are in use change meaning; 0A000 for a plain table that refers to
+            a multi-level one, as its errors would reveal which keys exist.
     """
     lattice = LabelLattice.parse(after.lattice) if after.lattice is not None else None
     if before.lattice is not None and before.lattice != after.lattice:

@@ -1,7 +1,7 @@
-"""Whether a draft keeps what was promised of a relation, as far as its clearance sees.
+"""Checks of a draft against the relation's constraints, as far as its clearance sees.
 
-A constraint that looked further would answer with its error who may not know. So uniqueness, foreign
-keys and checks hold of what each writer saw when it wrote, not of all that there is.
+A constraint that looked further would reveal hidden data by its error. So uniqueness, foreign keys
+and checks hold for what each writer saw when it wrote, not for all the data.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from discreet.guard.levels.trees import (
 from discreet.sql import build
 
 _ROW = "row"
-_KEPT = 256  # conditions that are not read again
-Rule = tuple[exp.Select, StatementFailed]  # rows that break it, and what is said then
+_KEPT = 256  # cached conditions
+Rule = tuple[exp.Select, StatementFailed]  # rows that violate it, and the error
 
 
 def enforce_rules(connection: DatabaseConnection, rules: Sequence[Rule]) -> None:
-    """Raise the failure of the first rule that is broken.
+    """Raise the failure of the first violated rule.
 
     Raises:
-        StatementFailed: A rule is broken.
+        StatementFailed: A rule is violated.
     """
     if not rules:
         return
@@ -58,7 +58,7 @@ def enforce_rules(connection: DatabaseConnection, rules: Sequence[Rule]) -> None
 
 
 def rules_before(draft: WriteDraft, dialect: str) -> list[Rule]:
-    """Return what must hold of the new rows by themselves, and of new keys."""
+    """Return the rules for the new rows by themselves, and for new keys."""
     return [
         *_no_conflicts(draft),
         *_length_rules(draft),
@@ -69,7 +69,7 @@ def rules_before(draft: WriteDraft, dialect: str) -> list[Rule]:
 
 
 def rules_after(draft: WriteDraft, relations: Mapping[Name, Relation]) -> list[Rule]:
-    """Return what must hold of the relation, and of those that are tied to it, once it is written."""
+    """Return the rules for the relation, and for those that reference it, after the write."""
     return [
         *_unique_rules(draft),
         *_reference_rules(draft, relations),
@@ -78,12 +78,12 @@ def rules_after(draft: WriteDraft, relations: Mapping[Name, Relation]) -> list[R
 
 
 def duplicate(name: str) -> StatementFailed:
-    """Return what is said when a key or another unique value is there already."""
+    """Return the error for a key or another unique value that exists already."""
     return StatementFailed("23505", f'duplicate key value violates unique constraint "{name}"')
 
 
 def _no_conflicts(draft: WriteDraft) -> Iterator[Rule]:
-    """Two rows of one entity that say equally much must not get two values at one label."""
+    """Two rows of one entity with the same labels must not get two values at one label."""
     if draft.verb != "UPDATE":
         return
     for name in draft.changed:
@@ -150,7 +150,7 @@ def _check_rules(draft: WriteDraft, dialect: str) -> Iterator[Rule]:
 
 @lru_cache(maxsize=_KEPT)
 def _compile_check(relation: Relation, text: str, dialect: str) -> exp.Expr:
-    """Return a check as a tree that may run, over a row called `_ROW`; it reads no other table."""
+    """Return a check as an executable tree over a row called `_ROW`; it reads no other table."""
     own = (relation, lambda name: build.column(name, of=_ROW))
     owner = DatabaseRole(relation.owner)
     return compile_condition(
@@ -163,7 +163,7 @@ def _compile_check(relation: Relation, text: str, dialect: str) -> exp.Expr:
 
 
 def _new_keys(draft: WriteDraft) -> Iterator[Rule]:
-    """No new key may be one that is seen already; one that is hidden may."""
+    """No new key may equal a visible one; it may equal a hidden one."""
     if draft.verb != "INSERT":
         return
     relation = draft.sight.relation
@@ -197,7 +197,7 @@ def _unique_rules(draft: WriteDraft) -> Iterator[Rule]:
 
 
 def _reference_rules(draft: WriteDraft, relations: Mapping[Name, Relation]) -> Iterator[Rule]:
-    """A key that new rows refer to must be seen where they are written."""
+    """A key that new rows reference must be visible where they are written."""
     if draft.verb == "DELETE":
         return
     relation = draft.sight.relation
@@ -206,7 +206,7 @@ def _reference_rules(draft: WriteDraft, relations: Mapping[Name, Relation]) -> I
             continue
         target = relations.get(key.target)
         if target is None:
-            raise Bug(f'"{relation.name}" refers to a table that is not there')
+            raise Bug(f'"{relation.name}" refers to a table that does not exist')
         given = [is_value(build.column(name, of="new")) for name in key.columns]
         found = select_ones(
             _visible_rows(draft, target, "target"), _matches_key(key, "new", "target")
@@ -222,7 +222,7 @@ def _reference_rules(draft: WriteDraft, relations: Mapping[Name, Relation]) -> I
 
 
 def _referenced_rules(draft: WriteDraft, relations: Mapping[Name, Relation]) -> Iterator[Rule]:
-    """A key that rows seen here refer to must still be seen."""
+    """A key that visible rows reference must still be visible."""
     if draft.verb == "INSERT":
         return
     relation = draft.sight.relation

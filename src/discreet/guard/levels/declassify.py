@@ -1,8 +1,8 @@
-"""Declassification: the one way down, by whoever may, on purpose.
+"""Declassification: the only way to lower a label, by an authorized role and on purpose.
 
-Cells get a lower label. Where the entity had another value at that label, the declassified one takes
-its place, and versions of a row that then say the same become one: this is how polyinstantiated rows
-are merged.
+Cells get a lower label. If the entity had another value at that label, the declassified one replaces
+it, and versions of a row that become equal are merged: this is how polyinstantiated rows are
+resolved.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def declassify_cells(
     target: Label,
     condition: exp.Expr | None,
 ) -> int:
-    """Give cells of `column` labeled `source` the label `target`, and return in how many rows.
+    """Give cells of `column` labeled `source` the label `target`, and return the number of rows.
 
     Rows are those that `clearance` sees and that meet `condition`. A column of the key stands for
-    the whole key. Who may do this is the caller's to check.
+    the whole key. The caller checks the authorization.
 
     Raises:
         StatementFailed: 22023 if `target` is not below `source`, or is below the label of a key;
-            42501 if `clearance` does not dominate `source`; 42703; 23505 if a key is there already.
+            42501 if `clearance` does not dominate `source`; 42703; 23505 if a key exists already.
     """
     if relation.column(column) is None:
         raise StatementFailed("42703", f'column "{column}" does not exist')

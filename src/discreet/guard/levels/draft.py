@@ -1,6 +1,6 @@
-"""A write before it is written: the rows that are seen and what shall become of them, set aside.
+"""A draft of a write: the visible rows and their new values in a temporary table.
 
-What users wrote is evaluated once, on what their clearance sees, into a temporary table. Checks, the
+Users' expressions are evaluated once, on what their clearance sees, into a temporary table. Checks,
 write itself and RETURNING all work on that table, so that none of them can see more.
 """
 
@@ -36,7 +36,7 @@ from discreet.sql import build
 Verb = Literal["INSERT", "UPDATE", "DELETE"]
 FIRST = "first"  # whether a row of a draft is the first one of its entity
 LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
-_NAME = "_mls_draft"  # a connection's own, and gone before it sets aside the next one
+_NAME = "_mls_draft"  # one per connection, dropped before the next draft
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class WriteDraft:
         return build.column(f"{letter}{_column_index(self.sight, name)}", of=of)
 
     def new(self, name: str, *, of: str | None = None) -> exp.Column:
-        """Return the column of the draft that holds what a column shall be."""
+        """Return the column of the draft that holds a column's new value."""
         return self.cell("w" if name in self.changed else "v", name, of=of)
 
     def table(self, alias: str | None = None) -> exp.Table:
@@ -86,7 +86,7 @@ def draft_insert(
     *,
     settings: Mapping[str, str],
 ) -> WriteDraft:
-    """Set aside `rows`, whose columns are those called `names`, in this order.
+    """Draft `rows`, whose columns are those called `names`, in this order.
 
     `settings` are the session's, for defaults.
     """
@@ -119,7 +119,7 @@ def draft_update(
     *,
     alias: str,
 ) -> WriteDraft:
-    """Set aside the visible rows that meet `condition`, with their new values.
+    """Draft the visible rows that meet `condition`, with their new values.
 
     Expressions call the row `alias`.
     """
@@ -134,7 +134,7 @@ def draft_update(
     found = _visible_rows(sight, condition, new, alias=alias)
     extra: list[exp.Expr] = []
     for i in places.values():
-        # An entity has one value of a column at a label: the row that says most of it decides.
+        # An entity has one value of a column at a label: the row with the most cells decides.
         by_mark = exp.Ordered(this=build.column(f"m{i}"), desc=True, nulls_first=False)
         value = exp.FirstValue(this=build.column(f"n{i}"))
         top = exp.Max(this=build.column(f"m{i}"))
@@ -149,13 +149,13 @@ def draft_update(
 def draft_delete(
     connection: DatabaseConnection, sight: ClearanceView, condition: exp.Expr | None, *, alias: str
 ) -> WriteDraft:
-    """Set aside the visible rows that meet `condition`, which calls the row `alias`."""
+    """Draft the visible rows that meet `condition`, which calls the row `alias`."""
     found = _visible_rows(sight, condition, (), alias=alias)
     return _set_aside(connection, WriteDraft(sight, "DELETE", ()), _number_rows(sight, found, ()))
 
 
 def discard_draft(connection: DatabaseConnection, draft: WriteDraft) -> None:
-    """Forget what was set aside."""
+    """Drop the draft."""
     connection.execute(drop_table(draft.table()), touches=[(draft.name,)])
 
 
@@ -165,7 +165,7 @@ def old_rows(draft: WriteDraft) -> exp.Select:
 
 
 def new_rows(draft: WriteDraft) -> exp.Select:
-    """Return the rows as they shall be seen, with physical names and marks."""
+    """Return the rows as they will be seen, with physical names and marks."""
     return _new_values(draft)
 
 
@@ -177,7 +177,7 @@ def select_labeled(draft: WriteDraft, rows: exp.Query) -> exp.Select:
 
 
 def old_and_new_rows(draft: WriteDraft) -> exp.Select:
-    """Return what each row was, `old_<column>`, and what it will be, `new_<column>`."""
+    """Return each row's values before, `old_<column>`, and after, `new_<column>`."""
     values: list[exp.Expr] = []
     for column in draft.sight.relation.columns:
         if draft.verb != "INSERT":
@@ -217,7 +217,7 @@ def _visible_rows(
                 alias_in_place(build.column(label_column(column.name), of=alias), f"m{i}")
             )
     wanted = [exp.paren(condition)] if condition is not None else []
-    # Texts of labels cost more than all else: only those that were asked for are made.
+    # Texts of labels are the most expensive part: only the requested ones are computed.
     asked = {column.name for tree in (*new, *wanted) for column in tree.find_all(exp.Column)}
     rows = read_with_marks(sight, asked & set(system_columns(relation)))
     return select_where([*values, *new], build.subquery(rows, alias), *wanted)

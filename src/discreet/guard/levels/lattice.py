@@ -1,4 +1,4 @@
-"""Labels and their order: levels from low to high, and compartments that one is in or not.
+"""Labels and their order: levels from low to high, and sets of compartments.
 
 A label dominates another when its level is at least as high and it has all of its compartments
 (Denning 1976). Labels with different compartments may be incomparable. On an engine a label is a
@@ -26,7 +26,7 @@ _LABEL = re.compile(r"(?P<level>[^{}]+?)(?:\{(?P<compartments>[^{}]*)\})?")
 
 @dataclass(frozen=True)
 class Label:
-    """A level and a set of compartments; which dominates which is told by a `LabelLattice`.
+    """A level and a set of compartments; a `LabelLattice` decides which dominates which.
 
     >>> str(Label("S", frozenset({"nato", "crypto"})))
     'S {crypto,nato}'
@@ -59,7 +59,7 @@ class LabelLattice:
         """Return the lattice written as `U < C < S | nato, crypto`; `S > C > U` is the same.
 
         Raises:
-            StatementFailed: 22023, the text is no lattice.
+            StatementFailed: 22023, the text is not a lattice.
         """
         order, bar, rest = text.partition("|")
         if "<" in order and ">" in order:

@@ -1,8 +1,8 @@
-"""How a multi-level relation lies on an engine: a label beside every cell, one for the whole key.
+"""The physical form of a multi-level relation: a label beside every cell, one for the whole key.
 
 The physical table has a number for each tuple, the columns of the key and their label, and every
 other column with its label. NULL always has the label of the key. The engine holds no constraint
-on it, as a constraint would fail by cells that whoever writes may not see.
+on it, as a constraint would fail because of cells that the writer may not see.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SERIAL = ("serial", "bigserial", "smallserial", "serial2", "serial4", "serial8"
 
 
 def label_column(name: str) -> str:
-    """Return what the physical column of a column's label is called."""
+    """Return the name of the physical column of a column's label."""
     return f"{name}_l"
 
 
 def shown_label(name: str) -> str:
-    """Return what the label of a column is called in what users see."""
+    """Return the name under which users see the label of a column."""
     return f"{name}_label"
 
 
@@ -43,7 +43,7 @@ def attributes(relation: Relation) -> tuple[RelationColumn, ...]:
 
 
 def system_columns(relation: Relation) -> tuple[str, ...]:
-    """Return what a multi-level relation shows besides its columns, all of it text."""
+    """Return the columns that a multi-level relation shows besides its own, all of them text."""
     return (*(shown_label(column.name) for column in relation.columns), TC)
 
 
@@ -53,12 +53,12 @@ def physical_table(relation: Relation, *, alias: str | None = None) -> exp.Table
 
 
 def multilevel_relation(relation: Relation) -> Relation:
-    """Return `relation` as it is known once `convert_to_multilevel` ran: multi-level, in another physical table.
+    """Return `relation` as it is after `convert_to_multilevel` ran: multi-level, in another physical table.
 
     Raises:
         StatementFailed: 42P16 without a primary key, 42701 if a name is taken by a label, 0A000
-            for columns that number themselves, since gaps would count what others insert, for
-            encrypted ones, and for tables that are not ours to write.
+            for identity columns, since gaps would reveal what others insert, for
+            encrypted ones, and for tables that cannot be written here.
     """
     _check(relation)
     *outer, last = relation.physical
@@ -79,7 +79,7 @@ def create_physical_table(relation: Relation, *, dialect: str) -> exp.Create:
 
 
 def create_entity_index(relation: Relation) -> exp.Create:
-    """Return the statement that makes entities quick to find; worth it on PostgreSQL only."""
+    """Return the statement that creates an index on entities; useful on PostgreSQL only."""
     keys = [build.column(name) for name in relation.primary_key]
     name = f"{relation.physical[-1]}_entity"
     params = exp.IndexParameters(columns=[exp.Ordered(this=key) for key in keys])
@@ -94,7 +94,7 @@ def create_entity_index(relation: Relation) -> exp.Create:
 def convert_to_multilevel(relation: Relation, bottom: int = BOTTOM) -> list[exp.Expr]:
     """Return the statements that move a plain table into multi-level form, all cells at `bottom`.
 
-    They make the physical table of `multilevel_relation(relation)` and drop the plain one.
+    They create the physical table of `multilevel_relation(relation)` and drop the plain one.
 
     Raises:
         StatementFailed: As `multilevel_relation` does.
@@ -129,7 +129,7 @@ def insert_target(relation: Relation) -> exp.Schema:
 
 
 def same_entity(relation: Relation, left: str, right: str) -> exp.Expr:
-    """Return the condition that two rows tell of one thing: the same key, at the same label."""
+    """Return the condition that two rows are of one entity: the same key, at the same label."""
     return build.same((*relation.primary_key, KEY_LABEL), left, right)
 
 
@@ -157,14 +157,14 @@ def _check(relation: Relation) -> None:
         raise StatementFailed(
             "42P16",
             f'table "{relation.name}" needs a primary key to be multi-level',
-            hint="A cell is labeled as part of the thing that the key names.",
+            hint="A cell is labeled as part of the entity that the key names.",
         )
     if not relation.writable or any(column.key is not None for column in relation.columns):
         raise StatementFailed(
             "0A000",
             f'table "{relation.name}" cannot be multi-level: it is foreign, or has encrypted columns',
         )
-    # What lies on the engine and what is shown must have names that differ, in any case.
+    # Physical names and shown names must differ, ignoring case.
     names = Counter(
         name.lower() for name in (*physical_columns(relation), *system_columns(relation))
     )
@@ -175,7 +175,7 @@ def _check(relation: Relation) -> None:
         if column.type.lower() in _SERIAL or "nextval" in (column.default or "").lower():
             raise StatementFailed(
                 "0A000",
-                f'column "{column.name}" of a multi-level table cannot number itself: '
-                "gaps would count what others insert",
+                f'column "{column.name}" of a multi-level table cannot be an identity column: '
+                "gaps would reveal what others insert",
                 hint="Use gen_random_uuid() or numbers of your own.",
             )

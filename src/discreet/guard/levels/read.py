@@ -1,8 +1,8 @@
-"""What a clearance sees of a multi-level relation, as a query that stands in for the relation.
+"""What a clearance sees of a multi-level relation, as a query that replaces the relation.
 
-Cells that the clearance does not dominate are NULL, rows whose key it does not dominate are gone,
-and a row that says nothing another one of the same entity does not say is dropped (subsumption;
-Jajodia & Sandhu 1991). All NULLs have one label, whatever their reason, or it would tell.
+Cells that the clearance does not dominate are NULL, rows whose key it does not dominate are omitted,
+and a row that adds nothing to another one of the same entity is dropped (subsumption; Jajodia &
+Sandhu 1991). All NULLs have one label, whatever their reason, which would otherwise be revealed.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from discreet.sql import build
 NullLabel = Literal["clearance", "key"]
 ABSENT = -1  # the mark of a NULL, be it hidden or never written
 _HIGHEST, _TOGETHER = "_tc_highest", "_tc_together"
-_KEPT = 256  # queries that are not built again
+_KEPT = 256  # cached queries
 
 
 @dataclass(frozen=True)
 class ClearanceView:
-    """Who looks at what: a relation, and the clearance it is seen from.
+    """A relation and the clearance from which it is seen.
 
-    `null_label` says which label NULLs show: the clearance of whoever looks, or that of the key.
+    `null_label` is the label that NULLs show: the reader's clearance, or the label of the key.
     """
 
     relation: Relation
@@ -79,9 +79,9 @@ def read_at_clearance(
 ) -> exp.Select:
     """Return the rows of `relation` at `clearance`: columns, `<column>_label` of each, and `tc`.
 
-    `system` are those of the labels and `tc` that are wanted, when not all are.
+    `system` selects some of the labels and `tc`; by default all are returned.
 
-    Guarantee: the result depends on cells only whose labels `clearance` dominates, and nothing a
+    Guarantee: the result depends only on cells whose labels `clearance` dominates, and nothing a
     user adds around the query is evaluated on rows that the query does not return.
     """
     wanted = system_columns(relation) if system is None else tuple(sorted(system))
@@ -130,7 +130,7 @@ def with_labels(
 
 
 def _label_codes(sight: ClearanceView) -> dict[str, exp.Expr]:
-    """Return the codes that are shown as labels, by the names they are shown under."""
+    """Return the codes that are shown as labels, by their shown names."""
     codes: dict[str, exp.Expr] = {}
     for column in sight.relation.columns:
         code: exp.Expr = build.column(KEY_LABEL)
@@ -154,9 +154,9 @@ def _tuple_class(sight: ClearanceView) -> list[exp.Expr]:
 
 
 def visible(sight: ClearanceView) -> exp.Select:
-    """Return every tuple as it looks at the clearance, before rows that say less are dropped.
+    """Return every tuple as seen at the clearance, before subsumed rows are dropped.
 
-    Physical names are kept; where labels were are marks.
+    Physical names are kept; marks replace labels.
     """
     query = _visible_marks(sight)
     for attribute in attributes(sight.relation):
@@ -188,12 +188,12 @@ def maximal(sight: ClearanceView) -> exp.Select:
     )
     everything = exp.Column(this=exp.Star(), table=quoted_identifier("one"))
     rows = select_where([everything], build.subquery(visible(sight), "one"), negate(exists(more)))
-    # A fence: no engine moves what a user asks below an OFFSET, where dropped rows still are.
+    # A fence: no engine moves a user's condition below an OFFSET, where dropped rows still are.
     return rows.offset(0, copy=False)
 
 
 def is_subsumed(relation: Relation, less: str, more: str) -> exp.Expr:
-    """Return the condition that row `more` says all that `less` says, and more or said it first.
+    """Return the condition that row `more` subsumes `less`: it has more cells, or is the first.
 
     Labels decide: within an entity, two cells of a column with one label have one value
     (polyinstantiation integrity).
@@ -220,7 +220,7 @@ def is_visible(sight: ClearanceView, label: exp.Expr) -> exp.Expr:
 
 
 def mark_of(sight: ClearanceView, name: str, *, of: str | None = None) -> exp.Case:
-    """Return the label of a physical cell where it is seen and not NULL, else `ABSENT`."""
+    """Return the label of a physical cell where it is visible and not NULL, else `ABSENT`."""
     cell, label = build.column(name, of=of), build.column(label_column(name), of=of)
     there = conjunction([is_visible(sight, label), is_value(cell)])
     return case_when(there, label.copy(), build.number(ABSENT))

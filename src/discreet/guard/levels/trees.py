@@ -1,4 +1,4 @@
-"""Small trees for large ones: what is given becomes part of the result, and is not copied."""
+"""Builders for large trees: arguments become part of the result and are not copied."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""What INSERT, UPDATE and DELETE at a clearance do to a multi-level relation.
+"""INSERT, UPDATE and DELETE at a clearance on a multi-level relation.
 
-After Jajodia, Sandhu & Sibley 1990 and Jajodia & Sandhu 1991. Whoever writes at `c` writes cells
-labeled `c`, and nothing else: a cell below stays, and a new version of the row stands beside it
-(visible polyinstantiation); a cell above, which they cannot know of, stays as well (invisible
+After Jajodia, Sandhu & Sibley 1990 and Jajodia & Sandhu 1991. A writer at `c` writes only cells
+labeled `c`: a lower cell stays, and a new version of the row is added beside it (visible
+polyinstantiation); a higher cell, which the writer cannot see, stays as well (invisible
 polyinstantiation).
 
 Guarantee: what a clearance that does not dominate `c` sees is the same before and after; and what
 any other one sees after, the count and the error included, depends only on what it saw before
-(unwinding conditions; Goguen & Meseguer 1984). Writers come one after the other: the caller sees to it,
-and takes back what was done when a function here raises.
+(unwinding conditions; Goguen & Meseguer 1984). The caller serializes writers, and rolls back when
+a function here raises.
 """
 
 from __future__ import annotations
@@ -77,16 +77,16 @@ class MultilevelWriteResult:
 
 @dataclass(frozen=True)
 class WriteTerms:
-    """What a write is held to, and what it tells.
+    """The rules of a write, and what it reports.
 
     Attributes:
-        relations: All there are, for foreign keys from here and to here.
+        relations: All relations, for foreign keys from here and to here.
         returning: Expressions over the row, after INSERT and UPDATE, before DELETE.
         watch: Is called before and after the write with a query of what changes, `old_<column>` and
             `new_<column>`, and may raise: for triggers and row policies.
-        alias: What expressions call the row, when not by the relation's name.
-        null_label: Which label NULLs show, as in `read`.
-        settings: What the session has SET, for defaults such as the moment.
+        alias: The row's name in expressions, if not the relation's name.
+        null_label: The label that NULLs show, as in `read`.
+        settings: The session's settings, for defaults such as the current time.
     """
 
     relations: Mapping[Name, Relation] = field(default_factory=dict["Name", "Relation"])
@@ -113,7 +113,7 @@ def insert(
     """Insert `rows`, given for `columns`, with every label at the clearance.
 
     Raises:
-        StatementFailed: 23505 if a key is seen already; 23502, 23503, 23514.
+        StatementFailed: 23505 if a key is visible already; 23502, 23503, 23514.
     """
     sight = ClearanceView(relation, lattice, clearance, terms.null_label)
     draft = draft_insert(connection, sight, columns, rows, settings=terms.settings)
@@ -172,12 +172,12 @@ def delete(
 ) -> MultilevelWriteResult:
     """Delete what the clearance wrote of the visible rows that meet `condition`.
 
-    A row whose key has the clearance as its label goes, in all its versions. Of a row with a lower
-    key, cells that have the clearance as their label go: the rest is others' to delete, and is not
-    counted when nothing of it is ours.
+    A row whose key is labeled with the clearance is deleted in all its versions. Of a row with a
+    lower key, only cells labeled with the clearance are deleted: others own the rest, and the row
+    is not counted when nothing of it is ours.
 
     Raises:
-        StatementFailed: 23503 if rows that are seen refer to a key that would be gone.
+        StatementFailed: 23503 if visible rows reference a deleted key.
     """
     sight = ClearanceView(relation, lattice, clearance, terms.null_label)
     alias = terms.alias or relation.name
@@ -243,11 +243,11 @@ def change_entities(draft: WriteDraft, sets: list[exp.EQ], *conditions: exp.Expr
 
 @contextmanager
 def discard_at_end(connection: DatabaseConnection, draft: WriteDraft) -> Generator[None]:
-    """Forget a draft at the end, however it comes."""
+    """Drop a draft at the end, also after a failure."""
     try:
         yield
     except StatementFailed:
-        # After a failure of the engine the transaction takes no more; the table goes with it.
+        # After a failure of the engine the transaction is aborted; the table is dropped with it.
         with suppress(StatementFailed):
             discard_draft(connection, draft)
         raise
@@ -301,8 +301,8 @@ def _new_tuples(draft: WriteDraft) -> exp.Insert:
 def _overwrite_cells(draft: WriteDraft) -> exp.Update:
     """Overwrite cells that have the clearance as their label, in all versions of the changed rows.
 
-    NULL takes a cell away only where a changed row showed it; a value must be the only one at
-    its label, wherever it was shown.
+    NULL removes a cell only where a changed row showed it; a value must be the only one at its
+    label, wherever it was shown.
     """
     sets: list[exp.EQ] = []
     for name in draft.changed:
@@ -337,10 +337,10 @@ def _remove(draft: WriteDraft) -> exp.Delete:
 
 
 def _clear_cells(draft: WriteDraft) -> exp.Update:
-    """Make cells with the clearance's label NULL in all tuples that say no more than a deleted row.
+    """Make cells with the clearance's label NULL in all tuples that a deleted row subsumes.
 
-    Tuples that look like less than the row are among them: one that was left would show again what
-    was deleted, and with it that it is there.
+    Tuples that look smaller than the row are included: a remaining one would show the deleted
+    values again, and thereby that it exists.
     """
     sight = draft.sight
     sets: list[exp.EQ] = []

@@ -1,4 +1,4 @@
-"""A statement and who sends it in, a tree that may run out: only permitted rows and columns are in it."""
+"""Rewriting: a statement of a subject becomes a tree with only permitted rows and columns."""
 
 from discreet.guard.rewrite.authorize import (
     authorize_condition,

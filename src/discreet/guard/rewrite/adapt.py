@@ -1,4 +1,4 @@
-"""Differences of meaning between PostgreSQL, in whose words statements are, and the engine."""
+"""Differences of meaning between PostgreSQL, whose SQL clients write, and the engine."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SUMMED = "sum of"  # meta of a sum: the kind of what is summed
 
 
 def adapt(holder: exp.Expr, dialect: str) -> None:
-    """Change what `holder` holds, in place, so that the engine means what PostgreSQL means."""
+    """Change the tree in `holder`, in place, so that the engine computes what PostgreSQL would."""
     if dialect == "postgres":
         return
-    # From the leaves up, so that what is put around a node finds it already changed.
+    # From the leaves up, so that a node's children are already changed.
     for node in reversed(list(holder.walk())):
         change = _CHANGES.get(type(node))
         if change is not None:
@@ -30,7 +30,7 @@ def adapt(holder: exp.Expr, dialect: str) -> None:
 
 
 def _wrap_node(node: exp.Expr, wrap: Callable[[exp.Expr], exp.Expr]) -> None:
-    """Put something around a node without copying it."""
+    """Wrap a node without copying it."""
     marker = exp.Placeholder()
     node.replace(marker)
     marker.replace(wrap(node))
@@ -49,7 +49,7 @@ def _adapt_division(node: exp.Expr, _dialect: str) -> None:
 
 
 def _adapt_escape(node: exp.Expr, dialect: str) -> None:
-    """A backslash takes the next letter as it is, also where that must be said."""
+    """A backslash escapes the next character, also where the engine needs an explicit ESCAPE."""
     pattern = node.expression
     is_plain = isinstance(pattern, exp.Literal) and "\\" not in pattern.name
     if dialect == "duckdb" and not is_plain and not isinstance(node.parent, exp.Escape):
@@ -57,7 +57,7 @@ def _adapt_escape(node: exp.Expr, dialect: str) -> None:
 
 
 def _adapt_substring(node: exp.Expr, _dialect: str) -> None:
-    """Letters before the first count, but are none; others count them from the end."""
+    """Positions before the first letter count, but hold none; other engines count from the end."""
     start, length = node.args.get("start"), node.args.get("length")
     if start is None or all(part is None or _is_positive(part) for part in (start, length)):
         return
@@ -76,7 +76,7 @@ def _is_positive(node: exp.Expr) -> bool:
 def _adapt_cast(node: exp.Expr, _dialect: str) -> None:
     kind = node.args["to"]
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
-        # Without digits it is any number for PostgreSQL only.
+        # Without precision it is any number for PostgreSQL only.
         node.set("to", exp.DataType.build("DECIMAL(38, 10)"))
     elif kind.this in _LETTERS:
         length = kind.expressions[0].this if kind.expressions else None
@@ -100,7 +100,7 @@ def _format_hexadecimal(node: exp.Expr) -> None:
 
 
 def _adapt_bytes(node: exp.Expr) -> None:
-    """A literal is read here, once; engines have other ways to write bytes."""
+    """A literal is parsed here, once; engines write bytes differently."""
     inner = node.this.unnest()
     if not isinstance(inner, exp.Literal):
         return
@@ -130,14 +130,14 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[exp.Expr, str], None]] = {
     exp.Sum: _adapt_sum,
 }
 
-# What TRY cannot hold: these are computed after rows were dropped, or fail by themselves.
+# Nodes that TRY cannot hold: they are computed after rows were dropped, or fail by themselves.
 _UNTRIED = (exp.Subquery, exp.Exists, exp.Window, exp.Query)
 
 
 def make_total(holder: exp.Expr, dialect: str) -> None:
-    """Make what may fail NULL instead, in place, where an engine may compute it for hidden rows.
+    """Make failures NULL, in place, where an engine may compute an expression for hidden rows.
 
-    PostgreSQL does not: conditions stay outside of what has an OFFSET.
+    PostgreSQL does not: conditions stay outside of a subquery with OFFSET.
     """
     if dialect != "duckdb":
         return
@@ -155,9 +155,9 @@ def make_total(holder: exp.Expr, dialect: str) -> None:
 
 
 def _after_groups(select: exp.Select) -> Iterator[exp.Expr]:
-    """Return what is computed from groups, of rows that are seen: DuckDB 1.5 has no TRY of a key there.
+    """Return the expressions over groups of visible rows: DuckDB 1.5 has no TRY of a key there.
 
-    Casts in the keys belong to it, so that they stay the same as in what is selected.
+    Casts in the keys belong to them, so that they stay equal to those in the select list.
     """
     group = select.args.get("group")
     if group is None:

@@ -1,4 +1,4 @@
-"""The parts that statements may have: every class of node, with its clauses, is on a list, or refused."""
+"""The allow-list of nodes: every class of node, with its clauses, is listed or refused."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.CurrentTimestamp: _NONE,
     exp.Localtimestamp: _NONE,
 }
-# What some functions have beside their arguments; none of it changes what they read.
+# What some functions have besides their arguments; none of it changes what they read.
 _MARKS: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Count: frozenset({"big_int"}),
     exp.Trim: frozenset({"position"}),
@@ -138,16 +138,16 @@ _CALLED = {
 
 
 def unsupported_feature(what: str, hint: str | None = None) -> StatementFailed:
-    """Return the failure of what is not supported."""
+    """Return the error for an unsupported part."""
     return StatementFailed("0A000", f"{what} is not supported here", hint=hint)
 
 
 def check_allowed(tree: exp.Expr) -> None:
-    """Refuse a tree that has any part that nobody allowed.
+    """Refuse a tree with any part that is not on the allow-list.
 
     Raises:
         StatementFailed: 0A000 for a part or function that is not on the list, 42883 for a function
-            that nobody knows, 54000 or 54001 for a tree that is too large or too deep.
+            that does not exist, 54000 or 54001 for a tree that is too large or too deep.
 
     >>> from sqlglot import parse_one
     >>> check_allowed(parse_one("SELECT lower(a) FROM t", dialect="postgres"))
@@ -180,7 +180,7 @@ def _check_node(node: exp.Expr) -> None:
         raise unsupported_feature("A function in FROM", "Select from tables and views.")
 
 
-_ENDS = ("order", "limit", "offset")  # of a query: what follows would need parentheses around it
+_ENDS = ("order", "limit", "offset")  # a clause after these would need parentheses
 
 
 _COMPARED: dict[type[exp.Expr], str] = {
@@ -194,7 +194,7 @@ _COMPARED: dict[type[exp.Expr], str] = {
 
 
 def _misplaced_keyword(node: exp.Expr) -> str | None:
-    """Return the word that PostgreSQL would not read where it is, though others do."""
+    """Return a word that PostgreSQL would not accept in its place, though sqlglot does."""
     if isinstance(node, exp.SetOperation) and set(_ENDS) & _given_arguments(node.this):
         return node.key.upper()
     if (
@@ -226,7 +226,7 @@ def _check_name(node: exp.Anonymous) -> None:
 
 
 def _unknown_node(node: exp.Expr) -> StatementFailed:
-    """Return why a node is refused, in the words of whoever wrote it as far as they are known."""
+    """Return why a node is refused, in the user's own words as far as they are known."""
     if isinstance(node, exp.Func):
         name = node.sql_name().lower()
         known = {

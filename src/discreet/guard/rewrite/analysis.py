@@ -1,4 +1,4 @@
-"""What is known while a statement is read: who asks, as whom, and what was referred to so far."""
+"""The state of checking a statement: the sender, the role, and the references so far."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from discreet.guard.rewrite.literals import in_zone
 from discreet.guard.rewrite.scope import Handles, RangeTableEntry, Scope, ScopeField
 from discreet.guard.statements.limits import DEFINITIONS, GROUPED, RELATIONS, SETS
 
-HEAVIEST = 10_000  # how many cells, or hundreds of letters, one text may be made of
+HEAVIEST = 10_000  # cells, or hundreds of letters, that one text may consist of
 FALLIBLE = "may fail"  # meta of a node that fails for some values
-_RESOLVED = "resolved"  # meta of a reference: what is known of its values
+_RESOLVED = "resolved"  # meta of a reference: the properties of its values
 
 
 @dataclass(frozen=True)
 class SelectLevel:
-    """One SELECT while its parts are read: whether aggregates and windows were seen in it."""
+    """One SELECT while it is checked: whether it has aggregates and windows."""
 
     seen: set[str] = field(default_factory=set[str])
 
 
 @dataclass(frozen=True)
 class ExpressionContext:
-    """Where an expression stands: what it sees, the clause it is in, and what may be called there."""
+    """The context of an expression: its scope, its clause, and what may be called there."""
 
     scope: Scope
     clause: str
@@ -39,13 +39,13 @@ class ExpressionContext:
     windows: bool = False
 
     def inside_aggregate(self) -> ExpressionContext:
-        """Return the place of an aggregate's arguments."""
+        """Return the context of an aggregate's arguments."""
         return replace(self, aggregates=False, windows=False, clause="aggregate functions")
 
 
 @dataclass
 class StatementSize:
-    """How much one statement became, with the views and policies that it reads."""
+    """The size of one statement, including the views and policies that it reads."""
 
     relations: int = 0
     nodes: int = 0
@@ -63,7 +63,7 @@ class StatementSize:
             )
 
     def grouping(self, sets: int, width: int) -> None:
-        """Count the grouping sets of a GROUP BY, and the expressions that they are written out with."""
+        """Count the grouping sets of a GROUP BY, and the expressions that they expand to."""
         self.sets += sets
         self.grouped += sets * width
         if self.sets > SETS or self.grouped > GROUPED:
@@ -83,14 +83,14 @@ class StatementSize:
 
 @dataclass
 class StatementAnalysis:
-    """One statement, or one view or policy, as it is read.
+    """One statement, or one view or policy, while it is checked.
 
-    `role` is whose rights count here; `subject` is who asks, which is what current_user tells.
-    `invoker` is whose rights count in the statement itself, and again in every `security_invoker` view,
-    however deep it lies in views of others. `is_stored` says that what is read was defined earlier:
-    USAGE of schemas was needed then. `trail` are the relations whose views and policies are being read,
-    outermost first. `passing` is what of the session, beside who it is, became part of the statement:
-    the time, or settings.
+    `role` is the role whose privileges apply; `subject` is the sender, whom current_user returns.
+    `invoker` is the role whose privileges apply in the statement itself, and again in every
+    `security_invoker` view at any depth. `is_stored`: the text was defined earlier, when USAGE of
+    schemas was checked. `trail` are the relations whose views and policies are being checked,
+    outermost first. `passing` is the session state, besides its user, that became part of the
+    statement: the time, or settings.
     """
 
     authority: Authority
@@ -106,18 +106,14 @@ class StatementAnalysis:
     invoker: str = ""
     is_stored: bool = False
     trail: tuple[tuple[str, Name], ...] = ()
-    passing: set[str] = field(
-        default_factory=set[str]
-    )  # what was told that may change: one for all
-    work: StatementSize = field(
-        default_factory=StatementSize
-    )  # of views and policies, too: one for all
+    passing: set[str] = field(default_factory=set[str])  # shared by views and policies
+    work: StatementSize = field(default_factory=StatementSize)  # shared by views and policies
 
     def __post_init__(self) -> None:
         self.invoker = self.invoker or self.role
 
     def stored(self, role: str, step: tuple[str, Name]) -> StatementAnalysis:
-        """Return how a view, policy or mask that is part of this is read: with the rights of `role`."""
+        """Return the state for a view, policy or mask inside this one, with privileges of `role`."""
         return replace(
             self,
             role=role,
@@ -128,13 +124,13 @@ class StatementAnalysis:
         )
 
     def query(self, tree: exp.Expr, scope: Scope) -> list[ScopeField]:
-        """Read a query that stands in an expression and return its columns."""
+        """Check a subquery in an expression and return its columns."""
         from discreet.guard.rewrite.queries import read_finished
 
         return read_finished(self, tree, scope)
 
     def is_lenient(self) -> bool:
-        """Whether a double-quoted word that is no column is a string."""
+        """Whether a double-quoted word that is not a column is a string."""
         return self.subject.settings.get("discreet.lenient", "").lower() in (
             "on",
             "true",
@@ -153,7 +149,7 @@ class StatementAnalysis:
         return self.inferred.get(number, UNKNOWN)
 
     def parameters(self) -> tuple[str, ...]:
-        """Return the kinds of all parameters; those that nothing tells are texts."""
+        """Return the kinds of all parameters; undetermined ones are texts."""
         count = max(self.highest, len(self.declared))
         kinds = [self.parameter(number) for number in range(1, count + 1)]
         return tuple("text" if kind == UNKNOWN else kind for kind in kinds)
@@ -164,7 +160,7 @@ RULES: dict[type[exp.Expr], Rule] = {}
 
 
 def rule(*classes: type[exp.Expr]) -> Callable[[Rule], Rule]:
-    """Register how nodes of some classes are read."""
+    """Register the check of some classes of nodes."""
 
     def register(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(classes, function))
@@ -176,7 +172,7 @@ def rule(*classes: type[exp.Expr]) -> Callable[[Rule], Rule]:
 def infer_type(
     reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
 ) -> InferredType:
-    """Read an expression: names become references, and what is known of its values is returned."""
+    """Check an expression: resolve its names, and return the properties of its values."""
     if _RESOLVED in node.meta:
         return node.meta[_RESOLVED]
     found = RULES.get(type(node))
@@ -189,7 +185,7 @@ def infer_type(
 
 
 def settle_literal(reading: StatementAnalysis, node: exp.Expr, kind: str | None) -> None:
-    """Give a literal, NULL or a parameter without a type the kind that its place needs."""
+    """Give an untyped literal, NULL or parameter the kind that its context needs."""
     while isinstance(node, exp.Paren):
         node = node.this
     if kind is None or kind == UNKNOWN:
@@ -204,9 +200,9 @@ def settle_literal(reading: StatementAnalysis, node: exp.Expr, kind: str | None)
 
 
 def place_moment(reading: StatementAnalysis, node: exp.Expr, kind: str) -> None:
-    """Read a moment that does not say where in the session's time zone, if the user wrote it.
+    """Interpret a timestamp without zone in the session's time zone, if the user wrote it.
 
-    Views and policies mean the same for everybody: there it is UTC, whatever a reader has set.
+    Views and policies mean the same for all users: there it is UTC, whatever the session's setting.
     """
     if kind == "timestamptz" and isinstance(node, exp.Literal) and reading.has_parameters:
         reading.passing.add("timezone")
@@ -219,6 +215,6 @@ def mark_fallible(node: exp.Expr) -> None:
 
 
 def mark_resolved(reference: exp.Expr, item: ScopeField) -> exp.Expr:
-    """Return a reference that is not read again."""
+    """Return a reference that is not checked again."""
     reference.meta[_RESOLVED] = InferredType(item.kind, item.weight)
     return reference

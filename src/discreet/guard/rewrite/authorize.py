@@ -1,4 +1,4 @@
-"""A query and who sends it in, the query that may run out."""
+"""Authorization of queries: a subject's query becomes the query that may run."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ def authorize_query(
     declared: Sequence[str | None] = (),
     role: str | None = None,
 ) -> PermittedQuery:
-    """Return the query that may run in the place of `query`.
+    """Return the query that may run in place of `query`.
 
     Guarantee: what it reads is what `subject` may read. Every relation is a query of the columns that
-    were named and that the role has SELECT on, with masks, and of the rows that policies let it see;
-    everything else in the tree is on a list, and is written by the tree, not by the user.
+    were named and that the role has SELECT on, with masks, and of the rows that policies permit;
+    everything else in the tree is on the allow-list, and is written by the tree, not by the user.
 
     Args:
-        query: What was written, in sqlglot's `postgres` dialect.
-        authority: What decisions rest on.
-        subject: Who asks.
+        query: The user's query, in sqlglot's `postgres` dialect.
+        authority: The basis of decisions.
+        subject: The sender.
         dialect: The engine's: `duckdb`, `postgres` or `spark`.
         source: How a relation is read that is not a plain table.
-        declared: The types of parameters as far as the client said.
-        role: With whose rights, when not with those of `subject`, who asks all the same.
+        declared: The types of parameters as far as the client declared them.
+        role: The role whose privileges apply, if not `subject`, who stays the sender.
 
     Raises:
         AccessDenied: 42501, with the reason for the journal.
         StatementFailed: As PostgreSQL fails: 42P01, 42703, 42702, 42803, 42883 and so on; 0A000 for
-            what is not on the list.
+            parts that are not on the list.
     """
     try:
         reading = StatementAnalysis(authority, subject, role or subject.role, dialect, declared)
@@ -94,10 +94,10 @@ def unwrap_query(tree: exp.Expr) -> exp.Query:
 
 
 def relations_of(query: exp.Query, authority: Authority, subject: Subject) -> tuple[Relation, ...]:
-    """Return the relations that a query names, common table expressions aside; views are not followed.
+    """Return the relations that a query names, without CTEs; views are not followed.
 
     Raises:
-        StatementFailed: 42P01, one of them is not there.
+        StatementFailed: 42P01, one of them does not exist.
     """
     reading = StatementAnalysis(authority, subject, subject.role, "duckdb")
     return tuple(relations_named(reading, query))

@@ -1,4 +1,4 @@
-"""Parameters become typed literals: one path for every engine, and no value is ever part of a text."""
+"""Parameters become typed literals: the same for every engine, and no value is part of a text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bind_query(
     *,
     dialect: str = "duckdb",
 ) -> exp.Expr:
-    """Return a copy of a tree with a typed literal in the place of every parameter.
+    """Return a copy of a tree with a typed literal in place of every parameter.
 
     Args:
         tree: A permitted tree.
@@ -89,7 +89,7 @@ def _value_text(value: object) -> str:
 
 
 def _literal_type(kind: str, text: str | None) -> exp.DataType:
-    """Return the type of a literal; numbers without digits have them, which every engine keeps."""
+    """Return the type of a literal; numerics without precision get one that every engine keeps."""
     if kind != "numeric":
         return data_type("text" if category(kind) == "S" else kind)
     after = len(text.partition(".")[2]) if text else 10
@@ -110,7 +110,7 @@ def _bytes_literal(value: object, dialect: str) -> exp.Expr:
 def bind_write(
     permitted: PermittedWrite, values: Sequence[object], *, dialect: str = "duckdb"
 ) -> PermittedWrite:
-    """Return a write with typed literals in the place of all parameters."""
+    """Return a write with typed literals in place of all parameters."""
 
     def bound(tree: exp.Expr) -> exp.Expr:
         return bind_query(tree, permitted.parameters, values, dialect=dialect)

@@ -1,4 +1,4 @@
-"""How calls are read: arguments have the kinds that a function takes, and stand where they may."""
+"""Checks of calls: arguments have the types that a function takes, and are allowed there."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _read_aggregate(
 def _call_arguments(
     reading: StatementAnalysis, node: exp.Expr, function: AllowedFunction, place: ExpressionContext
 ) -> list[exp.Expr]:
-    """Return the arguments, out of DISTINCT and ORDER BY, which only aggregates may have."""
+    """Return the arguments, without DISTINCT and ORDER BY, which only aggregates may have."""
     out: list[exp.Expr] = []
     for name in function.places:
         value = node.args.get(name)
@@ -125,7 +125,7 @@ def _unwrap_argument(
 
 
 def order_terms(reading: StatementAnalysis, order: exp.Expr, place: ExpressionContext) -> None:
-    """Read what rows are ordered by inside an aggregate or a window, where numbers are no positions."""
+    """Check ORDER BY inside an aggregate or a window, where numbers are not positions."""
     for term in order.expressions:
         settle_text(reading, term.this, infer_type(reading, term.this, place))
 
@@ -156,7 +156,7 @@ def _check_call(
     return InferredType(_result_kind(function, found), weight)
 
 
-# Arguments without which there is no such function, though it can be read.
+# Arguments without which the function does not exist, though it can be parsed.
 _LEAST: dict[type[exp.Expr], int] = {exp.Replace: 3, exp.Translate: 3, exp.Pad: 2}
 
 
@@ -277,7 +277,7 @@ def _read_window(
 
 
 def window_parts(reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext) -> None:
-    """Read how a window is cut and ordered."""
+    """Check the partition and order of a window."""
     for part in node.args.get("partition_by") or []:
         settle_text(reading, part, infer_type(reading, part, place))
     if node.args.get("order") is not None:

@@ -1,4 +1,4 @@
-"""An independent second opinion: DuckDB's parser must find exactly the tables that were permitted."""
+"""An independent second parse: DuckDB's parser must find exactly the permitted tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.guard.statements.limits import check_subquery_nesting
 if TYPE_CHECKING:
     from discreet.guard.rewrite.permitted import PermittedWrite
 
-# Functions of DuckDB and PostgreSQL that read something else than their arguments.
+# Functions of DuckDB and PostgreSQL that read anything but their arguments.
 _REACHING = (
     *("read_", "pg_", "lo_", "dblink", "query", "duckdb_", "pragma_", "getenv", "getvariable"),
     *(
@@ -38,14 +38,15 @@ _local = threading.local()
 def confirm_query(
     query: exp.Expr | str, expected: frozenset[tuple[str, ...]], *, dialect: str = "duckdb"
 ) -> None:
-    """Check, by another parser than the one that made it, what a query that is to run names.
+    """Check with an independent parser which tables a query names before it runs.
 
-    A tree is written as the engine will get it, but for Spark, whose quotes this parser does not
-    know: it is written for DuckDB. It must be one query that names exactly the `expected` physical tables, no function in FROM and no
-    function that reads anything but its arguments. The text is parsed, never bound or executed.
+    A tree is written as the engine will get it, except for Spark, whose quotes this parser does not
+    know: it is written for DuckDB. It must be one query that names exactly the `expected` physical
+    tables, no function in FROM and no function that reads anything but its arguments. The text is
+    parsed, never bound or executed.
 
     Raises:
-        StatementFailed: XX000, it is not; nothing may run.
+        StatementFailed: XX000, the check failed; nothing may run.
 
     >>> confirm_query('SELECT 1 FROM "s"."t"', frozenset({("s", "t")}))
     >>> confirm_query('SELECT 1 FROM "s"."u"', frozenset({("s", "t")}))
@@ -73,7 +74,7 @@ def confirm_write(permitted: PermittedWrite, *, dialect: str) -> None:
     """Check the parts of a write: a query that holds them all must name exactly the expected tables.
 
     Raises:
-        StatementFailed: XX000, it does not; nothing may run.
+        StatementFailed: XX000, the check failed; nothing may run.
     """
     from sqlglot import exp
 
@@ -110,7 +111,7 @@ def _unconfirmed_failure() -> StatementFailed:
 
 
 def _parse_by_duckdb(sql: str) -> dict[str, Any] | None:
-    """Return DuckDB's tree of a query, None when it is none."""
+    """Return DuckDB's tree of a query, None when it is not one."""
     import duckdb
 
     if not hasattr(_local, "connection"):
@@ -146,7 +147,7 @@ def _common_names(tree: object) -> Iterable[str]:
 
 
 def _is_foreign(node: dict[str, Any]) -> bool:
-    """Whether a node reads from anywhere but a table, or by a function that reaches out."""
+    """Whether a node reads from anything but a table, or calls a function that does."""
     if node.get("type") in ("TABLE_FUNCTION", "SHOW_REF", "PIVOT", "BOUND_TABLE_REF"):
         return True
     if node.get("class") in ("PARAMETER", "LAMBDA"):

@@ -1,4 +1,4 @@
-"""How expressions are read: names are resolved, kinds are compared, nothing is computed."""
+"""Checks of expressions: names are resolved, types are compared, nothing is computed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from discreet.guard.rewrite.kinds import (
 from discreet.guard.rewrite.scope import Scope, entry_column, fold_identifier
 from discreet.sql import build
 
-BYTES = "of bytes"  # meta of a cast: what is cast are bytes
+BYTES = "of bytes"  # meta of a cast: its operand is bytes
 _BOOLEAN = InferredType("bool")
 _UNITS = frozenset(
     f"{unit}{plural}"
@@ -42,7 +42,7 @@ _UNITS = frozenset(
 def check_condition(
     reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext, of: str
 ) -> None:
-    """Read a condition: what it is must be true, false or missing."""
+    """Check a condition: it must be boolean."""
     kind = infer_type(reading, node, place).kind
     if kind == UNKNOWN:
         settle_literal(reading, node, "bool")
@@ -87,7 +87,7 @@ def _read_column(
 
 
 def _whole_row(scope: Scope, name: str) -> InferredType:
-    """Remember that a row itself was referred to: refused later, after the rights to all of it."""
+    """Record a whole-row reference: refused later, after the rights to all of it are checked."""
     entry = scope.entry(name)
     if entry is None:
         raise StatementFailed("42P01", f'missing FROM-clause entry for table "{name}"')
@@ -166,7 +166,7 @@ def _read_connective(
     reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
 ) -> InferredType:
     word = "AND" if isinstance(node, exp.And) else "OR"
-    # A long chain is as deep as it is long: it is read side by side.
+    # A long chain is as deep as it is long: it is processed iteratively.
     for part in list(node.flatten(unnest=False)):
         check_condition(reading, part, place, word)
     return _BOOLEAN
@@ -198,7 +198,7 @@ def settle_text(reading: StatementAnalysis, node: exp.Expr, found: InferredType)
 def match_kinds(
     reading: StatementAnalysis, nodes: Sequence[exp.Expr], found: Sequence[InferredType], what: str
 ) -> InferredType:
-    """Return what values become that stand for each other, as in CASE, and settle literals."""
+    """Return the common type of alternative values, as in CASE, and type their literals."""
     kind: str | None = UNKNOWN
     for one in found:
         met = common(kind, one.kind)
@@ -251,7 +251,7 @@ def _read_cast(
     place_moment(reading, inner, kind)
     if found.kind == "bytea":
         node.meta[BYTES] = True
-    # A literal fails or not whatever the rows are.
+    # Whether a literal fails does not depend on the rows.
     if not isinstance(inner, (exp.Literal, exp.Null)) and (
         not is_lossless(found.kind, kind) or node.args["to"].expressions
     ):

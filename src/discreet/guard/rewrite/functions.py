@@ -1,7 +1,7 @@
 """The functions that statements may call: those with one meaning on PostgreSQL and on DuckDB.
 
 None of them reads a file, a setting or the catalog, runs SQL, depends on chance, or returns much more
-than it was given.
+than its input.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Sort = Literal["scalar", "aggregate", "window"]
 
 @dataclass(frozen=True)
 class AllowedFunction:
-    """A function: its arguments' places in the tree, the categories they must have, and its result.
+    """A function: its arguments' positions in the tree, their categories, and its result.
 
-    `takes` has one letter per argument (`kinds.CATEGORIES`), `?` for any; the last one stands for all
+    `takes` has one letter per argument (`kinds.CATEGORIES`), `?` for any; the last one applies to all
     that follow. `total` functions never fail.
     """
 
@@ -96,7 +96,7 @@ FUNCTIONS: Mapping[type[exp.Expr], AllowedFunction] = {
     ),
     exp.Translate: AllowedFunction("translate", "SSS", "text", ("this", "from_", "to")),
     exp.Pad: AllowedFunction("lpad", "SNS", "text", ("this", "expression", "fill_pattern")),
-    # Either of many
+    # Choices among values
     exp.Coalesce: AllowedFunction("coalesce", "?", "common", _MANY, total=True),
     exp.Greatest: AllowedFunction("greatest", "?", "common", _MANY, total=True),
     exp.Least: AllowedFunction("least", "?", "common", _MANY, total=True),
@@ -151,7 +151,7 @@ NAMED: Mapping[str, AllowedFunction] = {
     "every": AllowedFunction("every", "B", "bool", _PARTS, "aggregate", total=True),
 }
 
-# Functions that are known and refused, with what to do instead.
+# Functions that are known and refused, with an alternative.
 REFUSED: Mapping[str, str] = {
     "string_agg": "It may need any amount of memory. Select the rows instead.",
     "array_agg": "It may need any amount of memory. Select the rows instead.",
@@ -174,7 +174,7 @@ TRUNCATIONS = frozenset(
 
 
 def function_of(node: exp.Expr) -> AllowedFunction | None:
-    """Return what is known of a call, None when the node is none that is allowed."""
+    """Return the specification of a call, None when the node is not an allowed call."""
     if isinstance(node, exp.Anonymous):
         name = node.this
         return NAMED.get(name.lower()) if isinstance(name, str) else None

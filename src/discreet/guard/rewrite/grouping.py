@@ -1,4 +1,4 @@
-"""How GROUP BY is read, and what may stand beside it."""
+"""Checks of GROUP BY, and of the columns that may be used beside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)
 def read_group(
     reading: StatementAnalysis, select: exp.Select, scope: Scope, fields: Sequence[ScopeField]
 ) -> list[exp.Expr] | None:
-    """Read GROUP BY and return the expressions that rows are grouped by, None when there is none."""
+    """Check GROUP BY and return the grouping expressions, None when there is none."""
     group = select.args.get("group")
     if group is None:
         return None
@@ -68,11 +68,11 @@ def _read_term(
         if any(is_aggregate_call(node) for node in column.walk()):
             raise StatementFailed("42803", "aggregate functions are not allowed in GROUP BY")
         found.append(column)
-        # A literal would be taken for a position, or refused, so that positions stay positions.
+        # A literal would be taken for a position, or refused, so positions stay positions.
         in_list = isinstance(term.parent, exp.Group)
         term.replace(build.number(position) if in_list else column.copy())
         return
-    # Reading may put another node in its place, which stays in these brackets.
+    # Checking may replace the node, which stays in these brackets.
     holder = exp.Paren(this=term.copy())
     infer_type(reading, holder.this, ExpressionContext(scope, "GROUP BY"))
     found.append(holder.this)

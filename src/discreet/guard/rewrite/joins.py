@@ -1,4 +1,4 @@
-"""How FROM is read: tables, queries in brackets, VALUES and joins, with their merged columns."""
+"""Checks of FROM: tables, subqueries, VALUES and joins, with their merged columns."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from discreet.guard.rewrite.scope import (
 )
 from discreet.sql import build
 
-ENTRY = "entry"  # meta of a table that permitted rows take the place of: the handle of its entry
+ENTRY = "entry"  # meta of a table to be replaced by permitted rows: the handle of its entry
 COMMON = "common"  # meta of a reference to a common table expression
 
-LABEL = "_label"  # what the name of a column's label ends with
+LABEL = "_label"  # suffix of the name of a column's label
 TUPLE_CLASS = "tc"
 
 
 @dataclass
 class FromItem:
-    """A part of FROM: what it brings into sight."""
+    """A part of FROM and the names that it makes visible."""
 
     entries: list[RangeTableEntry] = field(default_factory=list[RangeTableEntry])
     columns: list[VisibleColumn] = field(default_factory=list[VisibleColumn])
@@ -57,7 +57,7 @@ def relation_fields(relation: Relation) -> list[ScopeField]:
 
 
 def read_from_clause(reading: StatementAnalysis, select: exp.Select, scope: Scope) -> None:
-    """Read FROM and bring what it names into sight of `scope`."""
+    """Check FROM and add its names to `scope`."""
     start = select.args.get("from_")
     if start is None:
         return
@@ -89,7 +89,7 @@ def _combine_items(left: FromItem, right: FromItem) -> FromItem:
 def _read_item(
     reading: StatementAnalysis, node: exp.Expr, scope: Scope, before: FromItem
 ) -> FromItem:
-    """Read one part of FROM; `before` is what stands left of it, which LATERAL may see."""
+    """Check one part of FROM; LATERAL may refer to `before`, the parts to its left."""
     if isinstance(node, exp.Table):
         entry = _read_table(reading, node, scope)
     elif isinstance(node, exp.Values):
@@ -111,7 +111,7 @@ def _read_item(
 def _read_brackets(
     reading: StatementAnalysis, node: exp.Subquery, scope: Scope, before: FromItem
 ) -> FromItem:
-    """Read joins in brackets; or a query in more brackets than one."""
+    """Check joins in brackets, or a query in several brackets."""
     if isinstance(node.this, exp.Subquery):
         if node.this.args.get("alias"):
             raise unsupported_feature("An alias in brackets")
@@ -194,7 +194,7 @@ def _read_values(reading: StatementAnalysis, node: exp.Expr, scope: Scope) -> Ra
         raise StatementFailed("42601", "VALUES lists must all be the same length")
     fields: list[ScopeField] = []
     for number, column in enumerate(zip(*rows, strict=True), start=1):
-        # Cells are read one column at a time: what they have in common is the column's kind.
+        # Cells are checked one column at a time: their common type is the column's.
         found = match_kinds(
             reading, column, [infer_type(reading, cell, place) for cell in column], "VALUES"
         )
@@ -292,5 +292,5 @@ def _merge_columns(
 
 
 def key_names(names: Sequence[str], *, is_top: bool) -> list[str]:
-    """Return what columns are called in the tree: at the top as the user named them."""
+    """Return the column names in the tree: at the top those of the user."""
     return list(names) if is_top else distinct_keys(names)

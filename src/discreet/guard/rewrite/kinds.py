@@ -1,4 +1,4 @@
-"""Kinds of values: PostgreSQL's types as far as rewriting must tell them apart."""
+"""Kinds of values: PostgreSQL's types as far as rewriting distinguishes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.errors import StatementFailed
 
-UNKNOWN = "unknown"  # a quoted literal or NULL, which takes the type that its place needs
+UNKNOWN = "unknown"  # a quoted literal or NULL, which takes the type of its context
 
 # The category of each kind: values of one category can be compared.
 CATEGORIES: Mapping[str, str] = {
@@ -25,7 +25,7 @@ CATEGORIES: Mapping[str, str] = {
     "json": "J",
 }
 WHOLE = ("int2", "int4", "int8")
-# What values of one category become when they meet: the later of the two.
+# The common kind of two values of one category: the later of the two.
 _RANKS = (
     *("int2", "int4", "int8", "numeric", "float4", "float8"),
     *("bpchar", "varchar", "text", "date", "timestamp", "timestamptz"),
@@ -88,10 +88,10 @@ _CASTS = frozenset({("N", "B"), ("B", "N"), ("D", "T"), ("T", "I"), ("I", "T"), 
 
 @dataclass(frozen=True)
 class InferredType:
-    """What is known of an expression's values: their kind, and how much longer than a cell they get.
+    """Properties of an expression's values: their kind, and how much longer than a cell they get.
 
-    `kind` is None where nobody knows. `weight` bounds the length of a text in cells or hundreds of
-    letters, so that doubling again and again is noticed before it runs.
+    `kind` is None where it is unknown. `weight` bounds the length of a text in cells or hundreds of
+    letters, so that repeated doubling is detected before it runs.
     """
 
     kind: str | None
@@ -99,7 +99,7 @@ class InferredType:
 
 
 def kind_named(name: str) -> str | None:
-    """Return the kind that a type's name stands for, None for one that is not known.
+    """Return the kind that a type's name stands for, None for an unknown one.
 
     >>> kind_named("numeric(10,2)"), kind_named("character varying(20)"), kind_named("point")
     ('numeric', 'varchar', None)
@@ -111,10 +111,10 @@ def kind_named(name: str) -> str | None:
 
 
 def kind_of_cast(data_type: exp.Expr) -> str:
-    """Return the kind that a cast is to.
+    """Return the target kind of a cast.
 
     Raises:
-        StatementFailed: The type is none that rows are cast to here.
+        StatementFailed: The type is not supported in casts here.
     """
     kind = _DATA_TYPES.get(data_type.this) if isinstance(data_type, exp.DataType) else None
     if kind is None or data_type.args.get("nested") or data_type.args.get("values"):
@@ -128,7 +128,7 @@ def data_type(kind: str) -> exp.DataType:
 
 
 def long_name(kind: str | None) -> str:
-    """Return what PostgreSQL calls a kind in its messages."""
+    """Return PostgreSQL's name of a kind in messages."""
     return _LONG_NAMES.get(kind or UNKNOWN, kind or UNKNOWN)
 
 
@@ -138,7 +138,7 @@ def category(kind: str | None) -> str | None:
 
 
 def common(left: str | None, right: str | None) -> str | None:
-    """Return what two kinds become when they meet, UNKNOWN for two literals, None when they cannot.
+    """Return the common kind of two kinds, UNKNOWN for two literals, None when there is none.
 
     >>> common("int4", "float8"), common("text", UNKNOWN), common("text", "int4")
     ('float8', 'text', None)

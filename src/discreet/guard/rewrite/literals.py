@@ -1,4 +1,4 @@
-"""Quoted literals whose meaning is not the engine's: bytes, intervals, and moments of a session's time zone."""
+"""Quoted literals with PostgreSQL's own meaning: bytes, intervals, and local timestamps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _OCTAL = re.compile(rb"\\(\\|[0-3][0-7]{2})")
 _PLUS = re.compile(r"(?<!\S)\+(?=\d)", re.ASCII)
-# A moment that does not say where, in years that Python knows.
+# A timestamp without a time zone, in years that Python supports.
 _NOWHERE = re.compile(
     r"\s*(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt ]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?\s*",
     re.ASCII,
@@ -16,13 +16,13 @@ _NOWHERE = re.compile(
 
 
 def read_bytes(text: str) -> bytes:
-    r"""Return the bytes that PostgreSQL reads from a text, hexadecimal or escaped.
+    r"""Return the bytes of a text in PostgreSQL's hexadecimal or escape format.
 
     >>> read_bytes(r"\xdead"), read_bytes(r"a\\b\001")
     (b'\xde\xad', b'a\\b\x01')
 
     Raises:
-        ValueError: it is neither.
+        ValueError: it is in neither format.
     """
     if text.startswith("\\x"):
         return bytes.fromhex(text[2:])
@@ -33,7 +33,7 @@ def read_bytes(text: str) -> bytes:
 
 
 def plain_interval(text: str) -> str:
-    """Return an interval without the commas and plus signs that only PostgreSQL reads.
+    """Return an interval without the commas and plus signs that only PostgreSQL accepts.
 
     >>> plain_interval("-1 day, 23:00:00"), plain_interval("-1 mons +1 day")
     ('-1 day  23:00:00', '-1 mons 1 day')
@@ -42,7 +42,7 @@ def plain_interval(text: str) -> str:
 
 
 def in_zone(text: str, zone: str) -> str:
-    """Return a moment that does not say where as one of a time zone; any other text as it is.
+    """Return a timestamp without a zone as one in a time zone; any other text as it is.
 
     >>> in_zone("2024-07-01 12:00", "America/New_York"), in_zone("2024-07-01 12:00Z", "Asia/Tokyo")
     ('2024-07-01 16:00:00+00:00', '2024-07-01 12:00Z')
@@ -57,4 +57,4 @@ def in_zone(text: str, zone: str) -> str:
         there = datetime(*parts, microsecond=part, tzinfo=ZoneInfo(zone))
         return there.astimezone(UTC).isoformat(sep=" ")
     except (ValueError, OverflowError, OSError, ZoneInfoNotFoundError):
-        return text  # the engine says what is wrong with it
+        return text  # the engine reports what is wrong with it

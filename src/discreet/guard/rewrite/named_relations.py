@@ -28,7 +28,7 @@ def relations_named(reading: StatementAnalysis, tree: exp.Expr) -> list[Relation
 
 
 def _is_common(table: exp.Table) -> bool:
-    """Whether a name is that of a common table expression that is in sight."""
+    """Whether a name is that of a visible common table expression."""
     if table.args.get("db"):
         return False
     node, inside = table.parent, None

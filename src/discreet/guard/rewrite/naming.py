@@ -1,4 +1,4 @@
-"""What PostgreSQL calls a column of a result that nobody named."""
+"""PostgreSQL's names for columns of a result without an alias."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other ways to write the same: strings, FETCH FIRST and VALUES become the one that is read."""
+"""Normal forms: strings, FETCH FIRST and VALUES in the one form that the checks accept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.sql import build
 
 
 def normalize_tree(tree: exp.Expr) -> exp.Expr:
-    """Return a copy of an allowed tree in which fewer forms are left."""
+    """Return a copy of an allowed tree in normal form."""
     holder = exp.Paren(this=tree.copy())
     for node in reversed(list(holder.this.walk())):
         changed = _normalize_node(node)
@@ -48,7 +48,7 @@ def select_from_values(values: exp.Expr) -> exp.Select:
 
 
 def limits(query: exp.Expr) -> None:
-    """Refuse a LIMIT or OFFSET that is no number and no parameter; LIMIT ALL is none."""
+    """Refuse a LIMIT or OFFSET that is neither a number nor a parameter; LIMIT ALL is none."""
     for name in ("limit", "offset"):
         clause = query.args.get(name)
         if clause is None:

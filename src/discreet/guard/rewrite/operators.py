@@ -1,4 +1,4 @@
-"""How operators are read: comparisons, patterns, CASE and arithmetic, between kinds that have them."""
+"""Checks of operators: comparisons, patterns, CASE and arithmetic, by the types of operands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BOOLEAN = InferredType("bool")
 
 
 def no_operator(symbol: str, left: str | None, right: str | None) -> StatementFailed:
-    """Return PostgreSQL's answer to an operator between kinds that it does not have."""
+    """Return PostgreSQL's error for an operator that does not exist between two types."""
     return StatementFailed(
         "42883",
         f"operator does not exist: {long_name(left)} {symbol} {long_name(right)}",
@@ -54,7 +54,7 @@ def check_comparison(
     left: tuple[exp.Expr, InferredType],
     right: tuple[exp.Expr | None, InferredType],
 ) -> bool:
-    """Check that two values can be compared, settle literals, and tell whether that cannot fail."""
+    """Check that two values can be compared, type literals, and return whether that cannot fail."""
     met = common(left[1].kind, right[1].kind)
     if met is None and left[1].kind is not None and right[1].kind is not None:
         raise no_operator(symbol, left[1].kind, right[1].kind)
@@ -215,8 +215,8 @@ def _read_concatenation(
     return InferredType("text", sum(found.weight for _, found in pair))
 
 
-# What dates, times and intervals become: operator, left and right (category, or kind) to kind;
-# `left` and `right` are the kind of that side, a date with a time.
+# Results of arithmetic on dates, times and intervals: operator, left and right (category, or kind)
+# to kind; `left` and `right` are the kind of that side, a date with a time.
 _TIMES: Mapping[tuple[str, str | None, str | None], str] = {
     ("+", "date", "int4"): "date",
     ("+", "int4", "date"): "date",
@@ -261,7 +261,7 @@ def _read_arithmetic(
 def _settle_operand(
     reading: StatementAnalysis, node: exp.Expr, found: InferredType, other: str | None, symbol: str
 ) -> InferredType:
-    """Give a literal or parameter beside a number or a date the kind that it must have."""
+    """Give a literal or parameter beside a number or a date its required kind."""
     if found.kind != UNKNOWN:
         return found
     if category(other) == "D":

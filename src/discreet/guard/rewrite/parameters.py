@@ -1,4 +1,4 @@
-"""The types of parameters of queries that are not read here, such as those about the catalog."""
+"""The types of parameters of queries that are not rewritten here, such as catalog queries."""
 
 from __future__ import annotations
 

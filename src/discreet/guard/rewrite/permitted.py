@@ -1,4 +1,4 @@
-"""What may run: trees in which every relation is what its reader may see of it, and what they touch."""
+"""Permitted statements: trees with only what their reader may see, and the tables they use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Source: TypeAlias = Callable[[Relation, Subject], exp.Query]
 
 @dataclass(frozen=True)
 class TouchedRelation:
-    """A relation that is read, the columns of it, and as whom: the caller, or a view's owner."""
+    """A relation that is read, its columns, and as whom: the caller, or a view's owner."""
 
     relation: Name
     columns: frozenset[str]
@@ -31,9 +31,9 @@ class PermittedQuery:
     """A query that may run.
 
     `parameters` are PostgreSQL's names of the types of `$1`, `$2` …, which are still in the tree.
-    `physical` are the engine's tables that it reads. `is_filtered` says that it reads something with
-    rows that the caller may not see. `is_passing` says that the time or a setting is part of it, of a
-    view's query or of a policy: it is right for this moment of this session only.
+    `physical` are the engine's tables that it reads. `is_filtered`: it reads a relation with rows
+    that the caller may not see. `is_passing`: the time or a setting is part of it, of a view's query
+    or of a policy, so that it is valid for this moment of this session only.
     """
 
     tree: exp.Query
@@ -51,7 +51,7 @@ class PermittedQuery:
 class OnConflict:
     """ON CONFLICT (columns) DO NOTHING, or DO UPDATE SET assignments WHERE condition.
 
-    Expressions name the row that is there by the alias of the target, and the new one `excluded`.
+    Expressions name the existing row by the alias of the target, and the new one `excluded`.
     """
 
     columns: tuple[str, ...]
@@ -67,7 +67,7 @@ class PermittedWrite:
     """A write that may run.
 
     `target` is the physical table with its alias, by which `condition`, `assignments` and `returning`
-    name the row: what the caller may not see of it is NULL, and what is masked is masked. `with_check`
+    name the row: cells that the caller may not see are NULL, and masks apply. `with_check`
     is a condition on the row after the write, which it names `new`; if it is not true, the write
     fails with 42501. `returning` are aliased expressions. `written` are the columns that get values.
     """

@@ -1,4 +1,4 @@
-"""Which rows a role may read and write, and what it sees of masked columns: conditions as trees."""
+"""Conditions on the rows that a role may read and write, and masks of columns, as trees."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Right = Literal["SELECT", "INSERT", "UPDATE", "DELETE"]
 
 
 def is_exempt(authority: Authority, role: str, relation: Relation) -> bool:
-    """Whether row policies do not hold for `role`, as PostgreSQL exempts owners and superusers."""
+    """Whether `role` bypasses row policies, as PostgreSQL's owners and superusers do."""
     if not relation.row_security or is_superuser(authority, role):
         return True
     found = authority.roles.get(role)
@@ -55,7 +55,7 @@ def mask_of(authority: Authority, role: str, relation: Relation, column: str) ->
 
 
 def require_filtering(reading: StatementAnalysis, relation: Relation, what: str) -> None:
-    """Refuse to hide anything of a relation from who wants to see all of it or to fail.
+    """Refuse to filter a relation in a session that wants all rows or an error.
 
     Raises:
         AccessDenied: 42501, `row_security` is off.
@@ -64,7 +64,7 @@ def require_filtering(reading: StatementAnalysis, relation: Relation, what: str)
         raise AccessDenied(
             f'query would be affected by {what} for table "{relation.name}"',
             reason="row_security is off",
-            hint="SET row_security = on, to see what you may see.",
+            hint="SET row_security = on, to see the permitted rows.",
         )
 
 
@@ -75,14 +75,14 @@ def _policy_applies(authority: Authority, role: str, policy: RowPolicy, right: R
 
 
 def has_policies(authority: Authority, role: str, relation: Relation) -> bool:
-    """Whether a policy says which rows of a relation `role` reads."""
+    """Whether a policy restricts the rows of a relation that `role` reads."""
     return not is_exempt(authority, role, relation) and any(
         _policy_applies(authority, role, policy, "SELECT") for policy in relation.policies
     )
 
 
 def masked_columns(authority: Authority, role: str, relation: Relation) -> frozenset[str]:
-    """Return the columns of which `role` sees a mask only."""
+    """Return the columns of which `role` sees only a mask."""
     return frozenset(
         column.name
         for column in relation.columns
@@ -99,11 +99,11 @@ def row_condition(
     finish: Callable[[StatementAnalysis, exp.Expr], exp.Expr],
     is_new: bool = False,
 ) -> exp.Expr | None:
-    """Return which rows of a relation may be read or written, None for all of them.
+    """Return the condition on readable or writable rows of a relation, None for all of them.
 
     Permissive policies are alternatives, restrictive ones all hold, and without a permissive one
-    there are no rows. `is_new` asks about rows after a write (WITH CHECK). `finish` puts what may be
-    read in the place of relations that a policy asks.
+    there are no rows. `is_new` is for rows after a write (WITH CHECK). `finish` substitutes what may
+    be read for relations that a policy queries.
     """
     if is_exempt(reading.authority, reading.role, relation):
         return None
@@ -132,7 +132,7 @@ def row_condition(
 
     allowed = conditions(permissive=True)
     if not allowed:
-        return exp.false()  # what restrictive ones ask does not matter, as in PostgreSQL
+        return exp.false()  # restrictive policies do not matter then, as in PostgreSQL
     return build.all_of([exp.Paren(this=build.any_of(allowed)), *conditions(permissive=False)])
 
 
@@ -149,8 +149,8 @@ def row_expression(
 ) -> exp.Expr:
     """Return an expression over a row of a relation, as its owner wrote it.
 
-    The row is named `handle`. Other relations are read with the rights of `role`, while current_user
-    stays who asks.
+    The row is named `handle`. Other relations are read with the privileges of `role`, while
+    current_user stays the sender.
     """
     step = ("policy", relation.key)
     holder = exp.Where(this=reading.work.definition(parsed_expression(text)))
@@ -172,7 +172,7 @@ def row_expression(
     if entry.is_whole:
         raise StatementFailed("0A000", "a policy cannot name its row as a whole")
     finished = finish(inner, holder)
-    # That it failed would tell of a cell that it hides. NULL hides the row, or the masked cell.
+    # An error would reveal a hidden cell. NULL hides the row, or the masked cell.
     make_total(finished, reading.dialect)
     return finished.this.pop()
 
@@ -186,9 +186,9 @@ def check_rule(
     dialect: str,
     is_condition: bool,
 ) -> None:
-    """Refuse an expression of a policy or a mask that names what is not there: when it is defined.
+    """Refuse a policy or mask, when it is defined, that names a missing relation or column.
 
-    Else whoever makes the missing relation later would decide who sees what.
+    Otherwise the creator of the missing relation would later decide who sees what.
 
     Raises:
         StatementFailed: As the expression fails: 42P01, 42703, 42804 and so on.
@@ -200,14 +200,14 @@ def check_rule(
         text,
         role=relation.owner,
         handle=reading.handles.new(relation.name),
-        finish=lambda _, tree: tree,  # rights count when it is asked
+        finish=lambda _, tree: tree,  # privileges are checked when it is used
         is_condition=is_condition,
         is_stored=False,
     )
 
 
 def parsed_expression(text: str) -> exp.Expr:
-    """Return an expression that was checked when it was defined, as a tree that is checked again."""
+    """Return an expression that was checked at its definition, as a tree that is checked again."""
     try:
         tree = parse_one(text, dialect=ClientPostgres)
     except (SqlglotError, RecursionError):

@@ -1,4 +1,4 @@
-"""How queries are read: SELECT with all its clauses, and UNION, INTERSECT and EXCEPT."""
+"""Checks of queries: SELECT with all its clauses, and UNION, INTERSECT and EXCEPT."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def read_finished(
     reading: StatementAnalysis, tree: exp.Expr, scope: Scope, *, is_top: bool = False
 ) -> list[ScopeField]:
-    """Read a query whose columns are all there will be: those without a type are texts."""
+    """Check a top-level query: columns without a type become text."""
     fields = read_query(reading, tree, scope, is_top=is_top)
     kinds = ["text" if item.kind == UNKNOWN else item.kind for item in fields]
     settle_columns(reading, tree, kinds)
@@ -44,7 +44,7 @@ def read_finished(
 
 
 def settle_columns(reading: StatementAnalysis, tree: exp.Expr, kinds: Sequence[str | None]) -> None:
-    """Give literals and parameters that are columns of a result the kinds that they must have."""
+    """Give untyped literals and parameters among result columns their required kinds."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     if isinstance(tree, exp.SetOperation):
@@ -58,7 +58,7 @@ def settle_columns(reading: StatementAnalysis, tree: exp.Expr, kinds: Sequence[s
 def read_query(
     reading: StatementAnalysis, tree: exp.Expr, scope: Scope, *, is_top: bool = False
 ) -> list[ScopeField]:
-    """Read a query; `scope` is new, and knows what is around it. Return its columns."""
+    """Check a query and return its columns; `scope` is new, inside the enclosing scopes."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     _read_commons(reading, tree, scope)
@@ -143,7 +143,7 @@ def position_named(fields: Sequence[ScopeField], name: str) -> int:
 
 
 def check_position(value: exp.Expr, count: int, clause: str) -> int:
-    """Return the position that a literal tells, if there is such a column."""
+    """Return the position that a literal names, if there is such a column."""
     if not 1 <= int(value.name) <= count:
         raise StatementFailed("42P10", f"{clause} position {value.name} is not in select list")
     return int(value.name)
@@ -151,7 +151,7 @@ def check_position(value: exp.Expr, count: int, clause: str) -> int:
 
 @dataclass
 class _SelectReader:
-    """One SELECT as it is read, clause by clause in the order that names come into sight."""
+    """One SELECT, checked clause by clause in the order in which names become visible."""
 
     reading: StatementAnalysis
     select: exp.Select
@@ -159,7 +159,7 @@ class _SelectReader:
     is_top: bool
 
     def read(self) -> list[ScopeField]:
-        """Read all of it and return its columns."""
+        """Check all of it and return its columns."""
         read_from_clause(self.reading, self.select, self.scope)
         level = SelectLevel()
         place = ExpressionContext(self.scope, "SELECT", level, aggregates=True, windows=True)
@@ -182,7 +182,7 @@ class _SelectReader:
         return fields
 
     def _column_origin(self, node: exp.Expr) -> Origin | None:
-        """Return which column of which relation an expression is, None if it is something else."""
+        """Return the relation and column that an expression refers to, None if it is no column."""
         if not isinstance(node, exp.Column):
             return None
         items = (
@@ -195,7 +195,7 @@ class _SelectReader:
         return next((item.origin for item in items), None)
 
     def _expand_stars(self) -> list[str]:
-        """Put every column of `*` in its place, give each an alias, and return their names."""
+        """Expand `*`, give each column an alias, and return their names."""
         columns: list[tuple[str, exp.Expr]] = []
         for node in self.select.expressions:
             if isinstance(node, exp.Star):
@@ -288,7 +288,7 @@ class _SelectReader:
                 term.set("this", build.number(position))
 
     def _find_position(self, node: exp.Expr, fields: Sequence[ScopeField]) -> int | None:
-        """Return the position of the column of the result that a number or a bare name means."""
+        """Return the position of the result column that a number or a bare name refers to."""
         if isinstance(node, exp.Literal) and node.name.isdecimal() and not node.is_string:
             return check_position(node, len(fields), "ORDER BY")
         if not isinstance(node, exp.Column) or node.args.get("table"):

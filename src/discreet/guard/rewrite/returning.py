@@ -1,4 +1,4 @@
-"""How RETURNING is read: as the columns of a SELECT from the rows that were written."""
+"""Checks of RETURNING: like the columns of a SELECT from the written rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ReturningColumns:
 
 
 def read_returning(target: WriteTarget, clause: exp.Expr | None) -> ReturningColumns | None:
-    """Read RETURNING."""
+    """Check RETURNING."""
     if clause is None:
         return None
     if clause.args.get("into"):

@@ -1,4 +1,4 @@
-"""The rows of an INSERT and the values of an assignment: of the kinds that columns have."""
+"""The rows of an INSERT and the values of an assignment, in the types of their columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAVES = (exp.Literal, exp.Null, exp.Boolean)
 def read_insert_rows(
     target: WriteTarget, tree: exp.Insert, listed: Sequence[str] | None
 ) -> tuple[tuple[str, ...], exp.Query | None]:
-    """Read what an INSERT inserts: return the columns and the query of rows, None for DEFAULT VALUES."""
+    """Check the rows of an INSERT: return the columns and the query, None for DEFAULT VALUES."""
     if tree.args.get("default"):
         return (), None
     source = tree.args.get("expression")
@@ -66,7 +66,7 @@ def _from_values(
     if len({len(row) for row in rows}) != 1:
         raise StatementFailed("42601", "VALUES lists must all be the same length")
     columns = _target_columns(target, listed, len(rows[0]))
-    if len(rows) >= FEWEST:  # before much work
+    if len(rows) >= FEWEST:  # before the expensive part
         target.check(Privilege.INSERT, (column.name for column in columns))
     place = ExpressionContext(Scope(), "VALUES")
     read = [
@@ -123,10 +123,10 @@ def _from_query(
 def read_value(
     target: WriteTarget, column: RelationColumn, node: exp.Expr, place: ExpressionContext
 ) -> exp.Expr:
-    """Read one value for a column and return it with the column's kind."""
+    """Check one value for a column and return it with the column's kind."""
     if is_default(node):
         node = assignment_default(column)
-    if isinstance(node, _LEAVES):  # there is nothing in it, and there may be many
+    if isinstance(node, _LEAVES):  # a fast path: it has no children, and there may be many
         holder = exp.Paren(this=type(node)(**node.args))
     else:
         check_allowed(node)
@@ -156,7 +156,7 @@ def _check_kind(column: RelationColumn, kind: str | None) -> None:
 
 
 def assignment_type(column: RelationColumn) -> exp.DataType:
-    """Return the type that values for a column are cast to: texts are not cut, numbers are rounded."""
+    """Return the cast type of values for a column: texts are not cut, numbers are rounded."""
     kind = kind_named(column.type) or "text"
     if kind != "numeric":
         return data_type("text" if kind in ("varchar", "bpchar") else kind)
@@ -176,7 +176,7 @@ def is_default(node: exp.Expr) -> bool:
 
 
 def assignment_default(column: RelationColumn) -> exp.Expr:
-    """Return what a column gets when nothing is said."""
+    """Return the default of a column."""
     if column.default is None:
         return exp.Null()
     try:

@@ -1,4 +1,4 @@
-"""Names in sight: what a part of a query may refer to, and what it did refer to."""
+"""Scopes: the names that a part of a query may refer to, and those it referred to."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class ScopeField:
 
 @dataclass(eq=False)
 class RangeTableEntry:
-    """Something in FROM: a relation, or a query in brackets, with what was used of it.
+    """An entry of FROM: a relation, or a subquery, with the columns used.
 
-    `handle` is its alias in the tree that runs, which no other entry has. `schema` is there when the
-    relation goes by its own name, and may be qualified.
+    `handle` is its unique alias in the tree that runs. `schema` is set when the relation goes by its
+    own name, and may be qualified.
     """
 
     name: str
@@ -55,7 +55,7 @@ class RangeTableEntry:
     is_whole: bool = False  # the row itself was referred to
 
     def reference(self, item: ScopeField) -> exp.Column:
-        """Return a reference to one of its columns, and remember it."""
+        """Return a reference to one of its columns, and record it."""
         self.used.add(item.key)
         return build.column(item.key, of=self.handle)
 
@@ -64,7 +64,7 @@ class RangeTableEntry:
 class VisibleColumn:
     """A column that can be named without its table: one, or several that a join merged.
 
-    `shown` are those whose first value that is not missing is the column's; `parts` are all of them.
+    `shown` are those whose first non-missing value is the column's; `parts` are all of them.
     """
 
     name: str
@@ -78,7 +78,7 @@ class VisibleColumn:
         return self.shown[0][1]
 
     def reference(self) -> exp.Expr:
-        """Return the expression for it, and remember every part as used."""
+        """Return the expression for it, and record every part as used."""
         for entry, item in self.parts:
             entry.used.add(item.key)
         columns = [entry.reference(item) for entry, item in self.shown]
@@ -97,7 +97,7 @@ def visible_fields(entry: RangeTableEntry) -> list[VisibleColumn]:
 
 @dataclass
 class CommonTableExpression:
-    """A common table expression, or another query with a name, as later parts see it."""
+    """A common table expression, or another named query, as later parts see it."""
 
     handle: str
     fields: Sequence[ScopeField]
@@ -105,7 +105,7 @@ class CommonTableExpression:
 
 @dataclass
 class Scope:
-    """What one level of a query sees: its entries, and the levels around it."""
+    """One level of a query: its entries, and the enclosing levels."""
 
     parent: Scope | None = None
     commons: dict[str, CommonTableExpression] = field(
@@ -115,7 +115,7 @@ class Scope:
     columns: list[VisibleColumn] = field(default_factory=list[VisibleColumn])
 
     def levels(self) -> Iterable[Scope]:
-        """Return this level and those around it, innermost first."""
+        """Return this level and the enclosing ones, innermost first."""
         level: Scope | None = self
         while level is not None:
             yield level
@@ -161,14 +161,14 @@ def entry_column(entry: RangeTableEntry, name: str) -> ScopeField:
 
 
 class Handles:
-    """Hands out names that differ even for engines that ignore case."""
+    """Generates names that differ even for engines that ignore case."""
 
     def __init__(self) -> None:
-        # Rows of writes are called by these, also from within subqueries.
+        # Rows of writes have these names, also within subqueries.
         self._taken: set[str] = {"new", "old", "excluded"}
 
     def new(self, name: str) -> str:
-        """Return `name`, or one like it when it is taken."""
+        """Return `name`, or a similar one when it is taken."""
         # PostgreSQL cuts names after 63 bytes.
         base = name.encode()[:56].decode(errors="ignore").strip() or "t"
         number, handle = 1, base

@@ -1,4 +1,4 @@
-"""Functions that tell of the session: replaced by literals, so that no engine is asked who asks."""
+"""Functions about the session: replaced by literals, so that no engine evaluates them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.guard.rewrite.expressions import session_text
 from discreet.guard.rewrite.kinds import InferredType, data_type
 from discreet.sql import build
 
-DATABASE = "discreet"  # what current_database() tells unless the session has another name
+DATABASE = "discreet"  # the result of current_database() unless the session has another name
 
 
 @rule(exp.CurrentUser)
@@ -48,7 +48,7 @@ def _current_catalog(
     return _current_database(reading, node)
 
 
-# The type of each of these, and how much of an ISO moment it has.
+# The type of each function, and how much of an ISO timestamp it has.
 _MOMENTS: Mapping[type[exp.Expr], tuple[str, int]] = {
     exp.CurrentDate: ("date", 10),
     exp.Localtimestamp: ("timestamp", 26),
@@ -72,7 +72,7 @@ def _read_moment(
 
 
 def _literal_arguments(node: exp.Expr) -> list[str | None]:
-    """Return the arguments of a call as texts; None for one that is no literal."""
+    """Return the arguments of a call as texts; None for one that is not a literal."""
     return [
         argument.name
         if isinstance(argument, exp.Literal) and argument.is_string
@@ -103,7 +103,7 @@ def _pg_has_role(reading: StatementAnalysis, node: exp.Expr) -> InferredType:
     if len(arguments) == 3:
         if not isinstance(arguments[0], (exp.CurrentUser, exp.SessionUser)):
             raise StatementFailed(
-                "0A000", "pg_has_role tells of current_user and session_user only"
+                "0A000", "pg_has_role supports current_user and session_user only"
             )
         who = reading.subject.user if isinstance(arguments[0], exp.SessionUser) else who
     words = _literal_arguments(node)[-2:]

@@ -1,4 +1,4 @@
-"""Every relation in a tree becomes what may be read of it: this is what makes rewriting sound."""
+"""Substitution: every relation in a tree becomes what may be read of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DEEPEST = 32  # views of views
 
 @dataclass
 class Substitution:
-    """Puts what may be read in the place of relations, and remembers what that touches."""
+    """Replaces relations by what may be read of them, and records the tables used."""
 
     source: Source
     reads: list[TouchedRelation] = field(default_factory=list[TouchedRelation])
@@ -45,16 +45,16 @@ class Substitution:
     masked: set[Name] = field(default_factory=set["Name"])  # relations of which masks were read
 
     def finish(self, reading: StatementAnalysis, tree: exp.Expr) -> exp.Expr:
-        """Check the rights to everything that was referred to, then replace every relation.
+        """Check the privileges on all references, then replace every relation.
 
         Raises:
-            AccessDenied: The role may not read something that is referred to.
+            AccessDenied: The role may not read a referenced column or relation.
         """
         self.check_all(reading)
         return self.replace_all(reading, tree)
 
     def check_all(self, reading: StatementAnalysis) -> None:
-        """Refuse what the role may not read; rows as values are refused after that."""
+        """Refuse references that the role may not read; whole-row values are refused after that."""
         for entry in reading.entries:
             self.check(reading, entry)
         if any(entry.is_whole for entry in reading.entries):
@@ -82,7 +82,7 @@ class Substitution:
         return holder.this.pop()
 
     def check(self, reading: StatementAnalysis, entry: RangeTableEntry) -> None:
-        """Refuse columns that the role has no SELECT on; a relation without any that it has one on."""
+        """Refuse columns without SELECT; without columns, a relation on which no column has it."""
         relation = _entry_relation(entry)
         columns = frozenset(deciding_column(relation, name) for name in entry.used) - {None}
         decision = any_column_privilege(reading.authority, reading.role, relation, Privilege.SELECT)
@@ -101,7 +101,7 @@ class Substitution:
             )
 
     def permitted(self, reading: StatementAnalysis, entry: RangeTableEntry) -> exp.Query:
-        """Return the query that reads exactly the columns that were used, and permitted rows."""
+        """Return the query that reads exactly the used columns of permitted rows."""
         relation = _entry_relation(entry)
         if relation.kind == "view":
             return self._expand_view(reading, relation, entry)
@@ -127,7 +127,7 @@ class Substitution:
         )
 
     def rows(self, reading: StatementAnalysis, relation: Relation, columns: list[str]) -> exp.Query:
-        """Return the permitted rows of a table, with masks in the place of masked columns."""
+        """Return the permitted rows of a table, with masks in place of masked columns."""
         below, above = reading.handles.new(relation.name), reading.handles.new(relation.name)
         kept = row_condition(reading, relation, "SELECT", handle=below, finish=self.finish)
         if relation.multilevel:
@@ -151,10 +151,10 @@ class Substitution:
         shown: dict[str, exp.Expr],
         parts: tuple[exp.Query, str, exp.Expr, str],
     ) -> exp.Select:
-        """Return rows that are kept, as rows and in every cell.
+        """Return rows filtered twice: as rows, and in every cell.
 
-        An engine may compute what the caller wrote before it drops a row: then all of the row's cells
-        are NULL already, so that no failure depends on what they hold.
+        An engine may evaluate the caller's expressions before it drops a row: then all of the row's
+        cells are NULL already, so that no failure depends on their values.
         """
         source, below, condition, above = parts
         needed = sorted(
@@ -201,7 +201,7 @@ class Substitution:
     def _expand_view(
         self, reading: StatementAnalysis, relation: Relation, entry: RangeTableEntry
     ) -> exp.Query:
-        # As PostgreSQL does: whoever asks, not the owner of the view around it.
+        # As in PostgreSQL: the sender, not the owner of the enclosing view.
         role = reading.invoker if relation.security_invoker else relation.owner
         step = ("view", relation.key)
         if step in reading.trail:
@@ -249,7 +249,7 @@ def _entry_relation(entry: RangeTableEntry) -> Relation:
 
 
 def deciding_column(relation: Relation, name: str) -> str | None:
-    """Return the column whose right decides about a name: its own, or the one that a label is of."""
+    """Return the column whose privilege decides about a name: its own, or that of a label."""
     if relation.column(name) is not None:
         return name
     if relation.multilevel and name.endswith(LABEL):
@@ -278,7 +278,7 @@ def view_query(relation: Relation) -> exp.Expr:
 
 
 def tables_of(query: exp.Expr) -> set[tuple[str, ...]]:
-    """Return the physical tables that a query names; common table expressions are none."""
+    """Return the physical tables that a query names, without common table expressions."""
     commons = {common.alias for common in query.find_all(exp.CTE)}
     return {
         tuple(part.name for part in table.parts)

@@ -1,4 +1,4 @@
-"""The table that a statement writes: who may, which of its rows, and what is seen of them meanwhile."""
+"""The target of a write: who may write it, which rows, and what is visible of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.guard.rewrite.policies import Right
     from discreet.guard.rewrite.substitute import Substitution
 
-NEW = "new"  # what conditions on a row after a write call it
+NEW = "new"  # the name of the row after a write in conditions
 
 
 @dataclass
@@ -43,7 +43,7 @@ class WriteTarget:
         return build.table(*self.relation.physical, alias=self.entry.handle)
 
     def place(self, clause: str, *others: RangeTableEntry) -> ExpressionContext:
-        """Return a place where the row can be named."""
+        """Return a context in which the row can be named."""
         columns = [column for entry in (self.entry, *others) for column in visible_fields(entry)]
         # A bare name is the row's: the new one must be called `excluded`.
         return ExpressionContext(
@@ -60,7 +60,7 @@ class WriteTarget:
         return found
 
     def check(self, right: Privilege, columns: Iterable[str]) -> None:
-        """Refuse who may not write these columns; without any, who may write none."""
+        """Refuse a role that may not write these columns; without any, one that may write none."""
         reading = self.reading
         names = sorted(set(columns))
         if right == Privilege.DELETE:
@@ -81,7 +81,7 @@ class WriteTarget:
                 )
 
     def check_reads(self, substitution: Substitution, more: Iterable[str] = ()) -> None:
-        """Refuse who may not read what conditions, values and RETURNING name of the row."""
+        """Refuse a role that may not read the row's columns in conditions, values and RETURNING."""
         used = {deciding_column(self.relation, name) for name in (*self.entry.used, *more)}
         names = frozenset(name for name in used if name is not None)
         if self.entry.used or names:
@@ -91,7 +91,7 @@ class WriteTarget:
             raise unsupported_feature("A row as a value", "Name its columns.")
 
     def check_kept(self, values: Iterable[exp.Expr]) -> None:
-        """Refuse new values that are made of masked cells: the mask would be stored for good."""
+        """Refuse new values computed from masked cells: the mask would be stored permanently."""
         reading = self.reading
         hidden = masked_columns(reading.authority, reading.role, self.relation)
         named = (column for value in values for column in value.find_all(exp.Column))
@@ -99,7 +99,7 @@ class WriteTarget:
         if found:
             raise AccessDenied(
                 f'a new value cannot be made of column "{min(found)}" of table {self.relation.name}',
-                reason="a mask is for them, and would be stored in the place of the column",
+                reason="the mask would be stored in place of the column",
                 hint="You see a mask of it, which would be stored. Set values that you know.",
             )
 
@@ -108,19 +108,19 @@ class WriteTarget:
         if self.relation.key in substitution.masked:
             raise AccessDenied(
                 f"a new value cannot be made of masked columns of table {self.relation.name}",
-                reason="a mask is for them, and would be stored in the place of the column",
+                reason="the mask would be stored in place of the column",
                 hint="You see a mask of them, which would be stored. Set values that you know.",
             )
 
     def check_keys(self, keys: Iterable[Iterable[str]]) -> None:
-        """Refuse ON CONFLICT on keys of masked columns: its outcome compares with what the mask hides."""
+        """Refuse ON CONFLICT on masked key columns: its outcome would reveal what the mask hides."""
         reading = self.reading
         hidden = masked_columns(reading.authority, reading.role, self.relation)
         found = {name for key in keys for name in key} & hidden
         if found:
             raise AccessDenied(
                 f'ON CONFLICT cannot compare column "{min(found)}" of table {self.relation.name}',
-                reason="a mask is for them, and a conflict would tell the value behind it",
+                reason="a conflict would reveal the masked value",
                 hint="You see a mask of it. Name a key of columns that you see, or leave ON CONFLICT out.",
             )
 
@@ -149,7 +149,7 @@ class WriteTarget:
         return build.all_of(condition for condition in conditions if condition is not None)
 
     def protect(self, substitution: Substitution, tree: exp.Expr, rule: exp.Expr | None) -> None:
-        """Put masks in the place of masked columns, and NULL in that of hidden rows' cells."""
+        """Replace masked columns by masks, and cells of hidden rows by NULL."""
         handle = self.entry.handle
         columns = [one for one in tree.find_all(exp.Column) if one.table == handle]
         if rule is not None and len(columns) * sum(1 for _ in rule.walk()) > LARGEST:

@@ -1,4 +1,4 @@
-"""A write and who sends it in, the parts of the write that may run out."""
+"""Authorization of writes: a subject's write becomes the parts that may run."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def authorize_write(
     source: Source = plain_source,
     declared: Sequence[str | None] = (),
 ) -> PermittedWrite:
-    """Return the parts of the write that may run in the place of `tree`.
+    """Return the parts of the write that may run in place of `tree`.
 
-    Guarantee: it changes only rows that policies let `subject` change, in columns that the role may
-    write, and neither its outcome nor what it returns depends on anything that the role may not read.
+    Guarantee: it changes only rows that policies permit `subject` to change, in columns that the
+    role may write, and neither its outcome nor its result depends on what the role may not read.
     Arguments are those of `authorize_query`.
 
     Raises:
         AccessDenied: 42501, with the reason for the journal.
-        StatementFailed: As PostgreSQL fails; 0A000 for what is not on the list.
+        StatementFailed: As PostgreSQL fails; 0A000 for parts that are not on the list.
     """
     try:
         reading = StatementAnalysis(authority, subject, subject.role, dialect, declared)
@@ -93,7 +93,7 @@ def authorize_condition(
     dialect: str,
     source: Source = plain_source,
 ) -> exp.Expr | None:
-    """Return a condition on rows of a relation, which it calls by the relation's name.
+    """Return a condition on rows of a relation, which it names by the relation's name.
 
     Raises:
         AccessDenied: The role has no SELECT on a column that it names.
@@ -123,7 +123,7 @@ def _check_clauses(tree: exp.Expr) -> None:
 
 @dataclass
 class _WriteReader:
-    """One write as it is read: first all of its parts, then the rights to them, then what they become."""
+    """One write: first all of its parts are checked, then their privileges, then they are replaced."""
 
     target: WriteTarget
     substitution: Substitution
@@ -212,7 +212,7 @@ class _WriteReader:
     ) -> PermittedWrite:
         shown = None
         if returning is not None:
-            # The row was written, so that it is no hidden one: masks are what is left.
+            # The row was just written, so it is not hidden: only masks apply.
             shown = tuple(self._finished_aliased(item) for item in returning.columns)
         return PermittedWrite(
             kind=kind,
@@ -239,7 +239,7 @@ class _WriteReader:
     def assignments(
         self, items: Sequence[exp.Expr], *others: RangeTableEntry
     ) -> dict[str, exp.Expr]:
-        """Read SET and return the new values by column."""
+        """Check SET and return the new values by column."""
         found: dict[str, exp.Expr] = {}
         for item in items:
             for name, value in _assignment_pairs(item):
@@ -253,7 +253,7 @@ class _WriteReader:
         return found
 
     def condition(self, where: exp.Expr | None, *others: RangeTableEntry) -> exp.Expr | None:
-        """Read WHERE."""
+        """Check WHERE."""
         if where is None:
             return None
         check_allowed(where.this)
@@ -262,7 +262,7 @@ class _WriteReader:
         return holder.this.pop()
 
     def conflict(self, clause: exp.Expr | None) -> OnConflict | None:
-        """Read ON CONFLICT."""
+        """Check ON CONFLICT."""
         if clause is None:
             return None
         if clause.args.get("constraint") or clause.args.get("duplicate"):
@@ -322,13 +322,13 @@ class _WriteReader:
     def _finished_values(
         self, values: Mapping[str, exp.Expr], rule: exp.Expr | None
     ) -> dict[str, exp.Expr]:
-        """Return new values; no mask of the table is among them, however it was read."""
+        """Return new values; no mask of the table is among them, by any path."""
         if not any(
             column.table == "excluded"
             for value in values.values()
             for column in value.find_all(exp.Column)
         ):
-            self.substitution.masked.clear()  # what rows were made of does not come in here
+            self.substitution.masked.clear()  # masks read for the rows do not count here
         found = {
             name: self.finished(value, rule, is_condition=False) or exp.Null()
             for name, value in values.items()
@@ -339,7 +339,7 @@ class _WriteReader:
     def finished(
         self, tree: exp.Expr | None, rule: exp.Expr | None, *, is_condition: bool = True
     ) -> exp.Expr | None:
-        """Return what an expression over the row becomes; a condition holds the row's rule, too."""
+        """Return the substituted expression over the row; a condition includes its policies."""
         holder = exp.Paren(this=tree) if tree is not None else None
         if holder is not None:
             inner = self.substitution.replace_all(self.reading, holder)
@@ -361,7 +361,7 @@ class _WriteReader:
         return exp.Alias(this=value, alias=item.args["alias"])
 
     def finished_query(self, tree: exp.Query) -> exp.Query:
-        """Return what the rows of an INSERT become."""
+        """Return the substituted rows of an INSERT."""
         holder = exp.Paren(this=self.substitution.replace_all(self.reading, tree))
         if self.substitution.is_filtered:
             make_total(holder, self.reading.dialect)

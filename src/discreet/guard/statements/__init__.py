@@ -1,1 +1,1 @@
-"""Text in, statements out: exactly those that are allowed, and nothing is executed."""
+"""Parsing: a text becomes statements of the allowed kinds; nothing is executed."""

@@ -84,7 +84,7 @@ def parse_create_control(cursor: StatementCursor) -> Statement:
     if options:
         raise StatementFailed("22023", f'unrecognized parameter "{next(iter(options))}"')
     if size is None:
-        # Without it, a question about one person would be answered.
+        # Without it, a query about one person would be answered.
         raise StatementFailed("22023", "a control needs a size", hint="Write: WITH (size = 5).")
     return CreateControl(relation, InferenceControl(name, roles, size, overlap, audit, everybody))
 
@@ -195,7 +195,7 @@ def _parse_message(cursor: StatementCursor) -> str:
 
 
 def _parse_seed_trigger(cursor: StatementCursor, name: str) -> Statement:
-    """Read ON table AFTER INSERT, UPDATE FOR EACH ROW BEGIN IF c BEGIN RAISERROR ('m') END END [END]."""
+    """Parse ON table AFTER INSERT, UPDATE FOR EACH ROW BEGIN IF c BEGIN RAISERROR ('m') END END [END]."""
     relation = cursor.relation()
     timing = _TIMINGS[cursor.choose(*_TIMINGS)]
     events, columns = _parse_events(cursor, ",")

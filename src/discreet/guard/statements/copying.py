@@ -1,4 +1,4 @@
-"""COPY … TO STDOUT, read from its words."""
+"""COPY … TO STDOUT."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _CopyOptions:
 
 
 def parse_copy(cursor: StatementCursor) -> CopyOut:
-    """Read COPY (query) or table (columns) TO STDOUT WITH options."""
+    """Parse COPY (query) or table (columns) TO STDOUT WITH options."""
     query = parse_query(cursor.enclosed()) if cursor.at("(") else _parse_table(cursor)
     if cursor.at("from"):
         raise StatementFailed("0A000", "COPY … FROM is not supported", hint="Use INSERT.")
@@ -65,7 +65,7 @@ def _parse_option(cursor: StatementCursor, options: _CopyOptions) -> None:
         options.null = cursor.string()
     elif cursor.take("encoding"):
         if cursor.string().lower().replace("-", "") != "utf8":
-            raise StatementFailed("0A000", "clients speak UTF-8")
+            raise StatementFailed("0A000", "only UTF-8 is supported")
     else:
         raise StatementFailed("0A000", "this option of COPY is not supported")
 

@@ -1,4 +1,4 @@
-"""A text as words, and a cursor that reads them one after the other or says where it stopped."""
+"""A text as words, and a cursor that parses them and reports where it stopped."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def fold_name(name: str) -> str:
 
 
 def words_of(text: str) -> list[Lexeme]:
-    """Return the words of a text, in PostgreSQL's way of reading, without a closing semicolon.
+    """Return the words of a text, by PostgreSQL's rules, without a closing semicolon.
 
     Raises:
         StatementFailed: 42601, a quote is not closed, or two statements are given.
@@ -158,7 +158,7 @@ def _make_lexemes(kind: str, value: str, text: str, start: int, end: int) -> lis
 
 
 class StatementCursor:
-    """A place in the words of one statement."""
+    """A position in the words of one statement."""
 
     def __init__(self, text: str, words: list[Lexeme]) -> None:
         self.text = text
@@ -173,7 +173,7 @@ class StatementCursor:
         return Lexeme("end", "end of input", len(self.text), len(self.text))
 
     def at(self, *expected: str) -> bool:
-        """Whether these words or symbols come next; quoted ones are no words."""
+        """Whether these words or symbols come next; quoted ones are not words."""
         ahead = self.words[self.place : self.place + len(expected)]
         return len(ahead) == len(expected) and all(
             word.kind in ("word", "symbol") and word.text == text
@@ -185,27 +185,27 @@ class StatementCursor:
         return any(self.at(text) for text in expected)
 
     def take(self, *expected: str) -> bool:
-        """Go past these words if they come next, and say whether they did."""
+        """Skip these words if they come next, and return whether they did."""
         if not self.at(*expected):
             return False
         self.place += len(expected)
         return True
 
     def need(self, *expected: str) -> None:
-        """Go past these words, or fail where they stop."""
+        """Skip these words, or fail where they end."""
         for text in expected:
             if not self.take(text):
                 raise self.unexpected()
 
     def choose(self, *choices: str) -> str:
-        """Go past one of these words and return it."""
+        """Skip one of these words and return it."""
         for choice in choices:
             if self.take(choice):
                 return choice
         raise self.unexpected()
 
     def unexpected(self) -> StatementFailed:
-        """Return the failure that says that the text cannot be read from here on."""
+        """Return the syntax error at this position."""
         word = self.word
         if word.kind == "end":
             return StatementFailed("42601", "syntax error at end of input")
@@ -213,12 +213,12 @@ class StatementCursor:
         return StatementFailed("42601", f'syntax error at or near "{shown}"')
 
     def end(self) -> None:
-        """Fail unless everything was read."""
+        """Fail unless everything was parsed."""
         if self.word.kind != "end":
             raise self.unexpected()
 
     def step(self) -> Lexeme:
-        """Go past one word, whatever it is."""
+        """Skip one word, whatever it is."""
         word = self.word
         if word.kind == "end":
             raise self.unexpected()
@@ -226,7 +226,7 @@ class StatementCursor:
         return word
 
     def name(self) -> str:
-        """Go past a name and return it, folded."""
+        """Skip a name and return it, folded."""
         word = self.word
         if word.kind == "name" and not word.text:
             raise StatementFailed("42601", "zero-length delimited identifier")
@@ -235,7 +235,7 @@ class StatementCursor:
         raise self.unexpected()
 
     def relation(self) -> Written:
-        """Go past a name that may have a schema."""
+        """Skip a name that may have a schema."""
         first = self.name()
         if not self.take("."):
             return None, first
@@ -249,34 +249,34 @@ class StatementCursor:
         return first, second
 
     def string(self) -> str:
-        """Go past a text in quotes and return what it says."""
+        """Skip a quoted text and return its value."""
         if self.word.kind != "string":
             raise self.unexpected()
         return self.step().text
 
     def number(self) -> str:
-        """Go past a number, which may have a sign, and return it as written."""
+        """Skip a number, which may have a sign, and return it as written."""
         sign = "-" if self.take("-") else ""
         if self.word.kind != "number":
             raise self.unexpected()
         return sign + self.step().text
 
     def listed(self, read: Callable[[], T]) -> tuple[T, ...]:
-        """Return what `read` finds between commas."""
+        """Return the results of `read` between commas."""
         found = [read()]
         while self.take(","):
             found.append(read())
         return tuple(found)
 
     def in_parentheses(self, read: Callable[[], T]) -> tuple[T, ...]:
-        """Return what `read` finds between commas in parentheses."""
+        """Return the results of `read` between commas in parentheses."""
         self.need("(")
         found = self.listed(read)
         self.need(")")
         return found
 
     def enclosed(self) -> str:
-        """Go past a pair of parentheses and return the text between them."""
+        """Skip a pair of parentheses and return the text between them."""
         if not self.at("("):
             raise self.unexpected()
         start = self.word.end
@@ -296,7 +296,7 @@ class StatementCursor:
         raise StatementFailed("42601", "syntax error at end of input")
 
     def text_until(self, stop: Callable[[], bool]) -> str:
-        """Go to where `stop` holds outside parentheses, or to the end, and return the text on the way."""
+        """Skip to where `stop` holds outside parentheses, or to the end, and return the skipped text."""
         start = self.word.start
         end = start
         while self.word.kind != "end" and not stop():

@@ -1,4 +1,4 @@
-"""Definitions: statements about roles, rights, relations and labels, read from text."""
+"""Definitions: statements about roles, privileges, relations and labels, parsed from text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from discreet.guard.statements.statement import Statement
 
 _BEGINNINGS = ("create", "alter", "drop", "grant", "revoke", "declassify", "reassign")
 
-# What PostgreSQL has and we do not, and what to do instead.
+# PostgreSQL's features that are not supported, and their alternatives.
 _ELSEWHERE: dict[str, str] = {
     "aggregate": "Write the expression in a view.",
     "cast": "Write CAST in the query.",
     "collation": "Sort in the client.",
-    "conversion": "Clients speak UTF-8.",
-    "database": "One place is served; write CREATE SCHEMA.",
+    "conversion": "Only UTF-8 is supported.",
+    "database": "One database is served; write CREATE SCHEMA.",
     "default": "Grant on each table, or on ALL TABLES IN SCHEMA.",
     "domain": "Write a CHECK constraint.",
     "event": "Write CREATE TRIGGER … RAISE.",
@@ -53,13 +53,13 @@ _ELSEWHERE: dict[str, str] = {
 
 
 def parse_definition(text: str, *, lenient: bool = False) -> Statement | None:
-    """Return the definition that a text is, or None when it does not begin like one.
+    """Return a text as a definition, or None when it does not begin like one.
 
-    The seed's forms are always read; `lenient` changes nothing here and stands for symmetry with
-    queries, where it does. In what is kept of the text, a password is `'********'`.
+    The seed's forms are always accepted; `lenient` changes nothing here, as opposed to queries.
+    In the stored text, a password is `'********'`.
 
     Raises:
-        StatementFailed: 42601 when it cannot be read, 0A000 when there is no such thing here.
+        StatementFailed: 42601 when it cannot be parsed, 0A000 when it is not supported.
 
     >>> parse_definition("GRANT SELECT ON patients TO bob").grantees
     ('bob',)

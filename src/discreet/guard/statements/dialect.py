@@ -1,4 +1,4 @@
-"""PostgreSQL's grammar where sqlglot's has gaps that clients fall into: `oid[]`, and `AS select`."""
+"""PostgreSQL's grammar where sqlglot's has gaps that matter to clients: `oid[]`, `AS select`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ClientPostgres(Postgres):
     """PostgreSQL's SQL as clients of a server write it."""
 
     class Parser(BoundedParser, Postgres.Parser):
-        """Reads what drivers ask the catalog, in a bounded number of steps."""
+        """Parses drivers' catalog queries, in a bounded number of steps."""
 
         def parse(self, raw_tokens: list[Token], sql: str = "") -> list[exp.Expr | None]:
             """Return trees; `select` is a name after AS or a dot, as Metabase writes it."""
@@ -33,10 +33,10 @@ class ClientPostgres(Postgres):
             return super().parse(raw_tokens, sql)
 
         def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            """Return a type, also an array of one that numbers things, as asyncpg asks for."""
+            """Return a type, also an array of an identifier type such as `oid[]`."""
             is_quoted = self._curr.token_type == TokenType.IDENTIFIER
             if is_quoted and len(self._curr.text) > LONGEST_NAME:
-                self.raise_error("A name is too long")  # sqlglot would read it as SQL of its own
+                self.raise_error("A name is too long")  # sqlglot would parse it as SQL
             found = super()._parse_types(*args, **kwargs)
             if isinstance(found, exp.ObjectIdentifier) and self._match_pair(
                 TokenType.L_BRACKET, TokenType.R_BRACKET

@@ -26,7 +26,7 @@ def query_tree(text: str) -> exp.Query:
     """Return the tree of a query, names folded.
 
     Raises:
-        StatementFailed: 42601 when it cannot be read, 0A000 when it writes.
+        StatementFailed: 42601 when it cannot be parsed, 0A000 when it writes.
     """
     from discreet.guard.statements.trees import parse_query
 

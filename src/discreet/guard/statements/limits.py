@@ -1,4 +1,4 @@
-"""How large a statement may be: measured by a cheap lexer, before any parser takes it apart."""
+"""Limits on the size of a statement, measured by a cheap lexer before any parser runs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ MOST = 1_000  # statements in one text
 COLUMNS = 1_664  # of a result, as in PostgreSQL
 RELATIONS = 256  # in FROM, over the whole statement
 SUBQUERIES = (
-    10  # in expressions, one in the other: DuckDB plans each level twice, and cannot be stopped
+    10  # in expressions, one in the other: DuckDB plans each level twice, and cannot be interrupted
 )
 EXPANDED = 12  # the same, with those of views and policies
-SETS = 512  # of GROUP BY, over the whole statement: DuckDB cannot be stopped writing them out
-GROUPED = 10_000  # sets times the expressions that they are made of
+SETS = 512  # of GROUP BY, over the whole statement: DuckDB expands them uninterruptibly
+GROUPED = 10_000  # sets times their expressions
 DIGITS = 1_000  # of a whole number; Python reads no more than 4,300
 DEFINITIONS = 20_000  # nodes of the views and policies that a statement reads
 
 
 @dataclass(frozen=True)
 class StatementBounds:
-    """What of a text is read at all; `tokens` leaves out the plain rows of an INSERT, which `values` bounds."""
+    """Limits on a text; `tokens` leaves out the plain rows of an INSERT, which `values` bounds."""
 
     characters: int = 4_000_000
     tokens: int = 20_000
@@ -41,7 +41,7 @@ _QUOTED = re.compile(r"'[^']*+(?:''[^']*+)*+'|\"[^\"]*+\"|(?<!\S)--[^\n\r]*+|\w+
 
 
 def check_text(text: str, bounds: StatementBounds = DEFAULT) -> None:
-    """Refuse a text that would take long to take apart, after at most `bounds.tokens` steps.
+    """Refuse a text that would take long to parse, after at most `bounds.tokens` steps.
 
     Raises:
         StatementFailed: 54000, it has too many words and signs.
@@ -53,7 +53,7 @@ def check_text(text: str, bounds: StatementBounds = DEFAULT) -> None:
 
 
 def _is_quoted(text: str, bounds: StatementBounds) -> bool:
-    """Whether a text has few tokens since most of it is quoted, in ways that every lexer takes alike."""
+    """Whether a text has few tokens since most of it is quoted, unambiguously for every lexer."""
     count = 0
     for found in islice(_QUOTED.finditer(text), bounds.tokens + 1):
         lexeme, (start, end) = found[0], found.span()
@@ -82,7 +82,7 @@ def too_many(bounds: StatementBounds = DEFAULT) -> StatementFailed:
 
 
 def check_length(text: str, bounds: StatementBounds = DEFAULT) -> None:
-    """Refuse a text that is too long, or holds what no text may."""
+    """Refuse a text that is too long, or holds a zero byte."""
     if len(text) > bounds.characters:
         raise StatementFailed("54000", "the statement is too long")
     if "\0" in text:
@@ -90,7 +90,7 @@ def check_length(text: str, bounds: StatementBounds = DEFAULT) -> None:
 
 
 def check_size(tree: exp.Expr) -> None:
-    """Refuse a tree that would take long to take apart, or has a number that no engine holds."""
+    """Refuse a tree that would take long to process, or has a number that no engine holds."""
     stack, count = [(tree, 0)], 0
     while stack:
         node, depth = stack.pop()
@@ -109,7 +109,7 @@ def check_size(tree: exp.Expr) -> None:
 
 
 def check_subquery_nesting(tree: exp.Expr, most: int = EXPANDED) -> None:
-    """Refuse subqueries in expressions that are nested so deeply that no engine plans them in time."""
+    """Refuse subqueries in expressions that are nested too deeply for engines to plan in time."""
     stack = [(tree, 0)]
     while stack:
         node, depth = stack.pop()

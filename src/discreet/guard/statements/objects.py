@@ -1,4 +1,4 @@
-"""Statements about relations and what is attached to them: policies, masks, controls, triggers, labels, keys."""
+"""Statements about relations and their policies, masks, controls, triggers, labels and keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in, statements out: dispatched by their first words; nothing that is not known gets through."""
+"""Parsing of statements by their first words; unknown statements are refused."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from discreet.guard.statements.split import split_statements
 from discreet.guard.statements.statement import Statement
 from discreet.guard.statements.trees import parse_query, parse_tree, parse_write, require_query_tree
 
-# What clients or people may try, and what to do instead.
+# Unsupported statements and their alternatives.
 _ELSEWHERE = {
     "merge": "Use INSERT … ON CONFLICT, or UPDATE and INSERT.",
     "listen": "There are no notifications.",
     "notify": "There are no notifications.",
     "lock": "Transactions are serializable: none is needed.",
-    "vacuum": "The engine looks after itself.",
-    "analyze": "The engine looks after itself.",
-    "analyse": "The engine looks after itself.",
-    "cluster": "The engine looks after itself.",
-    "reindex": "The engine looks after itself.",
-    "checkpoint": "The engine looks after itself.",
+    "vacuum": "The engine maintains itself.",
+    "analyze": "The engine maintains itself.",
+    "analyse": "The engine maintains itself.",
+    "cluster": "The engine maintains itself.",
+    "reindex": "The engine maintains itself.",
+    "checkpoint": "The engine maintains itself.",
     "load": "There are no libraries to load.",
     "call": "There are no procedures.",
     "do": "There are no blocks of code.",
-    "comment": "Write it down elsewhere.",
+    "comment": "Comments on objects are not stored.",
     "import": "Register the source with the server.",
-    "attach": "One place is served.",
-    "detach": "One place is served.",
+    "attach": "One database is served.",
+    "detach": "One database is served.",
     "install": "There are no extensions.",
     "pragma": "Settings are changed by SET.",
     "use": "Write schema.table.",
@@ -52,13 +52,13 @@ def parse_statements(
     """Return the statements of a text, in their order; an empty text has none.
 
     Args:
-        text: What a client sent.
-        lenient: Read definitions in the seed's forms, too.
-        bounds: How much is read; what has more is refused before a parser sees it.
+        text: The client's text.
+        lenient: Parse definitions in the seed's forms, too.
+        bounds: Limits; a larger text is refused before it is parsed.
 
     Raises:
-        StatementFailed: 42601 for what cannot be read, 0A000 for what is not supported, 54000 and
-            54001 for what is too large.
+        StatementFailed: 42601 for a syntax error, 0A000 for an unsupported statement, 54000 and
+            54001 for one that is too large.
 
     >>> [type(found).__name__ for found in parse_statements("BEGIN; SELECT 1; COMMIT")]
     ['Begin', 'Query', 'Commit']
@@ -72,7 +72,7 @@ def parse_statements(
 
 
 def _insert(text: str, rows: PlainRows, bounds: StatementBounds) -> Statement | None:
-    """Return an INSERT whose many plain rows no parser has read, but for the first; None if it is not all."""
+    """Return an INSERT whose many plain rows are not parsed, except the first; None if others are."""
     statements = split_statements(rows.first, bounds)
     tree = parse_write(statements[0]) if len(statements) == 1 else None
     values = tree.args.get("expression") if tree is not None else None
@@ -85,7 +85,7 @@ def _insert(text: str, rows: PlainRows, bounds: StatementBounds) -> Statement | 
 def _parse_statement(text: str, *, lenient: bool, is_inner: bool = False) -> Statement:
     opening = _OPENING.match(text)
     word = fold_name(opening[0]) if opening else ""
-    if word in _TREES:  # no need to look at its words one by one
+    if word in _TREES:  # no need to check its words one by one
         return _TREES[word](text)
     cursor = StatementCursor(text, words_of(text))
     word = cursor.word
@@ -123,7 +123,7 @@ def _parse_by_keyword(
 
 
 def _parse_with(text: str) -> Statement:
-    """Return what follows WITH: a query, or a write."""
+    """Return the statement that follows WITH: a query, or a write."""
     tree = parse_tree(text)
     if isinstance(tree, (exp.Insert, exp.Update, exp.Delete)):
         return kinds.Write(tree, text=text)

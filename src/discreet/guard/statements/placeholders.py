@@ -1,4 +1,4 @@
-"""Parameters such as `$1`, set apart so that no tokenizer takes `$1,$2` for the start of a dollar quote."""
+"""Parameters such as `$1`, separated so that no tokenizer takes `$1,$2` for a dollar quote."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NESTED = re.compile(r"/\*|\*/")
 
 
 def set_apart(text: str) -> str:
-    """Return a text with a blank after every parameter; what is quoted stays as it is.
+    """Return a text with a blank after every parameter; quoted parts stay as they are.
 
     >>> set_apart("VALUES ($1,$2,'$1,$2')")
     "VALUES ($1 ,$2 ,'$1,$2')"
@@ -39,7 +39,7 @@ def set_apart(text: str) -> str:
 
 
 def _lexeme_end(text: str, found: re.Match[str]) -> int:
-    """Return where a lexeme ends; one that does not is refused later, and ends with the text."""
+    """Return the end of a lexeme; an unclosed one is refused later, and ends with the text."""
     kind, at = found.lastgroup or "", found.end()
     if kind in _ENDS:
         rest = _ENDS[kind].match(text, at)

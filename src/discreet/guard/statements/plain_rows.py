@@ -1,4 +1,4 @@
-"""The rows of a large INSERT that hold plain values only: read by a lexer, and by no parser."""
+"""The rows of a large INSERT with plain values only: read by a lexer, not by a parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlglot import exp
 from discreet.errors import StatementFailed
 from discreet.guard.statements.limits import StatementBounds
 
-FEWEST = 50  # rows; a parser reads fewer just as well
+FEWEST = 50  # rows; fewer are parsed as usual
 _HEAD = 5_000  # lexemes before VALUES: a list of columns has two for each
 _INSERT = re.compile(r"\s*+insert\s++into\b", re.IGNORECASE)
 _LEXEME = re.compile(r"\"[^\"]*+\"|\w++|\S")
@@ -31,7 +31,7 @@ class PlainRows:
     rows: tuple[tuple[str, ...], ...]
 
     def trees(self) -> list[exp.Expr]:
-        """Return the rows as a parser would have."""
+        """Return the rows as a parser would."""
         return [exp.Tuple(expressions=[_cell_tree(cell) for cell in row]) for row in self.rows]
 
 
@@ -69,7 +69,7 @@ def plain_rows(text: str, bounds: StatementBounds) -> PlainRows | None:
 
 
 def _after_values(text: str) -> int | None:
-    """Return where the rows of an INSERT begin, if it can be told without a parser."""
+    """Return where the rows of an INSERT begin, if a lexer can find it."""
     opening = _INSERT.match(text)
     if opening is None:
         return None
@@ -78,7 +78,7 @@ def _after_values(text: str) -> int | None:
         lexeme = found[0]
         depth += (lexeme == "(") - (lexeme == ")")
         if lexeme in ("'", "-", "/", "{", "$", ";"):
-            return None  # a comment, or what a parser should look at
+            return None  # a comment, or anything that needs a parser
         if depth == 0 and lexeme.lower() == "values":
             return found.end()
     return None

@@ -1,4 +1,4 @@
-"""Statements that hold other statements: cursors, PREPARE, EXPLAIN and COPY, read from their words."""
+"""Statements that hold other statements: cursors, PREPARE, EXPLAIN and COPY."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BACKWARD = ("prior", "backward", "absolute", "relative", "first", "last")
 
 
 def _remaining_text(cursor: StatementCursor) -> str:
-    """Go to the end and return the text on the way."""
+    """Skip to the end and return the skipped text."""
     return cursor.text_until(lambda: False)
 
 
@@ -107,7 +107,7 @@ def parse_execute(cursor: StatementCursor) -> kinds.Execute:
 
 
 def parse_explain(cursor: StatementCursor, read: Callable[[str], kinds.Statement]) -> kinds.Explain:
-    """Read EXPLAIN [PRIVACY] statement; nothing is ever run for it."""
+    """Parse EXPLAIN [PRIVACY] statement; nothing is executed for it."""
     privacy = cursor.take("privacy")
     if cursor.at("("):
         options = cursor.enclosed().lower()
@@ -124,7 +124,7 @@ def parse_explain(cursor: StatementCursor, read: Callable[[str], kinds.Statement
 
 def _no_analyze() -> StatementFailed:
     return StatementFailed(
-        "0A000", "EXPLAIN ANALYZE is not supported: it would tell how many rows there are"
+        "0A000", "EXPLAIN ANALYZE is not supported: it would reveal how many rows there are"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from discreet.guard.access.authority import Allowance, Privilege
 from discreet.guard.statements.statement import Statement, Written
 
-# Where a role is named by who asks; no name holds a zero character.
+# Placeholders for roles that depend on the session; no name holds a zero character.
 CURRENT_USER = "\0current_user"
 SESSION_USER = "\0session_user"
 
@@ -51,7 +51,7 @@ class DropRole(Statement):
 
 @dataclass(frozen=True)
 class GrantRole(Statement):
-    """GRANT role TO member [WITH ADMIN | INHERIT | SET …]; None is: not said."""
+    """GRANT role TO member [WITH ADMIN | INHERIT | SET …]; None means not given."""
 
     roles: tuple[str, ...]
     members: tuple[str, ...]
@@ -119,7 +119,7 @@ class GrantSystem(Statement):
 
 @dataclass(frozen=True)
 class CreateExclusion(Statement):
-    """CREATE EXCLUSION name ON ROLES (a, b): nobody may be in two of them."""
+    """CREATE EXCLUSION name ON ROLES (a, b): no role may be in two of them."""
 
     name: str
     roles: tuple[str, ...]

@@ -24,7 +24,7 @@ _SWITCHES = ("superuser", "createrole", "createdb", "inherit", "login", "bypassr
 
 
 def parse_role_name(cursor: StatementCursor) -> str:
-    """Go past a role, which may be CURRENT_USER or PUBLIC, and return its name."""
+    """Skip a role, which may be CURRENT_USER or PUBLIC, and return its name."""
     if cursor.take("current_user") or cursor.take("current_role"):
         return CURRENT_USER
     if cursor.take("session_user"):
@@ -35,7 +35,7 @@ def parse_role_name(cursor: StatementCursor) -> str:
 
 
 def parse_new_role_name(cursor: StatementCursor) -> str:
-    """Go past the name of a role to be, or fail with 42939 when it is reserved."""
+    """Skip the name of a new role, or fail with 42939 when it is reserved."""
     for word in ("public", "none", "current_user", "session_user", "current_role"):
         if cursor.at(word):
             raise StatementFailed("42939", f'role name "{word}" is reserved')
@@ -98,7 +98,7 @@ def parse_drop_exclusion(cursor: StatementCursor) -> Statement:
 
 
 class _RoleOptions:
-    """What is said about a role after its name, each at most once."""
+    """The options of a role after its name, each at most once."""
 
     def __init__(self, cursor: StatementCursor) -> None:
         self.cursor = cursor
@@ -111,7 +111,7 @@ class _RoleOptions:
         self._said: set[str] = set()
 
     def read(self, *, new: bool) -> None:
-        """Read them all."""
+        """Parse them all."""
         self.cursor.take("with")
         while self.cursor.word.kind != "end":
             if not (self._read_switch() or self._read_value() or (new and self._read_members())):
@@ -181,7 +181,7 @@ def _connection_limit(written: str) -> int:
 
 
 def _parse_moment(text: str) -> str | None:
-    """Return a moment in UTC, as ISO text; `infinity` is None. Without a zone it is UTC."""
+    """Return a timestamp in UTC, as ISO text; `infinity` is None. Without a zone it is UTC."""
     from datetime import UTC, datetime
 
     if text.strip().lower() == "infinity":
@@ -190,7 +190,7 @@ def _parse_moment(text: str) -> str | None:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise StatementFailed(
-            "22007", "invalid moment in VALID UNTIL", hint="Write it as 2030-12-31 23:59:59+00."
+            "22007", "invalid timestamp in VALID UNTIL", hint="Write it as 2030-12-31 23:59:59+00."
         ) from None
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return moment.isoformat()

@@ -14,7 +14,7 @@ Written = tuple[str | None, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """Any statement; `text` is what was written, without the semicolon."""
+    """Any statement; `text` is the client's text, without the semicolon."""
 
     text: str = ""
 
@@ -53,7 +53,7 @@ class CopyOut(Statement):
 
 @dataclass(frozen=True)
 class Explain(Statement):
-    """EXPLAIN of a statement, or EXPLAIN PRIVACY: price and expected error, and nothing is spent."""
+    """EXPLAIN of a statement, or EXPLAIN PRIVACY: cost and expected error; nothing is spent."""
 
     statement: Statement
     privacy: bool = False
@@ -86,7 +86,7 @@ class CloseCursor(Statement):
 
 @dataclass(frozen=True)
 class Begin(Statement):
-    """BEGIN or START TRANSACTION; `read_only` is None when it does not say."""
+    """BEGIN or START TRANSACTION; `read_only` is None when not given."""
 
     read_only: bool | None = None
 
@@ -148,7 +148,7 @@ class SetRole(Statement):
 
 @dataclass(frozen=True)
 class Discard(Statement):
-    """DISCARD ALL, and DEALLOCATE, UNLISTEN and the like: what pools send to clean a session."""
+    """DISCARD ALL, DEALLOCATE, UNLISTEN and the like, which pools send to reset a session."""
 
     what: str
 

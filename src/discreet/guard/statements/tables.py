@@ -1,4 +1,4 @@
-"""CREATE TABLE: columns, constraints beside them and below, or AS a query."""
+"""CREATE TABLE: columns, column and table constraints, or AS a query."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _AFTER_A_DEFAULT = (
 
 @dataclass
 class _Parts:
-    """What was read so far."""
+    """The columns and constraints parsed so far."""
 
     columns: list[RelationColumn] = field(default_factory=list[RelationColumn])
     primary_key: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class _Parts:
     checks: list[CheckConstraint] = field(default_factory=list[CheckConstraint])
 
     def set_primary_key(self, columns: tuple[str, ...]) -> None:
-        """Keep the primary key; there is one."""
+        """Store the primary key; there is one."""
         if self.primary_key:
             raise StatementFailed("42P16", "multiple primary keys for a table are not allowed")
         self.primary_key = columns
@@ -220,7 +220,7 @@ def _parse_default(cursor: StatementCursor) -> str:
     def stops() -> bool:
         return cursor.at_any(",", ")") or any(cursor.at(*words) for words in _AFTER_A_DEFAULT)
 
-    # The first word belongs to the value whatever it is: DEFAULT NULL.
+    # The first word belongs to the value in any case: DEFAULT NULL.
     first = cursor.word
     if first.kind == "end" or cursor.at_any(",", ")"):
         raise cursor.unexpected()
@@ -243,7 +243,7 @@ def _parse_references(
 
 
 def _skip_action(cursor: StatementCursor) -> None:
-    """Go past what PostgreSQL does anyway; there is nothing else here."""
+    """Skip clauses that state PostgreSQL's default; others are not supported."""
     if cursor.take("match"):
         if not cursor.take("simple"):
             raise StatementFailed("0A000", "only MATCH SIMPLE is supported")

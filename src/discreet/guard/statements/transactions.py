@@ -1,4 +1,4 @@
-"""Statements about transactions, read from their words."""
+"""Statements about transactions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEVELS = (
 
 
 def parse_begin(cursor: StatementCursor) -> kinds.Begin:
-    """Read BEGIN [WORK | TRANSACTION] modes; the word itself was read."""
+    """Parse BEGIN [WORK | TRANSACTION] modes; the word itself was skipped."""
     if not cursor.take("work"):
         cursor.take("transaction")
     return _make_begin(cursor)
@@ -33,7 +33,7 @@ def _make_begin(cursor: StatementCursor) -> kinds.Begin:
 
 
 def parse_transaction_modes(cursor: StatementCursor) -> dict[str, str]:
-    """Read what a transaction shall be: `isolation`, `read_only`, `deferrable`, as far as it is said."""
+    """Parse the modes of a transaction: `isolation`, `read_only`, `deferrable`, as far as given."""
     found: dict[str, str] = {}
     while cursor.word.kind != "end":
         if cursor.take("isolation", "level"):

@@ -1,4 +1,4 @@
-"""Queries and writes as sqlglot's trees; everything else that it would take is refused."""
+"""Queries and writes as sqlglot trees; everything else that sqlglot accepts is refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet.guard.statements.limits import (
     too_deep,
 )
 
-# It logs what it cannot take apart, which is refused here in words of our own.
+# It logs what it cannot parse, which is refused here with an error of our own.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
@@ -25,7 +25,7 @@ def parse_tree(text: str) -> exp.Expr:
     """Return the tree of one statement.
 
     Raises:
-        StatementFailed: 42601 when it cannot be read, 54000 and 54001 when it is too large.
+        StatementFailed: 42601 when it cannot be parsed, 54000 and 54001 when it is too large.
     """
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect=ClientPostgres) if tree is not None]
@@ -52,7 +52,7 @@ def parse_query(text: str) -> exp.Query:
 
 
 def require_query_tree(tree: exp.Expr) -> exp.Query:
-    """Return a tree that is one of a query."""
+    """Return a tree that is a query, or refuse it."""
     if isinstance(tree, exp.Values):
         return _select_values(tree)
     if isinstance(tree, exp.Query) and not isinstance(tree, exp.Table):
@@ -63,7 +63,7 @@ def require_query_tree(tree: exp.Expr) -> exp.Query:
 
 
 def _select_values(values: exp.Values) -> exp.Select:
-    """Return `SELECT * FROM (VALUES …)`, in the order and number that was asked for."""
+    """Return `SELECT * FROM (VALUES …)`, with its order and limit."""
     clauses = {name: values.args.get(name) for name in ("order", "limit", "offset", "with_")}
     given = {name for name, value in values.args.items() if value not in (None, False, [])}
     if given - {"expressions", *clauses}:

@@ -56,7 +56,7 @@ _INSTEAD = {
 
 
 def parse_type(cursor: StatementCursor) -> str:
-    """Go past a type and return PostgreSQL's name of it, such as `numeric(10,2)`."""
+    """Skip a type and return PostgreSQL's name of it, such as `numeric(10,2)`."""
     written = cursor.word
     if cursor.take("float"):
         return _parse_float(cursor)

@@ -1,4 +1,4 @@
-"""Statements about settings, read from their words."""
+"""Statements about settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.guard.statements.transactions import parse_transaction_modes
 
 
 def parse_set(cursor: StatementCursor) -> kinds.Statement:
-    """Read SET in all the forms that clients send."""
+    """Parse SET in all the forms that clients send."""
     local = cursor.take("local")
     if cursor.take("session", "characteristics"):
         cursor.need("as", "transaction")
@@ -59,12 +59,12 @@ def _parse_special(cursor: StatementCursor, *, local: bool) -> kinds.Statement |
     if cursor.take("schema"):
         return kinds.SetVariable("search_path", cursor.string(), local=local)
     if cursor.at("constraints"):
-        raise StatementFailed("0A000", "SET CONSTRAINTS is not supported: they hold at once")
+        raise StatementFailed("0A000", "SET CONSTRAINTS is not supported: they are checked at once")
     return None
 
 
 def _parse_modes(cursor: StatementCursor, prefix: str, *, local: bool) -> kinds.SetVariable:
-    """Return the one setting that modes of transactions come to: whether they only read."""
+    """Return the one setting that transaction modes amount to: read-only or not."""
     found = parse_transaction_modes(cursor)
     if not found:
         raise cursor.unexpected()
@@ -87,7 +87,7 @@ def _word_or_string(cursor: StatementCursor) -> str:
 
 
 def _parse_value(cursor: StatementCursor) -> str | None:
-    """Read one value or several with commas; None is DEFAULT."""
+    """Parse one value or several with commas; None is DEFAULT."""
     if cursor.take("default"):
         return None
     return ", ".join(cursor.listed(lambda: _parse_single(cursor)))
@@ -139,5 +139,5 @@ def parse_deallocate(cursor: StatementCursor) -> kinds.Discard:
 
 
 def parse_unlisten(cursor: StatementCursor) -> kinds.Discard:
-    """Read UNLISTEN, which ends what was never begun."""
+    """Parse UNLISTEN, which has no effect: LISTEN does not exist here."""
     return kinds.Discard(f"unlisten {'*' if cursor.take('*') else cursor.name()}")

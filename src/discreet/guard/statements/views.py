@@ -58,7 +58,7 @@ def _refuse_misplaced(options: dict[str, str], *, invoker: bool, anonymized: boo
 
 
 def switch(options: dict[str, str], name: str, *, default: bool) -> bool:
-    """Take an option that is on or off out of `options`."""
+    """Remove an option that is on or off from `options` and return it."""
     value = options.pop(name, str(default)).lower()
     if value in ("true", "on", "yes", "1"):
         return True

@@ -1,1 +1,1 @@
-"""Keys and what they lock: columns, files and the control store's secrets."""
+"""Keys and what they encrypt: columns, files and the control store's secrets."""

@@ -1,4 +1,4 @@
-"""What a server believes is authenticated under its key: the seal of its stores, and who may accept them."""
+"""Authentication of a server's stores under its key: their seal, and its acceptance."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def open_control(
 ) -> tuple[Documents, Seal | None]:
     """Return the documents with their secrets unsealed, and the seal of the server's stores.
 
-    With a key the control store must be as it was sealed, or be new; with `accept`, it is sealed as it
+    With a key the control store must match its seal, or be new; with `accept`, it is sealed as it
     is. Without a key it must not be sealed: then nothing is authenticated.
 
     Raises:
-        InvalidKey: the store is sealed with another key, or with one and there is none, or was written
+        InvalidKey: the store is sealed with another key, needs a key that is missing, or was written
             without one.
-        StoreFailed: the store was changed by somebody without the key.
+        StoreFailed: the store was changed without the key.
     """
     if server is None:
         if control.is_sealed:
@@ -36,7 +36,7 @@ def open_control(
         raise SCHEMA.tampered("the key of its seal is missing")
     if is_new and not accept and not control.is_empty():
         raise InvalidKey(
-            "This control store was written without a key, so that anybody may have changed it. If you "
+            "This control store was written without a key, so it may have been changed. If you "
             "trust what it holds: discreet key accept DIR --reason TEXT --key-file FILE"
         )
     documents = open_secrets(control, server, act=act)

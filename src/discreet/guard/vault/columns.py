@@ -1,8 +1,8 @@
 """Encrypted columns: every cell by itself, bound to its table, column, key and row.
 
 A cell is a version byte, eight bytes that name the key, a random nonce of twelve bytes, and the
-AES-256-GCM ciphertext of the value, padded to full blocks of sixteen bytes so that its length tells
-little. NULL stays NULL.
+AES-256-GCM ciphertext of the value, padded to full blocks of sixteen bytes so that its length
+reveals little. NULL stays NULL.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _PADS = [b"\x80" + bytes(-(length + 1) % _BLOCK) for length in range(_BLOCK)]
 
 @dataclass(frozen=True)
 class ColumnLocation:
-    """Where cells are: a relation, as `schema.table`, and a column."""
+    """The place of cells: a relation, as `schema.table`, and a column."""
 
     table: str
     column: str
 
 
 def encrypt(values: Array, *, key: OpenKey, place: ColumnLocation, rows: Sequence[Array]) -> Array:
-    """Return a column of cells; `rows` are the columns of the table's primary key, in their order.
+    """Return a column of encrypted cells; `rows` are the table's primary key columns, in order.
 
-    Guarantee: whoever has neither this key nor the one that wraps it learns which cells are NULL and
+    Guarantee: without this key and the key that wraps it, one learns only which cells are NULL and
     the length of the others in blocks of 16 bytes; a cell that is changed, or moved to another row,
-    column or table, is noticed when it is read.
+    column or table, is detected when it is read.
     """
     import pyarrow as pa
 
@@ -65,10 +65,10 @@ def encrypt(values: Array, *, key: OpenKey, place: ColumnLocation, rows: Sequenc
 def decrypt(
     cells: Array, *, key: OpenKey, place: ColumnLocation, rows: Sequence[Array], returns: ArrowType
 ) -> Array:
-    """Return the values of a column of cells, as `returns`.
+    """Return the decrypted values of a column of cells, as `returns`.
 
     Raises:
-        StatementFailed: 22000, a cell does not open: another key, another row, or changed.
+        StatementFailed: 22000, a cell cannot be decrypted: another key, another row, or changed.
     """
     import pyarrow as pa
     from cryptography.exceptions import InvalidTag
@@ -107,14 +107,14 @@ def reencrypt_cells(
     """
     import pyarrow as pa
 
-    # Bytes are encrypted as they are, so that the values' type need not be known.
+    # Bytes are encrypted as they are, so the values' type need not be known.
     plain = decrypt(cells, key=key, place=place, rows=rows, returns=pa.binary())
     where = rows if new_rows is None else new_rows
     return encrypt(plain, key=key, place=new_place or place, rows=where)
 
 
 def is_current(cells: Array, *, key: OpenKey) -> list[bool | None]:
-    """Tell of each cell whether the active version encrypted it, for re-encryption after a rotation."""
+    """Return for each cell whether the active version encrypted it, for a rotation."""
     head = FORMAT + key.encrypting()[0]
     return [None if cell is None else cell[:_HEAD] == head for cell in cells.to_pylist()]
 
@@ -135,9 +135,9 @@ def versions_in(cells: Array, key_id: str) -> dict[int, int]:
 
 
 def blind_index(values: Array, *, key: OpenKey, place: ColumnLocation) -> Array:
-    """Return 16 bytes for each value, equal for equal values, which only the key can make.
+    """Return 16 bytes for each value, equal for equal values, which only the key can compute.
 
-    It tells which rows have the same value, and how often each occurs.
+    It reveals which rows have the same value, and how often each occurs.
     """
     return blind_indexes(values, key=key, place=place)[0]
 
@@ -165,8 +165,8 @@ def blind_indexes(values: Array, *, key: OpenKey, place: ColumnLocation) -> list
 def verify_index(values: Array, indexes: Array, *, key: OpenKey, place: ColumnLocation) -> None:
     """Refuse values that do not have the blind index beside them, under any version of the key.
 
-    A value determines its index, so that an index that was changed, or copied from another row, is
-    noticed when its cell is opened.
+    A value determines its index, so an index that was changed, or copied from another row, is
+    detected when its cell is decrypted.
 
     Raises:
         StatementFailed: 22000, an index belongs to another value.
@@ -181,24 +181,24 @@ def verify_index(values: Array, indexes: Array, *, key: OpenKey, place: ColumnLo
 
 
 def decode_texts(texts: Array, kind: ArrowType) -> Array:
-    """Return opened texts as values of their own type."""
+    """Return decrypted texts as values of their own type."""
     import pyarrow as pa
 
     return _decode_values(texts.cast(pa.binary()), kind)
 
 
 def unreadable() -> StatementFailed:
-    """Return the one refusal for all cells that do not open."""
+    """Return the same error for all cells that cannot be decrypted."""
     return StatementFailed("22000", "an encrypted value cannot be read with this key")
 
 
 def _associated_data(place: ColumnLocation, tag: bytes, keys: int) -> bytes:
-    """Return what all cells of a column are bound to; what is special to a row comes behind it."""
+    """Return the associated data of all cells of a column; that of the row is appended."""
     return frame_parts("cell", place.table, place.column, tag, str(keys))
 
 
 def _row_keys(rows: Sequence[Array], count: int) -> list[bytes]:
-    """Return what each row is bound to: its primary key, written the same on every engine."""
+    """Return the associated data of each row: its primary key, the same on every engine."""
     if not rows:
         raise StatementFailed("0A000", "an encrypted column needs a table with a primary key")
     columns = [_encode_values(_cast_canonical(column)) for column in rows]
@@ -225,7 +225,7 @@ def _cast_canonical(column: Array) -> Array:
 
 
 def _normalize_values(values: Array) -> Array:
-    """Return values so that those that look the same are the same: NFC, and numbers without zeros."""
+    """Return values in one normal form: texts in NFC, numbers without trailing zeros."""
     import pyarrow as pa
 
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
@@ -242,7 +242,7 @@ def _encode_values(values: Array) -> list[bytes | None]:
 
     kind = values.type
     try:
-        if pa.types.is_time(kind):  # whose text cannot be read back
+        if pa.types.is_time(kind):  # its text cannot be parsed back
             values = values.cast(pa.time64("us")).cast(pa.int64())
         is_text = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
         texts = values if is_text else values.cast(pa.string())

@@ -1,7 +1,7 @@
-"""Functions of DuckDB that open and lock cells inside a query, under names that nobody can guess.
+"""DuckDB functions that decrypt and encrypt cells in a query, under unguessable names.
 
-DuckDB's functions come and go with transactions, so that all sessions share four, which are there from
-the start; their first argument is the number of a slot: one column, as one session can read it.
+DuckDB's functions are transactional, so all sessions share four, which exist from the start; their
+first argument is the number of a slot: one column, as one session can read it.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _NAME_BYTES = 16
 
 
 class CreateFunction(Protocol):
-    """Makes a function of a database that takes any number of Arrow columns."""
+    """Creates a database function over any number of Arrow columns."""
 
     def __call__(
         self, name: str, function: Callable[..., Any], *, returns: str, is_pure: bool
     ) -> None:
-        """Make it, for all sessions that follow."""
+        """Create it, for all following sessions."""
         ...
 
 
 @dataclass
 class Slot:
-    """One encrypted column, as one session can read it; `failure` is why a cell was refused last.
+    """One encrypted column, as one session can read it; `failure` is why a cell was last refused.
 
-    The engine's own error hides that. `key` is why there is none while the column is locked;
-    `longest` is how many letters a text may have.
+    The engine's own error hides that. `key` is the reason why there is none while the column is
+    locked; `longest` is how many characters a text may have.
     """
 
     number: int
@@ -67,7 +67,7 @@ class Slot:
 
 
 class EncryptionFunctions:
-    """The functions of one database, and the slots that they work for."""
+    """The functions of one database, and their slots."""
 
     def __init__(self) -> None:
         self.open_text, self.open_bytes, self.lock, self.index = (
@@ -77,10 +77,10 @@ class EncryptionFunctions:
         self._numbers = itertools.count(1)
 
     def register(self, create: CreateFunction) -> None:
-        """Make the functions, before the first session begins."""
+        """Create the functions, before the first session begins."""
         create(self.open_text, self._wrap_call(_decrypt_text), returns="VARCHAR", is_pure=True)
         create(self.open_bytes, self._wrap_call(_decrypt_bytes), returns="BLOB", is_pure=True)
-        # Nonces: one call must not stand for two.
+        # Nonces: the result of one call must not be reused for another.
         create(self.lock, self._wrap_call(_encrypt_values), returns="BLOB", is_pure=False)
         create(self.index, self._wrap_call(_index_values), returns="BLOB", is_pure=True)
 
@@ -92,18 +92,18 @@ class EncryptionFunctions:
         kind: ArrowType,
         longest: int | None = None,
     ) -> Slot:
-        """Return a new slot for a column, locked if there is a refusal in the place of its key."""
+        """Return a new slot for a column, locked if a refusal is given instead of its key."""
         slot = Slot(next(self._numbers), key, place, kind, longest)
         self._slots[slot.number] = slot
         return slot
 
     def remove(self, slot: Slot) -> None:
-        """Take a slot away: calls for it fail from now on."""
+        """Remove a slot: calls for it fail from now on."""
         self._slots.pop(slot.number, None)
 
     def _wrap_call(self, work: Callable[..., Array]) -> Callable[..., Array]:
         def call(numbers: Array, *columns: Array) -> Array:
-            # A query names the slot as a literal, so that all of its rows have the same one.
+            # A query names the slot as a literal, so all of its rows have the same one.
             slot = self._slots.get(numbers[0].as_py())
             if slot is None:
                 raise unreadable()
@@ -125,7 +125,7 @@ def _decrypt_text(slot: Slot, cells: Array, indexes: Array, *rows: Array) -> Arr
     texts = decrypt(cells, key=slot.opened, place=slot.place, rows=rows, returns=pa.string())
     values = decode_texts(texts, slot.kind)
     verify_index(values, indexes, key=slot.opened, place=slot.place)
-    # The query casts texts to their type; those of times are numbers, which it cannot.
+    # The query casts texts to their type; times are numbers, which it cannot cast.
     return values.cast(pa.string()) if pa.types.is_time(slot.kind) else texts
 
 

@@ -1,8 +1,8 @@
-"""Keys of columns: random, wrapped by another key, with versions, in the control store.
+"""Keys of columns: random, wrapped by another key, versioned, in the control store.
 
-A key is made, rotated (a new version encrypts, old ones still decrypt), wrapped anew and destroyed.
-What is left of a destroyed key is who destroyed it and when: its bytes are gone, and with them all
-that was encrypted under it.
+A key is created, rotated (a new version encrypts, old ones still decrypt), rewrapped and destroyed.
+Of a destroyed key only the record of its destruction remains: without its bytes, nothing that was
+encrypted under it can be read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.guard.control.documents import Documents
 
 KIND = "key"
-OWN = "discreet/"  # how the server's own keys begin: nothing is encrypted under them cell by cell
+OWN = "discreet/"  # prefix of the server's own keys, which encrypt no cells
 Custody = Literal["server", "client"]
 State = Literal["active", "retired", "destroyed"]
 _MOST_VERSIONS = 65_535
@@ -43,7 +43,7 @@ class KeyVersion:
 
 @dataclass(frozen=True)
 class KeyRecord:
-    """What is known of a key; `wrapped_by` is the fingerprint of the key that opens it."""
+    """The record of a key; `wrapped_by` is the fingerprint of the key that wraps it."""
 
     id: str
     custody: Custody
@@ -52,14 +52,14 @@ class KeyRecord:
 
     @property
     def state(self) -> State:
-        """What the key as a whole is good for."""
+        """The state of the key as a whole."""
         states = {version.state for version in self.versions}
         return "active" if "active" in states else "destroyed"
 
 
 @dataclass(frozen=True)
 class KeyAction:
-    """Who does something to a key, and when."""
+    """Who changes a key, and when."""
 
     by: str
     at: datetime
@@ -73,10 +73,10 @@ def create_key(
     act: KeyAction,
     custody: Custody = "server",
 ) -> KeyRecord:
-    """Make a key; `custody` says whose the wrapping key is, the server's or a client's.
+    """Create a key; `custody` is who holds the wrapping key, the server or a client.
 
     Raises:
-        WrongUsage: the name is taken, also by a key that was destroyed.
+        WrongUsage: the name is taken, possibly by a destroyed key.
     """
     if not key_id.isprintable() or not 0 < len(key_id) <= _LONGEST_ID:
         raise WrongUsage("A key needs a name, such as employee.sin.")
@@ -84,23 +84,23 @@ def create_key(
 
     def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
         if old is not None:
-            raise WrongUsage(f"There is a key '{key_id}' already, or there was. Name another one.")
+            raise WrongUsage(f"A key '{key_id}' exists already, or existed. Choose another name.")
         return {"custody": custody, "wrapped_by": wrapping.fingerprint, "versions": [fresh]}
 
     return _record(key_id, documents.update(KIND, key_id, change))
 
 
 def get_key(documents: Documents, key_id: str) -> KeyRecord:
-    """Return what is known of a key.
+    """Return the record of a key.
 
     Raises:
-        WrongUsage: there is none.
+        WrongUsage: there is no such key.
     """
     return _record(key_id, documents.get(KIND, key_id))
 
 
 def list_keys(documents: Documents) -> list[KeyRecord]:
-    """Return what is known of all keys, also of those that were destroyed."""
+    """Return the records of all keys, including destroyed ones."""
     return [get_key(documents, key_id) for key_id in documents.names(KIND)]
 
 
@@ -108,14 +108,14 @@ def open_key(documents: Documents, key_id: str, wrapping: WrappingKey) -> OpenKe
     """Return the key with all versions that can still decrypt.
 
     Raises:
-        InvalidKey: the wrapping key does not fit, or the key was destroyed.
+        InvalidKey: the wrapping key is not the right one, or the key was destroyed.
         WrongUsage: there is no such key.
     """
     body = documents.get(KIND, key_id)
     _record(key_id, body)
     living = [item for item in (body or {})["versions"] if item["wrapped"] is not None]
     if not living:
-        raise InvalidKey(f"The key '{key_id}' was destroyed; what it locked cannot be read again.")
+        raise InvalidKey(f"The key '{key_id}' was destroyed; its data cannot be read again.")
     opened = {
         item["number"]: wrapping.unwrap(
             _wrapped_bytes(item), about=_associated_data(key_id, item["number"])
@@ -129,16 +129,16 @@ def open_key(documents: Documents, key_id: str, wrapping: WrappingKey) -> OpenKe
 def rotate_key(
     documents: Documents, key_id: str, wrapping: WrappingKey, *, act: KeyAction
 ) -> KeyRecord:
-    """Make a new version, which encrypts from now on; the others decrypt until `end_rotation`.
+    """Create a new version, which encrypts from now on; the others decrypt until `end_rotation`.
 
     Raises:
-        WrongUsage: it is the server's own, whose data know one version only.
+        WrongUsage: it is the server's own, whose data has one version only.
     """
     if key_id.startswith(OWN):
         raise WrongUsage(
             f"'{key_id}' is the server's own. Change what wraps it: discreet key rewrap"
         )
-    open_key(documents, key_id, wrapping).close()  # a wrong wrapping key would split the key in two
+    open_key(documents, key_id, wrapping).close()  # versions must not be wrapped by different keys
 
     def change(old: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         if old is None or old["wrapped_by"] != wrapping.fingerprint or not _is_living(old):
@@ -156,17 +156,17 @@ def rotate_key(
 
 
 def end_rotation(documents: Documents, key_id: str, *, act: KeyAction) -> KeyRecord:
-    """Destroy the retired versions, after every cell was encrypted anew."""
+    """Destroy the retired versions, after every cell was re-encrypted."""
     return _destroy_versions(documents, key_id, states=("retired",), act=act)
 
 
 def destroy_key(documents: Documents, key_id: str, *, act: KeyAction) -> KeyRecord:
-    """Destroy all versions: nothing that was encrypted under the key can ever be read again."""
+    """Destroy all versions: nothing encrypted under the key can ever be read again."""
     return _destroy_versions(documents, key_id, states=("active", "retired"), act=act)
 
 
 def rewrap_key(documents: Documents, key_id: str, old: WrappingKey, new: WrappingKey) -> KeyRecord:
-    """Wrap a key by another one; the cells stay as they are."""
+    """Wrap a key by another one; the cells do not change."""
 
     def change(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         if body is None or body["wrapped_by"] == new.fingerprint:
@@ -180,7 +180,7 @@ def rewrap_key(documents: Documents, key_id: str, old: WrappingKey, new: Wrappin
 
 
 def rewrap_keys(documents: Documents, old: WrappingKey, new: WrappingKey) -> list[str]:
-    """Wrap all keys in the server's custody by a new one; interrupted, it can be run again."""
+    """Wrap all keys in the server's custody by a new one; after an interruption, run it again."""
     changed: list[str] = []
     for record in list_keys(documents):
         if record.custody == "server" and record.wrapped_by != new.fingerprint:
@@ -207,7 +207,7 @@ def _destroy_versions(
 
 
 def _scrub_store(documents: Documents, key_id: str) -> None:
-    """Have the store overwrite what it no longer holds, which it does when it deletes."""
+    """Make the store overwrite deleted data, which it does on every delete."""
     documents.delete("key-trace", key_id)
 
 
@@ -239,7 +239,7 @@ def _rewrap_version(
 
 
 def _associated_data(key_id: str, number: int) -> bytes:
-    # A wrapped key that is moved to another name or version does not open.
+    # A wrapped key moved to another name or version cannot be unwrapped.
     return frame_parts("column key", key_id, str(number))
 
 

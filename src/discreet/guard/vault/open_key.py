@@ -1,4 +1,4 @@
-"""An opened key: what encrypts and decrypts cells, in memory until it is closed."""
+"""An opened key: it encrypts and decrypts cells, in memory until it is closed."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def tag_of(key_id: str, version: int) -> bytes:
 class OpenKey:
     """All versions of a key that can still decrypt; the active one encrypts.
 
-    `close` overwrites what Python lets it overwrite; after it, nothing can be done with the key.
+    `close` overwrites the key where Python allows it; afterwards the key cannot be used.
     """
 
     def __init__(self, key_id: str, versions: Mapping[int, bytes], *, active: int | None) -> None:
         self.id, self.active = key_id, active
-        self.handle = secrets.token_hex(8)  # not secret: it tells one opening from another
+        self.handle = secrets.token_hex(8)  # not secret: distinguishes openings of the key
         self._secrets = {version: bytearray(secret) for version, secret in versions.items()}
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ class OpenKey:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed yet."""
+        """Whether it is still open."""
         return bool(self._secrets)
 
     @property
@@ -63,11 +63,11 @@ class OpenKey:
         return [derive_subkey(self._secrets[version], "index", self.id) for version in versions]
 
     def derive(self, purpose: str) -> bytes:
-        """Return a sub-key of the active version for something else than cells."""
+        """Return a sub-key of the active version for a purpose other than cells."""
         return derive_subkey(self._secrets[self._active_version()], purpose, self.id)
 
     def close(self) -> None:
-        """Forget the key."""
+        """Wipe the key."""
         for secret in self._secrets.values():
             secret[:] = bytes(len(secret))
         self._secrets.clear()

@@ -27,8 +27,8 @@ _NONCE = 12
 class EncryptedDocuments:
     """Documents whose bodies, of some kinds, are encrypted; their names are not.
 
-    A document of these kinds that is not sealed, or sealed under another name, is refused: whoever
-    can write to the store cannot put a password of theirs in.
+    A document of these kinds that is not sealed, or sealed under another name, is refused: write
+    access to the store is not enough to insert a password.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class EncryptedDocuments:
         return self._decrypt_body(kind, name, self._documents.get(kind, name))
 
     def put(self, kind: str, name: str, body: Mapping[str, Any]) -> None:
-        """Keep `body` under this kind and name, whatever was there before."""
+        """Store `body` under this kind and name, replacing any previous one."""
         sealed = self._encrypt_body(kind, name, body)
         if sealed is not None:
             self._documents.put(kind, name, sealed)
 
     def delete(self, kind: str, name: str) -> None:
-        """Forget a document; nothing happens if there is none."""
+        """Delete a document, if it exists."""
         self._documents.delete(kind, name)
 
     def names(self, kind: str) -> list[str]:
@@ -61,7 +61,7 @@ class EncryptedDocuments:
         name: str,
         change: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None],
     ) -> Mapping[str, Any] | None:
-        """Replace a document by what `change` makes of it, in one step that nobody can come between."""
+        """Replace a document by the result of `change`, atomically."""
 
         def around(kept: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
             old = self._decrypt_body(kind, name, kept)
@@ -71,7 +71,7 @@ class EncryptedDocuments:
         return self._decrypt_body(kind, name, self._documents.update(kind, name, around))
 
     def seal_all(self) -> None:
-        """Seal what was written before there was a key."""
+        """Seal the documents that were written before there was a key."""
         for kind in sorted(self._kinds):
             for name in self.names(kind):
                 self._documents.update(
@@ -107,20 +107,20 @@ class EncryptedDocuments:
             return json.loads(self._cipher.decrypt(locked[:_NONCE], locked[_NONCE:], about))
         except (KeyError, TypeError, ValueError, binascii.Error, InvalidTag):
             raise StoreFailed(
-                f"A secret of the control store ({kind}) is not what was written, or was locked with "
+                f"A secret of the control store ({kind}) was changed, or was encrypted with "
                 "another key. Restore the store, or its key file."
             ) from None
 
 
 def is_sealed(documents: Documents) -> bool:
-    """Tell whether a store's secrets are sealed, so that nobody may go on without the key."""
+    """Return whether a store's secrets are sealed, so that the key is required."""
     return documents.get(KEY_KIND, SECRETS_KEY) is not None
 
 
 def open_secrets(documents: Documents, server: WrappingKey | None, *, act: KeyAction) -> Documents:
     """Return the documents of a server with their secrets sealed; without a key, as they are.
 
-    With the first use the key of secrets is made, and what there is already is sealed with it.
+    On first use the key of secrets is created, and existing documents are sealed with it.
 
     Raises:
         InvalidKey: the secrets are sealed and there is no key, or another one.
@@ -141,10 +141,10 @@ def open_secrets(documents: Documents, server: WrappingKey | None, *, act: KeyAc
 
 
 def database_key(documents: Documents, server: WrappingKey, *, act: KeyAction) -> str:
-    """Return the key of the embedded database's file, as DuckDB's ENCRYPTION_KEY takes it.
+    """Return the key of the embedded database's file, for DuckDB's ENCRYPTION_KEY.
 
-    It is derived from a key of its own, so that the server's key can be changed without writing the
-    database anew, and the database be destroyed by destroying that key.
+    It is derived from a key of its own. So the server's key can be changed without rewriting the
+    database, and destroying that key destroys the database.
     """
     key = own_key(documents, FILE_KEY, server, act=act)
     try:
@@ -154,7 +154,7 @@ def database_key(documents: Documents, server: WrappingKey, *, act: KeyAction) -
 
 
 def own_key(documents: Documents, key_id: str, server: WrappingKey, *, act: KeyAction) -> OpenKey:
-    """Return one of the server's own keys, which is made with its first use."""
+    """Return one of the server's own keys, created on first use."""
     if documents.get(KEY_KIND, key_id) is None:
         with suppress(WrongUsage):  # another gateway was first
             create_key(documents, key_id, server, act=act)

@@ -1,4 +1,4 @@
-"""Keys that a client unlocked: in the memory of one session, and gone when it ends."""
+"""Keys unlocked by a client: in the memory of one session, and wiped when it ends."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class UnlockedKeys:
     """The opened keys of one session, by id.
 
-    Those in a client's custody are unlocked by their bytes, which come as a bind parameter and are
-    kept nowhere: `SELECT discreet_unlock('employee.sin', $1)`. Those in the server's custody are
+    Those in a client's custody are unlocked by their bytes, which arrive as a bind parameter and
+    are not stored: `SELECT discreet_unlock('employee.sin', $1)`. Those in the server's custody are
     opened by its own key when they are first needed.
     """
 
@@ -43,19 +43,19 @@ class UnlockedKeys:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Which keys are open, for the journal."""
+        """The ids of the open keys, for the journal."""
         return tuple(sorted(self._keys))
 
     @property
     def handles(self) -> frozenset[str]:
-        """What tells these opened keys from those of every other session and time."""
+        """An identifier of these opened keys, different in every session and after every change."""
         return frozenset(opened.handle for opened in self._keys.values())
 
     def unlock(self, key_id: str, secret: str | bytes) -> None:
-        """Open a key by the client's own; the one that was open under this id is closed.
+        """Open a key with the client's own; the one that was open under this id is closed.
 
         Raises:
-            StatementFailed: it does not fit; whether there is such a key is not told.
+            StatementFailed: it is not the right key; whether the key exists is not revealed.
         """
         try:
             wrapping = parse_wrapping_key(secret, where="The parameter")
@@ -78,7 +78,7 @@ class UnlockedKeys:
         """Return an open key, None if the client must unlock it first.
 
         Raises:
-            StatementFailed: it was destroyed, or the server's own key does not fit.
+            StatementFailed: it was destroyed, or the server's own key is not the right one.
         """
         if key_id not in self._keys and self._server is not None:
             try:
@@ -94,7 +94,7 @@ class UnlockedKeys:
         """Return an open key.
 
         Raises:
-            StatementFailed: it is locked; the hint says how to unlock it.
+            StatementFailed: it is locked; the hint shows how to unlock it.
         """
         found = self.get(key_id)
         if found is None:
@@ -102,9 +102,9 @@ class UnlockedKeys:
         return found
 
     def refresh(self) -> None:
-        """Forget keys that were rotated or destroyed since; a client must unlock its own again.
+        """Close keys that were rotated or destroyed since; a client must unlock its own again.
 
-        Who went on with an old version would encrypt under what `end_rotation` destroys.
+        A session that kept an old version would encrypt under a key that `end_rotation` destroys.
         """
         for key_id, opened in list(self._keys.items()):
             try:
@@ -115,13 +115,13 @@ class UnlockedKeys:
                 self.lock(key_id)
 
     def close(self) -> None:
-        """Forget all keys."""
+        """Wipe all keys."""
         for key_id in self.ids:
             self.lock(key_id)
 
 
 def locked_key_failure(key_id: str) -> StatementFailed:
-    """Return the refusal to read what is under a key that the session does not have."""
+    """Return the error for data under a key that the session does not have."""
     return StatementFailed(
         "42501",
         f'the key "{key_id}" is locked in this session',

@@ -1,4 +1,4 @@
-"""Keys that wrap other keys: the server's, in a file that only its owner can read, or a client's own."""
+"""Keys that wrap other keys: the server's, in a private file, or a client's own."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ class WrappingKey:
             raise InvalidKey(f"A key is {KEY_BYTES} random bytes. {HOW_TO_MAKE_ONE}")
 
     def wipe(self) -> None:
-        """Overwrite the secret; nothing can be done with the key afterwards."""
+        """Overwrite the secret; afterwards the key cannot be used."""
         if isinstance(self.secret, bytearray):
             self.secret[:] = bytes(KEY_BYTES)
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen digits that tell keys apart."""
+        """Sixteen digits that identify the key."""
         return derive_subkey(self.secret, "fingerprint", length=8).hex()
 
     def wrap(self, content: bytes, *, about: bytes) -> bytes:
-        """Return `content` encrypted, so that it opens with this key and as the same thing only."""
+        """Return `content` encrypted and bound to its purpose and name."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return nonce + self._make_cipher().encrypt(nonce, content, about)
 
     def unwrap(self, wrapped: bytes, *, about: bytes) -> bytes:
-        """Return what was wrapped.
+        """Return the wrapped content.
 
         Raises:
-            InvalidKey: it was wrapped by another key, as something else, or has changed.
+            InvalidKey: it was wrapped by another key, for another purpose, or has changed.
         """
         from cryptography.exceptions import InvalidTag
 
@@ -62,7 +62,7 @@ class WrappingKey:
                 wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], about
             )
         except (InvalidTag, ValueError):
-            raise InvalidKey("The key does not fit: this was locked with another one.") from None
+            raise InvalidKey("Wrong key: this was encrypted with another one.") from None
 
     def _make_cipher(self) -> AESGCM:
         return cipher(derive_subkey(self.secret, "wrapping"))
@@ -80,7 +80,7 @@ def cipher(key: bytes | bytearray) -> AESGCM:
 def derive_subkey(
     secret: bytes | bytearray, purpose: str, domain: str = "", *, length: int = 32
 ) -> bytes:
-    """Return the sub-key of a purpose and domain (HKDF-SHA-256, RFC 5869): none tells of another."""
+    """Return the sub-key of a purpose and domain (HKDF-SHA-256, RFC 5869), independent of others."""
     try:
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -91,16 +91,16 @@ def derive_subkey(
 
 
 def frame_parts(*parts: str | bytes) -> bytes:
-    """Return parts behind their lengths, so that no two lists of parts are written alike."""
+    """Return parts prefixed with their lengths, so that the encoding is unambiguous."""
     encoded = [part.encode() if isinstance(part, str) else part for part in parts]
     return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
 
 
 def read_wrapping_key(path: str | Path) -> WrappingKey:
-    """Return the key in a file that nobody but its owner may read or write.
+    """Return the key in a file that only its owner may read or write.
 
     Raises:
-        InvalidKey: there is none, others can read it, or it holds no key.
+        InvalidKey: the file is missing, others can read it, or it holds no key.
     """
     path = Path(path)
     try:
@@ -122,7 +122,7 @@ def read_wrapping_key(path: str | Path) -> WrappingKey:
 
 
 def parse_wrapping_key(content: str | bytes, *, where: str) -> WrappingKey:
-    """Return the key that 32 bytes, or 64 hexadecimal digits, are."""
+    """Return the key given by 32 bytes or 64 hexadecimal digits."""
     found = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     if len(found) != KEY_BYTES:
         try:
@@ -131,7 +131,7 @@ def parse_wrapping_key(content: str | bytes, *, where: str) -> WrappingKey:
             found = b""
     if len(found) != KEY_BYTES:
         raise InvalidKey(
-            f"{where} holds no key: expected are {KEY_BYTES} bytes, raw or as hexadecimal digits. "
+            f"{where} holds no key: expected {KEY_BYTES} bytes, raw or as hexadecimal digits. "
             f"{HOW_TO_MAKE_ONE}"
         )
     return WrappingKey(found)
